@@ -1,11 +1,11 @@
-//! Content that awaits approval is changed and approved; who sees it until then is in `visibility`.
+//! Editing, deleting and approving content that awaits approval. `visibility` has the rules about reading it.
 
 use super::*;
 
 board_rules! {
     mod approval;
 
-    /// An approved reply is visible to everyone, and counted.
+    /// An approved reply is visible to all callers and counted.
     async fn an_approved_reply_is_public(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, reply, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
@@ -18,7 +18,7 @@ board_rules! {
         check_eq!(alice.fetch_forum(&forum).await?.post_count, before.post_count + 1)
     }
 
-    /// An approved thread is visible to everyone, with its first post, and counted.
+    /// An approved thread is visible to all callers with its first post, and counted.
     async fn an_approved_thread_is_public(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
@@ -33,7 +33,7 @@ board_rules! {
         check_eq!(after.last_activity_at, Some(thread.last_activity_at))
     }
 
-    /// An author edits a post that awaits approval, which it still does afterwards, and deletes it.
+    /// An author edits a post that awaits approval, which keeps its state, and deletes it.
     async fn authors_edit_and_delete_posts_awaiting_approval(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, reply, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
@@ -46,8 +46,8 @@ board_rules! {
         check_eq!(alice.fetch_forum(&forum).await?, before)
     }
 
-    /// An edit of an approved post shows at once, or awaits approval: then the post is absent for others and does not count
-    /// until it is approved again.
+    /// An edit of an approved post is visible immediately, or awaits approval. In the second case other callers do not
+    /// find the post, and it is not counted until its approval.
     async fn an_edit_of_an_approved_post_is_shown_or_awaits_approval(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, reply, .. }, nora) = with_newcomer(suite).await?;
         let reply = suite.post(&nora, &reply.thread_id).await?;
@@ -59,13 +59,13 @@ board_rules! {
             check_eq!(alice.fetch_forum(&forum).await?.post_count, posts - 1)?;
             suite.fixture.approve(&reply.post_id).await?;
         }
-        let found = alice.fetch_post(&reply).await?;
-        check_eq!((found.state, found.body.as_deref()), (ContentState::Visible, Some("Other words")))?;
+        let actual = alice.fetch_post(&reply).await?;
+        check_eq!((actual.state, actual.body.as_deref()), (ContentState::Visible, Some("Other words")))?;
         check_eq!(alice.fetch_forum(&forum).await?.post_count, posts)
     }
 
-    /// An edit of an approved first post shows at once, or awaits approval with its thread: then both are absent for others
-    /// and no post of the thread counts until it is approved again.
+    /// An edit of an approved first post is visible immediately, or awaits approval with its thread. In the second case
+    /// other callers do not find the thread, and none of its posts is counted until its approval.
     async fn an_edit_of_an_approved_first_post_is_shown_or_awaits_approval(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let path = suite.thread(&nora, &forum).await?;
@@ -76,9 +76,9 @@ board_rules! {
         if edited.state == ContentState::AwaitingApproval {
             check_eq!(nora.fetch_thread(&path.thread_id).await?.state, ContentState::AwaitingApproval)?;
             alice.get_thread(&path.thread_id).await.expect_path_not_found()?;
-            let waiting = alice.fetch_forum(&forum).await?;
-            check_eq!(waiting.thread_count, before.thread_count - 1)?;
-            check_eq!(waiting.post_count, before.post_count - 2)?;
+            let pending = alice.fetch_forum(&forum).await?;
+            check_eq!(pending.thread_count, before.thread_count - 1)?;
+            check_eq!(pending.post_count, before.post_count - 2)?;
             suite.fixture.approve(&path.post_id).await?;
         }
         let thread = alice.fetch_thread(&path.thread_id).await?;
@@ -86,7 +86,7 @@ board_rules! {
         check_eq!(alice.fetch_forum(&forum).await?, before)
     }
 
-    /// A reply that awaited approval when it was deleted awaits it again when it is restored.
+    /// A reply that awaited approval before its deletion awaits approval after its restoration.
     async fn a_restored_reply_awaits_approval_again(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, reply, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
@@ -101,7 +101,7 @@ board_rules! {
         check_eq!(alice.fetch_forum(&forum).await?.post_count, before.post_count + 1)
     }
 
-    /// A thread that awaited approval when it was deleted awaits it again when it is restored.
+    /// A thread that awaited approval before its deletion awaits approval after its restoration.
     async fn a_restored_thread_awaits_approval_again(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let mia = suite.moderator("mia", &forum).await?;
@@ -115,7 +115,7 @@ board_rules! {
         check_eq!(alice.fetch_forum(&forum).await?, before)
     }
 
-    /// A reply that is approved in a deleted thread is visible and counted when the thread is restored.
+    /// A reply that is approved in a deleted thread becomes visible and counted when the thread is restored.
     async fn a_reply_approved_in_a_deleted_thread_is_restored_with_it(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, first, .. }, nora) = with_newcomer(suite).await?;
         let mia = suite.moderator("mia", &forum).await?;
@@ -133,10 +133,7 @@ board_rules! {
     }
 }
 
-/// A thread with a reply, and a newcomer.
 async fn with_newcomer(suite: &Suite) -> TestResult<(ThreadFixture, TestCaller)> {
-    Ok((
-        ThreadFixture::new(suite).await?,
-        suite.newcomer("nora").await?,
-    ))
+    let fixture = ThreadFixture::new(suite).await?;
+    Ok((fixture, suite.newcomer("nora").await?))
 }

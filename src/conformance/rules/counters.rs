@@ -1,11 +1,11 @@
-//! Counts, last posts and last activity: they follow deletion and restoration.
+//! Counts, last posts and last activity after deletions and restorations.
 
 use super::*;
 
 board_rules! {
     mod counters;
 
-    /// Counts, the last post and the last activity follow a deleted reply at once, and come back with it.
+    /// The deletion and the restoration of a reply update the counts, the last post and the last activity immediately.
     async fn deleting_and_restoring_a_reply_updates_the_counts(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let without = counts(&alice, &reply.thread_id).await?;
@@ -18,7 +18,7 @@ board_rules! {
         check_eq!(counts(&alice, &reply.thread_id).await?, with, "after it was restored")
     }
 
-    /// The last activity of a thread stays when a post is deleted that is not its last.
+    /// The deletion of a post that is not the last one keeps the last activity.
     async fn deleting_an_older_post_keeps_the_last_activity(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         suite.post(&alice, &reply.thread_id).await?;
@@ -27,7 +27,7 @@ board_rules! {
         check_eq!(counts(&alice, &reply.thread_id).await?, ((1, 2), activity))
     }
 
-    /// A thread falls back in its forum's list when its last post is deleted.
+    /// A thread moves down in its forum's list when its last post is deleted.
     async fn deleting_the_last_post_moves_its_thread_down(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let other = suite.thread(&otto, &forum).await?.thread_id;
@@ -37,7 +37,7 @@ board_rules! {
         check_eq!(otto.thread_ids(&forum).await?, [other, reply.thread_id])
     }
 
-    /// A forum's counts follow a deleted thread with all its posts, and come back with it.
+    /// The deletion and the restoration of a thread update the forum's counts by all its posts.
     async fn deleting_and_restoring_a_thread_updates_the_counts(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let without = otto.fetch_forum(&forum).await?;
@@ -67,7 +67,7 @@ board_rules! {
         check_eq!(counts(&alice, &reply.thread_id).await?, before)
     }
 
-    /// A member's profile counts visible posts.
+    /// A member's post count covers visible posts only.
     async fn a_members_post_count_covers_visible_posts(suite: &Suite) -> TestResult {
         let (ThreadFixture { otto, alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         for (deleted, left) in [(&reply, [1, 0]), (&first, [0, 0])] {
@@ -90,7 +90,7 @@ async fn post_counts(members: [&TestCaller; 2]) -> TestResult<Vec<u64>> {
 
 type Activity = (Option<LastPost>, Timestamp, Option<Timestamp>);
 
-/// The replies of a thread and the posts of its forum, and the last activity of both.
+/// Returns the counts and the last activity of a thread and its forum.
 async fn counts(caller: &TestCaller, thread: &ThreadId) -> TestResult<((u64, u64), Activity)> {
     let thread = caller.fetch_thread(thread).await?;
     let forum = caller.fetch_forum(&thread.forum_id).await?;

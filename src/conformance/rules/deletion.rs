@@ -1,4 +1,4 @@
-//! Posts and threads that are soft-deleted: by whom, and who sees them afterwards.
+//! Soft deletion of posts and threads.
 
 use super::*;
 use crate::host::ResourceRef;
@@ -6,7 +6,7 @@ use crate::host::ResourceRef;
 board_rules! {
     mod deletion;
 
-    /// A deleted post exists only for moderators: for others a second deletion finds nothing, for them it is a conflict.
+    /// Only moderators see a deleted post. A second deletion is a conflict for them, and not found for other callers.
     async fn only_moderators_see_a_deleted_post(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let (bob, mia) = (suite.member("bob").await?, suite.moderator("mia", &forum).await?);
@@ -19,26 +19,26 @@ board_rules! {
         mia.delete_post(&reply).await.expect_conflict()
     }
 
-    /// The author and the moderators of its forum may delete a reply, and `canDelete` says so.
+    /// The author of a reply and the moderators of its forum can delete it. `canDelete` agrees.
     async fn authors_and_moderators_delete_replies(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let (mia, ada) = (suite.moderator("mia", &forum).await?, suite.admin("ada").await?);
-        for (caller, may) in [(otto, false), (mia, true), (ada, true), (alice, true)] {
-            check_eq!(caller.fetch_post(&reply).await?.can_delete, may, "canDelete for {caller:?}")?;
-            caller.delete_post(&reply).await.expect_ok_if(may)?;
-            if may {
+        for (caller, permitted) in [(otto, false), (mia, true), (ada, true), (alice, true)] {
+            check_eq!(caller.fetch_post(&reply).await?.can_delete, permitted, "canDelete for {caller:?}")?;
+            caller.delete_post(&reply).await.expect_ok_if(permitted)?;
+            if permitted {
                 suite.fixture.restore(&reply.post_id).await?;
             }
         }
         Ok(())
     }
 
-    /// Moderators delete a thread with its first post, and afterwards it exists only for them.
+    /// Moderators delete a thread with its first post. Afterwards only moderators see it.
     async fn moderators_delete_threads(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
-        for (caller, may) in [(&otto, false), (&mia, true)] {
-            check_eq!(caller.fetch_post(&first).await?.can_delete, may, "canDelete for {caller:?}")?;
-            caller.delete_post(&first).await.expect_ok_if(may)?;
+        for (caller, permitted) in [(&otto, false), (&mia, true)] {
+            check_eq!(caller.fetch_post(&first).await?.can_delete, permitted, "canDelete for {caller:?}")?;
+            caller.delete_post(&first).await.expect_ok_if(permitted)?;
         }
         for caller in [&otto, &alice] {
             caller.get_thread(&first.thread_id).await.expect_path_not_found()?;
@@ -49,7 +49,8 @@ board_rules! {
         mia.delete_post(&first).await.expect_conflict()
     }
 
-    /// A deleted post or thread is in no forum for members, so that the library does not repeat the response to its creation.
+    /// `containing_forum` does not find deleted content for members, so that the library does not replay the response
+    /// of its creation.
     async fn deleted_content_has_no_containing_forum(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, reply }, mia) = ThreadFixture::with_moderator(suite).await?;
         let post = ResourceRef::Post(&reply.thread_id, &reply.post_id);
@@ -63,7 +64,7 @@ board_rules! {
         mia.containing_forum(&thread).await.expect_ok().map(drop)
     }
 
-    /// Nobody replies in a deleted thread, not even a moderator.
+    /// No caller can reply in a deleted thread, not even a moderator.
     async fn deleted_threads_take_no_replies(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         mia.delete_post(&first).await.expect_ok()?;
@@ -71,7 +72,7 @@ board_rules! {
         mia.reply(&first.thread_id, "Still here?").await.expect_forbidden()
     }
 
-    /// A deleted post, or one in a deleted thread, is absent for an edit and a deletion.
+    /// An edit or a deletion does not find a deleted post or a post of a deleted thread.
     async fn deleted_content_cannot_be_changed(suite: &Suite) -> TestResult {
         let (ThreadFixture { alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         for deleted in [&reply, &first] {
@@ -83,7 +84,7 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?.edited_at, None)
     }
 
-    /// No other post takes the number of a deleted one.
+    /// A new post never gets the number of a deleted one.
     async fn post_numbers_are_not_reused(suite: &Suite) -> TestResult {
         suite.require(Capability::PostNumbers)?;
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
@@ -97,7 +98,7 @@ board_rules! {
         check!(newest > before, "{newest} is above {before}, which was deleted")
     }
 
-    /// Of many deletions of a post at once, one is made.
+    /// One of several concurrent deletions of a post succeeds.
     async fn one_of_concurrent_deletions_succeeds(suite: &Suite) -> TestResult {
         let (ThreadFixture { reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let deletions = repeat_n((mia.clone(), reply.clone()), 8)

@@ -1,4 +1,4 @@
-//! Posts that are edited.
+//! Edits of posts.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::*;
 board_rules! {
     mod edits;
 
-    /// An edit shows in the post, with its editor and its time.
+    /// An edit changes the body, the editor and the time of the edit.
     async fn an_edit_changes_the_post(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let before = alice.fetch_post(&reply).await?;
@@ -20,7 +20,7 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?, edited)
     }
 
-    /// Each edit makes another version.
+    /// Each edit increments the version.
     async fn an_edit_increments_the_version(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
@@ -31,7 +31,7 @@ board_rules! {
         Ok(())
     }
 
-    /// An edit of an older version is a conflict, and changes nothing.
+    /// An edit of an older version is a conflict and changes nothing.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
@@ -41,7 +41,7 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?.body.as_deref(), Some("First"))
     }
 
-    /// Of many edits of one version, one is carried out.
+    /// One of several concurrent edits of one version succeeds.
     async fn one_of_concurrent_edits_succeeds(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
@@ -54,7 +54,7 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?.version, 2)
     }
 
-    /// A body without any text is refused.
+    /// A body without text is invalid.
     async fn an_edit_without_text_is_invalid(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let before = alice.fetch_post(&reply).await?;
@@ -64,30 +64,30 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?, before)
     }
 
-    /// The author and the moderators of its forum may edit a post, and `canEdit` says so.
+    /// The author of a post and the moderators of its forum can edit it. `canEdit` agrees.
     async fn authors_and_moderators_edit_posts(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let elsewhere = suite.forum(Audience::Guests).await?;
-        for (caller, may) in [
+        for (caller, permitted) in [
             (suite.member("bob").await?, false),
             (suite.admin("ada").await?, true),
             (suite.moderator("max", &elsewhere).await?, false),
             (suite.moderator("mia", &forum).await?, true),
             (alice, true),
         ] {
-            check_eq!(caller.fetch_post(&reply).await?.can_edit, may, "canEdit for {caller:?}")?;
-            caller.edit(&reply, "New words").await.expect_ok_if(may)?;
+            check_eq!(caller.fetch_post(&reply).await?.can_edit, permitted, "canEdit for {caller:?}")?;
+            caller.edit(&reply, "New words").await.expect_ok_if(permitted)?;
         }
         Ok(())
     }
 
-    /// A guest may edit and delete nothing, and is shown that.
+    /// A guest can neither edit nor delete a post. `canEdit` and `canDelete` agree.
     async fn a_guest_cannot_edit_or_delete(suite: &Suite) -> TestResult {
         let ThreadFixture { reply, .. } = ThreadFixture::new(suite).await?;
-        may_change(&suite.guest()?, &reply, false).await
+        expect_permissions(&suite.guest()?, &reply, false).await
     }
 
-    /// A post exists only under its own thread.
+    /// A post is found only in its own thread.
     async fn a_post_is_not_found_in_another_thread(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let other = suite.thread(&alice, &forum).await?;
@@ -96,14 +96,14 @@ board_rules! {
             (reply.thread_id, 999_999.into()),
             (999_999.into(), reply.post_id),
         ] {
-            let wrong = PostPath { thread_id: thread, post_id: post };
-            alice.edit(&wrong, "New words").await.expect_path_not_found()?;
-            alice.delete_post(&wrong).await.expect_path_not_found()?;
+            let path = PostPath { thread_id: thread, post_id: post };
+            alice.edit(&path, "New words").await.expect_path_not_found()?;
+            alice.delete_post(&path).await.expect_path_not_found()?;
         }
         Ok(())
     }
 
-    /// A post of a hidden forum is absent for an edit and a deletion.
+    /// An edit or a deletion does not find a post of a hidden forum.
     async fn a_hidden_post_cannot_be_edited(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let sam = suite.moderator("sam", &forum).await?;
@@ -114,12 +114,12 @@ board_rules! {
         check_eq!(sam.fetch_post(&path).await?.edited_at, None)
     }
 
-    /// In a locked thread only moderators edit and delete.
+    /// Only moderators edit and delete posts of a locked thread.
     async fn only_moderators_edit_in_a_locked_thread(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
         let (ThreadFixture { alice, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         suite.fixture.set_locked(&reply.thread_id, true).await?;
-        may_change(&alice, &reply, false).await?;
+        expect_permissions(&alice, &reply, false).await?;
         alice.edit(&reply, "New words").await.expect_forbidden()?;
         alice.delete_post(&reply).await.expect_forbidden()?;
         mia.edit(&reply, "New words").await.expect_ok()?;
@@ -129,20 +129,21 @@ board_rules! {
         mia.delete_post(&reply).await.expect_ok()
     }
 
-    /// When the edit window is over, authors can no longer edit or delete their posts; moderators can.
+    /// After the edit window only moderators can edit or delete a post.
     async fn authors_cannot_edit_after_the_edit_window(suite: &Suite) -> TestResult {
         suite.require(Capability::EditWindow)?;
         let (ThreadFixture { alice, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         suite.advance(Duration::from_secs(366 * 24 * 60 * 60));
-        may_change(&alice, &reply, false).await?;
+        expect_permissions(&alice, &reply, false).await?;
         alice.edit(&reply, "New words").await.expect_forbidden()?;
         alice.delete_post(&reply).await.expect_forbidden()?;
-        may_change(&mia, &reply, true).await?;
+        expect_permissions(&mia, &reply, true).await?;
         mia.edit(&reply, "New words").await.expect_ok()?;
         mia.delete_post(&reply).await.expect_ok()
     }
 
-    /// Whether the caller moderates is decided when the edit is made, not when the request arrives.
+    /// The role of a moderator is checked when the edit is made: one who was dismissed after the request began is
+    /// forbidden.
     async fn a_dismissed_moderator_cannot_edit(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let cached = mia.cache_access().await?;
@@ -151,7 +152,7 @@ board_rules! {
         cached.delete_post(&reply).await.expect_forbidden()
     }
 
-    /// An edit or a deletion by a member who was banned since the request began is not made.
+    /// A member who was banned after the request began can neither edit nor delete.
     async fn a_banned_author_cannot_edit(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let before = otto.fetch_post(&reply).await?;
@@ -161,7 +162,7 @@ board_rules! {
         check_eq!(otto.fetch_post(&reply).await?, before)
     }
 
-    /// No markup becomes HTML that runs by an edit.
+    /// The HTML of an edited post executes no script.
     async fn edited_html_is_sanitized(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let edited = alice.edit(&reply, XSS_PAYLOAD).await.expect_ok()?;
@@ -169,12 +170,12 @@ board_rules! {
     }
 }
 
-/// `canEdit` and `canDelete` of the post for this caller.
-async fn may_change(caller: &TestCaller, path: &PostPath, may: bool) -> TestResult {
+/// Checks `canEdit` and `canDelete` of a post.
+async fn expect_permissions(caller: &TestCaller, path: &PostPath, permitted: bool) -> TestResult {
     let post = caller.fetch_post(path).await?;
     check_eq!(
         (post.can_edit, post.can_delete),
-        (may, may),
+        (permitted, permitted),
         "permissions of {caller:?}"
     )
 }

@@ -1,4 +1,4 @@
-//! Events have their subject as everyone finds it who sees the forum, and nothing else.
+//! Payloads of events: the public view of their subject.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -11,7 +11,8 @@ use crate::webhook::Event;
 board_rules! {
     mod event_payload;
 
-    /// A post event has the post and its thread as a reader finds both afterwards, also when a moderator edited it.
+    /// A post event contains the post and its thread as a reader finds both afterwards, even if a moderator made the
+    /// edit.
     async fn a_post_event_has_the_public_view(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, reply, .. } = recorded_thread(suite).await?;
         suite.admin("ada").await?.edit(&reply, "Moderated words").await.expect_ok()?;
@@ -20,7 +21,7 @@ board_rules! {
         check_eq!(event.value("/thread"), &public(&otto.fetch_thread(&reply.thread_id).await?))
     }
 
-    /// The events of a new thread have the thread as a reader finds it afterwards.
+    /// The events of a new thread contain the thread as a reader finds it afterwards.
     async fn a_thread_event_has_the_public_view(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, .. } = recorded_thread(suite).await?;
         let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?.thread_id;
@@ -31,7 +32,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A poll event has the poll as a reader finds it who has not voted.
+    /// A poll event contains the poll as a reader without a vote finds it.
     async fn a_poll_event_has_the_public_view(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.vote(&poll.bob, &[1]).await.expect_ok()?;
@@ -39,7 +40,7 @@ board_rules! {
         check_eq!(event.value("/poll"), &public(&poll.fetch(&poll.alice).await?))
     }
 
-    /// The event of a vote has no voter.
+    /// A vote event does not contain the voter.
     async fn a_vote_event_omits_the_voter(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.vote(&poll.bob, &[1]).await.expect_ok()?;
@@ -48,7 +49,7 @@ board_rules! {
         event.omits(&[poll.bob.name(), &format!(r#""userId":"{}""#, poll.bob.id())])
     }
 
-    /// The event of a message has ids, and neither subject nor text nor names.
+    /// A message event contains ids, and neither subject nor text nor names.
     async fn a_message_event_has_only_ids(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let new = new_message(suite, [bob.id_ref(), carol.id_ref()]);
@@ -64,7 +65,7 @@ board_rules! {
         event.omits(&[&new.subject, &new.body, alice.name(), bob.name()])
     }
 
-    /// The event of a deletion has no text of the post.
+    /// A deletion event does not contain the text of the post.
     async fn a_deletion_event_omits_the_text(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
         alice.edit(&reply, "Regretted").await.expect_ok()?;
@@ -75,18 +76,18 @@ board_rules! {
         event.omits(&["Regretted"])
     }
 
-    /// Events of a thread show nothing of a post that awaits approval.
+    /// Events of a thread contain nothing of a post that awaits approval.
     async fn content_awaiting_approval_appears_in_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
-        let waiting = suite.post(&nora, &reply.thread_id).await?.post_id;
+        let pending = suite.post(&nora, &reply.thread_id).await?.post_id;
         alice.edit(&reply, "Better words").await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
         event.omits(&[nora.name(), "awaiting_approval"])?;
-        check!(*event.value("/thread/lastPost/postId") != json!(waiting))
+        check!(*event.value("/thread/lastPost/postId") != json!(pending))
     }
 
-    /// The actor of an edit is its editor, who can be a moderator.
+    /// The actor of an edit is its editor, who may be a moderator.
     async fn an_event_names_its_actor(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
         let ada = suite.admin("ada").await?;
@@ -99,7 +100,7 @@ board_rules! {
         Ok(())
     }
 
-    /// An event has its forum, so that only those receive it who see the forum.
+    /// An event has its forum, so that only endpoints whose owners see the forum receive it.
     async fn an_event_names_its_forum(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, sue) = (suite.staff("sam").await?, suite.staff("sue").await?);
@@ -115,7 +116,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A rating without a post is in no forum.
+    /// The event of a rating without a post has no forum.
     async fn a_rating_event_without_a_post_has_no_forum(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         alice.rate_member(&bob.id_ref(), &new_rating(1, None)).await.expect_ok()?;
@@ -125,7 +126,7 @@ board_rules! {
     }
 }
 
-/// A resource without the fields that depend on a reader.
+/// Returns a resource without the fields that depend on the reader.
 fn public(resource: &impl Serialize) -> Value {
     let mut resource = json!(resource);
     if let Some(fields) = resource.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Events: each change has one. Changes without an event are in `no_events`, and the payloads in `event_payload`.
+//! Changes that emit events. `no_events` has the changes without one, `event_payload` the payloads.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::webhook::Topic;
 board_rules! {
     mod events;
 
-    /// A new thread has two events, its own before that of its first post; a reply has one.
+    /// A new thread emits two events, `thread.created` before `post.created`. A reply emits one.
     async fn posting_emits_an_event(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?;
@@ -22,7 +22,7 @@ board_rules! {
         suite.expect_one_event(&Topic::POST_CREATED, &post.post_id).await
     }
 
-    /// An edit has an event, also that of a first post.
+    /// An edit of a reply or a first post emits `post.updated`.
     async fn an_edit_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, first, reply, .. } = recorded_thread(suite).await?;
         for (author, reply) in [(otto, first), (alice, reply)] {
@@ -32,8 +32,7 @@ board_rules! {
         Ok(())
     }
 
-    /// An edit of an approved post has one event, `post.updated`: at once, or, if it awaits approval, when it is approved
-    /// again. The same holds for a first post.
+    /// An edit of an approved post emits one event, `post.updated`: immediately, or at its approval if it awaits one.
     async fn an_edit_of_approved_content_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, reply, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
@@ -51,7 +50,7 @@ board_rules! {
         Ok(())
     }
 
-    /// The deletion and the restoration of a reply have an event each.
+    /// The deletion and the restoration of a reply each emit an event.
     async fn a_deletion_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
         alice.delete_post(&reply).await.expect_ok()?;
@@ -60,7 +59,8 @@ board_rules! {
         suite.expect_one_event(&Topic::POST_RESTORED, &reply.post_id).await
     }
 
-    /// The deletion and the restoration of a first post are events of its thread; meanwhile its replies have none.
+    /// The deletion and the restoration of a first post emit events of the thread. Replies of a deleted thread emit
+    /// none.
     async fn a_first_post_emits_a_thread_event(suite: &Suite) -> TestResult {
         let ThreadFixture { first, reply, .. } = recorded_thread(suite).await?;
         let ada = suite.admin("ada").await?;
@@ -73,24 +73,24 @@ board_rules! {
         suite.expect_one_event(&Topic::THREAD_RESTORED, &first.thread_id).await
     }
 
-    /// A vote and a changed vote have an event each.
+    /// A vote and a changed vote each emit an event.
     async fn a_vote_emits_an_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
-        for places in [[0], [1]] {
-            poll.vote(&poll.bob, &places).await.expect_ok()?;
+        for indexes in [[0], [1]] {
+            poll.vote(&poll.bob, &indexes).await.expect_ok()?;
             suite.expect_one_event(&Topic::POLL_VOTED, &poll.id).await?;
         }
         Ok(())
     }
 
-    /// An edit of a poll has an event.
+    /// An edit of a poll emits an event.
     async fn a_poll_edit_emits_an_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.edit(&poll.alice, &question_update("Which tea, then?")).await.expect_ok()?;
         suite.expect_one_event(&Topic::POLL_UPDATED, &poll.id).await
     }
 
-    /// A rating has an event, for a post or without one.
+    /// A rating emits an event, with or without a post.
     async fn a_rating_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, reply, .. } = recorded_thread(suite).await?;
         for post in [None, Some(&reply.post_id)] {
@@ -100,27 +100,27 @@ board_rules! {
         Ok(())
     }
 
-    /// A message has one event, however many recipients it has.
+    /// A message emits one event for all recipients.
     async fn a_message_emits_one_event(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary;
         suite.expect_one_event(&Topic::MESSAGE_SENT, &sent.message_id).await
     }
 
-    /// Replies that are written at once have one event each.
+    /// Each of several concurrent replies emits one event.
     async fn concurrent_replies_emit_one_event_each(suite: &Suite) -> TestResult {
         let ThreadFixture { reply, .. } = recorded_thread(suite).await?;
         let replies = suite.write_replies_concurrently(&reply.thread_id).await?;
         let replies = replies.iter().map(|post| event_name(&Topic::POST_CREATED, &post.post_id));
         let events = suite.recorded().await?;
-        let found: BTreeSet<_> = events.iter().map(|event| event.name.clone()).collect();
-        check_eq!(found, replies.collect::<BTreeSet<_>>())?;
+        let actual: BTreeSet<_> = events.iter().map(|event| event.name.clone()).collect();
+        check_eq!(actual, replies.collect::<BTreeSet<_>>())?;
         check_eq!(events.len(), 6)?;
         let ids: BTreeSet<_> = events.into_iter().map(|event| event.id).collect();
         check_eq!(ids.len(), 6)
     }
 
-    /// Of deletions of one post at once, one has an event.
+    /// Concurrent deletions of one post emit one event.
     async fn concurrent_deletions_emit_one_event(suite: &Suite) -> TestResult {
         let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
         let deletions = repeat_n((alice.clone(), reply.clone()), 16)
@@ -131,7 +131,7 @@ board_rules! {
         suite.expect_one_event(&Topic::POST_DELETED, &reply.post_id).await
     }
 
-    /// Of votes of one member at once, one has an event.
+    /// Concurrent votes of one member emit one event.
     async fn concurrent_votes_emit_one_event(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         suite.recorded().await?;
@@ -144,16 +144,16 @@ board_rules! {
     }
 }
 
-/// A thread with a reply, whose events are discarded.
+/// Creates a thread with a reply, and discards their events.
 pub(crate) async fn recorded_thread(suite: &Suite) -> TestResult<ThreadFixture> {
     suite.require(Capability::Events)?;
     let fixture = ThreadFixture::new(suite).await?;
     suite.recorded().await.map(|_| fixture)
 }
 
-/// A poll in which votes can be changed, whose events are discarded.
+/// Creates a poll whose votes can be changed, and discards its events.
 pub(crate) async fn recorded_poll(suite: &Suite) -> TestResult<PollFixture> {
-    let terms = with(new_poll(), |poll| poll.can_change_vote = true);
-    let poll = PollFixture::new(suite, terms).await?;
+    let new = with(new_poll(), |poll| poll.can_change_vote = true);
+    let poll = PollFixture::new(suite, new).await?;
     suite.recorded().await.map(|_| poll)
 }

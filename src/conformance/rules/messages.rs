@@ -1,4 +1,4 @@
-//! Private messages: each party has a copy in its own folder.
+//! Private messages: each participant has a separate copy.
 
 use std::collections::BTreeSet;
 use std::slice;
@@ -8,7 +8,7 @@ use super::*;
 board_rules! {
     mod messages;
 
-    /// The sender's copy is read, each recipient's is unread, and all copies have different ids.
+    /// The sender's copy is read, the copies of the recipients are unread, and all have different ids.
     async fn each_participant_has_a_separate_copy(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary;
@@ -17,15 +17,15 @@ board_rules! {
         check_eq!(alice.folder(Folder::Sent).await?, slice::from_ref(&sent))?;
         check_eq!(alice.inbox().await?, [])?;
         for reader in [&bob, &carol] {
-            let found = only(reader.inbox().await?)?;
-            ids.insert(found.message_id.clone());
+            let actual = only(reader.inbox().await?)?;
+            ids.insert(actual.message_id.clone());
             let expected = MessageSummary {
-                message_id: found.message_id.clone(),
+                message_id: actual.message_id.clone(),
                 folder: Folder::Inbox,
                 read_at: None,
                 ..sent.clone()
             };
-            check_eq!(found, expected)?;
+            check_eq!(actual, expected)?;
             check_eq!(reader.folder(Folder::Sent).await?, [])?;
         }
         check_eq!(ids.len(), 3)
@@ -44,7 +44,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A copy of another party is absent, even for the sender and the other recipients.
+    /// A copy of another member is not found, even by the sender and the other recipients.
     async fn another_members_copy_is_not_found(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let dave = suite.member("dave").await?;
@@ -60,7 +60,7 @@ board_rules! {
         check_eq!(only(bob.inbox().await?)?.read_at, None)
     }
 
-    /// A folder is newest first, and reading it page by page finds each message once while others arrive.
+    /// A folder is listed newest first. Its pages contain each message once while others arrive.
     async fn pagination_finds_each_message_once_during_writes(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let mut newest = Vec::new();
@@ -91,15 +91,15 @@ board_rules! {
             (Some(true), vec![newest, oldest]),
             (Some(false), vec![middle]),
         ] {
-            let list = ListMessagesParams { unread, ..ListMessagesParams::default() };
-            let page = bob.list_messages(&list).await.expect_ok()?;
-            let found: Vec<_> = page.items.iter().map(|message| &message.message_id).collect();
-            check_eq!(found, expected, "unread={unread:?}")?;
+            let params = ListMessagesParams { unread, ..ListMessagesParams::default() };
+            let page = bob.list_messages(&params).await.expect_ok()?;
+            let actual: Vec<_> = page.items.iter().map(|message| &message.message_id).collect();
+            check_eq!(actual, expected, "unread={unread:?}")?;
         }
         Ok(())
     }
 
-    /// The count of unread messages covers only the inbox, and only opening a message reduces it.
+    /// The count of unread messages covers only the inbox. Only opening a message reduces it.
     async fn unread_messages_are_counted(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         for count in 1..=2 {
@@ -122,7 +122,7 @@ board_rules! {
         alice.expect_unread(1).await
     }
 
-    /// Subject and body are returned as they were typed.
+    /// Subject and body are returned as they were sent.
     async fn a_message_is_stored_verbatim(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let new = NewMessage {
@@ -137,7 +137,7 @@ board_rules! {
         Ok(())
     }
 
-    /// No markup becomes HTML that runs.
+    /// The HTML of a message executes no script.
     async fn message_html_is_sanitized(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let new = with(new_message(suite, [bob.id_ref()]), |new| new.body = XSS_PAYLOAD.into());
@@ -145,7 +145,7 @@ board_rules! {
         is_sanitized(&bob.open_only().await?.body_html)
     }
 
-    /// A message stays when its sender's account is removed, and lists the remaining recipients.
+    /// A message remains when its sender's account is removed, and lists the remaining recipients.
     async fn a_message_remains_when_its_sender_is_removed(suite: &Suite) -> TestResult {
         suite.require(Capability::Removal)?;
         let [alice, bob, carol] = three_members(suite).await?;
@@ -153,8 +153,8 @@ board_rules! {
         for removed in [&alice, &carol] {
             suite.fixture.remove_account(&removed.id()).await?;
         }
-        let kept = bob.open_only().await?.summary;
-        check_eq!(kept.sender, None)?;
-        check_eq!(author_ids(&kept.recipients), caller_ids([&bob]))
+        let remaining = bob.open_only().await?.summary;
+        check_eq!(remaining.sender, None)?;
+        check_eq!(author_ids(&remaining.recipients), caller_ids([&bob]))
     }
 }

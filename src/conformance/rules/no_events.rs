@@ -1,4 +1,4 @@
-//! Changes without events: content that awaits approval, refused calls, and private actions.
+//! Actions without events: content that awaits approval, refused calls, and private actions.
 
 use super::events::{recorded_poll, recorded_thread};
 use super::reputation::new_rating;
@@ -8,7 +8,7 @@ use crate::webhook::Topic;
 board_rules! {
     mod no_events;
 
-    /// Content that awaits approval has its events when it is approved, and none for edits and deletions before.
+    /// Content that awaits approval emits its events at its approval. Edits and deletions before emit none.
     async fn content_awaiting_approval_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, reply, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
@@ -30,7 +30,7 @@ board_rules! {
         suite.expect_one_event(&Topic::POST_CREATED, &edited.post_id).await
     }
 
-    /// A poll that awaits approval with its thread has no events.
+    /// A poll that awaits approval with its thread emits no event.
     async fn a_poll_awaiting_approval_emits_no_event(suite: &Suite) -> TestResult {
         let (forum, bob) = suite.forum_and_member().await?;
         let nora = suite.newcomer("nora").await?;
@@ -40,7 +40,7 @@ board_rules! {
         suite.expect_no_events().await
     }
 
-    /// Opening a message has no event, and neither has its receipt.
+    /// Opening a message and its receipt emit no event.
     async fn opening_a_message_emits_no_event(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let new = with(new_message(suite, [bob.id_ref()]), |new| new.request_receipt = true);
@@ -50,7 +50,7 @@ board_rules! {
         suite.expect_no_events().await
     }
 
-    /// Subscriptions have no events.
+    /// Subscribing and unsubscribing emit no event.
     async fn subscribing_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, reply, .. } = recorded_thread(suite).await?;
         let target = SubscriptionTarget::Thread(reply.thread_id);
@@ -59,7 +59,7 @@ board_rules! {
         suite.expect_no_events().await
     }
 
-    /// A refused thread or reply has no event.
+    /// A refused thread or reply emits no event.
     async fn a_refused_post_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = recorded_thread(suite).await?;
         alice.start_thread(&forum, "", "Words").await.expect_validation_error("title")?;
@@ -67,7 +67,7 @@ board_rules! {
         suite.expect_no_events().await
     }
 
-    /// A refused edit has no event.
+    /// A refused edit emits no event.
     async fn a_refused_edit_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, reply, .. } = recorded_thread(suite).await?;
         otto.edit(&reply, "Other words").await.expect_forbidden()?;
@@ -75,7 +75,7 @@ board_rules! {
         suite.expect_no_events().await
     }
 
-    /// A refused deletion has no event.
+    /// A refused deletion emits no event.
     async fn a_refused_deletion_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, first, reply, .. } = recorded_thread(suite).await?;
         otto.delete_post(&reply).await.expect_forbidden()?;
@@ -83,7 +83,7 @@ board_rules! {
         suite.expect_no_events().await
     }
 
-    /// A refused vote and a refused edit of a poll have no events.
+    /// A refused vote and a refused edit of a poll emit no event.
     async fn a_refused_vote_emits_no_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
         poll.vote(&poll.bob, &[]).await.expect_validation_error("optionIds")?;
@@ -91,7 +91,7 @@ board_rules! {
         suite.expect_no_events().await
     }
 
-    /// A refused rating has no event.
+    /// A refused rating emits no event.
     async fn a_refused_rating_emits_no_event(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         alice.rate_member(&alice.id_ref(), &new_rating(1, None)).await.expect_forbidden()?;
@@ -99,7 +99,7 @@ board_rules! {
         suite.expect_no_events().await
     }
 
-    /// A refused message has no event, not even for its valid recipients.
+    /// A refused message emits no event, even if some of its recipients are valid.
     async fn a_refused_message_emits_no_event(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let new = new_message(suite, [bob.id_ref(), UserRef::Name("unknown".into())]);

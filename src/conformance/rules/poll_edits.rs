@@ -1,4 +1,4 @@
-//! Edits of polls: who makes them, and what they leave.
+//! Edits of polls.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::*;
 board_rules! {
     mod poll_edits;
 
-    /// The author of a poll and the moderators of its forum edit it, and others are forbidden.
+    /// The author of a poll and the moderators of its forum edit it. Other members are forbidden.
     async fn authors_and_moderators_edit_polls(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         poll.edit(&poll.bob, &question_update("Which coffee?")).await.expect_forbidden()?;
@@ -34,7 +34,7 @@ board_rules! {
         poll.edit(&moderator, &edit).await.expect_ok().map(drop)
     }
 
-    /// An edit by a moderator who was dismissed since the request began is not made.
+    /// A moderator who was dismissed after the request began cannot edit a poll.
     async fn a_dismissed_moderator_cannot_edit_a_poll(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
@@ -47,8 +47,8 @@ board_rules! {
     /// An omitted field stays unchanged.
     async fn an_edit_keeps_omitted_fields(suite: &Suite) -> TestResult {
         let end = suite.now().saturating_add(Duration::from_secs(3600));
-        let terms = with(new_poll(), |poll| poll.closes_at = Some(end));
-        let poll = PollFixture::new(suite, terms).await?;
+        let new = with(new_poll(), |poll| poll.closes_at = Some(end));
+        let poll = PollFixture::new(suite, new).await?;
         let mut expected = poll.fetch(&poll.alice).await?;
         let edit = with(max_choices_update(3), |edit| edit.can_change_vote = Some(true));
         let edited = poll.edit(&poll.alice, &edit).await.expect_ok()?;
@@ -57,7 +57,8 @@ board_rules! {
         check_eq!(edited, expected)
     }
 
-    /// Before the first vote the author changes the options; afterwards that is a conflict, and moderators change them.
+    /// The author changes the options before the first vote. Afterwards only moderators do; for the author it is a
+    /// conflict.
     async fn only_moderators_change_options_after_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let [green, black, herbs] = &poll.options;
@@ -74,8 +75,8 @@ board_rules! {
         check_counts(&edited, &[0, 1], 1)
     }
 
-    /// Before the first vote the author changes the question; afterwards a different question is a conflict, and moderators
-    /// change it.
+    /// The author changes the question before the first vote. Afterwards only moderators do; for the author another
+    /// question is a conflict.
     async fn only_moderators_change_the_question_after_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         poll.edit(&poll.alice, &question_update("Which coffee?")).await.expect_ok()?;
@@ -89,7 +90,8 @@ board_rules! {
         check_counts(&edited, &[0, 1, 0], 1)
     }
 
-    /// The author may not lower `maxChoices` below the number of options of a vote. A moderator may, and the vote is kept.
+    /// The author cannot lower `maxChoices` below the number of options of a vote. A moderator can, and the vote
+    /// remains.
     async fn only_moderators_lower_max_choices_below_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 3).await?;
         poll.vote(&poll.alice, &[1]).await.expect_ok()?;
@@ -103,7 +105,7 @@ board_rules! {
         check_counts(&edited, &[1, 1, 1], 2)
     }
 
-    /// The votes of a removed option are removed. A member whose options are all removed has no vote.
+    /// Removing an option removes its votes. A member without remaining options has no vote.
     async fn removing_an_option_removes_its_votes(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
         let [green, black, _] = &poll.options;
@@ -147,7 +149,7 @@ board_rules! {
         check_eq!(poll.fetch(&poll.alice).await?, before)
     }
 
-    /// A `closesAt` in the past closes a poll at once, and without `closesAt` it is open again.
+    /// A `closesAt` in the past closes a poll immediately. A null `closesAt` opens it again.
     async fn closes_at_can_be_set_and_cleared(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let end = suite.now().saturating_sub(Duration::from_secs(60));
@@ -160,7 +162,7 @@ board_rules! {
         Ok(())
     }
 
-    /// An edit of an older version is a conflict. A vote makes no version.
+    /// An edit of an older version is a conflict and changes nothing.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
         let poll = PollFixture::new(suite, new_poll()).await?;

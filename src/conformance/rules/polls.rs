@@ -1,4 +1,4 @@
-//! Polls: they belong to threads, and are visible with them.
+//! Polls belong to threads and share their visibility.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::*;
 board_rules! {
     mod polls;
 
-    /// A thread that was started with a poll has it, and no other thread does.
+    /// A thread that was created with a poll has it, and no other thread does.
     async fn a_poll_belongs_to_its_thread(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let thread = poll.bob.fetch_thread(&poll.thread).await?;
@@ -25,7 +25,7 @@ board_rules! {
         poll.bob.get_poll(&plain).await.expect_path_not_found()
     }
 
-    /// An invalid poll is refused with its thread, and nothing is written.
+    /// An invalid poll is rejected with its thread, and the board writes nothing.
     async fn an_invalid_poll_creates_no_thread(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let options = |texts: &[&str]| {
@@ -52,7 +52,7 @@ board_rules! {
         check_eq!(alice.fetch_threads(&forum).await?, [])
     }
 
-    /// The poll of a hidden thread is absent, and so it is for votes and edits.
+    /// The poll of a hidden thread is not found by reads, votes and edits.
     async fn a_hidden_threads_poll_is_not_found(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         poll.fetch(&poll.bob).await?;
@@ -67,7 +67,7 @@ board_rules! {
         poll.expect_counts(&suite.staff("sam").await?, [0, 0, 0], 0).await
     }
 
-    /// The guest sees a poll, without a vote.
+    /// A guest sees the poll of a visible thread, without a vote.
     async fn guests_see_polls(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
         let poll = PollFixture::new(suite, new_poll()).await?;
@@ -80,7 +80,7 @@ board_rules! {
         guest.get_poll(&poll.thread).await.expect_path_not_found()
     }
 
-    /// An unknown poll is absent in every call.
+    /// An unknown poll is not found by any call.
     async fn an_unknown_poll_is_not_found(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let alice = &poll.alice;
@@ -93,7 +93,7 @@ board_rules! {
         alice.update_poll(&unknown, &edit).await.expect_path_not_found()
     }
 
-    /// The poll of a thread that awaits approval exists for those who see the thread.
+    /// Only callers who see a thread that awaits approval see its poll.
     async fn a_poll_awaits_approval_with_its_thread(suite: &Suite) -> TestResult {
         let (forum, bob) = suite.forum_and_member().await?;
         let nora = suite.newcomer("nora").await?;
@@ -123,19 +123,19 @@ board_rules! {
         poll.expect_counts(&moderator, [0, 0, 0], 0).await
     }
 
-    /// A poll closes at its `closesAt`, and takes no votes afterwards.
+    /// A poll closes at its `closesAt` and takes no votes afterwards.
     async fn a_poll_closes_at_its_closing_time(suite: &Suite) -> TestResult {
         suite.require(Capability::SuiteClock)?;
         let end = suite.now().saturating_add(Duration::from_secs(3600));
-        let terms = with(new_poll(), |poll| poll.closes_at = Some(end));
-        let poll = PollFixture::new(suite, terms).await?;
+        let new = with(new_poll(), |poll| poll.closes_at = Some(end));
+        let poll = PollFixture::new(suite, new).await?;
         poll.vote(&poll.alice, &[0]).await.expect_ok()?;
-        let moment = Duration::from_millis(1);
-        suite.advance(end.saturating_duration_since(suite.now()) - moment);
+        let tick = Duration::from_millis(1);
+        suite.advance(end.saturating_duration_since(suite.now()) - tick);
         for closed in [false, true] {
             let seen = poll.fetch(&poll.bob).await?;
             check_eq!((seen.closes_at, seen.closed), (Some(end), closed))?;
-            suite.advance(moment);
+            suite.advance(tick);
         }
         poll.vote(&poll.bob, &[0]).await.expect_forbidden()?;
         poll.expect_counts(&poll.bob, [1, 0, 0], 1).await

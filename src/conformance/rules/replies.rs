@@ -1,12 +1,12 @@
-//! Posts that are written.
+//! New replies.
 
-use super::posts::{numbers_rise, write_posts};
+use super::posts::{check_numbers_increase, write_posts};
 use super::*;
 
 board_rules! {
     mod replies;
 
-    /// A body is returned as it was typed.
+    /// A body is returned as it was sent.
     async fn a_body_is_stored_verbatim(suite: &Suite) -> TestResult {
         suite.require(Capability::SourceMarkup)?;
         let (alice, thread, _) = write_posts(suite, 1).await?;
@@ -17,14 +17,14 @@ board_rules! {
         check_eq!(posts.last().and_then(|post| post.body.as_deref()), Some(typed))
     }
 
-    /// No markup becomes HTML that runs.
+    /// The HTML of a post executes no script.
     async fn post_html_is_sanitized(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let post = alice.reply(&thread, XSS_PAYLOAD).await.expect_ok()?;
         is_sanitized(&post.body_html.unwrap_or_default())
     }
 
-    /// A new reply is visible, was never edited, and has version 1.
+    /// A new reply is visible, unedited and of version 1.
     async fn a_new_reply_is_visible_and_unedited(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let post = alice.reply(&thread, "Green.").await.expect_ok()?;
@@ -36,7 +36,7 @@ board_rules! {
         }
     }
 
-    /// A reply is at once the last of its thread, and counted.
+    /// A reply becomes the last post of its thread immediately, and is counted.
     async fn a_reply_becomes_the_last_post(suite: &Suite) -> TestResult {
         let (_, thread, ids) = write_posts(suite, 2).await?;
         let bob = suite.member("bob").await?;
@@ -50,7 +50,7 @@ board_rules! {
         check_eq!(thread.last_activity_at, reply.created_at)
     }
 
-    /// An empty body is invalid, the error names the field, and nothing is written.
+    /// An empty body is a validation error of `body`, and the board writes nothing.
     async fn an_empty_body_is_invalid(suite: &Suite) -> TestResult {
         let (alice, thread, ids) = write_posts(suite, 1).await?;
         let before = alice.fetch_thread(&thread).await?;
@@ -61,7 +61,7 @@ board_rules! {
         check_eq!(post_ids(&alice.fetch_posts(&thread).await?), ids)
     }
 
-    /// Replies that are written at once are all listed, each with its own number, and all counted.
+    /// Concurrent replies are all listed with different numbers, and counted.
     async fn concurrent_replies_are_all_stored(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let written = suite.write_replies_concurrently(&thread).await?.len();
@@ -69,6 +69,6 @@ board_rules! {
         check_eq!(posts.len(), written + 1)?;
         check_eq!(alice.fetch_thread(&thread).await?.reply_count, written as u64)?;
         suite.require(Capability::PostNumbers)?;
-        numbers_rise(&posts)
+        check_numbers_increase(&posts)
     }
 }

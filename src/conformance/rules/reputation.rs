@@ -1,4 +1,4 @@
-//! Ratings: who gives them, for what, and how they add up.
+//! Reputation ratings.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 board_rules! {
     mod reputation;
 
-    /// A rating adds to its member's total at once, whether the member is named by id or by name.
+    /// A rating changes the member's total immediately, whether the member is named by id or by name.
     async fn ratings_add_up(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         for (rater, user, points, total) in
@@ -22,21 +22,21 @@ board_rules! {
             if suite.require(Capability::SuiteClock).is_ok() {
                 check_eq!(rating.created_at, suite.now())?;
             }
-            has_reputation(&bob, total).await?;
+            expect_reputation(&bob, total).await?;
         }
-        has_reputation(&alice, 0).await
+        expect_reputation(&alice, 0).await
     }
 
-    /// Nobody can rate themselves.
+    /// A member cannot rate themselves.
     async fn members_cannot_rate_themselves(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         for user in [alice.id_ref(), alice.name_ref()] {
             alice.rate_member(&user, &new_rating(1, None)).await.expect_forbidden()?;
         }
-        has_reputation(&alice, 0).await
+        expect_reputation(&alice, 0).await
     }
 
-    /// An unknown member is absent.
+    /// An unknown member is not found.
     async fn an_unknown_member_cannot_be_rated(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         for user in [UserRef::Id(i64::MAX.into()), UserRef::Name("unknown".into())] {
@@ -51,7 +51,7 @@ board_rules! {
         alice.rate_member(&bob.id_ref(), &new_rating(0, None)).await.expect_validation_error("points")
     }
 
-    /// Each member rates a post once, whatever else they rate.
+    /// A member rates each post at most once.
     async fn a_member_rates_a_post_once(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
@@ -66,10 +66,10 @@ board_rules! {
         for (rater, post) in [(&alice, Some(&other)), (&alice, None), (&carol, Some(&one))] {
             rater.rate_member(&bob.id_ref(), &new_rating(1, post)).await.expect_ok()?;
         }
-        has_reputation(&bob, 4).await
+        expect_reputation(&bob, 4).await
     }
 
-    /// Without a post, a member rates another once in 24 hours.
+    /// Without a post, a member rates another member at most once in 24 hours.
     async fn a_member_rates_another_once_a_day(suite: &Suite) -> TestResult {
         suite.require(Capability::SuiteClock)?;
         let [alice, bob, carol] = three_members(suite).await?;
@@ -80,15 +80,15 @@ board_rules! {
         for (rater, user) in [(&carol, &bob), (&alice, &carol)] {
             rater.rate_member(&user.id_ref(), &once).await.expect_ok()?;
         }
-        // Each write comes a minute later by itself: this one a minute before the day is over, the next at its very end.
+        // Each write advances the clock by a minute: the first one is a minute before the end of the day, the second at it.
         let minute = Duration::from_secs(60);
         suite.advance(DAY - suite.now().saturating_duration_since(rated) - minute * 2);
         alice.rate_member(&bob.id_ref(), &once).await.expect_conflict()?;
         alice.rate_member(&bob.id_ref(), &once).await.expect_ok()?;
-        has_reputation(&bob, 3).await
+        expect_reputation(&bob, 3).await
     }
 
-    /// The post of a rating has to be the member's: another post is not found.
+    /// A rated post must be the member's. Any other post is not found.
     async fn a_rated_post_must_belong_to_the_member(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
@@ -96,10 +96,10 @@ board_rules! {
         for post in [carols, PostId::from(i64::MAX), PostId::nothing()] {
             alice.rate_member(&bob.id_ref(), &new_rating(1, Some(&post))).await.expect_not_found()?;
         }
-        has_reputation(&bob, 0).await
+        expect_reputation(&bob, 0).await
     }
 
-    /// A post that the rater does not see when the rating is made is not found.
+    /// A post that the rater cannot see when the rating is made is not found.
     async fn an_invisible_post_cannot_be_rated(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
@@ -111,25 +111,25 @@ board_rules! {
             rater.rate_member(&sam.id_ref(), &hidden).await.expect_not_found()?;
         }
         sue.rate_member(&sam.id_ref(), &hidden).await.expect_ok()?;
-        has_reputation(&sam, 1).await
+        expect_reputation(&sam, 1).await
     }
 
-    /// A post that awaits approval or is deleted is not found by those who do not see it.
+    /// A post that awaits approval or is deleted is not found by callers who cannot see it.
     async fn a_hidden_post_cannot_be_rated(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
         let moderator = suite.moderator("mod", &forum).await?;
         let nora = suite.newcomer("nora").await?;
         let thread = suite.thread(&bob, &forum).await?.thread_id;
-        let waiting = new_rating(1, Some(&suite.post(&nora, &thread).await?.post_id));
-        alice.rate_member(&nora.id_ref(), &waiting).await.expect_not_found()?;
-        moderator.rate_member(&nora.id_ref(), &waiting).await.expect_ok()?;
+        let pending = new_rating(1, Some(&suite.post(&nora, &thread).await?.post_id));
+        alice.rate_member(&nora.id_ref(), &pending).await.expect_not_found()?;
+        moderator.rate_member(&nora.id_ref(), &pending).await.expect_ok()?;
         let deleted = suite.post(&bob, &thread).await?;
         moderator.delete_post(&deleted).await.expect_ok()?;
         alice.rate_member(&bob.id_ref(), &new_rating(1, Some(&deleted.post_id))).await.expect_not_found()
     }
 
-    /// Of many ratings for one post at once, one counts.
+    /// One of several concurrent ratings of a post counts.
     async fn one_of_concurrent_ratings_counts(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
@@ -137,19 +137,19 @@ board_rules! {
         let ratings = repeat_n((alice.clone(), bob.id_ref(), given.clone()), 20)
             .map(|(alice, bob, given)| async move { alice.rate_member(&bob, &given).await });
         suite.race_for_one(ratings).await?;
-        has_reputation(&bob, 1).await
+        expect_reputation(&bob, 1).await
     }
 
-    /// A rating by a member who was banned since the request began does not count.
+    /// A rating by a member who was banned after the request began does not count.
     async fn a_banned_member_cannot_rate(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let cached = suite.ban_during_request(&alice).await?;
         cached.rate_member(&bob.id_ref(), &new_rating(1, None)).await.expect_denied()?;
-        has_reputation(&bob, 0).await
+        expect_reputation(&bob, 0).await
     }
 }
 
-async fn has_reputation(member: &TestCaller, total: i64) -> TestResult {
+async fn expect_reputation(member: &TestCaller, total: i64) -> TestResult {
     let profile = member.fetch_member(&member.id_ref()).await?;
     check_eq!(profile.reputation, total, "the reputation of {member:?}")
 }

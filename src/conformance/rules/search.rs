@@ -1,4 +1,4 @@
-//! Search: what is found.
+//! Search queries, filters and hits.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::*;
 board_rules! {
     mod search;
 
-    /// A hit has every word of the query, in any order and any case.
+    /// A hit contains every word of the query, in any order and case.
     async fn every_word_is_required(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let texts = ["green tea", "black tea", "a cup of Green, no TEA", "greens"];
@@ -17,14 +17,14 @@ board_rules! {
         fixture.expect_hits("tea coffee", &[]).await
     }
 
-    /// There are no stop words: the most common word is found as well.
+    /// The search has no stop words: the most common words are found.
     async fn the_most_common_word_is_found(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let [the, of_the, _] = &fixture.posts(["the", "of the", "of"]).await?;
         fixture.expect_hits("the", &[of_the, the]).await
     }
 
-    /// The words of a phrase are adjacent and in order.
+    /// A phrase matches adjacent words in order.
     async fn a_phrase_matches_adjacent_words(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let texts = ["green tea leaf", "green leaf", "leaf green"];
@@ -33,7 +33,7 @@ board_rules! {
         fixture.expect_hits("\"green tea\" leaf", &[tea]).await
     }
 
-    /// An excluded word or phrase is in no hit.
+    /// A hit contains no excluded word or phrase.
     async fn excluded_terms_are_in_no_hit(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let [tea, _, apart] = &fixture.posts(["tea", "tea bag", "tea in a bag"]).await?;
@@ -41,7 +41,7 @@ board_rules! {
         fixture.expect_hits("tea -\"tea bag\"", &[apart, tea]).await
     }
 
-    /// A letter with a combining accent equals the precomposed letter, in texts and in queries.
+    /// A letter with a combining accent matches its precomposed form, in texts and in queries.
     async fn a_word_matches_in_any_unicode_form(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let [one, two, _] = &fixture.posts(["Grün", "Gru\u{308}n", "Gr"]).await?;
@@ -49,7 +49,7 @@ board_rules! {
         fixture.expect_hits("gru\u{308}n", &[two, one]).await
     }
 
-    /// An excluded word with an accent is in no hit, in either form.
+    /// An excluded word with an accent excludes both Unicode forms.
     async fn an_excluded_word_matches_in_any_unicode_form(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let [tea, ..] = &fixture.posts(["tea", "tea, grün", "tea, gru\u{308}n"]).await?;
@@ -57,7 +57,7 @@ board_rules! {
         fixture.expect_hits("tea -gru\u{308}n", &[tea]).await
     }
 
-    /// A word whose marks are not letters, as in Hindi, is found as any other, and its excerpt shows it.
+    /// A word with combining marks that are not letters, as in Hindi, is found and appears in the excerpt.
     async fn a_word_with_combining_marks_is_found(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let [both, tea, hindi] = &fixture.posts(["हिन्दी चाय", "चाय", "एक कप हिन्दी"]).await?;
@@ -69,14 +69,14 @@ board_rules! {
         Ok(())
     }
 
-    /// A title belongs only to its thread's first post, also when it is excluded.
+    /// A title matches only as part of its thread's first post, also for excluded words.
     async fn a_title_belongs_to_the_first_post(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let first = fixture.thread("Smoked tea", "from China").await?;
-        let answer = fixture.reply(&first.thread_id, "China, yes").await?;
+        let reply = fixture.reply(&first.thread_id, "China, yes").await?;
         fixture.expect_hits("smoked", &[&first]).await?;
         fixture.expect_hits("smoked china", &[&first]).await?;
-        fixture.expect_hits("china -smoked", &[&answer]).await
+        fixture.expect_hits("china -smoked", &[&reply]).await
     }
 
     /// A search can be limited to titles or to posts.
@@ -94,7 +94,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A hit shows what was found, where, by whom and when.
+    /// A hit has the kind, forum, thread, post, title, author, excerpt and score of its post.
     async fn a_hit_describes_its_post(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let path = fixture.thread("Which tea?", "the *brown* one").await?;
@@ -112,18 +112,18 @@ board_rules! {
         Ok(())
     }
 
-    /// With `show=threads`, each thread is one hit, however many of its posts match.
+    /// With `show=threads` each thread is one hit, even if several of its posts match.
     async fn each_thread_is_one_hit(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
-        let [talk, ..] = fixture.posts(["tea", "tea", "no", "tea"]).await?;
+        let [thread, ..] = fixture.posts(["tea", "tea", "no", "tea"]).await?;
         let [other] = fixture.posts(["tea"]).await?;
         let search = with(newest("tea")?, |search| search.show = SearchShow::Threads);
         let hits = fixture.alice.hits(&search).await?;
-        let found: Vec<_> = hits.into_iter().map(|hit| hit.thread_id).collect();
-        check_eq!(found, [other.thread_id, talk.thread_id])
+        let actual: Vec<_> = hits.into_iter().map(|hit| hit.thread_id).collect();
+        check_eq!(actual, [other.thread_id, thread.thread_id])
     }
 
-    /// A search in forums covers their sub-forums.
+    /// A forum filter includes sub-forums.
     async fn a_forum_filter_includes_sub_forums(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let (top, alice) = (&fixture.forum, &fixture.alice);
@@ -146,7 +146,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A search can be limited to an author, who is named by id or by name.
+    /// An author filter accepts an id or a name.
     async fn an_author_filter_accepts_an_id_or_a_name(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let bob = suite.member("bob").await?;
@@ -158,7 +158,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A search can be limited to a time span.
+    /// A date range limits the hits.
     async fn a_date_range_limits_the_hits(suite: &Suite) -> TestResult {
         suite.require(Capability::SuiteClock)?;
         let fixture = SearchFixture::new(suite).await?;
@@ -183,7 +183,7 @@ board_rules! {
         .await
     }
 
-    /// A time span includes the instant at which it starts, and excludes the instant at which it ends.
+    /// A date range includes its start and excludes its end.
     async fn a_date_range_includes_its_start_and_excludes_its_end(suite: &Suite) -> TestResult {
         suite.require(Capability::SuiteClock)?;
         let fixture = SearchFixture::new(suite).await?;
@@ -220,7 +220,7 @@ board_rules! {
     }
 }
 
-/// What a search for tea finds in each of these time spans.
+/// Checks the hits of a search for "tea" in each date range.
 async fn expect_hits_by_date(
     fixture: &SearchFixture<'_>,
     expected: &[(&str, &[&PostPath])],

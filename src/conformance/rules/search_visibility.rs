@@ -1,11 +1,11 @@
-//! Search: who finds a post, and when.
+//! Visibility of hits, and their update after changes.
 
 use super::*;
 
 board_rules! {
     mod search_visibility;
 
-    /// New text is found at once.
+    /// New text is found immediately.
     async fn new_text_is_found_at_once(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         fixture.expect_hits("tea", &[]).await?;
@@ -15,7 +15,7 @@ board_rules! {
         fixture.expect_hits("tea", &[&answer, &first]).await
     }
 
-    /// Posts of a hidden forum are found only by those who see it, also when the search names the forum.
+    /// Only callers who see a forum find its posts, even if the search names the forum.
     async fn search_omits_hidden_content(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
@@ -23,24 +23,24 @@ board_rules! {
         for within in [None, Some(&forum)] {
             let search = with(newest("tea")?, |search| search.forum.extend(within.cloned()));
             sam.expect_hits(&search, &[&first]).await?;
-            let found = alice.expect_hits(&search, &[]).await;
-            found.map_err(|failure| failure.with_note(hidden(&forum, &alice)))?;
+            let actual = alice.expect_hits(&search, &[]).await;
+            actual.map_err(|failure| failure.with_note(hidden_note(&forum, &alice)))?;
         }
         Ok(())
     }
 
-    /// Guests find only posts that they see.
+    /// Guests find only posts that guests see.
     async fn guests_find_only_visible_posts(suite: &Suite) -> TestResult {
         let (guest, fixture) = (suite.guest()?, SearchFixture::new(suite).await?);
         let members = suite.forum(Audience::Members).await?;
         let seen = fixture.thread("x", "tea").await?;
         let unseen = suite.write_thread(&fixture.alice, &members, "x", "tea").await?;
         fixture.expect_hits("tea", &[&unseen, &seen]).await?;
-        let found = guest.expect_hits(&newest("tea")?, &[&seen]).await;
-        found.map_err(|failure| failure.with_note(hidden(&members, &guest)))
+        let actual = guest.expect_hits(&newest("tea")?, &[&seen]).await;
+        actual.map_err(|failure| failure.with_note(hidden_note(&members, &guest)))
     }
 
-    /// A hidden sub-forum is not searched with its parent, and a search in a hidden forum covers no visible sub-forum.
+    /// A search in a forum omits its hidden sub-forums. A search in a hidden forum finds nothing in visible sub-forums.
     async fn a_search_in_a_parent_omits_a_hidden_sub_forum(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let sam = suite.staff("sam").await?;
@@ -50,9 +50,9 @@ board_rules! {
         let in_below = suite.write_thread(&sam, &below, "x", "tea").await?;
         for (forum, by_alice) in [(&fixture.forum, vec![&in_below]), (&middle, vec![])] {
             let search = with(newest("tea")?, |search| search.forum.push(forum.clone()));
-            let found = fixture.alice.expect_hits(&search, &by_alice).await;
-            let note = hidden(&middle, &fixture.alice);
-            found.map_err(|failure| {
+            let actual = fixture.alice.expect_hits(&search, &by_alice).await;
+            let note = hidden_note(&middle, &fixture.alice);
+            actual.map_err(|failure| {
                 failure.with_note(format_args!("{note}; its sub-forum {below} is not"))
             })?;
             sam.expect_hits(&search, &[&in_below, &in_middle]).await?;
@@ -65,29 +65,29 @@ board_rules! {
         suite.require(Capability::HiddenForums)?;
         let fixture = SearchFixture::new(suite).await?;
         let first = fixture.thread("x", "tea").await?;
-        for (readers, found) in [(Audience::Staff, vec![]), (Audience::Guests, vec![&first])] {
+        for (readers, posts) in [(Audience::Staff, vec![]), (Audience::Guests, vec![&first])] {
             suite.fixture.set_readers(&fixture.forum, readers).await?;
-            let found = fixture.expect_hits("tea", &found).await;
+            let actual = fixture.expect_hits("tea", &posts).await;
             let note = format_args!("forum {} is now for {readers:?}", fixture.forum);
-            found.map_err(|failure| failure.with_note(note))?;
+            actual.map_err(|failure| failure.with_note(note))?;
         }
         Ok(())
     }
 
-    /// A post that awaits approval is found when it is approved.
+    /// A post that awaits approval is found once it is approved.
     async fn search_finds_approved_content(suite: &Suite) -> TestResult {
         let (nora, fixture) = (suite.newcomer("nora").await?, SearchFixture::new(suite).await?);
-        let talk = fixture.thread("x", "y").await?.thread_id;
-        let waiting = suite.write_thread(&nora, &fixture.forum, "Tea", "x").await?;
-        let answer = suite.write_reply(&nora, &talk, "tea").await?;
+        let thread = fixture.thread("x", "y").await?.thread_id;
+        let pending = suite.write_thread(&nora, &fixture.forum, "Tea", "x").await?;
+        let answer = suite.write_reply(&nora, &thread, "tea").await?;
         fixture.expect_hits("tea", &[]).await?;
         suite.fixture.approve(&answer.post_id).await?;
         fixture.expect_hits("tea", &[&answer]).await?;
-        suite.fixture.approve(&waiting.post_id).await?;
-        fixture.expect_hits("tea", &[&answer, &waiting]).await
+        suite.fixture.approve(&pending.post_id).await?;
+        fixture.expect_hits("tea", &[&answer, &pending]).await
     }
 
-    /// A deleted post is not found, until it is restored.
+    /// A deleted post is not found until it is restored.
     async fn a_deleted_post_is_not_found(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let [first, second] = &fixture.posts(["tea", "tea"]).await?;
@@ -97,8 +97,7 @@ board_rules! {
         fixture.expect_hits("tea", &[second, first]).await
     }
 
-    /// No post of a deleted thread is found. When the thread is restored, its posts are found that were not deleted
-    /// themselves.
+    /// No post of a deleted thread is found. Its restoration makes all posts findable that were not deleted separately.
     async fn a_deleted_thread_is_not_found(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let mia = suite.moderator("mia", &fixture.forum).await?;
@@ -121,6 +120,6 @@ board_rules! {
     }
 }
 
-fn hidden(forum: &ForumId, caller: &TestCaller) -> String {
+fn hidden_note(forum: &ForumId, caller: &TestCaller) -> String {
     format!("forum {forum} is hidden from {caller:?}")
 }

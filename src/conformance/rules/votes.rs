@@ -1,11 +1,11 @@
-//! Votes: who casts them, and how they count.
+//! Votes.
 
 use super::*;
 
 board_rules! {
     mod votes;
 
-    /// A vote counts for its option, and only its voter sees it.
+    /// A vote is counted for its option. `ownVote` shows it only to its voter.
     async fn a_vote_is_counted_and_shown_only_to_its_voter(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let voted = poll.vote(&poll.bob, &[1]).await.expect_ok()?;
@@ -17,7 +17,7 @@ board_rules! {
         check_eq!(seen.own_vote, None)
     }
 
-    /// A vote for several options counts for each of them, and as one voter.
+    /// A vote for several options is counted for each of them, and as one voter.
     async fn a_vote_for_several_options_counts_one_voter(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
         poll.vote(&poll.alice, &[2, 0]).await.expect_ok()?;
@@ -29,8 +29,8 @@ board_rules! {
     async fn a_vote_is_final(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         poll.vote(&poll.bob, &[1]).await.expect_ok()?;
-        for places in [[0], [1]] {
-            poll.vote(&poll.bob, &places).await.expect_conflict()?;
+        for indexes in [[0], [1]] {
+            poll.vote(&poll.bob, &indexes).await.expect_conflict()?;
         }
         let seen = poll.fetch(&poll.bob).await?;
         check_counts(&seen, &[0, 1, 0], 1)?;
@@ -39,22 +39,22 @@ board_rules! {
 
     /// If the poll allows changes, a second vote replaces the first.
     async fn a_vote_can_be_changed_if_the_poll_allows_it(suite: &Suite) -> TestResult {
-        let terms = NewPoll { can_change_vote: true, max_choices: 2, ..new_poll() };
-        let poll = PollFixture::new(suite, terms).await?;
+        let new = NewPoll { can_change_vote: true, max_choices: 2, ..new_poll() };
+        let poll = PollFixture::new(suite, new).await?;
         poll.vote(&poll.alice, &[0]).await.expect_ok()?;
-        for (places, votes) in [(&[0, 1][..], [2, 1, 0]), (&[2], [1, 0, 1]), (&[2], [1, 0, 1])] {
-            let voted = poll.vote(&poll.bob, places).await.expect_ok()?;
+        for (indexes, votes) in [(&[0, 1][..], [2, 1, 0]), (&[2], [1, 0, 1]), (&[2], [1, 0, 1])] {
+            let voted = poll.vote(&poll.bob, indexes).await.expect_ok()?;
             check_counts(&voted, &votes, 2)?;
-            check_eq!(voted.own_vote, Some(poll.new_vote(places).option_ids))?;
+            check_eq!(voted.own_vote, Some(poll.new_vote(indexes).option_ids))?;
         }
         Ok(())
     }
 
-    /// A vote names between one option and `maxChoices`, each once, and all of this poll. A refused vote does not count.
+    /// A vote names between one and `maxChoices` different options of the poll. A rejected vote is not counted.
     async fn a_vote_names_valid_options(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
-        for places in [&[][..], &[1, 1], &[0, 1, 2]] {
-            poll.vote(&poll.bob, places).await.expect_validation_error("optionIds")?;
+        for indexes in [&[][..], &[1, 1], &[0, 1, 2]] {
+            poll.vote(&poll.bob, indexes).await.expect_validation_error("optionIds")?;
         }
         let (alice, bob, forum) = (poll.alice.clone(), poll.bob.clone(), poll.forum.clone());
         let other = PollFixture::create(alice, bob, forum, &thread_with_poll(suite, new_poll())?).await?;
@@ -66,7 +66,7 @@ board_rules! {
         poll.expect_counts(&poll.bob, [0, 0, 0], 0).await
     }
 
-    /// Of many votes of one member at once, one counts.
+    /// One of several concurrent votes of a member is counted.
     async fn one_of_concurrent_votes_counts(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let votes = (0..50).map(|number| {
@@ -86,7 +86,7 @@ board_rules! {
         poll.vote(&poll.bob, &[0]).await.expect_ok().map(drop)
     }
 
-    /// A caller who sees a thread may vote in its poll, even without permission to write.
+    /// A caller who sees a thread can vote in its poll, even without permission to write.
     async fn voting_requires_only_visibility(suite: &Suite) -> TestResult {
         let forum = suite.add_forum(None, Audience::Guests, Audience::Staff).await?;
         let (sam, bob) = (suite.staff("sam").await?, suite.member("bob").await?);
@@ -95,7 +95,7 @@ board_rules! {
         check_counts(&voted, &[1, 0, 0], 1)
     }
 
-    /// A vote in a thread that was hidden since the request began does not count.
+    /// A vote checks visibility when it is counted: a thread that was hidden after the request began is not found.
     async fn a_vote_in_a_newly_hidden_thread_is_not_found(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         let poll = PollFixture::new(suite, new_poll()).await?;
@@ -106,7 +106,7 @@ board_rules! {
         poll.expect_counts(&poll.bob, [0, 0, 0], 0).await
     }
 
-    /// A vote of a member who was banned since the request began does not count.
+    /// A vote by a member who was banned after the request began is not counted.
     async fn a_banned_member_cannot_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let cached = suite.ban_during_request(&poll.bob).await?;
@@ -114,7 +114,7 @@ board_rules! {
         poll.expect_counts(&poll.alice, [0, 0, 0], 0).await
     }
 
-    /// A vote still counts when its voter's account is removed.
+    /// A vote is still counted after its voter's account was removed.
     async fn a_vote_remains_when_its_voter_is_removed(suite: &Suite) -> TestResult {
         suite.require(Capability::Removal)?;
         let poll = PollFixture::new(suite, new_poll()).await?;

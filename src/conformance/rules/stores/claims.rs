@@ -1,4 +1,4 @@
-//! What a worker may claim.
+//! Claiming deliveries.
 
 use super::*;
 use crate::model::ForumId;
@@ -8,7 +8,7 @@ use crate::webhook::{Delivery, DeliveryProgress, DeliveryState, Endpoint, Event}
 store_rules! {
     mod claims;
 
-    /// A claimed delivery has everything that is needed to send it.
+    /// A claimed delivery has all data that sending needs.
     async fn a_claim_returns_the_whole_delivery(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let event = Event { forum: Some(ForumId::from(4)), ..event(7)? };
@@ -45,7 +45,7 @@ store_rules! {
         check_eq!(fixture.claim_one(50).await?.delivery.progress, later)
     }
 
-    /// The backlog is what is due, not claimed, and for an enabled endpoint.
+    /// Queue statistics cover deliveries that are due, not claimed, and for an enabled endpoint.
     async fn queue_stats_match_claimable_deliveries(fixture: &StoreFixture) -> TestResult {
         expect_queue_stats(fixture, 0, 0, None).await?;
         let (endpoint, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
@@ -65,7 +65,7 @@ store_rules! {
         expect_queue_stats(fixture, 1_000, 0, None).await
     }
 
-    /// However many workers claim at once, each delivery is claimed once.
+    /// Concurrent claims return each delivery once.
     async fn concurrent_claims_take_each_delivery_once(fixture: &StoreFixture) -> TestResult {
         let endpoints = [fixture.add_endpoint(0).await?, fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?];
         let mut expected = Vec::new();
@@ -76,46 +76,47 @@ store_rules! {
             let deliveries = fixture.webhooks.deliveries.clone();
             async move { deliveries.claim(&claim_request(10), instant(0)).await }
         });
-        let mut taken = Vec::new();
+        let mut claimed = Vec::new();
         for claims in fixture.race(claims).await {
-            taken.extend(delivery_ids(&claims?));
+            claimed.extend(delivery_ids(&claims?));
         }
-        taken.sort();
+        claimed.sort();
         expected.sort();
-        check_eq!(taken, expected)
+        check_eq!(claimed, expected)
     }
 
-    /// A worker gets no more deliveries than it has room for.
+    /// A claim returns at most `limit` deliveries.
     async fn a_claim_respects_its_limit(fixture: &StoreFixture) -> TestResult {
         for number in 0..5 {
             let endpoint = fixture.add_endpoint(number).await?;
             fixture.enqueue(number, &endpoint, 0).await?;
         }
-        for (has, gets) in [(0, 0), (2, 2), (1, 1), (9, 2)] {
-            let taken = fixture.claim(&claim_request(has), 0).await?.deliveries;
-            check_eq!(taken.len(), gets, "deliveries with room for {has}")?;
+        for (limit, expected) in [(0, 0), (2, 2), (1, 1), (9, 2)] {
+            let claimed = fixture.claim(&claim_request(limit), 0).await?.deliveries;
+            check_eq!(claimed.len(), expected, "deliveries of a claim of {limit}")?;
         }
         Ok(())
     }
 
-    /// A worker gets no more for one endpoint than that has room for, with what is running already.
+    /// A claim returns at most `per_endpoint` deliveries for an endpoint, including those in flight.
     async fn a_claim_respects_the_limit_per_endpoint(fixture: &StoreFixture) -> TestResult {
         let (busy, idle) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
         for number in 0..10 {
             fixture.deliver(&event(number)?, &[&busy, &idle], 0).await?;
         }
-        for (running, gets) in [(0, [3, 3]), (2, [1, 3]), (3, [0, 3]), (9, [0, 1])] {
+        for (running, expected) in [(0, [3, 3]), (2, [1, 3]), (3, [0, 3]), (9, [0, 1])] {
             let running = [(busy.id.clone(), running)].into();
             let claim = ClaimRequest { per_endpoint: 3, in_flight: running, ..claim_request(100) };
-            let taken = fixture.claim(&claim, 0).await?.deliveries;
-            let found = [&busy, &idle]
-                .map(|endpoint| taken.iter().filter(|one| one.endpoint == *endpoint).count());
-            check_eq!(found, gets, "deliveries to the busy and the idle endpoint: {claim:?}")?;
+            let claimed = fixture.claim(&claim, 0).await?.deliveries;
+            let actual = [&busy, &idle]
+                .map(|endpoint| claimed.iter().filter(|delivery| delivery.endpoint == *endpoint).count());
+            check_eq!(actual, expected, "deliveries to the busy and the idle endpoint: {claim:?}")?;
         }
         Ok(())
     }
 
-    /// The delivery that is due longest is claimed first, whatever was queued first and for whichever endpoint.
+    /// The delivery that has been due for the longest time is claimed first, in any insertion order and for any
+    /// endpoint.
     async fn the_oldest_due_delivery_is_claimed_first(fixture: &StoreFixture) -> TestResult {
         let endpoints = [fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?];
         let mut oldest = Vec::new();
@@ -127,7 +128,7 @@ store_rules! {
         check_eq!(delivery_ids(&fixture.claim(&claim_request(9), 200).await?), second)
     }
 
-    /// Endpoints with more deliveries than can be sent leave room for those of another.
+    /// Endpoints with more deliveries than a claim returns do not block the deliveries of another endpoint.
     async fn a_flooded_endpoint_starves_no_other(fixture: &StoreFixture) -> TestResult {
         let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
         let third = fixture.add_endpoint(3).await?;
@@ -140,7 +141,7 @@ store_rules! {
         check!(delivery_ids(&claims).contains(&late), "{late:?} is claimed")
     }
 
-    /// `next` is the earliest time at which a delivery is due whose endpoint has room.
+    /// `next_due_at` is the earliest due time of an unclaimed delivery whose endpoint has not reached its limit.
     async fn next_due_at_is_the_earliest_unclaimed_delivery(fixture: &StoreFixture) -> TestResult {
         let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
         check_eq!(fixture.claim(&claim_request(1), 0).await?.next_due_at, None)?;
@@ -156,13 +157,13 @@ store_rules! {
             (claim_request(1), 30, 20),
             (claim_request(9), 30, 12 + LEASE),
         ] {
-            let found = fixture.claim(&claim, now).await?.next_due_at;
-            check_eq!(found, Some(instant(next)), "next of {claim:?} at {now}")?;
+            let actual = fixture.claim(&claim, now).await?.next_due_at;
+            check_eq!(actual, Some(instant(next)), "next of {claim:?} at {now}")?;
         }
         Ok(())
     }
 
-    /// Deliveries to a disabled endpoint stay queued, and `next` ignores them.
+    /// Deliveries of a disabled endpoint stay queued. `next_due_at` ignores them.
     async fn deliveries_of_a_disabled_endpoint_are_not_claimed(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.enqueue(1, &endpoint, 0).await?;
@@ -176,7 +177,7 @@ store_rules! {
         check_eq!(delivery_ids(&fixture.claim(&claim_request(9), 5).await?), [id])
     }
 
-    /// Deliveries to a removed endpoint cannot be claimed, settled or found, and `next` ignores them.
+    /// Deliveries of a removed endpoint cannot be claimed, settled or found. `next_due_at` ignores them.
     async fn deliveries_of_a_removed_endpoint_are_not_claimed(fixture: &StoreFixture) -> TestResult {
         let (removed, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
         let sent = fixture.enqueue(1, &removed, 0).await?;
@@ -199,14 +200,14 @@ async fn expect_queue_stats(
     depth: u64,
     since: Option<i64>,
 ) -> TestResult {
-    let found = fixture
+    let actual = fixture
         .webhooks
         .deliveries
         .queue_stats(instant(now))
         .await?;
     let since = since.map(instant);
     check_eq!(
-        found,
+        actual,
         QueueStats {
             depth,
             oldest_due_at: since

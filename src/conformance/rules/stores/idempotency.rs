@@ -1,4 +1,4 @@
-//! First responses by `Idempotency-Key`.
+//! Stored responses by idempotency key.
 
 use bytes::Bytes;
 
@@ -14,7 +14,7 @@ const DAY: i64 = 86_400_000;
 store_rules! {
     mod idempotency;
 
-    /// Of any number of equal requests at once, one is the first, and for the others it is running.
+    /// One of several concurrent requests reserves the key. For the others it is in progress.
     async fn one_of_concurrent_requests_reserves_the_key(fixture: &StoreFixture) -> TestResult {
         let request = request()?;
         let requests = repeat_n((fixture.stores.idempotency.clone(), request.clone()), 50)
@@ -30,7 +30,7 @@ store_rules! {
         check_eq!((first, running), (1, 49))
     }
 
-    /// A repetition gets the complete first response with its resource ids, for a day.
+    /// A retry gets the complete first response with its resource ids for a day.
     async fn a_retry_gets_the_complete_first_response(fixture: &StoreFixture) -> TestResult {
         let bare = StoredResponse {
             status: 200,
@@ -50,7 +50,7 @@ store_rules! {
         Ok(())
     }
 
-    /// Another request with the same key is reported in every state of the first.
+    /// Another request with the same key is reported in every state of the first request.
     async fn a_reused_key_is_a_conflict_in_every_state(fixture: &StoreFixture) -> TestResult {
         let reservation = reserve(fixture, &request()?, 0).await?;
         expect_begin(fixture, &other_request()?, 1, BeginOutcome::KeyReused).await?;
@@ -62,7 +62,7 @@ store_rules! {
         Ok(())
     }
 
-    /// The same key of another token is another key.
+    /// Equal keys of two tokens are independent.
     async fn each_token_has_its_own_keys(fixture: &StoreFixture) -> TestResult {
         complete_request(fixture, &request()?, 0, Completion::Responded(response())).await?;
         complete_request(fixture, &other_token()?, 0, Completion::NotExecuted).await?;
@@ -77,7 +77,7 @@ store_rules! {
         Ok(())
     }
 
-    /// A run without an outcome is running for its lease, and unknown afterwards.
+    /// A request without an outcome is in progress during its lease and has an unknown outcome afterwards.
     async fn a_request_without_an_outcome_is_unknown_after_its_lease(fixture: &StoreFixture) -> TestResult {
         reserve(fixture, &request()?, 0).await?;
         for (now, expected) in [
@@ -91,7 +91,7 @@ store_rules! {
         Ok(())
     }
 
-    /// A run that ends after its lease is repeated.
+    /// A request that completes after its lease is replayed.
     async fn a_request_completed_after_its_lease_is_replayed(fixture: &StoreFixture) -> TestResult {
         let reservation = reserve(fixture, &request()?, 0).await?;
         expect_begin(fixture, &request()?, LEASE, BeginOutcome::OutcomeUnknown).await?;
@@ -99,7 +99,7 @@ store_rules! {
         expect_begin(fixture, &request()?, LEASE, BeginOutcome::Replay(response())).await
     }
 
-    /// A refused request frees the key for any request.
+    /// A request that was not executed frees the key for any request.
     async fn a_request_that_did_not_run_frees_the_key(fixture: &StoreFixture) -> TestResult {
         complete_request(fixture, &request()?, 0, Completion::NotExecuted).await?;
         complete_request(fixture, &other_request()?, 1, Completion::Responded(response())).await?;
@@ -115,7 +115,7 @@ store_rules! {
         Ok(())
     }
 
-    /// A key is removed at the instant at which its day ends.
+    /// A key expires exactly a day after its request began.
     async fn a_key_expires_after_a_day(fixture: &StoreFixture) -> TestResult {
         complete_request(fixture, &request()?, 0, Completion::Responded(response())).await?;
         expect_begin(fixture, &other_request()?, DAY - 1, BeginOutcome::KeyReused).await?;
@@ -123,13 +123,13 @@ store_rules! {
         expect_begin(fixture, &other_request()?, DAY, BeginOutcome::InProgress).await
     }
 
-    /// A run without an outcome is removed after a day, too.
+    /// A key whose request has no outcome expires after a day.
     async fn a_key_without_an_outcome_expires_after_a_day(fixture: &StoreFixture) -> TestResult {
         reserve(fixture, &request()?, 0).await?;
         reserve(fixture, &request()?, DAY).await.map(drop)
     }
 
-    /// A ticket of a removed or freed key does not change the next run with that key.
+    /// A reservation of an expired or freed key does not change the next request with that key.
     async fn a_reservation_of_an_expired_key_changes_nothing(fixture: &StoreFixture) -> TestResult {
         let expired = reserve(fixture, &request()?, 0).await?;
         reserve(fixture, &request()?, DAY).await?;
@@ -143,7 +143,7 @@ store_rules! {
         reserve(fixture, &other_token()?, 1).await.map(drop)
     }
 
-    /// Many keys coexist, and each is removed at its own time, even when a clock that was set back puts them out of order.
+    /// Each of many keys expires at its own time, even if a clock that was set back changes their order.
     async fn keys_expire_independently(fixture: &StoreFixture) -> TestResult {
         let mut requests = Vec::new();
         for number in 0..30_i64 {
@@ -229,12 +229,12 @@ async fn expect_begin(
     now: i64,
     expected: BeginOutcome,
 ) -> TestResult {
-    let found = fixture
+    let actual = fixture
         .stores
         .idempotency
         .begin(request, instant(now))
         .await?;
-    check_eq!(found, expected, "begin({request:?}) at {now}")
+    check_eq!(actual, expected, "begin({request:?}) at {now}")
 }
 
 async fn complete(

@@ -1,4 +1,4 @@
-//! Claimed deliveries, and how their leases end.
+//! Leases of claimed deliveries.
 
 use std::collections::HashSet;
 use std::slice;
@@ -11,14 +11,14 @@ use crate::webhook::{AttemptRecord, DeliveryProgress, DeliveryState};
 store_rules! {
     mod leases;
 
-    /// A claimed delivery cannot be claimed again while its lease is in force.
+    /// A claimed delivery is not claimed again during its lease.
     async fn a_leased_delivery_is_not_claimed_again(fixture: &StoreFixture) -> TestResult {
         claim_new(fixture).await?;
         fixture.expect_nothing_due(0).await?;
         fixture.expect_nothing_due(LEASE - 1).await
     }
 
-    /// A lease that expires after sending began is reported by the next claim, which leaves the delivery as it was.
+    /// The next claim reports a lease that expired after sending began, and leaves the delivery unchanged.
     async fn an_expired_lease_is_reported(fixture: &StoreFixture) -> TestResult {
         let first = claim_new(fixture).await?;
         check!(fixture.begin_sending(&first, 1).await?)?;
@@ -29,7 +29,7 @@ store_rules! {
         check!(!fixture.claim_one(LEASE).await?.lease_expired)
     }
 
-    /// A lease that expires before sending began is not an attempt: the delivery is due again, as it was.
+    /// A lease that expires before sending began is not an attempt. The delivery is due again, unchanged.
     async fn a_lease_that_expires_before_sending_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let first = claim_new(fixture).await?;
         let second = fixture.claim_one(LEASE).await?;
@@ -38,7 +38,7 @@ store_rules! {
         check_eq!((after.state, after.attempts), (before.state, before.attempts))
     }
 
-    /// Sending begins only under a lease that is in force and has not expired, for each delivery of a batch separately.
+    /// Sending begins only with an unexpired lease, separately for each delivery of a batch.
     async fn sending_requires_an_unexpired_lease(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         for number in 1..=4 {
@@ -53,16 +53,16 @@ store_rules! {
         let deliveries = &fixture.webhooks.deliveries;
         deliveries.remove(&removed.delivery.id).await?;
         for (now, begun) in [(LEASE - 1, Some(held.delivery.id.clone())), (LEASE, None)] {
-            let found = deliveries.begin_sending(&all, instant(now)).await?;
-            check_eq!(found, HashSet::from_iter(begun))?;
+            let actual = deliveries.begin_sending(&all, instant(now)).await?;
+            check_eq!(actual, HashSet::from_iter(begun))?;
         }
-        let again = fixture.claim(&claim_request(4), LEASE).await?.deliveries;
-        let expired = only(again.into_iter().filter(|one| one.lease_expired))?;
+        let reclaimed = fixture.claim(&claim_request(4), LEASE).await?.deliveries;
+        let expired = only(reclaimed.into_iter().filter(|one| one.lease_expired))?;
         check_eq!(expired.delivery.id, held.delivery.id)?;
         check!(!fixture.begin_sending(held, LEASE).await?)
     }
 
-    /// A delivery that is returned after sending began was not attempted.
+    /// A delivery that is released after sending began was not attempted.
     async fn a_release_after_sending_began_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let first = claim_new(fixture).await?;
         check!(fixture.begin_sending(&first, 1).await?)?;
@@ -70,7 +70,7 @@ store_rules! {
         check!(!fixture.claim_one(20).await?.lease_expired)
     }
 
-    /// A lease ends with its settlement, and a second settlement changes nothing.
+    /// A settlement ends its lease. A second settlement changes nothing.
     async fn a_lease_is_settled_once(fixture: &StoreFixture) -> TestResult {
         let claimed = claim_new(fixture).await?;
         let delivered = progress(DeliveryState::Delivered, 1, None);
@@ -82,7 +82,7 @@ store_rules! {
         fixture.expect_nothing_due(2 * LEASE).await
     }
 
-    /// A worker that lost the lease to another changes nothing.
+    /// A worker whose lease another worker took over changes nothing.
     async fn a_lost_lease_cannot_be_settled(fixture: &StoreFixture) -> TestResult {
         let first = claim_new(fixture).await?;
         let second = fixture.claim_one(LEASE).await?;
@@ -93,7 +93,7 @@ store_rules! {
         expect_settle(fixture, &second, progress(DeliveryState::Delivered, 1, None), true).await
     }
 
-    /// A late settlement is made if no other worker claimed the delivery.
+    /// A settlement after the lease counts if no other worker claimed the delivery.
     async fn a_late_settlement_counts_if_unclaimed(fixture: &StoreFixture) -> TestResult {
         let claimed = claim_new(fixture).await?;
         let delivered = progress(DeliveryState::Delivered, 1, None);
@@ -101,21 +101,21 @@ store_rules! {
         fixture.expect_nothing_due(6 * LEASE).await
     }
 
-    /// The settlements of a batch are made separately: one whose lease is lost is left out and does not affect the others.
+    /// The settlements of a batch are independent: one without a lease is left out and does not affect the others.
     async fn concurrent_settlements_are_all_recorded(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         for number in 1..=4 {
             fixture.enqueue(number, &endpoint, 0).await?;
         }
         let lost = fixture.claim_one(0).await?;
-        let again = fixture.claim(&claim_request(4), LEASE).await?.deliveries;
+        let reclaimed = fixture.claim(&claim_request(4), LEASE).await?.deliveries;
         let outcomes = [
             (progress(DeliveryState::Delivered, 1, None), Some(attempt_record(1))),
             (progress(DeliveryState::Retrying, 2, Some(9)), Some(attempt_record(2))),
             (progress(DeliveryState::Withheld, 3, None), None),
             (progress(DeliveryState::Dead, 6, None), Some(attempt_record(6))),
         ];
-        let mut ends: Vec<_> = again.iter().zip(&outcomes).collect();
+        let mut ends: Vec<_> = reclaimed.iter().zip(&outcomes).collect();
         ends.retain(|(claimed, _)| claimed.delivery.id != lost.delivery.id);
         let mut settlements: Vec<_> = ends
             .iter()
@@ -135,7 +135,7 @@ store_rules! {
         check_eq!(fixture.fetch_delivery(&lost.delivery).await?.1, [])
     }
 
-    /// A returned delivery was not attempted, and is due at the given time.
+    /// A released delivery was not attempted, and is due at the given time.
     async fn a_release_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let claimed = claim_new(fixture).await?;
         release(fixture, &claimed, 20).await?;
@@ -143,11 +143,11 @@ store_rules! {
         fixture.expect_progress(&claimed.delivery.id, queued).await?;
         expect_settle(fixture, &claimed, progress(DeliveryState::Dead, 6, None), false).await?;
         fixture.expect_nothing_due(19).await?;
-        let again = fixture.claim_one(20).await?;
-        check_eq!((again.delivery.progress, again.lease_expired), (queued, false))
+        let reclaimed = fixture.claim_one(20).await?;
+        check_eq!((reclaimed.delivery.progress, reclaimed.lease_expired), (queued, false))
     }
 
-    /// A worker that lost the lease to another does not return the delivery.
+    /// A worker whose lease another worker took over does not release the delivery.
     async fn a_lost_lease_cannot_be_released(fixture: &StoreFixture) -> TestResult {
         let first = claim_new(fixture).await?;
         let second = fixture.claim_one(LEASE).await?;
@@ -158,7 +158,7 @@ store_rules! {
         fixture.expect_nothing_due(LEASE).await
     }
 
-    /// A lease that expired after sending began is an attempt, also when the delivery is returned once more.
+    /// A lease that expired after sending began is reported again after the delivery was released.
     async fn an_expired_lease_is_reported_again_after_release(fixture: &StoreFixture) -> TestResult {
         let first = claim_new(fixture).await?;
         check!(fixture.begin_sending(&first, 1).await?)?;
@@ -166,7 +166,7 @@ store_rules! {
         check!(fixture.claim_one(LEASE).await?.lease_expired)
     }
 
-    /// Every field of an attempt is stored, and the attempts are in order.
+    /// Attempts are stored with all fields and in order.
     async fn attempts_are_stored_unchanged_and_in_order(fixture: &StoreFixture) -> TestResult {
         let unanswered = AttemptRecord {
             status: None,
@@ -189,7 +189,7 @@ store_rules! {
         check_eq!(fixture.fetch_delivery(&other).await?.1, [])
     }
 
-    /// Only the latest attempts are kept.
+    /// Only the latest `MAX_STORED_ATTEMPTS` attempts are stored.
     async fn only_the_latest_attempts_are_kept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.enqueue(1, &endpoint, 0).await?;
@@ -199,12 +199,12 @@ store_rules! {
             fixture.settle_attempt(&claimed, retrying, Some(&log), 0).await?;
         }
         let (_, attempts) = fixture.fetch_delivery(&id).await?;
-        let kept: Vec<_> = attempts.iter().map(|one| one.attempt).collect();
-        check_eq!(kept, (8..=MAX_STORED_ATTEMPTS + 7).collect::<Vec<_>>())
+        let remaining: Vec<_> = attempts.iter().map(|one| one.attempt).collect();
+        check_eq!(remaining, (8..=MAX_STORED_ATTEMPTS + 7).collect::<Vec<_>>())
     }
 }
 
-/// A delivery, claimed at once.
+/// Enqueues a delivery and claims it.
 async fn claim_new(fixture: &StoreFixture) -> TestResult<ClaimedDelivery> {
     let endpoint = fixture.add_endpoint(1).await?;
     fixture.enqueue(1, &endpoint, 0).await?;

@@ -9,7 +9,7 @@ use crate::webhook::{Delivery, DeliveryState, Event, Topic};
 store_rules! {
     mod lists;
 
-    /// The newest come first, and those of one instant by their ids; pages have no gap and no overlap.
+    /// Deliveries are listed newest first, and by id for equal times. Pages have neither gaps nor overlaps.
     async fn deliveries_are_listed_newest_first(fixture: &StoreFixture) -> TestResult {
         let all = create_deliveries(fixture).await?;
         let mut filter = DeliveryFilter { limit: 7, ..DeliveryFilter::default() };
@@ -21,16 +21,17 @@ store_rules! {
         check_eq!(fixture.webhooks.deliveries.list(&filter).await?, [], "after the last page")
     }
 
-    /// A list has the deliveries that its filter selects, in each combination and on each page, and none of removed endpoints.
+    /// A list has the deliveries that match each combination of filters on each page, without those of removed
+    /// endpoints.
     async fn a_list_has_only_deliveries_that_match_its_filter(fixture: &StoreFixture) -> TestResult {
         let mut all = create_deliveries(fixture).await?;
         let removed = endpoint_id(3)?;
         fixture.webhooks.endpoints.remove(&removed).await?;
-        all.retain(|one| one.endpoint != removed);
+        all.retain(|delivery| delivery.endpoint != removed);
         let states = [None, Some(DeliveryState::Dead), Some(DeliveryState::Queued), Some(DeliveryState::Gone)];
         let endpoints = [None, Some(endpoint_id(1)?), Some(removed)];
         let topics = [None, Some(Topic::POLL_VOTED), Some(Topic::PING)];
-        let middle = all.get(all.len() / 2).map(|one| (one.created_at, one.id.clone()));
+        let middle = all.get(all.len() / 2).map(|delivery| (delivery.created_at, delivery.id.clone()));
         for state in states {
             for endpoint in &endpoints {
                 for topic in &topics {
@@ -51,7 +52,7 @@ store_rules! {
     }
 }
 
-/// Deliveries of two topics to three endpoints, in three states and at few instants; the newest first.
+/// Creates deliveries of two topics to three endpoints in three states, some at equal times. Returns them newest first.
 async fn create_deliveries(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
     let endpoints = [
         fixture.add_endpoint(1).await?,
@@ -81,7 +82,7 @@ async fn create_deliveries(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> 
         fixture.settle(&claimed, progress, now).await?;
         all.push(fixture.fetch_delivery(&claimed.delivery.id).await?.0);
     }
-    all.sort_by_key(|one| Reverse((one.created_at, one.id.clone())));
+    all.sort_by_key(|delivery| Reverse((delivery.created_at, delivery.id.clone())));
     Ok(all)
 }
 
@@ -90,16 +91,16 @@ async fn expect_list(
     all: &[Delivery],
     filter: &DeliveryFilter,
 ) -> TestResult {
-    let is_listed = |one: &&Delivery| {
-        let place = (one.created_at, one.id.clone());
+    let matches = |delivery: &&Delivery| {
+        let place = (delivery.created_at, delivery.id.clone());
         let endpoint = filter.endpoint.as_ref();
         let topic = filter.topic.as_ref();
-        filter.state.is_none_or(|it| one.progress.state == it)
-            && endpoint.is_none_or(|it| one.endpoint == *it)
-            && topic.is_none_or(|it| one.topic == *it)
+        filter.state.is_none_or(|it| delivery.progress.state == it)
+            && endpoint.is_none_or(|it| delivery.endpoint == *it)
+            && topic.is_none_or(|it| delivery.topic == *it)
             && filter.after.as_ref().is_none_or(|after| place < *after)
     };
-    let expected: Vec<_> = all.iter().filter(is_listed).take(5).cloned().collect();
-    let found = fixture.webhooks.deliveries.list(filter).await?;
-    check_eq!(found, expected, "{filter:?}")
+    let expected: Vec<_> = all.iter().filter(matches).take(5).cloned().collect();
+    let actual = fixture.webhooks.deliveries.list(filter).await?;
+    check_eq!(actual, expected, "{filter:?}")
 }

@@ -14,7 +14,7 @@ const BUDGET: Budget = Budget {
 store_rules! {
     mod rate_limits;
 
-    /// However many charges race, exactly the budget is granted.
+    /// Concurrent charges allow exactly the units of the budget.
     async fn concurrent_charges_allow_exactly_the_budget(fixture: &StoreFixture) -> TestResult {
         for key in keys()? {
             let charges = (0..64).map(|_| {
@@ -50,7 +50,7 @@ store_rules! {
         Ok(())
     }
 
-    /// A charge that exceeds the budget is refused, and charges nothing.
+    /// A charge that exceeds the budget is rejected and charges nothing.
     async fn a_charge_is_all_or_nothing(fixture: &StoreFixture) -> TestResult {
         for (cost, allowed, remaining) in [
             (100, true, 20),
@@ -60,13 +60,13 @@ store_rules! {
             (1, false, 0),
         ] {
             let decision = charge(fixture, RateLimitKey::UnknownAddress, cost, 0).await?;
-            let found = (decision.allowed, decision.limit, decision.remaining);
-            check_eq!(found, (allowed, 120, remaining), "a decision of {cost}")?;
+            let actual = (decision.allowed, decision.limit, decision.remaining);
+            check_eq!(actual, (allowed, 120, remaining), "a charge of {cost}")?;
         }
         Ok(())
     }
 
-    /// A window starts with its first charge, and ends exactly after its length.
+    /// A window starts with its first charge and ends exactly after its length.
     async fn a_window_ends_exactly_after_its_length(fixture: &StoreFixture) -> TestResult {
         expect_charges(fixture, &[
             (0, 0, true, 120, 300_000),
@@ -88,7 +88,7 @@ store_rules! {
         .await
     }
 
-    /// A refund returns units of the running window, at most those that were charged, and starts no window.
+    /// A refund returns at most the charged units of the current window, and starts no window.
     async fn a_refund_returns_units_of_the_current_window(fixture: &StoreFixture) -> TestResult {
         for key in keys()? {
             for (cost, refund, left) in [(0, 9, 120), (100, 30, 50), (50, 1, 1), (0, 999, 120)] {
@@ -100,7 +100,7 @@ store_rules! {
         Ok(())
     }
 
-    /// A refund after the window's end returns nothing to the next window.
+    /// A refund after the end of a window does not affect the next window.
     async fn a_refund_of_an_ended_window_changes_nothing(fixture: &StoreFixture) -> TestResult {
         fixture.require(Capability::SuiteClock)?;
         for key in keys()? {
@@ -112,7 +112,7 @@ store_rules! {
         Ok(())
     }
 
-    /// Any history is charged as [`Window::charge`] charges it.
+    /// A store charges a random history as [`Budget::charge`] does.
     async fn any_history_is_charged_as_budget_charge_does(fixture: &StoreFixture) -> TestResult {
         fixture.require(Capability::SuiteClock)?;
         let (mut budget, mut now, mut chance): (Option<WindowState>, i64, u64) = (None, 0, 1);
@@ -167,7 +167,7 @@ async fn expect_remaining(
     check_eq!(decision.remaining, units, "units left of {key:?}")
 }
 
-/// Charges each key at these times: the cost, whether it is granted, the units left, and the end of the window.
+/// Charges each key in steps of time, cost, expected outcome, remaining units and end of the window.
 async fn expect_charges(
     fixture: &StoreFixture,
     steps: &[(i64, u32, bool, u32, i64)],
@@ -176,9 +176,9 @@ async fn expect_charges(
     for key in keys()? {
         for (now, cost, allowed, remaining, reset) in steps {
             let decision = charge(fixture, key, *cost, *now).await?;
-            let found = (decision.allowed, decision.remaining, decision.resets_at);
+            let actual = (decision.allowed, decision.remaining, decision.resets_at);
             let expected = (*allowed, *remaining, instant(*reset));
-            check_eq!(found, expected, "{cost} at {now} for {key:?}")?;
+            check_eq!(actual, expected, "{cost} at {now} for {key:?}")?;
         }
     }
     Ok(())

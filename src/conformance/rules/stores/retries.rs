@@ -1,4 +1,4 @@
-//! Operations of an administrator on deliveries.
+//! Retries, removals and pings by an administrator.
 
 use super::*;
 use crate::model::DeliveryId;
@@ -14,7 +14,7 @@ const FINISHED: [DeliveryState; 4] = [
 store_rules! {
     mod retries;
 
-    /// A finished delivery is queued again, with the same id and the log of its attempts, which are counted from 0.
+    /// A finished delivery is queued again with its id and its stored attempts. Its number of attempts restarts at 0.
     async fn a_finished_delivery_is_queued_again(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         for (number, state) in (1..).zip(FINISHED) {
@@ -33,7 +33,7 @@ store_rules! {
         Ok(())
     }
 
-    /// A retrying delivery becomes due at once, its attempts unchanged, unless an attempt is running.
+    /// A retrying delivery becomes due immediately with its number of attempts, unless it is claimed.
     async fn a_retrying_delivery_becomes_due_at_once(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.enqueue(1, &endpoint, 0).await?;
@@ -46,7 +46,7 @@ store_rules! {
         fixture.expect_nothing_due(6).await
     }
 
-    /// A queued delivery stays as it is, and an unknown one is not an error.
+    /// A queued or unknown delivery is not retried, without an error.
     async fn retrying_a_queued_delivery_changes_nothing(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.enqueue(8, &endpoint, 0).await?;
@@ -59,7 +59,7 @@ store_rules! {
         expect_retry(fixture, &absent, 1, false).await
     }
 
-    /// The dead deliveries of one endpoint are queued again in batches, and no others.
+    /// Only the dead deliveries of one endpoint are queued again, in batches.
     async fn dead_deliveries_of_one_endpoint_are_queued_again_in_batches(fixture: &StoreFixture) -> TestResult {
         let (endpoint, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
         let mut dead = Vec::new();
@@ -81,7 +81,7 @@ store_rules! {
         check_eq!(deliveries.retry_dead(&other.id, instant(9), 2).await?, 0, "of a removed endpoint")
     }
 
-    /// A delivery that was queued again and is dead again is queued again.
+    /// A delivery that is dead again can be queued again.
     async fn a_requeued_delivery_can_die_again(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
@@ -94,20 +94,20 @@ store_rules! {
         Ok(())
     }
 
-    /// Of any number of retries at once, one is made.
+    /// One of several concurrent retries succeeds.
     async fn one_of_concurrent_retries_succeeds(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
         let retries = repeat_n((fixture.webhooks.deliveries.clone(), id.clone()), 20)
             .map(|(deliveries, id)| async move { deliveries.retry(&id, instant(1)).await });
-        let mut made = 0;
+        let mut succeeded = 0;
         for retried in fixture.race(retries).await {
-            made += u32::from(retried?);
+            succeeded += u32::from(retried?);
         }
-        check_eq!(made, 1)
+        check_eq!(succeeded, 1)
     }
 
-    /// A delivery can be removed in any state, with its attempts.
+    /// A delivery can be removed with its attempts in any state.
     async fn a_delivery_is_removed_in_any_state(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let deliveries = &fixture.webhooks.deliveries;
@@ -128,7 +128,7 @@ store_rules! {
         fixture.expect_nothing_due(1_000_000).await
     }
 
-    /// A ping goes only to its endpoint, whatever topics that has, and is a delivery like any other.
+    /// A ping is enqueued only for its endpoint, whatever its topics, and is otherwise an ordinary delivery.
     async fn a_ping_is_queued_for_one_endpoint_only(fixture: &StoreFixture) -> TestResult {
         let topics = TopicSet { all: false, named: [].into() };
         let endpoint = Endpoint { topics, ..endpoint(1)? };
@@ -144,7 +144,7 @@ store_rules! {
         check_eq!(claimed.delivery.topic, Topic::PING)
     }
 
-    /// A ping to a disabled or unknown endpoint is refused, and not stored.
+    /// A ping to a disabled or unknown endpoint is rejected and not stored.
     async fn an_undeliverable_ping_is_not_stored(fixture: &StoreFixture) -> TestResult {
         let disabled = Endpoint { enabled: false, ..endpoint(1)? };
         fixture.webhooks.endpoints.add(&disabled).await?;

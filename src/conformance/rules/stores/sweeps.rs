@@ -1,4 +1,4 @@
-//! Old deliveries that are removed.
+//! Removal of old deliveries.
 
 use super::*;
 use crate::model::DeliveryId;
@@ -9,7 +9,7 @@ const ALL: u32 = 1_000;
 store_rules! {
     mod sweeps;
 
-    /// A delivery that is delivered, gone or withheld is removed at the given time after its end.
+    /// A sweep removes delivered, gone and withheld deliveries that ended before the given time.
     async fn deliveries_that_ended_long_ago_are_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         for (number, state) in (1..).zip([DeliveryState::Delivered, DeliveryState::Gone, DeliveryState::Withheld]) {
@@ -24,7 +24,7 @@ store_rules! {
         expect_sweep(fixture, 101, ALL, 0).await
     }
 
-    /// A dead or unfinished delivery is kept however old it is.
+    /// A sweep keeps dead and pending deliveries of any age.
     async fn pending_and_dead_deliveries_are_not_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let dead = fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
@@ -41,7 +41,7 @@ store_rules! {
         Ok(())
     }
 
-    /// A gone delivery that was queued again is kept until it ends again.
+    /// A sweep keeps a gone delivery that was queued again until it ends again.
     async fn requeued_deliveries_are_not_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.finish(1, &endpoint, DeliveryState::Gone, 0).await?;
@@ -54,7 +54,7 @@ store_rules! {
         expect_exists(fixture, &id, false).await
     }
 
-    /// A sweep removes the oldest finished deliveries, up to its limit.
+    /// A sweep removes the oldest finished deliveries up to its limit.
     async fn a_sweep_respects_its_limit(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let mut all = Vec::new();
@@ -71,7 +71,8 @@ store_rules! {
         expect_sweep(fixture, 100, 4, 0).await
     }
 
-    /// The deliveries of a removed endpoint are removed in batches, whatever their state and age; then its id is free.
+    /// Sweeps remove the deliveries of a removed endpoint in batches, in any state and of any age. Then the endpoint's
+    /// id can be used again.
     async fn deliveries_of_a_removed_endpoint_are_swept(fixture: &StoreFixture) -> TestResult {
         let (removed, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
         fixture.finish(1, &removed, DeliveryState::Dead, 0).await?;
@@ -79,15 +80,15 @@ store_rules! {
         for number in 3..8 {
             fixture.enqueue(number, &removed, 0).await?;
         }
-        let kept = fixture.enqueue(8, &other, 0).await?;
+        let remaining = fixture.enqueue(8, &other, 0).await?;
         let endpoints = &fixture.webhooks.endpoints;
         endpoints.remove(&removed.id).await?;
         for swept in [3, 3, 1, 0] {
             check_eq!(endpoints.add(&removed).await?, swept == 0, "whether the id is free")?;
             expect_sweep(fixture, -100, 3, swept).await?;
         }
-        expect_exists(fixture, &kept, true).await?;
-        check_eq!(delivery_ids(&fixture.claim(&claim_request(9), 1).await?), [kept])
+        expect_exists(fixture, &remaining, true).await?;
+        check_eq!(delivery_ids(&fixture.claim(&claim_request(9), 1).await?), [remaining])
     }
 }
 
@@ -106,6 +107,6 @@ async fn expect_sweep(
 }
 
 async fn expect_exists(fixture: &StoreFixture, id: &DeliveryId, expected: bool) -> TestResult {
-    let found = fixture.webhooks.deliveries.find(id).await?;
-    check_eq!(found.is_some(), expected, "whether {id:?} exists")
+    let actual = fixture.webhooks.deliveries.find(id).await?;
+    check_eq!(actual.is_some(), expected, "whether {id:?} exists")
 }

@@ -7,10 +7,10 @@ use crate::token::{Lookup, SecretDigest, TokenRecord};
 store_rules! {
     mod tokens;
 
-    /// Every field is stored.
+    /// A created token is found with all fields unchanged.
     async fn a_created_token_is_found_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = TokenRecord {
-            digest: SecretDigest::new(std::array::from_fn(|place| place as u8)),
+            digest: SecretDigest::new(std::array::from_fn(|index| index as u8)),
             owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
             label: "Bob's \"laptop\", ☎\n".into(),
             scopes: ["a:b", "", "c d,e"].map(str::to_owned).into(),
@@ -28,7 +28,7 @@ store_rules! {
         Ok(())
     }
 
-    /// A second token with the same lookup is refused, and changes nothing.
+    /// Creating a second token with the same lookup is rejected and changes nothing.
     async fn a_lookup_is_unique(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         let second = TokenRecord { label: "second".into(), ..token(1)? };
@@ -36,7 +36,7 @@ store_rules! {
         check_eq!(find(fixture, &lookup(1)?).await?, Some(token(1)?))
     }
 
-    /// Of any number of tokens with one lookup at once, one is created.
+    /// One of several concurrent creations with one lookup succeeds.
     async fn one_of_concurrent_creations_succeeds(fixture: &StoreFixture) -> TestResult {
         let token = token(1)?;
         let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
@@ -48,13 +48,13 @@ store_rules! {
         check_eq!(created, 1)
     }
 
-    /// An unknown token is absent, which is not an error.
+    /// An unknown token is not found, without an error.
     async fn an_unknown_token_is_not_found(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         check_eq!(find(fixture, &lookup(2)?).await?, None)
     }
 
-    /// A second revocation keeps the first time, whatever the order of the times.
+    /// A second revocation keeps the first time, in any order of times.
     async fn the_first_revocation_time_is_kept(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         create(fixture, &token(2)?).await?;
@@ -66,13 +66,14 @@ store_rules! {
         check_eq!(find(fixture, &lookup(2)?).await?, Some(token(2)?))
     }
 
-    /// The revocation of an unknown token reports that it is absent, and creates nothing.
+    /// Revoking an unknown token returns `false` and creates nothing.
     async fn an_unknown_token_cannot_be_revoked(fixture: &StoreFixture) -> TestResult {
         check!(!fixture.stores.tokens.revoke(&lookup(1)?, instant(10)).await?)?;
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
-    /// A use is recorded unless another was recorded within the minute before, and never for an unknown token.
+    /// A use is recorded unless another use was recorded in the minute before. A use of an unknown token is not
+    /// recorded.
     async fn a_use_is_recorded_once_a_minute(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         for (used, recorded) in [
@@ -92,8 +93,8 @@ store_rules! {
         check_eq!(find(fixture, &lookup(2)?).await?, None)
     }
 
-    /// A list is paged from the newest to the oldest token, and by descending lookups among tokens of one creation time. It
-    /// begins behind any position, whether a token has it or not.
+    /// Tokens are listed newest first, and by descending lookup for equal times. A page starts after any position, even
+    /// one without a token.
     async fn tokens_are_listed_newest_first(fixture: &StoreFixture) -> TestResult {
         let newest: Vec<_> = [
             (9, "00000000000000Z0"),
@@ -105,11 +106,11 @@ store_rules! {
         .into_iter()
         .filter_map(|(created_at, text)| Some((instant(created_at), Lookup::parse(text)?)))
         .collect();
-        let shuffled = [3, 0, 4, 2, 1].into_iter().filter_map(|place| newest.get(place).copied());
+        let shuffled = [3, 0, 4, 2, 1].into_iter().filter_map(|index| newest.get(index).copied());
         for (created_at, lookup) in shuffled {
             create(fixture, &TokenRecord { created_at, lookup, ..token(1)? }).await?;
         }
-        let after = |place: usize| newest.get(place).copied();
+        let after = |index: usize| newest.get(index).copied();
         for (after, limit, skipped, count) in [
             (None, 2, 0, 2),
             (after(0), 2, 1, 2),
@@ -121,9 +122,9 @@ store_rules! {
             (None, 0, 0, 0),
         ] {
             let page = fixture.stores.tokens.list(after, limit).await?.into_iter();
-            let found: Vec<_> = page.map(|token| (token.created_at, token.lookup)).collect();
+            let actual: Vec<_> = page.map(|token| (token.created_at, token.lookup)).collect();
             let expected: Vec<_> = newest.iter().skip(skipped).take(count).copied().collect();
-            check_eq!(found, expected, "up to {limit} after {after:?}")?;
+            check_eq!(actual, expected, "up to {limit} after {after:?}")?;
         }
         Ok(())
     }
@@ -151,7 +152,7 @@ async fn find(fixture: &StoreFixture, lookup: &Lookup) -> TestResult<Option<Toke
     Ok(fixture.stores.tokens.find(lookup).await?)
 }
 
-/// Records a use, which the store may write later: a revocation with a result is written after it.
+/// Records a use. The store may write it later, so a revocation follows, which the store writes afterwards.
 async fn use_token(fixture: &StoreFixture, token: &Lookup, now: i64) -> TestResult {
     fixture
         .stores

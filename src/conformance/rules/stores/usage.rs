@@ -9,7 +9,7 @@ const HOUR: i64 = 3_600_000;
 store_rules! {
     mod usage;
 
-    /// Deliveries are counted by the hour in which they were queued, by endpoint and by state, if their endpoint exists.
+    /// Deliveries of existing endpoints are counted by the hour of their creation, by endpoint and by state.
     async fn deliveries_are_counted_by_hour_endpoint_and_state(fixture: &StoreFixture) -> TestResult {
         let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
         let removed = fixture.add_endpoint(3).await?;
@@ -26,8 +26,8 @@ store_rules! {
         }
         fixture.enqueue(7, &other, now).await?;
         fixture.webhooks.endpoints.remove(&removed.id).await?;
-        let mut found = fixture.webhooks.deliveries.usage(instant(0), instant(now)).await?.deliveries;
-        found.sort_by_key(|one| (one.hours_ago, one.state.as_str(), one.endpoint.clone()));
+        let mut actual = fixture.webhooks.deliveries.usage(instant(0), instant(now)).await?.deliveries;
+        actual.sort_by_key(|one| (one.hours_ago, one.state.as_str(), one.endpoint.clone()));
         let count = |hours_ago, endpoint: &Endpoint, state, count| DeliveryCount {
             hours_ago,
             endpoint: endpoint.id.clone(),
@@ -35,7 +35,7 @@ store_rules! {
             count,
         };
         check_eq!(
-            found,
+            actual,
             [
                 count(0, &other, DeliveryState::Dead, 1),
                 count(0, &other, DeliveryState::Queued, 1),
@@ -45,7 +45,7 @@ store_rules! {
         )
     }
 
-    /// Attempts of the period are counted by their duration. A duration at a bound belongs to the longer ones.
+    /// Attempts are counted by duration. A duration at a bound belongs to the longer bucket.
     async fn attempts_are_counted_by_their_duration(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         fixture.enqueue(1, &endpoint, 0).await?;
