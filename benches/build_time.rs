@@ -1,8 +1,8 @@
-//! How long a cold `cargo build` of the core takes, without any feature: `cargo bench -p forum-benches --bench build`.
+//! Time of a cold `cargo build` of the core, without any feature: `cargo bench -p forum-benches --bench build`.
 //!
-//! It is compared with an empty crate that has the core's own direct dependencies. Both are what one crate depends on
-//! that has nothing else, with the versions of this Cargo.lock, and are built in turns, each from nothing: as cargo
-//! builds what comes from a registry, which is not incremental. Five minutes and 1 GB of disk are enough.
+//! The baseline is an empty crate with the core's direct dependencies. Both are dependencies of an empty crate, use the
+//! versions of this Cargo.lock, and are built in turns from an empty target directory, without incremental compilation.
+//! Takes five minutes and 1 GB of disk.
 
 use std::fs;
 use std::path::Path;
@@ -28,18 +28,18 @@ fn main() {
         ratios.add(core / direct);
     }
     println!("cold cargo build, in seconds");
-    core_times.report("the core");
-    direct_times.report("its direct dependencies alone");
+    core_times.report("without features");
+    direct_times.report("the direct dependencies");
     row(
-        "cold cargo build of the core",
+        "cold cargo build without features",
         "ratio",
-        "its direct dependencies alone",
+        "the direct dependencies",
         Goal::AtMost(1.5),
         &ratios,
     );
 }
 
-/// The lines of the dependencies that are there without any feature.
+/// The lines of the dependencies that are not optional.
 fn direct(manifest: &str) -> String {
     let (_, rest) = manifest.split_once("\n[dependencies]\n").unwrap();
     let (lines, _) = rest.split_once("\n[").unwrap();
@@ -47,7 +47,7 @@ fn direct(manifest: &str) -> String {
     always.collect::<Vec<_>>().join("\n")
 }
 
-/// A crate with these dependencies and nothing else.
+/// Creates an empty crate with these dependencies.
 fn host_of(dependencies: &str) -> TempDir {
     let host = tempdir().unwrap();
     let manifest = format!(
@@ -64,7 +64,7 @@ fn host_of(dependencies: &str) -> TempDir {
     host
 }
 
-/// Builds a crate from nothing, and gives how many seconds that takes.
+/// Builds a crate into an empty target directory and returns the seconds that it took.
 fn build(host: &Path) -> f64 {
     let target = tempdir().unwrap();
     let mut cargo = Command::new(env!("CARGO"));

@@ -3,12 +3,12 @@
 
 use std::{env, fs, thread};
 
-/// What was measured, its unit, the comparison, the goal, the least, median and most, and whether the goal is met.
+/// Quantity, unit, baseline, goal, least, median, most, and whether the goal is met.
 type Row<'a> = [&'a str; 8];
 
 fn main() {
     let Some(path) = env::var_os("FIGURES") else {
-        return println!("left out: the table, as FIGURES names no file");
+        return println!("skipped: the table, since FIGURES is not set");
     };
     let file = fs::read_to_string(path).unwrap();
     let mut rows: Vec<Row<'_>> = Vec::new();
@@ -31,23 +31,23 @@ fn main() {
     replace("machine", &machine());
 }
 
-/// The number of cores, and their model where Linux knows it.
+/// The number of cores, and the processor model from `/proc/cpuinfo`.
 fn machine() -> String {
     let cores = thread::available_parallelism().unwrap();
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let mut lines = info.lines().filter_map(|line| line.split_once(": "));
     let model = lines.find(|(field, _)| field.starts_with("model name"));
     let model = model.map_or("unknown", |(_, model)| model);
-    format!("Measured on {cores} cores of a machine that calls itself {model}.\n")
+    format!("Measured on {cores} cores ({model}).\n")
 }
 
-/// Replaces the text between the two marks of this name.
+/// Replaces the text between the two markers with this name.
 fn replace(name: &str, new: &str) {
     let path = "docs/performance.md";
     let marks = [format!("<!-- {name} -->\n"), format!("<!-- /{name} -->")];
     let text = fs::read_to_string(path).unwrap();
-    let (before, rest) = text.split_once(&marks[0]).expect("it has the first mark");
-    let (_, after) = rest.split_once(&marks[1]).expect("it has the second mark");
+    let (before, rest) = text.split_once(&marks[0]).expect("the first marker");
+    let (_, after) = rest.split_once(&marks[1]).expect("the second marker");
     let text = [before, &marks[0], "\n", new, "\n", &marks[1], after].concat();
     fs::write(path, text).unwrap();
 }

@@ -1,8 +1,9 @@
-//! Requests a second over HTTP, against bare hyper: `cargo bench -p forum-benches --bench http`, in a minute. It needs `wrk`.
+//! Requests per second over HTTP, compared with bare hyper: `cargo bench -p forum-benches --bench http`. Takes a minute
+//! and needs `wrk`.
 //!
-//! Both serve the same answer from two threads each, over a board that has it at hand; `wrk` asks them in turn over 64
-//! connections. Bare hyper knows neither token nor budget, and has its headers at hand: those of our answer, or but one.
-//! `TURN` says how long a turn is.
+//! Both servers send the same body from two threads each; the board returns a prepared page. `wrk` loads them in turn
+//! over 64 connections. Bare hyper has no tokens and no rate limits, and copies prepared headers: all of the API's, or
+//! one. `TURN` sets the seconds of a turn.
 
 use forum_benches::{measurements, static_board, wrk};
 
@@ -19,7 +20,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use measurements::{Goal, Samples, row};
 use serve::{Bare, bare, whole};
-use static_board::{BenchFixture, LARGE, SMALL, StaticBoard};
+use static_board::{BenchFixture, LARGE, SMALL, StaticBoard, body};
 use wrk::{requests_a_second, wrk};
 
 const ROUNDS: usize = 7;
@@ -28,23 +29,23 @@ fn main() {
     let board = Arc::new(StaticBoard::default());
     let rig = BenchFixture::over(Arc::clone(&board));
     let api = whole(rig.api.clone());
-    let small = Bytes::from(serde_json::to_vec(&board.small).unwrap());
+    let small = Bytes::from(body(&board.small));
     println!(
-        "answers of {} and of {} bytes, {ROUNDS} rounds",
+        "responses of {} and of {} bytes, {ROUNDS} rounds",
         small.len(),
-        serde_json::to_vec(&board.large).unwrap().len()
+        body(&board.large).len()
     );
     let headers = rig.answer(rig.request(SMALL)).headers().clone();
     for (what, path, hyper, against, goal) in [
         (
-            "requests/s over HTTP, 300-byte answer",
+            "requests/s over HTTP, 300-byte response",
             SMALL,
             bare(headers, Bare::Bytes(small.clone())),
             "bare hyper with the same bytes",
             0.80,
         ),
         (
-            "requests/s over HTTP, 300-byte answer",
+            "requests/s over HTTP, 300-byte response",
             SMALL,
             bare(json(), Bare::Bytes(small)),
             "bare hyper with the same body and one header",
@@ -54,7 +55,7 @@ fn main() {
             "requests/s over HTTP, 5 KB page",
             LARGE,
             bare(json(), Bare::Posts(board)),
-            "bare hyper that makes and serialises the same structs",
+            "bare hyper that builds and serialises the same structs",
             0.90,
         ),
     ] {

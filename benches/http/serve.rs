@@ -1,4 +1,4 @@
-//! Two servers on hyper, alike but for what answers.
+//! Two servers on hyper that differ only in their service.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -18,9 +18,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tower::ServiceExt;
 
-use crate::static_board::StaticBoard;
+use crate::static_board::{StaticBoard, body};
 
-/// What bare hyper answers.
+/// Response of bare hyper.
 #[derive(Clone)]
 pub enum Bare {
     Bytes(Bytes),
@@ -31,13 +31,13 @@ impl Bare {
     fn body(&self) -> Bytes {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
-            // A board makes its posts anew for each request.
-            Self::Posts(board) => serde_json::to_vec(&board.large.clone()).unwrap().into(),
+            // A board builds its posts for each request.
+            Self::Posts(board) => body(&board.large.clone()).into(),
         }
     }
 }
 
-/// Serves the same answer to everybody.
+/// Serves the same response to each request.
 pub fn bare(headers: HeaderMap, answer: Bare) -> SocketAddr {
     serve(move |stream, _| {
         let (headers, answer) = (headers.clone(), answer.clone());
@@ -68,7 +68,7 @@ fn http() -> hyper::server::conn::http1::Builder {
     http
 }
 
-/// Takes connections on two threads of its own.
+/// Accepts connections on two threads of its own.
 fn serve(take: impl Fn(TcpStream, SocketAddr) + Send + 'static) -> SocketAddr {
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)

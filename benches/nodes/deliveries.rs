@@ -1,4 +1,4 @@
-//! Deliveries a second, with 1, 2 and 4 nodes that send.
+//! Deliveries per second with 1, 2 and 4 workers.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::processor::ProcessGroup;
 use crate::receiver::{Receipt, fast};
 use crate::{NODES, ROUNDS};
 
-/// How many events a round has, and how many endpoints each is sent to.
+/// Number of events in a round, and of endpoints that receive each.
 const EVENTS: usize = 500;
 const ENDPOINTS: usize = 8;
 
@@ -33,7 +33,8 @@ pub async fn measure(mut cluster: Cluster) {
         }
         let [mut rate, mut workers, mut postgres] = [(); 3].map(|()| Samples::default());
         for _ in 0..ROUNDS {
-            // Workers that sleep hold connections, too: so both are there to be counted.
+            // Idle workers hold connections as well, so the pause lets both sets of processes settle before they are
+            // counted.
             sleep(Duration::from_secs(2)).await;
             let ids = cluster.workers.iter().map(Node::id).collect();
             let parties = [
@@ -52,12 +53,12 @@ pub async fn measure(mut cluster: Cluster) {
             postgres.add(parties[1].share(all).1);
         }
         rate.report(&format!("{nodes} workers, deliveries a second"));
-        workers.report(&format!("{nodes} workers, µs of a processor each"));
+        workers.report(&format!("{nodes} workers, µs of processor time each"));
         postgres.report(&format!("{nodes} workers, µs of Postgres each"));
     }
 }
 
-/// When the first one comes.
+/// Waits for the first receipt and returns its time.
 async fn first(receivers: &mut [(String, UnboundedReceiver<Receipt>)]) -> Instant {
     while receivers.iter().all(|(_, receipts)| receipts.is_empty()) {
         sleep(Duration::from_millis(1)).await;
@@ -65,7 +66,7 @@ async fn first(receivers: &mut [(String, UnboundedReceiver<Receipt>)]) -> Instan
     Instant::now()
 }
 
-/// Writes the events of a round, all in one transaction.
+/// Writes the events of a round in one transaction.
 async fn put(cluster: &Cluster) {
     let mut client = cluster.database.connect().await;
     let transaction = client.transaction().await.unwrap();

@@ -1,10 +1,9 @@
-//! What more nodes bring: `cargo build --release -p forum-server`, then `cargo bench -p forum-benches --bench nodes`, or with
-//! `-- requests` (`deliveries`) a part of it.
+//! Scaling over several nodes: `cargo build --release -p forum-server`, then `cargo bench -p forum-benches --bench
+//! nodes`, or with `-- requests` or `-- deliveries` one part of it.
 //!
-//! The real server runs in processes of its own, over the Postgres that `FORUM_API_POSTGRES` names (`tests/postgres`
-//! starts one) and a Redis of the measurement's own. What is compared takes turns, in three rounds, and each figure is
-//! the median of them. All share one machine: so what a request takes of a processor, and whose, tells more than how
-//! many there were in a second.
+//! Runs the real server in processes of its own, over the Postgres of `FORUM_API_POSTGRES` (`tests/postgres` starts
+//! one) and a Redis of its own. Configurations take turns in three rounds; each figure is a median. All processes share
+//! one machine, so the processor time of each process per request says more than the requests per second.
 
 use forum_benches::{measurements, receiver};
 use forum_test_support::{
@@ -23,16 +22,16 @@ use crate::measurements::is_wanted;
 use crate::prerequisites::Addresses;
 use crate::scale::Scale;
 
-/// How often each thing is measured.
+/// Number of rounds.
 const ROUNDS: usize = 3;
 
-/// With how many nodes.
+/// Numbers of nodes that are compared.
 const NODES: [usize; 3] = [1, 2, 4];
 
 #[tokio::main]
 async fn main() {
     let Ok(postgres) = env::var("FORUM_API_POSTGRES") else {
-        return println!("left out: FORUM_API_POSTGRES names none");
+        return println!("skipped: FORUM_API_POSTGRES is not set");
     };
     let redis = redis::Server::new();
     let addresses = Addresses {

@@ -1,13 +1,13 @@
-//! Who keeps the processors busy.
+//! Processor time of groups of processes.
 
 use std::fs;
 
 use crate::database::Database;
 
-/// How many ticks the kernel counts in a second.
+/// Clock ticks of the kernel per second.
 const TICKS: f64 = 100.0;
 
-/// Processes of a kind.
+/// Processes of one kind.
 #[derive(Debug)]
 pub struct ProcessGroup {
     name: &'static str,
@@ -16,7 +16,7 @@ pub struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// These, from now on.
+    /// Starts counting the processor time of these processes.
     pub fn new(name: &'static str, ids: Vec<u32>) -> Self {
         let before = seconds(&ids);
         Self { name, ids, before }
@@ -27,7 +27,7 @@ impl ProcessGroup {
         Self::new("this program", vec![std::process::id()])
     }
 
-    /// Those that serve a database in Postgres.
+    /// The Postgres processes that serve a database.
     pub async fn postgres(database: &Database) -> Self {
         let query = "SELECT pid FROM pg_stat_activity WHERE datname = current_database()";
         let rows = database.connect().await.query(query, &[]).await.unwrap();
@@ -35,14 +35,14 @@ impl ProcessGroup {
         Self::new("Postgres", ids.collect())
     }
 
-    /// Its name, and the microseconds of a processor that each of `count` things took of it.
+    /// Returns the group's name and its processor time in microseconds for each of `count` operations.
     pub fn share(&self, count: usize) -> (&'static str, f64) {
         let taken = seconds(&self.ids) - self.before;
         (self.name, taken * 1e6 / count as f64)
     }
 }
 
-/// How many seconds these have kept a processor busy. Who is gone counts nothing.
+/// Sums the processor seconds of the processes. Ended processes count as zero.
 fn seconds(ids: &[u32]) -> f64 {
     ids.iter()
         .map(|id| ticks(*id).unwrap_or_default() / TICKS)

@@ -1,4 +1,4 @@
-//! Requests a second, with 1, 2 and 4 nodes that serve.
+//! Requests per second with 1, 2 and 4 nodes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,15 +14,15 @@ use crate::processor::ProcessGroup;
 use crate::random::Random;
 use crate::{NODES, ROUNDS};
 
-/// How many clients ask at once, each over a connection to every node.
+/// Number of concurrent clients, each with a connection to every node.
 const CLIENTS: usize = 32;
 
-/// How long a round takes.
+/// Duration of a round.
 const ROUND: Duration = Duration::from_secs(4);
 
 type Make = fn(token: &str, thread: &str) -> Ask;
 
-/// What is measured.
+/// Kinds of requests.
 const KINDS: [(&str, Make); 2] = [
     ("pages of 20 posts", |token, _| {
         Ask::get(token, "/threads/1/posts?limit=20")
@@ -55,7 +55,7 @@ pub async fn measure(cluster: Cluster, redis: u32) {
     }
 }
 
-/// A thread for each client, so that they wait for the board and not for each other.
+/// Creates a thread for each client, so that clients do not wait for each other's thread.
 async fn threads(cluster: &Cluster, token: &str) -> Vec<String> {
     let mut connections = Connections::new(&cluster.nodes, Random::new(0));
     let new = json!({ "title": "A thread of its own", "body": "For one alone." });
@@ -75,7 +75,7 @@ async fn round(
     asks: &[Ask],
 ) -> Vec<(&'static str, f64)> {
     let some = Nodes::of(&cluster.nodes.all()[..nodes]);
-    // The first requests make the connections, and have the statements prepared.
+    // Warm-up: opens the connections and prepares the statements.
     ask_for(&some, asks, ROUND / 4).await;
     let servers = cluster.servers[..nodes].iter().map(Node::id).collect();
     let parties = [
@@ -87,8 +87,8 @@ async fn round(
     let commits = commits(cluster).await;
     let (count, median) = ask_for(&some, asks, ROUND).await;
     let mut figures: Vec<_> = parties.iter().map(|party| party.share(count)).collect();
-    figures.push(("a second", count as f64 / ROUND.as_secs_f64()));
-    figures.push(("ms, half of them", median.as_secs_f64() * 1e3));
+    figures.push(("per second", count as f64 / ROUND.as_secs_f64()));
+    figures.push(("ms, median", median.as_secs_f64() * 1e3));
     figures.push((
         "transactions each",
         (self::commits(cluster).await - commits) / count as f64,
@@ -96,7 +96,7 @@ async fn round(
     figures
 }
 
-/// How many were answered in this time, and how long half of them took at most.
+/// Sends requests for `time`; returns their number and their median duration.
 async fn ask_for(nodes: &Nodes, asks: &[Ask], time: Duration) -> (usize, Duration) {
     let end = Instant::now() + time;
     let clients = asks.iter().cloned().enumerate().map(|(number, ask)| {
@@ -124,7 +124,7 @@ async fn ask_for(nodes: &Nodes, asks: &[Ask], time: Duration) -> (usize, Duratio
     )
 }
 
-/// How many transactions the database has had.
+/// Returns the number of transactions that the database has committed.
 async fn commits(cluster: &Cluster) -> f64 {
     let query = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()";
     cluster

@@ -1,4 +1,4 @@
-//! Where the board is.
+//! Database of the board.
 
 use std::any::Any;
 use std::env;
@@ -9,14 +9,14 @@ use crate::measurements::Goal;
 use crate::paths::Kind;
 use crate::program::databases::Database;
 
-/// A database with a board, or for one, which goes with this value unless `BOARD` named it.
+/// A database for the board, deleted on drop unless `BOARD` names it.
 pub struct Backend {
     url: String,
     _kept: Box<dyn Any>,
 }
 
 impl Backend {
-    /// The one that the environment chooses.
+    /// Uses the database that the environment names.
     pub fn chosen() -> Self {
         let (url, kept): (_, Box<dyn Any>) =
             match (env::var("BOARD"), env::var("FORUM_API_BACKEND")) {
@@ -34,12 +34,12 @@ impl Backend {
         Self { url, _kept: kept }
     }
 
-    /// What the program is told.
+    /// The URL for the server's option `--database`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Its kind, as the table has it.
+    /// The kind of database as printed in the table.
     pub fn name(&self) -> &str {
         if self.is_postgres() {
             "Postgres"
@@ -52,12 +52,12 @@ impl Backend {
         self.url.starts_with("postgres")
     }
 
-    /// How much of the pace by hand there is to be.
+    /// Goal: the API's rate as a ratio of the handwritten server's.
     pub fn goal(&self) -> f64 {
         if self.is_postgres() { 0.7 } else { 0.8 }
     }
 
-    /// How many requests a second there are to be.
+    /// Goal: requests per second.
     pub fn pace(&self, kind: Kind) -> Option<Goal> {
         let promised = kind == Kind::Posts && !self.is_postgres();
         promised.then_some(Goal::AtLeast(20_000.0))

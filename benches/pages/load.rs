@@ -1,4 +1,4 @@
-//! What is asked, path after path.
+//! Load of a list of paths.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::client;
 use crate::wrk::{requests_a_second, wrk};
 
-/// Takes the requests in turn.
+/// Sends the requests in order, again and again.
 const SCRIPT: &str = r#"
 local requests, place = {}, 0
 
@@ -23,7 +23,7 @@ function request()
 end
 "#;
 
-/// Requests with a token, the same ones for everybody.
+/// Requests with one token.
 pub struct Load {
     directory: TempDir,
     authorization: String,
@@ -31,7 +31,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Asks for these paths below the API's mount, and that below a prefix.
+    /// Requests these paths of the API below a prefix.
     pub fn new(prefix: &str, token: &str, paths: &[String]) -> Self {
         let directory = TempDir::new().unwrap();
         let below = |path| format!("{prefix}/api/v1{path}");
@@ -45,7 +45,7 @@ impl Load {
         }
     }
 
-    /// How long the body of the first one is.
+    /// Returns the length of the first response's body.
     pub fn sample(&self, origin: &str) -> usize {
         let headers = [("authorization", self.authorization.as_str())];
         let answer = client::send("GET", &format!("{origin}{}", self.first), &headers, "");
@@ -53,7 +53,7 @@ impl Load {
         answer.body.len()
     }
 
-    /// How many requests a second are answered.
+    /// Returns the number of requests per second.
     pub fn run(&self, origin: &str) -> f64 {
         let mut wrk = wrk(&self.authorization);
         wrk.args(["-s", "script.lua", origin, "--", "paths"]);

@@ -1,16 +1,15 @@
-//! What the API costs a page over HTTP, everything in it: `cargo bench -p forum-benches --bench pages`, or with `-- posts` (`forums`,
-//! `threads`, `thread`) one kind of page.
+//! Pages over HTTP, compared with a handwritten server: `cargo bench -p forum-benches --bench pages`, or with `--
+//! posts`, `forums`, `threads` or `thread` one kind of page.
 //!
-//! It fills a board with the real program's `generate` and serves it with that program, in a process of its own. Beside
-//! it runs a server written by hand: axum over the same database, as many reader threads or connections, the board's
-//! own SQL and the same JSON, but no token, no standing, no budget, no log; and the same with the two statements that
-//! token and standing take, which no API can do without. `wrk` asks all in turn, each time for thousands of paths over 64
-//! connections, and shares the machine with them. A ratio is of one round.
+//! Fills a board with `forum-server generate` and serves it with `forum-server` in a process of its own. The baseline
+//! is a handwritten axum server over the same database, with as many reader threads or connections, the board's SQL and
+//! the same JSON, but without tokens, access, rate limits and logs. A second baseline adds the two statements that look
+//! up the token and its owner's access. `wrk` loads all three in turn, each with thousands of paths over 64
+//! connections, on the same machine. Each ratio compares turns of one round.
 //!
-//! It needs `wrk` (Debian's package) and 3 GB of disk, and takes four minutes, most of them to fill the board. With
-//! `FORUM_API_BACKEND=postgres` the board is in the Postgres that `FORUM_API_POSTGRES` names. `POSTS=100000` asks a
-//! smaller board, `TURN=1` asks more briefly, and `BOARD=sqlite:/tmp/board.db` (or `postgres://…`) keeps the board
-//! there, and takes the one that is there.
+//! Needs `wrk` (Debian's package) and 3 GB of disk, and takes four minutes, most of them to fill the board. With
+//! `FORUM_API_BACKEND=postgres` the board is in the Postgres of `FORUM_API_POSTGRES`. `POSTS=100000` makes a smaller
+//! board, `TURN=1` shorter turns. `BOARD=sqlite:/tmp/board.db` (or `postgres://…`) keeps the board there and reuses it.
 
 use forum_benches::{measurements, wrk};
 use forum_server::board;
@@ -32,7 +31,7 @@ use measurements::{Goal, Samples, is_wanted, row};
 use paths::Kind;
 use server::Served;
 
-/// How often each side is asked.
+/// Number of rounds.
 const ROUNDS: usize = 5;
 
 fn main() {
@@ -59,8 +58,8 @@ fn measure(place: &Backend, served: &Served, plain: &str, kind: Kind) {
     let of = |side: usize| rounds.iter().map(|round| round[side]).collect::<Samples>();
     let what = format!("{}, {}", kind.what(), place.name());
     for (side, against) in [
-        (1, "axum by hand, no token, no budget"),
-        (2, "axum by hand that looks up token and owner"),
+        (1, "handwritten handler without token and rate limit"),
+        (2, "handwritten handler that looks up token and owner"),
     ] {
         of(side).report(&format!("{against}, requests/s"));
         let ratios = rounds.iter().map(|round| round[0] / round[side]).collect();
@@ -68,13 +67,7 @@ fn measure(place: &Backend, served: &Served, plain: &str, kind: Kind) {
         row(&what, "requests/s, ratio", against, goal, &ratios);
     }
     match place.pace(kind) {
-        Some(pace) => row(
-            &what,
-            "requests/s",
-            "64 connections on two cores",
-            pace,
-            &of(0),
-        ),
+        Some(pace) => row(&what, "requests/s", "none", pace, &of(0)),
         None => of(0).report("requests/s"),
     }
 }

@@ -1,10 +1,10 @@
-//! What is asked for.
+//! Paths of the requests.
 
 use serde_json::Value;
 
 use crate::server::Served;
 
-/// A kind of page.
+/// Kind of page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Posts of a thread.
@@ -17,16 +17,16 @@ pub enum Kind {
     Thread,
 }
 
-/// How many threads are asked for.
+/// Number of threads that are requested.
 const THREADS: usize = 2_000;
 
-/// How many posts a page holds, and each of those threads at least.
+/// Number of posts on a page, and the least number of posts in each requested thread.
 const LIMIT: u64 = 20;
 
 impl Kind {
     pub const ALL: [Self; 4] = [Self::Posts, Self::Forums, Self::Threads, Self::Thread];
 
-    /// How the command line names it.
+    /// Name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Posts => "posts",
@@ -36,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// The endpoint.
+    /// The endpoint's path as printed.
     pub fn what(self) -> &'static str {
         match self {
             Self::Posts => "`GET /threads/{id}/posts?limit=20`",
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// Paths below the API's mount.
+    /// Paths below the API's base path.
     pub fn paths(self, served: &Served) -> Vec<String> {
         let of_threads = |path: fn(&str) -> String| {
             let threads = threads(served);
@@ -61,7 +61,7 @@ impl Kind {
     }
 }
 
-/// Threads that fill a page.
+/// Threads with at least a page of posts.
 fn threads(served: &Served) -> Vec<String> {
     let (mut threads, mut after) = (Vec::new(), String::new());
     while threads.len() < THREADS {

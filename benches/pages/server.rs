@@ -1,4 +1,4 @@
-//! The real program over a full board.
+//! The real server over a large board.
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -10,19 +10,19 @@ use serde_json::Value;
 use crate::backend::Backend;
 use crate::program::{self, ExitedProcess};
 
-/// Of the board's administrator.
+/// Password of the board's administrator.
 const PASSWORD: &str = "pages are to be quick";
 
-/// A server in a process of its own, which ends with this value.
+/// A server in a process of its own, stopped on drop.
 pub struct Served {
     api: String,
-    /// A member's, with all scopes.
+    /// A member's token with all scopes.
     pub token: String,
     child: Child,
 }
 
 impl Served {
-    /// Serves the board, and fills it unless it is full.
+    /// Serves the board, and fills it first if necessary.
     pub fn start(place: &Backend) -> Self {
         build();
         let (child, api) = serve(place);
@@ -48,12 +48,12 @@ impl Served {
         served
     }
 
-    /// Where it listens.
+    /// Address of the server.
     pub fn origin(&self) -> &str {
         self.api.strip_suffix("/api/v1").unwrap()
     }
 
-    /// What a path of the API answers.
+    /// Returns the response to a path of the API.
     pub fn json(&self, path: &str) -> Value {
         let bearer = format!("Bearer {}", self.token);
         let headers = [("authorization", bearer.as_str())];
@@ -76,7 +76,7 @@ fn build() {
     assert!(built.unwrap().success());
 }
 
-/// Its budgets are no obstacle. What it logs is read, as it would be.
+/// Rate limits are too high to be reached. The log is read, as in production.
 fn serve(place: &Backend) -> (Child, String) {
     let plenty = u32::MAX.to_string();
     let arguments = [

@@ -1,5 +1,6 @@
-//! What a charge takes with 64 at once, in memory, in Redis, and while Redis is out of reach; and what 1,000,000 live
-//! prefixes take: `cargo bench -p forum-benches --bench rate_limits`, after `source tests/redis`, in ten seconds.
+//! Time of a charge with 64 concurrent callers in memory, in Redis, and while Redis is unreachable; and the memory of
+//! 1,000,000 live prefixes: `source tests/redis`, then `cargo bench -p forum-benches --bench rate_limits`. Takes ten
+//! seconds.
 
 use forum_benches::measurements;
 
@@ -29,10 +30,10 @@ async fn main() {
     measure("in memory", Arc::new(MemoryRateLimitStore::default())).await;
     match env::var("FORUM_API_REDIS") {
         Ok(url) => measure("in Redis", redis(&url).await).await,
-        Err(_) => println!("left out: in Redis, as FORUM_API_REDIS names none"),
+        Err(_) => println!("skipped: Redis, since FORUM_API_REDIS is not set"),
     }
-    let nowhere = redis("redis://127.0.0.1:1").await;
-    measure("while Redis is out of reach", nowhere).await;
+    let unreachable = redis("redis://127.0.0.1:1").await;
+    measure("while Redis is unreachable", unreachable).await;
 }
 
 async fn redis(url: &str) -> Arc<RedisRateLimitStore> {
@@ -61,7 +62,7 @@ async fn measure(place: &str, budgets: Arc<dyn RateLimitStore>) {
     );
 }
 
-/// Charges the budgets of ten tokens in turn, and gives how long each charge took.
+/// Charges the budgets of ten tokens in turn and returns the duration of each charge.
 async fn call(caller: u64, budgets: Arc<dyn RateLimitStore>) -> Vec<Duration> {
     let mut times = Vec::new();
     for number in 0..EACH {

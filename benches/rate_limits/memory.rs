@@ -1,4 +1,4 @@
-//! A budget for each of very many prefixes: the memory that they take, and what a charge among them costs.
+//! Memory of very many budgets, and the time of a charge among them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,7 +20,7 @@ pub async fn measure() {
     println!("{PREFIXES} live prefixes, {ROUNDS} rounds");
     let (mut memory, mut first, mut again, mut bare) =
         <(Samples, Samples, Samples, Samples)>::default();
-    // All are kept, so that none takes the memory that another gave back.
+    // All stores stay alive, so that none reuses the memory of another.
     let mut all = Vec::new();
     for _ in 0..ROUNDS {
         let before = resident_megabytes();
@@ -34,14 +34,14 @@ pub async fn measure() {
     bare.report("a count in as many bare maps behind locks, ns");
     first.report("the first charge of a prefix, ns");
     row(
-        "budgets, 1,000,000 live prefixes, memory",
+        "rate limits, 1,000,000 live prefixes, memory",
         "MB",
         "none",
         Goal::AtMost(64.0),
         &memory,
     );
     row(
-        "budgets, 1,000,000 live prefixes, a charge",
+        "rate limits, 1,000,000 live prefixes, one charge",
         "ns",
         "none",
         Goal::AtMost(250.0),
@@ -49,7 +49,7 @@ pub async fn measure() {
     );
 }
 
-/// How many nanoseconds a charge takes.
+/// Returns the nanoseconds of a charge.
 async fn charge_each(budgets: &dyn RateLimitStore) -> f64 {
     let now = SystemClock.now();
     let begun = Instant::now();
@@ -61,7 +61,8 @@ async fn charge_each(budgets: &dyn RateLimitStore) -> f64 {
     begun.elapsed().as_secs_f64() * 1e9 / f64::from(PREFIXES)
 }
 
-/// What memory and locks take by themselves: counting in as many maps of the standard library, without window or clock.
+/// Baseline: the same number of entries in maps of the standard library with the same locks, without windows or a
+/// clock.
 fn bare_maps() -> f64 {
     let maps: Vec<_> = (0..96).map(|_| Mutex::new(HashMap::new())).collect();
     let count = |number: u32| {
@@ -76,7 +77,7 @@ fn bare_maps() -> f64 {
     begun.elapsed().as_secs_f64() * 1e9 / f64::from(PREFIXES)
 }
 
-/// What the process has in memory.
+/// Resident memory of the process.
 fn resident_megabytes() -> f64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap();
     let pages: f64 = statm.split(' ').nth(1).unwrap().parse().unwrap();

@@ -1,4 +1,4 @@
-//! A board with a lot on it, filled in this run or kept from an earlier one.
+//! A large board, filled in this run or kept from an earlier one.
 
 use std::env;
 use std::time::Instant;
@@ -8,36 +8,36 @@ use serde_json::{Value, json};
 use crate::client;
 use crate::program::{Server, ServerDirectory, databases};
 
-/// What says that boards are in Postgres.
+/// Environment variable that selects Postgres.
 pub const BACKEND: &str = "FORUM_API_BACKEND";
 
-/// What says where boards are kept.
+/// Environment variable that names the directory of kept boards.
 const KEPT: &str = "BOARDS";
 
-/// The member who is added to a board when all is on it.
+/// Member added last: marks a complete board.
 const LAST: &str = "last";
 
 const PASSWORD: &str = "a password for a while";
 
-/// General is for staff, Members for members, Help and fifty more for everybody.
+/// General is for staff, Members for members; Help and fifty more are public.
 const FORUMS: [(&str, &str); 3] = [
     ("General", "staff"),
     ("Help", "guests"),
     ("Members", "members"),
 ];
 
-/// How many there are of what does not grow with the posts: messages to sam, and threads that sam follows.
+/// Number of messages to sam, and of threads that sam subscribes to; they do not grow with the posts.
 const FEW: usize = 50;
 
-/// A board, and what serves it.
+/// A board and its server.
 pub struct Board {
     pub server: Server,
-    /// Where it is kept; `None` for a board that goes with its home.
+    /// Database of a kept board; `None` for a temporary one.
     database: Option<String>,
 }
 
 impl Board {
-    /// One with so much on it.
+    /// Opens or fills a board with this number of posts.
     pub fn of(threads: u64, posts: u64) -> Self {
         let database = kept(&format!("board_{posts}_{threads}"));
         let home = match database {
@@ -51,7 +51,7 @@ impl Board {
         board
     }
 
-    /// Ends what serves it, and gives what serves it again.
+    /// Restarts the server.
     pub fn stop(self) -> impl FnOnce() -> Self {
         let home = self.server.stop();
         || Self::serve(home, self.database)
@@ -75,14 +75,14 @@ impl Board {
         }
     }
 
-    /// A token of a member: mary sees a few forums, sam all.
+    /// Issues a token. The member mary sees a few forums, sam sees all.
     pub fn token(&self, owner: &str) -> String {
         let issue = ["--owner", owner, "--scopes", "all", "--password-stdin"];
         let issued = self.run(&[&["token", "issue"], &issue[..]].concat());
         issued.trim_end().into()
     }
 
-    /// Whether it is there whole. One that was interrupted is not there, and is in the way.
+    /// Returns whether a complete board exists. Deletes an interrupted one.
     fn is_full(&self) -> bool {
         let last = self.server.api(&format!("/members/%40{LAST}"));
         client::get(&last).status == 200
@@ -109,7 +109,7 @@ impl Board {
         self.run(&["member", "add", LAST, "--groups", "members"]);
     }
 
-    /// Messages, a poll and subscriptions.
+    /// Adds messages, a poll and subscriptions.
     fn fill_some(&self) {
         let (mary, sam) = (self.token("mary"), self.token("sam"));
         self.run(&["setting", "message.per_hour", "1000"]);
@@ -146,12 +146,12 @@ impl Board {
     }
 }
 
-/// The option that names a database.
+/// The option that names the database.
 fn named(database: Option<&str>) -> Vec<&str> {
     database.map_or(vec![], |url| vec!["--database", url])
 }
 
-/// Where a board of this name is kept, if boards are.
+/// Database of a kept board with this name.
 fn kept(name: &str) -> Option<String> {
     let directory = env::var(KEPT).ok()?;
     Some(match env::var(BACKEND) {

@@ -1,4 +1,4 @@
-//! Requests of a kind, and how long they take.
+//! Requests of one kind and their times.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use crate::connection::Connection;
 use crate::measurements::Samples;
 use crate::number;
 
-/// What a caller asks for again and again.
+/// A cell: a kind of request with its caller.
 pub struct Cell {
     pub what: String,
-    /// They take turns.
+    /// The paths, requested in turn.
     paths: Vec<String>,
     token: Option<String>,
     p50: Samples,
@@ -17,7 +17,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Of these paths, for whom this token is.
+    /// Creates a cell of these paths with this token.
     pub fn new(what: impl Into<String>, paths: Vec<String>, token: Option<&str>) -> Self {
         Self {
             what: what.into(),
@@ -28,14 +28,14 @@ impl Cell {
         }
     }
 
-    /// Asks for each path once, so that what it reads is in memory.
+    /// Requests each path once, to warm the caches.
     pub fn warm(&self, line: &mut Connection) {
         for path in &self.paths {
             line.time(path, self.token.as_deref());
         }
     }
 
-    /// Asks as often as a round does, and gives the times that half and 99 % of the requests keep to, in milliseconds.
+    /// Runs a round; returns p50 and p99 in milliseconds.
     pub fn round(&mut self, line: &mut Connection) -> [f64; 2] {
         let requests = number("REQUESTS", 100) as usize;
         let paths = self.paths.iter().cycle().take(requests);

@@ -1,4 +1,4 @@
-//! One connection that stays open.
+//! A keep-alive connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// One to `server`.
+    /// Connects to `server`.
     pub fn to(server: &Server) -> Self {
         let api = server.api("");
         let stream = TcpStream::connect(split(&api).0).unwrap();
@@ -27,12 +27,12 @@ impl Connection {
         }
     }
 
-    /// What a path answers.
+    /// Returns the response to a path.
     pub fn json(&mut self, path: &str, token: Option<&str>) -> Value {
         serde_json::from_slice(&self.get(path, token)).unwrap()
     }
 
-    /// How long a path takes.
+    /// Returns the duration of a request.
     pub fn time(&mut self, path: &str, token: Option<&str>) -> Duration {
         let begun = Instant::now();
         self.get(path, token);

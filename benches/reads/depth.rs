@@ -1,4 +1,4 @@
-//! Pages far down a list against its first.
+//! Last pages of long lists, compared with their first pages.
 
 use crate::board::Board;
 use crate::cell::Cell;
@@ -6,10 +6,10 @@ use crate::connection::Connection;
 use crate::measurements::{Goal, Samples, row};
 use crate::{here, number, posts, rounds};
 
-/// No list may cost more far down than this, in the cost of its beginning.
+/// Goal: maximum cost of a late page as a multiple of the first page's.
 const GOAL: Goal = Goal::AtMost(1.1);
 
-/// How many items stand on a page while it is walked.
+/// Number of items on each page.
 const STEP: u64 = 100;
 
 pub fn posts_of_a_thread() {
@@ -47,7 +47,7 @@ fn longest(board: &Board) -> String {
     longest["threadId"].as_str().unwrap().into()
 }
 
-/// The page of a list that comes after so many items against its first.
+/// Compares the page after this number of items with the first page.
 fn compare(board: &Board, list: &str, depth: u64, what: &str) {
     let (mut line, sam) = (Connection::to(&board.server), board.token("sam"));
     let mut path = format!("{list}?limit={STEP}");

@@ -1,17 +1,17 @@
-//! How a large board reads: `cargo bench -p forum-benches --bench reads`, or `cargo bench --bench reads -- search` for a part of it.
+//! Reads on large boards: `cargo bench -p forum-benches --bench reads`, or with `-- search` one part of it.
 //!
-//! - `search`: searches of every sort on 1,000,000 posts (`POSTS`).
-//! - `depth`: a page 1,000,000 posts (`DEEP`) down a thread of a board with 2,500,000 posts (`LONG`) in 1,000 threads.
+//! - `search`: searches in every order on 1,000,000 posts (`POSTS`).
+//! - `depth`: a page 1,000,000 posts (`DEEP`) into a thread, on a board with 2,500,000 posts (`LONG`) in 1,000 threads.
 //! - `threads`: the last page of a forum with 500,000 threads, half of `POSTS`.
-//! - `scale`: every read endpoint on 10,000,000 posts (`MANY`) beside 100,000 (`FEW`).
-//! - `start`: the first answer of a server that is started on 1,000,000 posts.
+//! - `scale`: each read endpoint on 10,000,000 posts (`MANY`), compared with 100,000 (`FEW`).
+//! - `start`: the first response of a server that starts on 1,000,000 posts.
 //!
-//! It serves boards with the real program, fills them with `generate`, and asks over one connection. Each figure is of
-//! five rounds (`ROUNDS`), each with 100 requests (`REQUESTS`) of a kind, which take turns with those of the others.
+//! Serves boards with `forum-server`, fills them with its `generate` command, and sends requests over one connection.
+//! Each figure is of five rounds (`ROUNDS`) of 100 requests (`REQUESTS`) of each kind, in turns.
 //!
-//! Boards are in SQLite, or with `FORUM_API_BACKEND=postgres` in the Postgres that `FORUM_API_POSTGRES` names. They go
-//! when they were read, unless `BOARDS` names a directory: there, or in databases of that Postgres, they are kept for the
-//! next time. All parts take half an hour, nearly all of it to fill the boards, and 20 GB of disk.
+//! Boards are in SQLite, or with `FORUM_API_BACKEND=postgres` in the Postgres of `FORUM_API_POSTGRES`. They are deleted
+//! afterwards, unless `BOARDS` names a directory: then they are kept, there or in that Postgres, and reused. All parts
+//! take half an hour, most of it to fill the boards, and 20 GB of disk.
 
 use forum_benches::measurements;
 use forum_server::board::generate::words;
@@ -30,7 +30,7 @@ use std::process::Command;
 
 use measurements::is_wanted;
 
-/// The parts, in the order in which they are measured.
+/// The parts in the order in which they run.
 const PARTS: [(&str, fn()); 5] = [
     ("search", search::measure),
     ("start", start::measure),
@@ -54,12 +54,12 @@ fn build() {
     assert!(built.unwrap().success());
 }
 
-/// A number that the environment may say.
+/// Reads a number from the environment.
 fn number(name: &str, otherwise: u64) -> u64 {
     env::var(name).map_or(otherwise, |number| number.parse().unwrap())
 }
 
-/// On a million posts, unless the environment says otherwise.
+/// Number of posts: a million by default.
 fn posts() -> u64 {
     number("POSTS", 1_000_000)
 }
@@ -68,7 +68,7 @@ fn rounds() -> u64 {
     number("ROUNDS", 5)
 }
 
-/// What a row measures, and where.
+/// Prefix of a row's name: the size and the database.
 fn here(what: &str) -> String {
     match env::var(board::BACKEND) {
         Ok(_) => format!("{what}, Postgres"),

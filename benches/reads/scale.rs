@@ -1,4 +1,4 @@
-//! Every read endpoint on a very large board beside a small one.
+//! Each read endpoint on a very large board, compared with a small one.
 
 use crate::board::Board;
 use crate::cell::Cell;
@@ -6,7 +6,7 @@ use crate::connection::Connection;
 use crate::measurements::{Goal, Samples, row};
 use crate::{here, number, rounds, search, words};
 
-/// How many things of a kind are asked for in turn.
+/// Number of different resources of a kind that are requested in turn.
 const SPREAD: u64 = 100;
 
 pub fn measure() {
@@ -36,7 +36,7 @@ pub fn measure() {
         }
     }
     let [many, few] = boards;
-    let what = here(&format!("{many} posts, the worst of all read endpoints"));
+    let what = here(&format!("worst read endpoint, {many} posts"));
     let against = format!("{few} posts");
     let goal = Goal::AtMost(1.5);
     row(&what, "ratio of p99", &against, goal, &worst.unwrap());
@@ -50,7 +50,7 @@ fn ratios(many: &mut Cell, few: &mut Cell, lines: &mut [Connection; 2]) -> Sampl
     (0..rounds()).map(|_| round()).collect()
 }
 
-/// What sam asks a board with so many posts.
+/// Requests of sam to a board of this size.
 fn cells(board: &Board, posts: u64) -> Vec<Cell> {
     let (mut line, sam) = (Connection::to(&board.server), board.token("sam"));
     let mut first = |list: &str, id: &str| {
@@ -65,7 +65,7 @@ fn cells(board: &Board, posts: u64) -> Vec<Cell> {
         let ids = (1..=SPREAD).map(|place| place * of / SPREAD);
         ids.map(|id| path.replace("{}", &id.to_string())).collect()
     };
-    let sought = |sort: &str| {
+    let search = |sort: &str| {
         let paths =
             search::WORDS.map(|(_, rank)| format!("/search?q={}&sort={sort}", words::word(rank)));
         paths.into()
@@ -84,9 +84,9 @@ fn cells(board: &Board, posts: u64) -> Vec<Cell> {
         ("a message", vec![format!("/messages/{message}")]),
         ("a poll", vec![format!("/threads/{polled}/poll")]),
         ("subscriptions", vec!["/subscriptions".into()]),
-        ("search, newest", sought("newest")),
-        ("search, oldest", sought("oldest")),
-        ("search, relevance", sought("relevance")),
+        ("search, newest", search("newest")),
+        ("search, oldest", search("oldest")),
+        ("search, relevance", search("relevance")),
     ];
     let cell = |(what, paths)| Cell::new(what, paths, Some(&sam));
     paths.map(cell).into()

@@ -1,4 +1,4 @@
-//! Searches of every sort, by everybody, for words of every kind.
+//! Searches in every order, by several callers, for rare and common words.
 
 use std::env;
 
@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::measurements::{Goal, Samples, row};
 use crate::{here, posts, rounds, words};
 
-/// Words by their rank: a million posts hold a few dozen, 50,000, 950,000 of them.
+/// Words by rank: in a million posts they occur in a few dozen, 50,000 and 950,000.
 pub const WORDS: [(&str, u64); 4] = [
     ("absent", u64::MAX),
     ("rare", 100_000),
@@ -16,7 +16,7 @@ pub const WORDS: [(&str, u64); 4] = [
     ("most common", 1),
 ];
 
-/// In milliseconds, on SQLite and on Postgres.
+/// Goals in milliseconds, on SQLite and on Postgres.
 const SORTS: [(&str, f64, f64); 3] = [
     ("newest", 3.0, 10.0),
     ("oldest", 3.0, 10.0),
@@ -47,11 +47,11 @@ pub fn measure() {
             }
         }
         let goal = env::var(BACKEND).map_or(on_sqlite, |_| on_postgres);
-        let what = here(&format!("search, {sort}, p99 of the worst of 16 cells"));
+        let what = here(&format!("search, {sort}, p99 of the worst case"));
         row(
             &what,
             "ms",
-            "the clock",
+            "none",
             Goal::AtMost(goal),
             &worst(&mut cells, &mut line),
         );
@@ -59,7 +59,7 @@ pub fn measure() {
     }
 }
 
-/// The 99th percentile of the slowest cell in each round.
+/// The p99 of the slowest cell in each round.
 fn worst(cells: &mut [Cell], line: &mut Connection) -> Samples {
     cells.iter().for_each(|cell| cell.warm(line));
     let mut round = || {

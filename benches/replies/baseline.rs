@@ -1,4 +1,4 @@
-//! A writer without anything around it: one connection on a thread of its own, and a queue that leads there.
+//! Baseline writer: one connection on a thread of its own, fed by a queue.
 
 use std::iter;
 use std::path::Path;
@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use crate::ROUND;
 use crate::writers::WRITERS;
 
-/// The database's own.
+/// The database's own type.
 const PRAGMAS: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
@@ -39,7 +39,7 @@ const MEMBER: &str = "UPDATE member SET post_count = post_count + 1 WHERE id = ?
 const EVENT: &str = "
     INSERT INTO forum_api_events (id, topic, occurred_at, forum, body) VALUES (?1, 'post.created', ?2, ?3, ?4)";
 
-/// The contents of a reply that the API wrote, and of its event.
+/// Contents of a reply that the API wrote, and of its event.
 #[derive(Clone)]
 struct Sample {
     forum: i64,
@@ -53,10 +53,10 @@ struct Sample {
     members: Vec<i64>,
 }
 
-/// A member who writes, and who is to be told when that is durable.
+/// A reply to write, and the channel that reports its commit.
 type Write = (i64, oneshot::Sender<()>);
 
-/// How many replies a second as many callers write there, given what is in the one that was written last.
+/// Writes copies of the last reply with this number of concurrent callers; returns replies per second.
 pub async fn per_second(path: &Path) -> f64 {
     let connection = Connection::open(path).unwrap();
     connection.execute_batch(PRAGMAS).unwrap();
@@ -77,9 +77,9 @@ async fn all_at_once(members: &[i64], queue: Sender<Write>) -> f64 {
         writers.spawn(async move {
             let mut written = 0;
             while start.elapsed() < ROUND {
-                let (caller, told) = oneshot::channel();
+                let (caller, committed) = oneshot::channel();
                 queue.send((member, caller)).unwrap();
-                told.await.unwrap();
+                committed.await.unwrap();
                 written += 1;
             }
             written

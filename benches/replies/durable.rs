@@ -1,4 +1,4 @@
-//! Durable replies a second, against a bare writer that leaves the same rows.
+//! Durable replies per second, compared with a bare writer of the same rows.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::rows::{for_each, rows};
 use crate::writers::{WRITERS, Writers, api};
 use crate::{ROUND, baseline};
 
-/// What was measured: replies a second, and what each of them left.
+/// Replies per second, and the rows that each reply wrote.
 type Side = (f64, BTreeMap<String, f64>);
 
 pub async fn measure() {
@@ -36,7 +36,7 @@ pub async fn measure() {
     );
 }
 
-/// On a board that is new. The first reply is the API's on both sides.
+/// Measures on a new board. The API writes the first reply for both.
 async fn side(through_api: bool) -> Side {
     let rig = BenchFixture::new().await;
     let writers = Writers::on(&rig).await;

@@ -1,16 +1,15 @@
-//! What replies cost where they have to survive a power failure: `cargo bench -p forum-benches --bench replies`, or with `-- durable`
-//! (`webhooks`) a part of it.
+//! Durable replies per second: `cargo bench -p forum-benches --bench replies`, or with `-- durable` or `-- webhooks`
+//! one part of it.
 //!
-//! Members write replies, as many at once as there are, through the whole API in this process: token, budget, standing,
-//! Markdown, the search index, counts and the event of each reply are all there; only the limit on how fast a member may
-//! write is lifted. The board is in a SQLite file that is new in every round.
+//! Concurrent members write replies through the whole API in this process: token, rate limit, access, Markdown, search
+//! index, counters and events. Flood control is off. Each round uses a new SQLite file with full durability.
 //!
-//! `durable` compares them with a bare writer: a loop over one connection that adds the same rows, of which it is given
-//! the contents, and commits all that wait at once together. `webhooks` compares a board with ten endpoints that are told
-//! of every reply with one that has none.
+//! `durable` compares them with a bare writer: a loop over one connection that inserts the same rows, given their
+//! contents, and commits all queued replies together. `webhooks` compares a board with ten endpoints that receive each
+//! reply with a board without endpoints.
 //!
-//! What is compared takes turns, in five rounds, and each figure is the least, the median and the most of them. It takes a
-//! minute, and 1 GB of disk.
+//! Configurations take turns in five rounds; each figure is printed as least, median and most. Takes a minute and 1 GB
+//! of disk.
 
 use forum_benches::{fixture, measurements, receiver};
 use forum_server::board;
@@ -29,10 +28,10 @@ use std::time::Duration;
 
 use measurements::is_wanted;
 
-/// How often each thing is measured.
+/// Number of rounds.
 const ROUNDS: usize = 5;
 
-/// For how long, in each round.
+/// Duration of each measurement in a round.
 const ROUND: Duration = Duration::from_secs(2);
 
 #[tokio::main]

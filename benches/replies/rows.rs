@@ -1,15 +1,15 @@
-//! What replies leave in the database.
+//! Row counts of the database.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use rusqlite::{Connection, Result};
 
-/// What a count of rows, or a sum of counts, is called, and how much it is.
+/// Name and value of a row count or of a sum of counters.
 pub type Rows = BTreeMap<String, i64>;
 
-/// How many rows each table has but those of the index's own, which has one for each post that it knows; and what the
-/// counts of threads, forums and members come to.
+/// Number of rows in each table, except the search index's internal tables, and the sums of the counters of threads,
+/// forums and members.
 pub fn rows(path: &Path) -> Rows {
     let connection = Connection::open(path).unwrap();
     let tables = "
@@ -44,7 +44,7 @@ fn number(connection: &Connection, query: &str) -> i64 {
     connection.query_row(query, [], |row| row.get(0)).unwrap()
 }
 
-/// What there is more of, for each reply.
+/// Returns the difference for each reply.
 pub fn for_each(before: &Rows, after: &Rows, replies: i64) -> BTreeMap<String, f64> {
     let more = after.iter().filter_map(|(what, after)| {
         let more = after - before[what];

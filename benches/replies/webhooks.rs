@@ -1,4 +1,4 @@
-//! Replies a second on a board whose replies ten endpoints are told of, against one that has no endpoint.
+//! Replies per second with ten endpoints that receive each reply, compared with a board without endpoints.
 
 use forum_api::webhook::Topic;
 use forum_api::worker::{WorkerHandle, WorkerSettings};
@@ -10,15 +10,15 @@ use crate::receiver::fast;
 use crate::writers::{WRITERS, Writers, api};
 use crate::{ROUND, ROUNDS};
 
-/// How many endpoints there are.
+/// Number of endpoints.
 const ENDPOINTS: usize = 10;
 
-/// Who delivers.
+/// Where deliveries are sent.
 #[derive(Clone, Copy)]
 enum Worker {
-    /// A worker in this process, which shares the processor and the database with the API, as do the receivers.
+    /// A worker in this process: like the receivers, it shares processor and database with the API.
     Here,
-    /// Nobody on this machine: what is left is what the reply itself takes.
+    /// No worker: measures the cost of the events only.
     Elsewhere,
 }
 
@@ -29,26 +29,32 @@ pub async fn measure() {
     );
     for (worker, place) in [
         (Worker::Here, "worker and receivers in the same process"),
-        (Worker::Elsewhere, "delivered elsewhere"),
+        (Worker::Elsewhere, "without a worker"),
     ] {
-        let [mut none, mut ten, mut told, mut ratio] = <[Samples; 4]>::default();
+        let [mut none, mut ten, mut deliveries, mut ratio] = <[Samples; 4]>::default();
         for _ in 0..ROUNDS {
             let (without, _) = per_second(0, worker).await;
             let (with, receipts) = per_second(ENDPOINTS, worker).await;
             none.add(without);
             ten.add(with);
-            told.add(receipts);
+            deliveries.add(receipts);
             ratio.add(with / without);
         }
         none.report(&format!("{place}: {what}, no endpoint"));
         ten.report(&format!("{place}: {what}, {ENDPOINTS} endpoints"));
-        told.report(&format!("{place}: deliveries a second meanwhile"));
+        deliveries.report(&format!("{place}: concurrent deliveries per second"));
         let row_name = format!("replies/s with {ENDPOINTS} webhook endpoints, {place}");
-        row(&row_name, "ratio", "with none", Goal::AtLeast(0.9), &ratio);
+        row(
+            &row_name,
+            "ratio",
+            "no endpoint",
+            Goal::AtLeast(0.9),
+            &ratio,
+        );
     }
 }
 
-/// Replies, and deliveries that are there by the time when these end, on a board that is new.
+/// Replies and completed deliveries of a round on a new board.
 async fn per_second(endpoints: usize, worker: Worker) -> (f64, f64) {
     let rig = BenchFixture::new().await;
     let mut receivers = Vec::new();
@@ -62,8 +68,8 @@ async fn per_second(endpoints: usize, worker: Worker) -> (f64, f64) {
         Worker::Here => Some(rig.work(WorkerSettings::default())),
         Worker::Elsewhere => None,
     };
-    let told = worker.clone();
-    let wake = move || told.iter().for_each(WorkerHandle::wake);
+    let handle = worker.clone();
+    let wake = move || handle.iter().for_each(WorkerHandle::wake);
     let api = api(&rig, rig.board.clone().with_wake(wake));
     let replies = writers.per_second(&api).await;
     let receipts: usize = receivers.iter().map(UnboundedReceiver::len).sum();

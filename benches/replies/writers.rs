@@ -22,22 +22,22 @@ use crate::board::groups::{Group, Groups};
 use crate::board::{Board, accounts, demo, settings};
 use crate::fixture::BenchFixture;
 
-/// How many members write at once.
+/// Number of concurrent members.
 pub const WRITERS: usize = 64;
 
-/// What each of them writes.
+/// Body of each reply.
 pub const TEXT: &str = "I *always* warm the pot first, then take two spoons of leaves, one for each cup, and pour the \
     water on as soon as it boils. Green sorts want less heat: let it cool for a while, or the taste will be bitter. \
     See [this list](https://tea.example/list) for times.";
 
-/// Those who write in one thread.
+/// Members who write in one thread.
 pub struct Writers {
     path: String,
     tokens: Vec<String>,
 }
 
 impl Writers {
-    /// As many members as write at once, on a board that has its demonstration and does not care how fast they do.
+    /// Creates the members on the demo board, with flood control off.
     pub async fn on(rig: &BenchFixture) -> Self {
         let (thread, members) = people(rig).await;
         let stores = rig.place.database.stores();
@@ -51,7 +51,7 @@ impl Writers {
         }
     }
 
-    /// How many replies a second they write.
+    /// Writes for this time; returns replies per second.
     pub async fn per_second(&self, api: &ForumApi) -> f64 {
         let start = Instant::now();
         let mut writers = JoinSet::new();
@@ -70,13 +70,13 @@ impl Writers {
         f64::from(written) / start.elapsed().as_secs_f64()
     }
 
-    /// One of them writes one reply.
+    /// Writes one reply as one member.
     pub async fn one(&self, api: &ForumApi) {
         reply(api, &self.path, &self.tokens[0]).await;
     }
 }
 
-/// The API of this board, with budgets that nobody spends.
+/// The API of this board, with rate limits that are never reached.
 pub fn api(rig: &BenchFixture, board: Board) -> ForumApi {
     let (board, stores) = (Arc::new(board), rig.place.database.stores());
     let units = u32::MAX;
@@ -93,7 +93,7 @@ pub fn api(rig: &BenchFixture, board: Board) -> ForumApi {
         .build()
 }
 
-/// A thread, and those who write in it.
+/// A thread and its writers.
 async fn people(rig: &BenchFixture) -> (i64, Vec<UserId>) {
     let groups = Groups::of([Group::Members]);
     let fill = rig.board.write(move |tx, events| {

@@ -1,4 +1,4 @@
-//! How many instructions a request takes, as callgrind counts them: the same on each machine of a kind.
+//! Instructions of a request, counted by callgrind: the same on each machine with the same instruction set.
 
 use std::env;
 use std::hint::black_box;
@@ -11,13 +11,13 @@ use http_body_util::Empty;
 use crate::measurements::{Goal, Samples, row};
 use crate::static_board::{BenchFixture, SMALL};
 
-/// Set in the process whose instructions are counted.
+/// Environment variable of the process whose instructions are counted.
 const COUNTED: &str = "FORUM_API_COUNTED";
 
-/// So many are answered while callgrind counts.
+/// Number of requests during the count.
 const REQUESTS: usize = 1_000;
 
-/// Counts those of this very program, of one function in it.
+/// Runs this program under callgrind and counts the instructions of one function.
 pub fn count() {
     let counted = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -26,17 +26,17 @@ pub fn count() {
         .env(COUNTED, "")
         .output();
     let Ok(counted) = counted else {
-        println!("left out: instructions of a request, as valgrind is not installed");
+        println!("skipped: instructions of a request, since valgrind is not installed");
         return;
     };
-    let told = String::from_utf8(counted.stderr).unwrap();
-    let line = told.split("Collected : ").nth(1);
+    let output = String::from_utf8(counted.stderr).unwrap();
+    let line = output.split("Collected : ").nth(1);
     let sum: f64 = line
         .and_then(|rest| rest.lines().next()?.trim().parse().ok())
-        .unwrap_or_else(|| panic!("{told}"));
+        .unwrap_or_else(|| panic!("{output}"));
     let each = Samples::from_iter([sum / REQUESTS as f64]);
     row(
-        "the same request",
+        "request in process, 300-byte response",
         "instructions",
         "none",
         Goal::AtMost(40_000.0),
@@ -44,11 +44,11 @@ pub fn count() {
     );
 }
 
-/// Answers requests if they are to be counted.
+/// Answers the requests in the process that is counted.
 pub fn are_counted_here(rig: &BenchFixture) -> bool {
     let counted = env::var_os(COUNTED).is_some();
     if counted {
-        // What is done but once is done by the first.
+        // Warm-up: one-time initialization.
         rig.answer(rig.request(SMALL));
         answer_each(rig, (0..REQUESTS).map(|_| rig.request(SMALL)).collect());
     }

@@ -1,8 +1,8 @@
-//! What the library itself takes for a request: `cargo bench -p forum-benches --bench request`, in ten seconds.
+//! Cost of the library for a request: `cargo bench -p forum-benches --bench request`. Takes ten seconds.
 //!
-//! A list of posts is asked of a board that has it at hand, with everything on: token, budget, counts and times, request
-//! id, `etag`, headers, span. It is set against writing the same answer as JSON, and against the parts that no API can do
-//! without. The instructions of a request are counted by callgrind, if valgrind is installed.
+//! Requests a list of posts from a board that returns a prepared page, with everything enabled: token, rate limit,
+//! metrics, request id, `etag`, headers, span. Compares it with serializing the same response, and with the parts that
+//! any API needs. callgrind counts the instructions of a request if valgrind is installed.
 
 use forum_benches::{measurements, static_board};
 
@@ -19,11 +19,11 @@ use std::time::Instant;
 
 use measurements::{Goal, Samples, row};
 use parts::Parts;
-use static_board::{BenchFixture, SMALL, StaticBoard};
+use static_board::{BenchFixture, SMALL, StaticBoard, body};
 
 const ROUNDS: usize = 9;
 
-/// How many requests are made before they are answered one after another.
+/// Number of requests that are built before they are timed.
 const BATCH: usize = 1_000;
 
 const BATCHES: usize = 100;
@@ -34,26 +34,26 @@ fn main() {
     if instructions::are_counted_here(&rig) {
         return;
     }
-    let answer = serde_json::to_vec(&board.small).unwrap();
-    println!("an answer of {} bytes, {ROUNDS} rounds", answer.len());
+    let answer = body(&board.small);
+    println!("a response of {} bytes, {ROUNDS} rounds", answer.len());
     let parts = Parts::new(&board, &rig);
     let (mut written, mut needed, mut answered, mut more) =
         <(Samples, Samples, Samples, Samples)>::default();
     for _ in 0..ROUNDS {
-        let alone = micros(|| (), |()| serde_json::to_vec(&board.small).unwrap());
+        let alone = micros(|| (), |()| body(&board.small));
         let whole = micros(|| rig.request(SMALL), |request| rig.answer(request));
         written.add(alone);
         needed.add(micros(|| (), |()| parts.answer()));
         answered.add(whole);
         more.add(whole - alone);
     }
-    written.report("serialising the answer alone, us");
-    needed.report("the parts that no API can do without, us");
-    answered.report("the whole request, us");
-    let against = "serialising the same answer alone";
+    written.report("serialising the response, µs");
+    needed.report("the parts that every API needs, µs");
+    answered.report("the whole request, µs");
+    let against = "serialising the same response";
     row(
-        "a request in process, 300-byte answer",
-        "us more",
+        "request in process, 300-byte response",
+        "µs more",
         against,
         Goal::AtMost(2.0),
         &more,
@@ -61,7 +61,7 @@ fn main() {
     instructions::count();
 }
 
-/// How long one of them takes, in microseconds, when what it needs is there.
+/// Returns the microseconds of one call with warm caches.
 fn micros<T, R>(make: impl Fn() -> T, work: impl Fn(T) -> R) -> f64 {
     let mut seconds = 0.0;
     for _ in 0..BATCHES {

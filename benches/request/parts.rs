@@ -1,5 +1,5 @@
-//! What no API can do without, one part after the other and nothing between: the token's digest and its look-up, the
-//! owner's standing, the charge, the board's page, its JSON, and a response with as many headers.
+//! The parts that any API needs: the token's digest and lookup, the owner's access, the charge, the board's page, its
+//! JSON, and a response with as many headers.
 
 use std::hint::black_box;
 
@@ -12,9 +12,9 @@ use forum_api::token::{Lookup, PlainToken};
 use http::{HeaderMap, Response};
 use http_body_util::Full;
 
-use crate::static_board::{BenchFixture, SMALL, StaticBoard, at_once, token};
+use crate::static_board::{BenchFixture, SMALL, StaticBoard, at_once, body, token};
 
-/// The parts, with what they work on.
+/// The parts and their data.
 pub struct Parts<'a> {
     board: &'a StaticBoard,
     stores: Stores,
@@ -39,9 +39,9 @@ impl<'a> Parts<'a> {
         let token = PlainToken::parse(&self.token).unwrap();
         at_once(self.admit(*token.lookup(), &token));
         let page = black_box(&self.board.small).clone();
-        let body = serde_json::to_vec(&page).unwrap();
+        let body = body(&page);
         let mut response = Response::new(Full::new(body.into()));
-        // Each header is hashed and put in its place anew.
+        // Each header is hashed and inserted for each response.
         let headers = self.headers.iter();
         let headers = headers.map(|(name, value)| (name.clone(), value.clone()));
         response.headers_mut().extend(headers);
@@ -55,7 +55,7 @@ impl<'a> Parts<'a> {
         let key = RateLimitKey::Token(lookup);
         let charge = self.stores.rate_limits.charge(&key, 1, self.window, now);
         assert!(charge.await.unwrap().allowed);
-        let standing = self.board.member_access(&found.owner).await.unwrap();
-        black_box(standing.unwrap());
+        let access = self.board.member_access(&found.owner).await.unwrap();
+        black_box(access.unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! A board, and its webhooks.
+//! A board with webhooks.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,21 +17,20 @@ use crate::place::Place;
 use forum_server::board::groups::{Group, Groups};
 use forum_server::board::{Board, accounts};
 
-/// So many events are put there in one transaction.
+/// Number of events in one transaction.
 const BATCH: usize = 1_000;
 
-/// A board, and its webhooks.
 #[expect(missing_debug_implementations, reason = "a fixture")]
 pub struct BenchFixture {
     pub board: Board,
     pub webhooks: WebhookStores,
-    /// For whom endpoints act.
+    /// Owner of the endpoints.
     owner: UserId,
     pub place: Place,
 }
 
 impl BenchFixture {
-    /// A board with nothing but one member.
+    /// Creates a board with one member.
     pub async fn new() -> Self {
         let place = Place::new().await;
         let database = place.database.clone();
@@ -48,12 +47,12 @@ impl BenchFixture {
         }
     }
 
-    /// The file that SQLite keeps it in.
+    /// Path of the SQLite file.
     pub fn path(&self) -> PathBuf {
         self.place.file.clone().unwrap()
     }
 
-    /// Adds an endpoint that is told of this topic.
+    /// Adds an endpoint that subscribes to this topic.
     pub async fn endpoint(&self, url: &str, topic: &Topic) -> EndpointId {
         let registry = WebhookAdmin::new(self.webhooks.clone(), TokioRuntime).allow_private(true);
         let topics = TopicSet {
@@ -70,7 +69,7 @@ impl BenchFixture {
         registry.add(new).await.unwrap().endpoint.id
     }
 
-    /// A worker with these settings.
+    /// Starts a worker with these settings.
     pub fn work(&self, settings: WorkerSettings) -> WorkerHandle {
         let authority = Arc::new(self.board.clone());
         Worker::new(self.webhooks.clone(), authority, transport(), TokioRuntime)
@@ -78,14 +77,14 @@ impl BenchFixture {
             .start()
     }
 
-    /// Writes so many events of this topic, as a host does.
+    /// Writes `count` events of this topic, as a host does.
     pub async fn put(&self, topic: &Topic, count: usize) {
         for first in (0..count).step_by(BATCH) {
             self.write(events(topic, BATCH.min(count - first))).await;
         }
     }
 
-    /// Queues so many deliveries for this endpoint alone.
+    /// Queues `count` deliveries for this endpoint only.
     pub async fn queue(&self, topic: &Topic, to: &EndpointId, count: usize) {
         for first in (0..count).step_by(BATCH) {
             let events = events(topic, BATCH.min(count - first));
@@ -113,7 +112,7 @@ impl BenchFixture {
     }
 }
 
-/// A transport that sends to loopback, too.
+/// A transport that may send to loopback.
 pub fn transport() -> HttpTransport {
     let settings = HttpTransportSettings {
         allow_private: true,

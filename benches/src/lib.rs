@@ -1,4 +1,4 @@
-//! What several measurements share.
+//! Fixtures that several benchmarks share.
 
 pub mod fixture;
 pub mod measurements;

@@ -1,11 +1,11 @@
-//! Samples of several rounds, and the rows that they make in the table of what is promised.
+//! Samples of several rounds, and the rows of the table in `docs/performance.md`.
 
 use std::env;
 use std::fs::File;
 use std::io::Write as _;
 use std::time::Duration;
 
-/// Whether this part of the bench is named on the command line, or none is.
+/// Returns whether the command line names this part of the benchmark, or no part.
 pub fn is_wanted(part: &str) -> bool {
     let mut named = env::args()
         .skip(1)
@@ -14,7 +14,7 @@ pub fn is_wanted(part: &str) -> bool {
     named.peek().is_none() || named.any(|name| name == part)
 }
 
-/// One figure of each round.
+/// One figure for each round, sorted.
 #[derive(Debug, Default)]
 pub struct Samples(Vec<f64>);
 
@@ -36,7 +36,7 @@ impl Samples {
         self.0[self.0.len() - 1]
     }
 
-    /// Tells the least, the median and the most.
+    /// Prints the least, the median and the most.
     pub fn report(&self, what: &str) {
         let [least, median, most] = [self.least(), self.median(), self.most()].map(short);
         println!("  {what}: {least} {median} {most}");
@@ -51,7 +51,7 @@ impl FromIterator<f64> for Samples {
     }
 }
 
-/// What a figure should be.
+/// Goal of a figure.
 #[derive(Clone, Copy, Debug)]
 pub enum Goal {
     AtLeast(f64),
@@ -74,10 +74,10 @@ impl Goal {
     }
 }
 
-/// A row of the table: what was measured, in which unit, and against what in the same run.
+/// Prints a row of the table: the measured quantity, its unit, the baseline of the same run, and the goal.
 ///
-/// Told, and added to the file that `FIGURES` names, a field after the other between tabs. Whether the median meets
-/// the goal is the last of them.
+/// Appends it to the file of `FIGURES`, with tabs between the fields. The last field says whether the median meets the
+/// goal.
 pub fn row(what: &str, unit: &str, against: &str, goal: Goal, figures: &Samples) {
     let median = figures.median();
     let met = if goal.is_met_by(median) { "yes" } else { "no" };
@@ -95,7 +95,7 @@ pub fn row(what: &str, unit: &str, against: &str, goal: Goal, figures: &Samples)
     }
 }
 
-/// Three digits of a small figure, and all whole ones of a large one.
+/// Formats a figure below 100 with three digits, others without decimals.
 fn short(figure: f64) -> String {
     let places = match figure.abs() {
         100.0.. => 0,
@@ -105,7 +105,7 @@ fn short(figure: f64) -> String {
     format!("{figure:.places$}")
 }
 
-/// The time that half of them keep to, and the one that 99 % do, in milliseconds, of each round.
+/// The p50 and p99 of each round in milliseconds.
 #[derive(Debug, Default)]
 pub struct Times {
     pub p50: Samples,
@@ -125,7 +125,7 @@ impl Times {
         self.p99.report(&format!("{what}, p99 in ms"));
     }
 
-    /// Tells how many times as long this takes as `baseline`.
+    /// Prints the ratio to `baseline`.
     pub fn compare(&self, what: &str, baseline: &Self) {
         let p50 = self.p50.least() / baseline.p50.least();
         let p99 = self.p99.least() / baseline.p99.least();

@@ -1,4 +1,4 @@
-//! Where a board is: a database of its own, gone when it is dropped.
+//! A database for a board, deleted on drop.
 
 use std::any::Any;
 use std::env;
@@ -10,20 +10,20 @@ use forum_api::store::sqlite::{self, DatabasePath};
 use forum_server::board::db::Database;
 use forum_test_support::databases;
 
-/// How many connections to Postgres there are.
+/// Number of connections to Postgres.
 const CONNECTIONS: usize = 16;
 
-/// A database, and what it needs while it is used.
+/// A database and its guard.
 #[expect(missing_debug_implementations, reason = "a fixture")]
 pub struct Place {
     pub database: Database,
-    /// SQLite's.
+    /// File of a SQLite database.
     pub file: Option<PathBuf>,
     _kept: Box<dyn Any + Send + Sync>,
 }
 
 impl Place {
-    /// A new one, with the library's tables, of the kind that the environment chooses.
+    /// Creates a database with the library's tables on the backend of the environment.
     pub async fn new() -> Self {
         if is_postgres() {
             in_postgres().await
@@ -33,7 +33,7 @@ impl Place {
     }
 }
 
-/// Which kind it is.
+/// Name of the backend.
 pub fn name() -> &'static str {
     if is_postgres() { "Postgres" } else { "SQLite" }
 }

@@ -1,4 +1,4 @@
-//! Receivers on loopback, on a thread of their own.
+//! Webhook receivers on loopback, on a thread of their own.
 
 use std::convert::Infallible;
 use std::thread;
@@ -15,17 +15,17 @@ use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// A delivery as it came: when, and its body.
+/// Time and body of a received delivery.
 pub type Receipt = (Instant, Bytes);
 
-/// One that answers at once: its URL, and what comes.
+/// Starts a receiver that responds at once; returns its URL and its receipts.
 pub fn fast() -> (String, UnboundedReceiver<Receipt>) {
-    let (told, receipts) = unbounded_channel();
-    let url = listen(move |listener| answer(listener, told));
+    let (sender, receipts) = unbounded_channel();
+    let url = listen(move |listener| answer(listener, sender));
     (url, receipts)
 }
 
-/// The URL of one that takes connections and never answers.
+/// Starts a receiver that accepts connections and never responds; returns its URL.
 pub fn hanging() -> String {
     listen(|listener| async move {
         let mut held = Vec::new();
@@ -46,23 +46,23 @@ fn listen<F: Future>(run: impl FnOnce(TcpListener) -> F + Send + 'static) -> Str
     url
 }
 
-async fn answer(listener: TcpListener, told: UnboundedSender<Receipt>) {
+async fn answer(listener: TcpListener, sender: UnboundedSender<Receipt>) {
     loop {
         let (socket, _) = listener.accept().await.unwrap();
         socket.set_nodelay(true).unwrap();
-        let told = told.clone();
-        let service = service_fn(move |request| receive(request, told.clone()));
+        let sender = sender.clone();
+        let service = service_fn(move |request| receive(request, sender.clone()));
         tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
     }
 }
 
 async fn receive(
     request: Request<Incoming>,
-    told: UnboundedSender<Receipt>,
+    sender: UnboundedSender<Receipt>,
 ) -> Result<Response<Empty<Bytes>>, Infallible> {
     let body = request.into_body().collect().await;
-    let came = Instant::now();
-    drop(body.map(|body| told.send((came, body.to_bytes()))));
+    let received_at = Instant::now();
+    drop(body.map(|body| sender.send((received_at, body.to_bytes()))));
     let mut answer = Response::new(Empty::new());
     *answer.status_mut() = StatusCode::NO_CONTENT;
     Ok(answer)

@@ -1,4 +1,4 @@
-//! A board that has its answers at hand, and the API over it: what else a request takes is the library's.
+//! A board with prepared pages and the API over it, to measure the library only.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
@@ -22,12 +22,13 @@ use forum_api::{ApiSettings, ForumApi, async_trait};
 use http::header::{ACCEPT, AUTHORIZATION, HOST};
 use http::{Request, Response};
 use http_body_util::{Empty, Full};
+use serde::Serialize;
 use tower::Service;
 
-/// The list that is answered in 300 bytes.
+/// A list with a response of 300 bytes.
 pub const SMALL: &str = "/api/v1/threads/1/posts?limit=20";
 
-/// The list that is answered in 5 KB.
+/// A list with a response of 5 KB.
 pub const LARGE: &str = "/api/v1/threads/2/posts?limit=20";
 
 /// A board with two threads.
@@ -47,6 +48,20 @@ impl Default for StaticBoard {
             large: page([1, 2, 3, 4].map(|number| post(2, number, &long))),
         }
     }
+}
+
+/// Body of a response with this page, which is the last one.
+pub fn body(page: &Page<Post>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Body<'a> {
+        items: &'a [Post],
+        next: Option<&'a str>,
+    }
+    let body = Body {
+        items: &page.items,
+        next: None,
+    };
+    serde_json::to_vec(&body).unwrap()
 }
 
 fn page(items: impl Into<Vec<Post>>) -> Page<Post> {
@@ -109,13 +124,13 @@ impl Board for StaticBoard {
     }
 }
 
-/// The API over the board, with stores in memory and a token whose budget does not end.
+/// The API over the board, with stores in memory and a token whose budget is never used up.
 #[derive(Debug)]
 pub struct BenchFixture {
     pub api: ForumApi,
-    /// What stands in the `authorization` header.
+    /// Value of the `authorization` header.
     pub bearer: String,
-    /// Its budget.
+    /// Budget of the token.
     pub window: Budget,
 }
 
@@ -124,7 +139,7 @@ impl BenchFixture {
         Self::with(board, Stores::in_memory())
     }
 
-    /// The same over stores that may hold something.
+    /// The API over the board with these stores.
     pub fn with(board: Arc<StaticBoard>, stores: Stores) -> Self {
         let bearer = format!("Bearer {}", token(&stores));
         let mut settings = ApiSettings::default();
@@ -150,13 +165,13 @@ impl BenchFixture {
             .unwrap()
     }
 
-    /// The answer to it, for which nothing has to be waited.
+    /// Returns the response, which is ready at once.
     pub fn answer(&self, request: Request<Empty<Bytes>>) -> Response<Full<Bytes>> {
         at_once(self.api.clone().call(request)).unwrap()
     }
 }
 
-/// A token that carries what lists of posts need.
+/// Issues a token that may list posts.
 pub fn token(stores: &Stores) -> String {
     let wanted = TokenRequest {
         owner: &UserId::from(3),
@@ -169,10 +184,10 @@ pub fn token(stores: &Stores) -> String {
     issued.unwrap().0.expose_secret().to_owned()
 }
 
-/// What comes of something for which nothing has to be waited.
+/// Returns the output of a future that is ready at once.
 pub fn at_once<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("it waits for something"),
+        Poll::Pending => panic!("the future is not ready"),
     }
 }

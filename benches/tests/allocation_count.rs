@@ -1,4 +1,4 @@
-//! How often a request asks for memory, alone in its program, whose allocator counts.
+//! Number of allocations of a request, in a program with a counting allocator.
 
 use forum_benches::static_board;
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use allocation_counter::measure;
 use static_board::{BenchFixture, SMALL, StaticBoard};
 
-/// All of a request, with what the board gives for it.
+/// Maximum for a whole request, including the board's.
 const MOST: u64 = 24;
 
 #[test]
@@ -18,7 +18,7 @@ fn a_request_asks_for_memory_24_times_at_most() {
         let counted = measure(|| assert_eq!(rig.answer(request).status(), 200));
         counted.count_total
     };
-    // What is kept for good is made by the first.
+    // Warm-up: the first request allocates what is kept.
     let (_, second, third) = (ask(), ask(), ask());
     assert_eq!(second, third);
     assert!(second <= MOST, "{second} times");

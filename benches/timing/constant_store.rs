@@ -1,4 +1,4 @@
-//! A store that knows every other name there could be, and takes the same to say so as to say no.
+//! A store that knows every other lookup and takes the same time for known and unknown ones.
 
 use forum_api::async_trait;
 use forum_api::host::BackendResult;
@@ -6,7 +6,7 @@ use forum_api::model::Timestamp;
 use forum_api::store::TokenStore;
 use forum_api::token::{Lookup, TokenRecord};
 
-/// What it says of each name that it knows.
+/// The record of each known lookup.
 #[derive(Debug)]
 pub struct ConstantStore(pub TokenRecord);
 

@@ -1,4 +1,4 @@
-//! Two classes of inputs, timed in random order, and Welch's t between them.
+//! Two classes of inputs, timed in random order, compared with Welch's t-test.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -9,25 +9,25 @@ use crate::measurements::{Goal, Samples, row};
 
 const SAMPLES: usize = 1_000_000;
 
-/// So many inputs are made before they are timed one after another.
+/// Number of inputs that are built before they are timed.
 const BATCH: usize = 1_000;
 
-/// Samples are cut off above so many percentiles of the first batches, the last of which cuts nothing.
+/// Number of cropping thresholds: percentiles of the first batches. The last one crops nothing.
 const CROPS: usize = 20;
 
-/// From so many on, samples of a crop are enough for a t.
+/// Least number of samples for a t-test.
 const ENOUGH: u64 = 10_000;
 
-/// How far apart two classes may seem by chance.
+/// Threshold of |t| below which two classes do not differ.
 const CHANCE: f64 = 4.5;
 
-/// Times `work` on inputs of two classes, and tells the largest |t| of all crops.
+/// Times `work` on inputs of two classes; returns the largest |t| over all crops.
 pub fn compare<T, R>(what: &str, make: impl Fn(bool) -> T, work: impl Fn(T) -> R) {
     let mut limits = Vec::new();
     let mut crops = vec![[Moments::default(); 2]; CROPS];
     for _ in 0..=SAMPLES / BATCH {
         let timed = batch(&make, &work);
-        // The first batch warms up, and tells what is slow.
+        // The first batch warms up and sets the thresholds.
         if limits.is_empty() {
             limits = percentiles(&timed);
             continue;
@@ -60,7 +60,7 @@ fn report(what: &str, crops: &[[Moments; 2]]) {
     row(what, "|t|", "chance", Goal::AtMost(CHANCE), &largest);
 }
 
-/// The class of each input of a batch, and how many nanoseconds it took.
+/// Times a batch; returns the class and the nanoseconds of each input.
 fn batch<T, R>(make: impl Fn(bool) -> T, work: impl Fn(T) -> R) -> Vec<(bool, f64)> {
     let mut classes = [0; BATCH];
     OsRandom.fill(&mut classes).unwrap();
@@ -78,7 +78,7 @@ fn batch<T, R>(make: impl Fn(bool) -> T, work: impl Fn(T) -> R) -> Vec<(bool, f6
     inputs.into_iter().map(time).collect()
 }
 
-/// Ever less is cut off: half of all, and in the end nothing.
+/// Percentiles from one half to all.
 fn percentiles(timed: &[(bool, f64)]) -> Vec<f64> {
     let mut times: Vec<_> = timed.iter().map(|(_, time)| *time).collect();
     times.sort_by(f64::total_cmp);
@@ -87,7 +87,7 @@ fn percentiles(timed: &[(bool, f64)]) -> Vec<f64> {
     limits.chain([f64::INFINITY]).collect()
 }
 
-/// How many figures there were, their mean, and the sum of their squared distances from it.
+/// Count, mean and sum of squared deviations of samples.
 #[derive(Clone, Copy, Debug, Default)]
 struct Moments {
     count: u64,
@@ -109,7 +109,7 @@ impl Moments {
     }
 }
 
-/// Welch's t, without its sign.
+/// Absolute value of Welch's t.
 fn t([one, other]: &[Moments; 2]) -> f64 {
     (one.mean - other.mean).abs() / (one.variance() + other.variance()).sqrt()
 }

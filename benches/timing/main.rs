@@ -1,8 +1,9 @@
-//! Whether time tells a secret: `cargo bench -p forum-benches --bench timing`, in two minutes of an idle machine.
+//! Timing side channels of secrets: `cargo bench -p forum-benches --bench timing`. Takes two minutes on an idle
+//! machine.
 //!
-//! As dudect does it: two classes of inputs stand in random order, each is timed alone, and Welch's t says whether their
-//! means differ, over all of a million samples and over those that are left when the slowest are cut off. Below 4.5 they
-//! do not: so it is for all pairs but known and unknown names. Named parts run alone: `tokens`, `secrets`, `signatures`.
+//! Works like dudect: times inputs of two classes in random order and compares their means with Welch's t-test, over a
+//! million samples and over the samples below several percentiles. Below 4.5 the classes do not differ. This holds for
+//! all pairs but known and unknown lookups. Parts: `tokens`, `secrets`, `signatures`.
 
 use forum_benches::{measurements, static_board};
 

@@ -1,4 +1,4 @@
-//! Signatures: whether time tells where a wrong one is wrong, or which of two secrets made a right one.
+//! Signatures: compares positions of a wrong digit, and the two secrets of a rotation.
 
 use std::cell::Cell;
 
@@ -13,10 +13,10 @@ use crate::dudect::compare;
 
 const SENT: i64 = 1_767_225_600;
 
-/// Which digit of a signature is another than it should be.
+/// Index of the wrong digit of a signature.
 type Wrong = Option<usize>;
 
-/// A delivery as it comes in, with a body that no other has.
+/// A delivery with a unique body.
 struct Delivery {
     headers: HeaderMap,
     body: Vec<u8>,

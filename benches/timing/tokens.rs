@@ -1,4 +1,4 @@
-//! Tokens that open nothing: whether time tells that there is one of that name, or that its secret is nearly right.
+//! Rejected tokens: compares known with unknown lookups, and nearly right with wrong secrets.
 
 use std::cell::Cell;
 use std::iter;
@@ -15,31 +15,32 @@ use crate::constant_store::ConstantStore;
 use crate::dudect::compare;
 use crate::static_board::{BenchFixture, SMALL, StaticBoard, at_once};
 
-/// So many names are known in memory, and as many others are asked for: few enough for a processor's own memory.
+/// Number of known lookups in memory, and of unknown ones: few enough for the processor's caches.
 const NAMES: usize = 16;
 
-/// A known name with a wrong secret, and an unknown one, through the service: over a store to which it is all the same,
-/// with a name that no other request has, and over the one in memory, with the same few.
+/// Compares a known lookup with a wrong secret and an unknown lookup, through the service: over a store with constant
+/// time and a unique lookup for each request, and over the store in memory with a few lookups.
 ///
-/// These are 1 to 3 ns of 2,000 apart, which is one copy of a record more or less. A store on disk tells more, as it reads
-/// a row or none. It gives nothing away: a name is 95 random bits that are shown in lists, and opens nothing.
+/// In memory they differ by 1 to 3 of 2,000 ns, about one copy of a record. A store on disk differs more, since it
+/// reads a row or none. The difference reveals no secret: a lookup is 95 random bits, is shown in lists, and grants no
+/// access.
 pub fn lookups() {
-    let even = ConstantStore(record(&mint(), mint().digest()));
+    let even = ConstantStore(record(&random_token(), random_token().digest()));
     let stores = Stores {
         tokens: Arc::new(even),
         ..Stores::in_memory()
     };
     refused("whatever the store", stores, |class| {
-        let mut tokens = iter::repeat_with(mint);
+        let mut tokens = iter::repeat_with(random_token);
         tokens
             .find(|token| ConstantStore::knows(token.lookup()) != class)
             .unwrap()
     });
 
     let stores = Stores::in_memory();
-    let [known, unknown] = [(); 2].map(|()| minted());
+    let [known, unknown] = [(); 2].map(|()| random_tokens());
     for token in &known {
-        let record = record(token, mint().digest());
+        let record = record(token, random_token().digest());
         assert!(at_once(stores.tokens.create(&record)).unwrap());
     }
     let classes = [known, unknown];
@@ -51,7 +52,7 @@ pub fn lookups() {
     });
 }
 
-/// Compares tokens of both classes, all of which are refused.
+/// Compares rejected tokens of two classes.
 fn refused(place: &str, stores: Stores, token: impl Fn(bool) -> PlainToken) {
     let rig = BenchFixture::with(Arc::new(StaticBoard::default()), stores);
     let request = |class: bool| {
@@ -68,12 +69,12 @@ fn refused(place: &str, stores: Stores, token: impl Fn(bool) -> PlainToken) {
     compare(&what, request, |request| rig.answer(request));
 }
 
-/// The right secret and a wrong one; and two wrong ones, of digests that differ in the first byte or in the last.
+/// Compares a right secret with a wrong one, and wrong secrets whose digests differ in the first or the last byte.
 pub fn secrets() {
     compare(
         "a wrong secret and the right one",
         |class| {
-            let (wrong, token) = (mint(), mint());
+            let (wrong, token) = (random_token(), random_token());
             let stored = if class { &token } else { &wrong }.digest();
             (token.expose_secret().to_owned(), stored)
         },
@@ -85,7 +86,7 @@ pub fn secrets() {
     compare(
         "digests that differ in the first byte and in the last",
         |class| {
-            let stored = mint().digest();
+            let stored = random_token().digest();
             let mut bytes = *stored.as_bytes();
             bytes[if class { 31 } else { 0 }] ^= 1;
             Box::new((SecretDigest::new(bytes), stored))
@@ -94,12 +95,12 @@ pub fn secrets() {
     );
 }
 
-fn mint() -> PlainToken {
+fn random_token() -> PlainToken {
     PlainToken::generate(&OsRandom).unwrap()
 }
 
-fn minted() -> Vec<PlainToken> {
-    (0..NAMES).map(|_| mint()).collect()
+fn random_tokens() -> Vec<PlainToken> {
+    (0..NAMES).map(|_| random_token()).collect()
 }
 
 fn record(token: &PlainToken, digest: SecretDigest) -> TokenRecord {

@@ -1,4 +1,4 @@
-//! A claim for one endpoint, beside another for which many deliveries wait.
+//! Time of a claim for one endpoint while many deliveries of another endpoint are queued.
 
 use std::collections::HashMap;
 use std::env;
@@ -13,13 +13,13 @@ use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
 use crate::{ROUNDS, place};
 
-/// How many claims a round has.
+/// Number of claims in a round.
 const CLAIMS: usize = 100;
 
-/// How many an endpoint has room for.
-const ROOM: u32 = 4;
+/// Maximum number of deliveries in flight to one endpoint.
+const MAX_PER_ENDPOINT: u32 = 4;
 
-/// Two endpoints, one of which is full.
+/// Two endpoints; one has reached the maximum in flight.
 struct BenchScenario {
     rig: BenchFixture,
     topic: Topic,
@@ -29,23 +29,23 @@ struct BenchScenario {
 
 pub async fn measure() {
     let queued = env::var("QUEUED").map_or(1_000_000, |queued| queued.parse().unwrap());
-    println!("a claim of {ROOM} (least, median, most of {ROUNDS})");
-    let scenes = [
+    println!("a claim of {MAX_PER_ENDPOINT} (least, median, most of {ROUNDS})");
+    let scenarios = [
         BenchScenario::new(0).await,
         BenchScenario::new(queued).await,
     ];
     let (mut empty, mut flooded, mut ratio) =
         (Samples::default(), Samples::default(), Samples::default());
     for _ in 0..ROUNDS {
-        let [alone, beside] = round(&scenes).await;
+        let [alone, beside] = round(&scenarios).await;
         empty.add(alone);
         flooded.add(beside);
         ratio.add(beside / alone);
     }
     empty.report("an empty queue, p50 in ms");
-    flooded.report(&format!("{queued} queued for another, p50 in ms"));
+    flooded.report(&format!("{queued} queued for another endpoint, p50 in ms"));
     let what = format!(
-        "claim beside {queued} queued for one that hangs, on {}",
+        "claim with {queued} deliveries queued for an unresponsive receiver, {}",
         place::name()
     );
     row(
@@ -57,15 +57,15 @@ pub async fn measure() {
     );
 }
 
-/// What half of the claims keep to in each scene, in milliseconds. They take turns.
-async fn round(scenes: &[BenchScenario; 2]) -> [f64; 2] {
+/// Returns the median duration of a claim in each scenario, in milliseconds. Scenarios take turns.
+async fn round(scenarios: &[BenchScenario; 2]) -> [f64; 2] {
     let mut times = [Vec::new(), Vec::new()];
-    for scene in scenes {
-        scene.fill().await;
+    for scenario in scenarios {
+        scenario.fill().await;
     }
     for _ in 0..CLAIMS {
-        for (scene, times) in scenes.iter().zip(&mut times) {
-            times.push(scene.claim().await);
+        for (scenario, times) in scenarios.iter().zip(&mut times) {
+            times.push(scenario.claim().await);
         }
     }
     times.map(|mut times| {
@@ -91,25 +91,25 @@ impl BenchScenario {
         }
     }
 
-    /// What a round takes.
+    /// Queues the deliveries of a round.
     async fn fill(&self) {
-        let count = CLAIMS * ROOM as usize;
+        let count = CLAIMS * MAX_PER_ENDPOINT as usize;
         self.rig.queue(&self.topic, &self.endpoint, count).await;
     }
 
-    /// The other one hangs with all that it has room for.
+    /// The other endpoint has the maximum in flight.
     async fn claim(&self) -> Duration {
         let claim = ClaimRequest {
             limit: 252,
-            per_endpoint: ROOM,
-            in_flight: HashMap::from([(self.full.clone(), ROOM)]),
+            per_endpoint: MAX_PER_ENDPOINT,
+            in_flight: HashMap::from([(self.full.clone(), MAX_PER_ENDPOINT)]),
             lease: Duration::from_secs(3600),
         };
         let start = Instant::now();
         let deliveries = &self.rig.webhooks.deliveries;
         let claims = deliveries.claim(&claim, SystemClock.now()).await.unwrap();
         let took = start.elapsed();
-        assert_eq!(claims.deliveries.len(), ROOM as usize);
+        assert_eq!(claims.deliveries.len(), MAX_PER_ENDPOINT as usize);
         took
     }
 }

@@ -1,10 +1,10 @@
-//! What webhooks take: `cargo bench -p forum-benches --bench webhooks`, or with `-- receipt` (`throughput`, `claim`) a part of it.
+//! Webhook deliveries: `cargo bench -p forum-benches --bench webhooks`, or with `-- receipt`, `throughput` or `claim`
+//! one part of it.
 //!
-//! The real parts work together: a database, the reference board as the authority, one worker, HTTP, and receivers on
-//! loopback in the same process. What is compared takes turns, in five rounds. The database is SQLite in a file, or,
-//! with `FORUM_API_BACKEND=postgres`, one of its own in the Postgres that `FORUM_API_POSTGRES` names; let that one wait
-//! for its disk as it would at work. Five minutes and 4 GB of disk are enough, most of them for `claim`;
-//! `QUEUED=100000` has fewer wait there for the one that hangs.
+//! Uses the real parts: a database, the reference board as authorizer, one worker, HTTP, and receivers on loopback in
+//! the same process. Configurations take turns in five rounds. The database is a SQLite file, or with
+//! `FORUM_API_BACKEND=postgres` a new database in the Postgres of `FORUM_API_POSTGRES`, which must write durably. Takes
+//! five minutes and 4 GB of disk, most of them for `claim`; `QUEUED=100000` queues fewer deliveries there.
 
 use forum_benches::{fixture, measurements, place, receiver};
 
@@ -18,7 +18,7 @@ mod throughput;
 
 use measurements::is_wanted;
 
-/// How often each thing is measured.
+/// Number of rounds.
 const ROUNDS: usize = 5;
 
 #[tokio::main]

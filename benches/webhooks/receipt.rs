@@ -1,4 +1,4 @@
-//! From an event to its receipt, at 50 a second.
+//! Time from an event to its receipt, at 50 events per second.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -14,13 +14,13 @@ use crate::measurements::{Goal, Times, row};
 use crate::receiver::{Receipt, fast, hanging};
 use crate::{ROUNDS, place};
 
-/// How many events a round has, at which distance.
+/// Number of events in a round, and the interval between them.
 const EVENTS: (usize, Duration) = (200, Duration::from_millis(20));
 
-/// How many deliveries wait for the one that never answers.
+/// Number of deliveries queued for the endpoint that never responds.
 const QUEUED: usize = 10_000;
 
-/// A board whose events are received, and what stands beside the receiver.
+/// A board with a receiver, and optionally an endpoint that never responds.
 struct BenchScenario {
     what: &'static str,
     rig: BenchFixture,
@@ -31,24 +31,24 @@ struct BenchScenario {
 }
 
 pub async fn measure() {
-    println!("from an event to its receipt, at 50 a second (least, median, most of {ROUNDS})");
-    let mut scenes = [
-        BenchScenario::new("alone", false).await,
-        BenchScenario::new("beside one that never answers", true).await,
+    println!("from an event to its receipt, at 50 events/s (least, median, most of {ROUNDS})");
+    let mut scenarios = [
+        BenchScenario::new("no other receiver", false).await,
+        BenchScenario::new("with an unresponsive receiver", true).await,
     ];
     for _ in 0..ROUNDS {
-        for scene in &mut scenes {
-            scene.round().await;
+        for scenario in &mut scenarios {
+            scenario.round().await;
         }
     }
-    for scene in &scenes {
-        scene.report();
-        scene.worker.stop().await;
+    for scenario in &scenarios {
+        scenario.report();
+        scenario.worker.stop().await;
     }
 }
 
 impl BenchScenario {
-    /// One receiver alone, or beside one that never answers.
+    /// Creates the scenario with or without an endpoint that never responds.
     async fn new(what: &'static str, hangs: bool) -> Self {
         let (rig, topic) = (
             BenchFixture::new().await,
@@ -94,18 +94,13 @@ impl BenchScenario {
 
     fn report(&self) {
         let what = format!(
-            "event to receipt at 50 a second on {}, {}",
+            "event to receipt at 50 events/s, {}, {}",
             place::name(),
             self.what
         );
         for (part, known, limit, figures) in [
-            ("p50", "4 ms of a known sender alone", 3.0, &self.times.p50),
-            (
-                "p99",
-                "23 ms of a known sender alone",
-                15.0,
-                &self.times.p99,
-            ),
+            ("p50", "svix-server: 4 ms", 3.0, &self.times.p50),
+            ("p99", "svix-server: 23 ms", 15.0, &self.times.p99),
         ] {
             let what = format!("{what}, {part}");
             row(&what, "ms", known, Goal::AtMost(limit), figures);

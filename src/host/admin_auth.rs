@@ -1,4 +1,4 @@
-//! Who runs the board, for the control panel: the host's own sessions, names and passwords (contract, section 10).
+//! Sessions, names and passwords of administrators for the control panel (`docs/protocol.md`, section 15.2).
 
 use std::collections::HashMap;
 use std::fmt;

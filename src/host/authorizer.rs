@@ -1,4 +1,4 @@
-//! Who may see what: asked on every request, and nothing of the answer is kept (spec, What the service does, 1 and 2).
+//! Who may see what: asked on every request, and nothing of the answer is kept (`docs/protocol.md`, section 2.4).
 
 use std::any::Any;
 use std::collections::HashSet;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::error::{BackendError, BoxError, IntoFault, Overloaded};
+use crate::error::{BackendError, BoxError, IntoBackendError, Overloaded};
 use crate::model::{InvalidIdError, InvalidPageKeyError};
 
-/// Why a command was not carried out (spec, Errors). The texts are the host's own, in the board's language.
+/// Error of a command (`docs/protocol.md`, section 5.3). The host supplies the texts, in the board's language.
 ///
 /// A host writes one `From<ItsError> for BoardError`, and `?` does the rest.
 #[derive(Debug, Error)]
@@ -84,9 +84,9 @@ impl From<BackendError> for BoardError {
     }
 }
 
-impl<E: IntoFault> From<E> for BoardError {
+impl<E: IntoBackendError> From<E> for BoardError {
     fn from(error: E) -> Self {
-        error.into_fault().into()
+        error.into_backend_error().into()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The span of time that a search is narrowed to (contract, section 7).
+//! The span of time that a search is narrowed to (`docs/protocol.md`, section 12.9).
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Forums (contract, section 6).
+//! Forums (`docs/protocol.md`, section 11.3).
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! Ids: opaque strings of 1-64 `[A-Za-z0-9_-]` (contract, section 5), made from `i64` without ceremony.
+//! Ids: opaque strings of 1-64 `[A-Za-z0-9_-]` (`docs/protocol.md`, section 6.1), made from `i64` without ceremony.
 
 use std::fmt;
 
@@ -158,7 +158,7 @@ same_id! {
     TargetId => ForumId;
 }
 
-/// A member as a client names one: by id, or by `@username` (contract, section 5).
+/// A member as a client names one: by id, or by `@username` (`docs/protocol.md`, section 6.3).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UserRef {
     /// By id.

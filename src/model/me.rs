@@ -1,4 +1,4 @@
-//! The token's owner and the token itself: `GET /me` (contract, section 6).
+//! The token's owner and the token itself: `GET /me` (`docs/protocol.md`, section 11.2).
 
 use schemars::JsonSchema;
 use serde::Serialize;

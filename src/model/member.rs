@@ -1,4 +1,4 @@
-//! Members' public profiles (contract, section 6).
+//! Members' public profiles (`docs/protocol.md`, section 11.6).
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! The wire types, one file per resource (contract, section 6), used by the host and by the JSON alike.
+//! The wire types, one file per resource (`docs/protocol.md`, section 11), used by the host and by the JSON alike.
 //!
 //! What a host *builds* (`Thread`, `Post` …) is exhaustive: a new field is a compile error, so that the compiler
 //! tells of it. What a host *receives* (`ListPostsParams`, `NewThread` …) is `#[non_exhaustive]` and has a default: a

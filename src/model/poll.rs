@@ -1,4 +1,4 @@
-//! Polls and votes (contract, section 6).
+//! Polls and votes (`docs/protocol.md`, section 11.10).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Reputation ratings (contract, section 6).
+//! Reputation ratings (`docs/protocol.md`, section 11.7).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

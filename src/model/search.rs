@@ -1,4 +1,4 @@
-//! Search and its hits (contract, sections 6 and 7).
+//! Search and its hits (`docs/protocol.md`, section 12.9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
@@ -138,8 +138,8 @@ pub struct SearchParams {
     /// Number of items per page, 1 to 100.
     #[serde(default, skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(default, skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
 }
 

@@ -1,5 +1,6 @@
-//! What is searched for: words, `"phrases"` and `-words` (contract, section 7). What a word is, the board decides: its
-//! index knows.
+//! Search queries: words, `"phrases"` and `-words` (`docs/protocol.md`, section 12.9).
+//!
+//! The index of the board defines words.
 
 use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

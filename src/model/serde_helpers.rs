@@ -1,5 +1,5 @@
-//! What inputs may hold, and how they tell a field that was left out from one that is null (contract, sections 4
-//! and 5).
+//! Deserializers that distinguish missing and null fields, and the characters that texts may contain
+//! (`docs/protocol.md`, section 5.5).
 
 use serde::{Deserialize, Deserializer};
 

@@ -1,4 +1,4 @@
-//! Subscriptions: follows of threads and forums (contract, section 6).
+//! Subscriptions: follows of threads and forums (`docs/protocol.md`, section 11.11).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,8 +75,8 @@ pub struct ListSubscriptionsParams {
     /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
 }
 

@@ -1,4 +1,4 @@
-//! Rules for texts that members and administrators enter (contract, section 5).
+//! Rules for texts that members and administrators enter (`docs/protocol.md`, section 6.2).
 
 /// Whether a text is a single-line text: it has no control character, no line break, and no character that overrides
 /// or embeds the direction of the text around it. A title, a subject and the label of a token must be one.

@@ -1,4 +1,4 @@
-//! Threads (contract, section 6).
+//! Threads (`docs/protocol.md`, section 11.4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,8 +102,8 @@ pub struct ListThreadsParams {
     /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
     /// Only threads with activity later than this time.
     pub since: Option<Timestamp>,

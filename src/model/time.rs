@@ -1,4 +1,4 @@
-//! Times: RFC 3339 in UTC with millisecond precision and `Z` (contract, section 5).
+//! Times: RFC 3339 in UTC with millisecond precision and `Z` (`docs/protocol.md`, section 6.1).
 
 use std::fmt;
 use std::time::Duration;

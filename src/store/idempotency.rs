@@ -1,4 +1,4 @@
-//! Storage of the responses to requests with an `Idempotency-Key` (contract, section 5).
+//! Storage of the responses to requests with an `Idempotency-Key` (`docs/protocol.md`, section 9).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! "Expires in (days)": a whole number of days, or nothing for never (contract, section 2).
+//! "Expires in (days)": a whole number of days, or nothing for never (`docs/protocol.md`, section 3.4).
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Tokens: `forum_pat_<lookup>_<secret>` (spec, Authentication; contract, section 2).
+//! Tokens: `forum_pat_<lookup>_<secret>` (`docs/protocol.md`, section 3).
 
 mod expiry;
 mod issue;

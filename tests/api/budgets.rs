@@ -1,4 +1,4 @@
-//! Budgets: who shares one, what is charged, and when a window ends (spec, Limits; contract, section 3).
+//! Budgets: who shares one, what is charged, and when a window ends (`docs/protocol.md`, section 4).
 
 use std::net::IpAddr;
 use std::time::Duration;

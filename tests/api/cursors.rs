@@ -1,4 +1,4 @@
-//! Lists and conditional reads (contract, section 5).
+//! Lists and conditional reads (`docs/protocol.md`, section 7).
 
 use std::collections::BTreeSet;
 

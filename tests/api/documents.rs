@@ -1,4 +1,4 @@
-//! The OpenAPI document of both surfaces, as it is served, against the specification's table (contract, section 9).
+//! The OpenAPI document of both surfaces against the table of endpoints (`docs/protocol.md`, section 14).
 
 use forum_api::Environment;
 use forum_api::metrics::ALL;

@@ -1,4 +1,4 @@
-//! What generators of clients, and whoever reads what they make, need of the OpenAPI document (contract, section 9).
+//! Properties of the OpenAPI document that client generators need (`docs/protocol.md`, section 14).
 
 use forum_api::Environment;
 use forum_api::model::{DateRange, ForumId, UserRef};

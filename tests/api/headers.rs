@@ -1,4 +1,4 @@
-//! Every status, and exactly the headers that its response carries (contract, section 1).
+//! Every status, and exactly the headers that its response carries (`docs/protocol.md`, section 2.7).
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Clients that hang up, boards that hang, bodies that never end (contract, section 1).
+//! Clients that hang up, boards that hang, bodies that never end (`docs/protocol.md`, section 2.6).
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: at most once, whatever happens (contract, section 5).
+//! `Idempotency-Key`: at most once, whatever happens (`docs/protocol.md`, section 9).
 
 use std::time::Duration;
 

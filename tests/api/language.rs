@@ -1,4 +1,4 @@
-//! The library's own sentences in the board's language (contract, section 4).
+//! The library's own sentences in the board's language (`docs/protocol.md`, section 5.6).
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What no line of the log holds, whatever happens (contract, section 13).
+//! What no line of the log holds, whatever happens (`docs/protocol.md`, section 18).
 
 use std::panic::panic_any;
 

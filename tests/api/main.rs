@@ -1,4 +1,4 @@
-//! What the library must show, as the specification and the contract say it: a file per subject.
+//! The HTTP API as `docs/protocol.md` describes it: one file for each subject.
 
 mod support;
 

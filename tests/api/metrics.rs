@@ -1,4 +1,4 @@
-//! What is counted, with labels as the table has them (contract, section 13).
+//! What is counted, with labels as the table has them (`docs/protocol.md`, section 18.3).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! One order of refusals for every endpoint: the first step that refuses gives the answer (contract, section 1).
+//! The order of steps: the first one that refuses determines the response (`docs/protocol.md`, section 2.1).
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Odd paths, methods and queries, answered alike however the service is mounted (contract, section 1).
+//! Odd paths, methods and queries, answered alike however the service is mounted (`docs/protocol.md`, section 2.2).
 
 use forum_api::Environment;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! Queries and paths, read strictly (contract, sections 4, 5 and 7).
+//! Queries and paths, read strictly (`docs/protocol.md`, section 5.4).
 
 use crate::support::*;
 

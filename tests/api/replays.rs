@@ -1,4 +1,4 @@
-//! What an `Idempotency-Key` keeps of the first answer (contract, section 5).
+//! What an `Idempotency-Key` keeps of the first answer (`docs/protocol.md`, section 9.3).
 
 use forum_api::host::BoardError;
 

@@ -1,4 +1,4 @@
-//! Who sees what: every endpoint, caller and forum (spec, What the service does, 4; contract, section 1).
+//! Who sees what: every endpoint, caller and forum (`docs/protocol.md`, section 10).
 
 use forum_api::runtime::TokioRuntime;
 use forum_api::{Environment, openapi_document};

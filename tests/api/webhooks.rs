@@ -1,4 +1,4 @@
-//! The webhooks of the OpenAPI document (contract, sections 8 and 9).
+//! The webhooks of the OpenAPI document (`docs/protocol.md`, section 13.3).
 
 use forum_api::Environment;
 use forum_api::runtime::InlineRuntime;

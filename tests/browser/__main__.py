@@ -1,4 +1,4 @@
-"""Runs the whole afternoon, or the parts that are named behind the example server's program."""
+"""Runs all parts, or only the parts that are named after the example server's program."""
 
 import sys
 from concurrent.futures import ProcessPoolExecutor
@@ -6,8 +6,8 @@ from time import monotonic
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
-import afternoon
 import forged
+import panel_session
 import reference
 import texts
 from look import look
@@ -20,7 +20,7 @@ PROGRAM, *NAMED = sys.argv[1:]
 
 def with_scripts(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
-        afternoon.spend(page, server, receiver, look)
+        panel_session.run(page, server, receiver, look)
 
 
 def without_scripts(browser: Browser) -> None:
@@ -29,38 +29,38 @@ def without_scripts(browser: Browser) -> None:
         Receiver() as receiver,
         Window(browser, server.address, java_script_enabled=False) as page,
     ):
-        afternoon.spend(page, server, receiver, lambda *_: None)
+        panel_session.run(page, server, receiver, lambda *_: None)
         reference.without_scripts(page)
 
 
 def at_the_reference(browser: Browser) -> None:
     with Server(PROGRAM) as server, Window(browser, server.address) as page:
-        reference.spend(page, server)
+        reference.run(page, server)
 
 
 def with_odd_texts(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
-        texts.spend(page, server, receiver)
+        texts.run(page, server, receiver)
 
 
 def with_forged_forms(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver:
         page = browser.new_page()
-        forged.spend(page, server, receiver)
+        forged.run(page, server, receiver)
         page.context.close()
 
 
-# The machine may be busy.
+# Generous, since the machine may be busy.
 expect.set_options(timeout=20_000)
 
 PARTS = (with_scripts, without_scripts, at_the_reference, with_odd_texts, with_forged_forms)
 
 
 def run(number: int) -> str:
-    """Runs a part in a browser of its own, and tells how long it took."""
+    """Runs a part in its own browser and returns its name and duration."""
     part, began = PARTS[number], monotonic()
     with sync_playwright() as playwright:
-        # Its sandbox cannot be had by root.
+        # Its sandbox is not available to root.
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         part(chromium)
         chromium.close()
@@ -70,5 +70,5 @@ def run(number: int) -> str:
 if __name__ == "__main__":
     chosen = [number for number, part in enumerate(PARTS) if not NAMED or part.__name__ in NAMED]
     with ProcessPoolExecutor(max_workers=2) as pool:
-        for told in pool.map(run, chosen):
-            print(told, flush=True)
+        for result in pool.map(run, chosen):
+            print(result, flush=True)

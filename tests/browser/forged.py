@@ -1,4 +1,4 @@
-"""Forms that no administrator sent: refused for every route of the panel's table, and nothing is changed."""
+"""Forged forms: every POST route of the panel rejects them and changes nothing."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from server import Answer, Server
 ROUTER = Path("src/panel/router.rs").read_text()
 EVIL = "http://evil.example"
 
-# What every form could want: whatever was forged would be carried out.
+# Valid fields of every form, so that only the forgery can be the reason of a rejection.
 FIELDS = [
     ("owner", "alice"),
     ("label", "forged"),
@@ -26,7 +26,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 class Caller:
-    """Somebody who signed in, with the cookie of a session and what its forms carry."""
+    """A signed-in member: session cookie and CSRF token."""
 
     def __init__(self, server: Server, name: str, password: str) -> None:
         form = urlencode({"name": name, "password": password})
@@ -40,14 +40,14 @@ class Caller:
         self.csrf = found.group(1) if found else ""
 
 
-def spend(page: Page, server: Server, receiver: Receiver) -> None:
-    """Tries each route in each forged way, by hand and from a page of another site."""
+def run(page: Page, server: Server, receiver: Receiver) -> None:
+    """Sends each kind of forged form to each route, directly and from a page of another site."""
     server.let_sign_in("mod", "secret-of-mod", "members,staff")
     admin, other = (Caller(server, "admin", server.password) for _ in range(2))
     member = Caller(server, "mod", "secret-of-mod")
     assert admin.csrf and other.csrf and admin.csrf != other.csrf and not member.csrf
-    paths = furnish(server, receiver)
-    before = server.kept()
+    paths = create_content(server, receiver)
+    before = server.state()
 
     def post(path: str, cookie: dict[str, str], csrf: str | None, **headers: str) -> Answer:
         fields = [*FIELDS, ("password", server.password)] + ([("csrf", csrf)] if csrf is not None else [])
@@ -63,17 +63,17 @@ def spend(page: Page, server: Server, receiver: Receiver) -> None:
         assert post(path, {}, admin.csrf).headers["location"].startswith("/sign-in"), path
         assert post(path, {"cookie": "forum_session=" + "x" * 43}, admin.csrf).status == 303, path
         assert post(path, member.cookie, admin.csrf).status == 404, path
-        send_from_elsewhere(page, server, admin, path)
-    assert server.kept() == before
+        send_from_other_origin(page, server, admin, path)
+    assert server.state() == before
 
-    # In earnest each is taken up, so it was the forgery that was refused; a ping to what was just disabled is declined.
+    # The same forms with valid credentials are accepted. The ping is a conflict, because the endpoint is disabled by then.
     for path in paths:
         assert post(path, admin.cookie, admin.csrf).status in (200, 303, 409), path
-    assert server.kept() != before
+    assert server.state() != before
 
 
-def furnish(server: Server, receiver: Receiver) -> list[str]:
-    """The paths of the table's forms, with ids that there are; what removes comes last."""
+def create_content(server: Server, receiver: Receiver) -> list[str]:
+    """Creates a token, an endpoint and a delivery. Returns the paths of all POST routes with their ids, removals last."""
     command = ("token", "issue", "--owner", "bob", "--scopes", "all", "--password-stdin")
     token = server.command(*command, given=server.password + "\n")["lookup"]
     endpoint = server.command("webhook", "add", "--url", receiver.address, "--allow-private-webhooks")
@@ -90,8 +90,8 @@ def furnish(server: Server, receiver: Receiver) -> list[str]:
     return sorted(paths, key=lambda path: ("webhooks" in path, "remove" in path))
 
 
-def send_from_elsewhere(page: Page, server: Server, admin: Caller, path: str) -> None:
-    """A form on a page of another port, which a browser sends with the session's cookie."""
+def send_from_other_origin(page: Page, server: Server, admin: Caller, path: str) -> None:
+    """Sends a form from a page of another port. The browser adds the session cookie."""
     name, value = admin.cookie["cookie"].split("=")
     page.context.add_cookies([{"name": name, "value": value, "url": server.address}])
     inside = f'<input name=csrf value="{admin.csrf}"><button>Win</button>'

@@ -1,4 +1,4 @@
-"""Looks at a page as each kind of reader does: light and dark, on a desk and on a phone."""
+"""Checks a page in light and dark mode, at desktop and phone size."""
 
 from os import environ
 from pathlib import Path
@@ -7,21 +7,20 @@ from typing import Any, Literal
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize
 
-DESK, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=360, height=740)
+DESKTOP, PHONE = ViewportSize(width=1280, height=900), ViewportSize(width=360, height=740)
 
 Scheme = Literal["light", "dark"]
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
-KINDS = [(name, size, scheme) for name, size in (("desk", DESK), ("phone", PHONE)) for scheme in SCHEMES]
+KINDS = [(name, size, scheme) for name, size in (("desktop", DESKTOP), ("phone", PHONE)) for scheme in SCHEMES]
 
-# In the reference the head of each operation is a button that holds a link to itself: that is Swagger UI's own doing,
-# and its files are served as they are.
+# Swagger UI renders the head of each operation as a button with a nested link.
 TOLERATED = "nested-interactive"
 
 seen = set[str]()
 
 
 def look(page: Page, name: str) -> None:
-    """Finds no barrier in the page, and nothing of it beside the screen; a page of the same name is looked at once."""
+    """Checks that a page has no accessibility violation and fits the screen. Checks each page name once."""
     if name in seen:
         return
     seen.add(name)
@@ -32,7 +31,7 @@ def look(page: Page, name: str) -> None:
         assert fits(page), f"{name} is wider than a {kind}: {too_wide(page)}"
         faults = [fault for fault in barriers(page) if not (name.startswith("docs") and fault["id"] == TOLERATED)]
         assert not faults, [(name, kind, scheme, fault["id"], fault["nodes"][:3]) for fault in faults]
-    page.set_viewport_size(DESK)
+    page.set_viewport_size(DESKTOP)
     page.emulate_media(color_scheme="light")
 
 
@@ -46,7 +45,7 @@ def fits(page: Page) -> bool:
 
 
 def too_wide(page: Page) -> object:
-    """The tags of what reaches beyond the screen."""
+    """Returns the tags of elements that exceed the screen."""
     beyond = "element => element.getBoundingClientRect().right > innerWidth + 1"
     tags = f"[...document.body.querySelectorAll('*')].filter({beyond}).map(element => element.outerHTML.slice(0, 120))"
     return page.evaluate(tags)

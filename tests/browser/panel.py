@@ -1,4 +1,4 @@
-"""What an administrator does in the control panel, step by step."""
+"""Steps of an administrator in the control panel."""
 
 import re
 from typing import Any
@@ -10,21 +10,21 @@ PASSWORD = "Your password"
 
 
 def sign_in(page: Page, name: str, password: str) -> None:
-    """Fills in the page that asks for it."""
+    """Fills in and submits the sign-in page."""
     page.get_by_label("Username", exact=True).fill(name)
     page.get_by_label("Password", exact=True).fill(password)
     send(page, "Sign in", 200)
 
 
 def send(page: Page, button: str, status: int) -> dict[str, str]:
-    """Presses a button; gives the headers of the page that it leads to, which has this status."""
+    """Presses a button and checks the status of the next page. Returns its headers."""
     with page.expect_navigation() as navigation:
         page.get_by_role("button", name=button, exact=True).click()
     return arrived(navigation.value, status)
 
 
 def go(page: Page, path: str, status: int = 200) -> dict[str, str]:
-    """Opens a page, which has this status."""
+    """Opens a page and checks its status. Returns its headers."""
     return arrived(page.goto(path), status)
 
 
@@ -34,7 +34,7 @@ def arrived(response: Any, status: int) -> dict[str, str]:
 
 
 def fill_in_token(page: Page, password: str, *, owner: str = "alice", label: str = "laptop", days: str = "") -> None:
-    """Fills in the form that issues a token, whatever stands in it."""
+    """Fills in the form that issues a token, replacing its values."""
     page.get_by_label("Owner", exact=True).fill(owner)
     page.get_by_label("Label", exact=True).fill(label)
     page.get_by_role("checkbox", name="members:read").check()
@@ -43,7 +43,7 @@ def fill_in_token(page: Page, password: str, *, owner: str = "alice", label: str
 
 
 def revealed(page: Page) -> str:
-    """What is shown once, selected by a click and copied from there."""
+    """Returns the secret that is shown once, selected with a click."""
     field = page.locator(".revealed code")
     field.click()
     text = field.inner_text()
@@ -52,7 +52,7 @@ def revealed(page: Page) -> str:
 
 
 def add_endpoint(page: Page, address: str) -> str:
-    """Adds an endpoint of all topics, and goes to its page; gives its secret."""
+    """Adds an endpoint with all topics and opens its page. Returns its secret."""
     go(page, "/panel/webhooks")
     page.get_by_label("URL", exact=True).fill(address)
     send(page, "Add endpoint", 200)
@@ -63,7 +63,7 @@ def add_endpoint(page: Page, address: str) -> str:
 
 
 def delivery_becomes(page: Page, state: str) -> None:
-    """Reloads the page of a delivery until it has this state, as an operator does."""
+    """Reloads the page of a delivery until the delivery has this state."""
     for _ in range(400):
         if page.locator("dl .badge").inner_text() == state:
             return
@@ -72,7 +72,7 @@ def delivery_becomes(page: Page, state: str) -> None:
 
 
 def reason(page: Page, field: str) -> str:
-    """What is wrong with a field, as is read aloud with it."""
+    """Returns the error of a field, as a screen reader announces it."""
     described = page.get_by_label(field, exact=True).get_attribute("aria-describedby") or ""
     named = [part for part in described.split() if part.endswith("-wrong")]
     assert page.get_by_label(field, exact=True).get_attribute("aria-invalid") == "true" and len(named) == 1, described
@@ -80,5 +80,5 @@ def reason(page: Page, field: str) -> str:
 
 
 def state_of(page: Page, text: str) -> str:
-    """The state of the row of a table that has this text."""
+    """Returns the state in the table row with this text."""
     return page.get_by_role("row").filter(has_text=re.compile(re.escape(text))).locator(".badge").inner_text()

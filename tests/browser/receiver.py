@@ -1,4 +1,4 @@
-"""A receiver of webhooks, which answers as it is told and checks signatures."""
+"""A webhook receiver with configurable responses that checks signatures."""
 
 import hmac
 import json
@@ -9,13 +9,13 @@ from typing import Any
 
 
 class Receiver:
-    """Receives from entering to leaving."""
+    """Receives deliveries while the context is open."""
 
     def __enter__(self) -> "Receiver":
         self.status, self.answer = 200, "thank you"
-        # What signs that which is sent here.
+        # The secret of the endpoint that sends here.
         self.secret = ""
-        self.came: Queue[tuple[Any, bytes]] = Queue()
+        self.received: Queue[tuple[Any, bytes]] = Queue()
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -26,7 +26,7 @@ class Receiver:
                 self.send_header("content-length", str(len(answer)))
                 self.end_headers()
                 self.wfile.write(answer)
-                receiver.came.put((self.headers, body))
+                receiver.received.put((self.headers, body))
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -41,12 +41,12 @@ class Receiver:
         self.server.server_close()
 
     def answers(self, status: int, answer: str) -> None:
-        """From now on."""
+        """Sets the response to the next deliveries."""
         self.status, self.answer = status, answer
 
     def next_ping(self, secret: str, *, not_by: str = "") -> str:
-        """Waits for a ping that is signed with this secret, and not with the other; gives its delivery's id."""
-        headers, body = self.came.get(timeout=20)
+        """Waits for a ping that is signed with `secret` and not with `not_by`. Returns its delivery id."""
+        headers, body = self.received.get(timeout=20)
         assert headers["x-forum-event"] == "ping" and json.loads(body)["topic"] == "ping"
         assert is_signed(headers, body, secret), "it is signed with another secret"
         assert not (not_by and is_signed(headers, body, not_by))

@@ -1,4 +1,4 @@
-"""A client author's minutes at the interactive reference."""
+"""A client author's session on the reference page."""
 
 import json
 
@@ -11,8 +11,8 @@ from server import Server
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
-def spend(page: Page, server: Server) -> None:
-    """Every operation and every webhook is listed, and one is tried with a token."""
+def run(page: Page, server: Server) -> None:
+    """The page lists every operation and webhook. An operation is executed with a token."""
     go(page, "/docs")
     document = json.loads(server.ask("GET", f"{server.api}/openapi.json").text)
     listed = [*document["paths"].values(), *document["webhooks"].values()]
@@ -31,7 +31,7 @@ def spend(page: Page, server: Server) -> None:
 
 
 def authorize(page: Page, token: str) -> None:
-    """Pastes a token."""
+    """Enters a token."""
     page.get_by_role("button", name="Authorize").click()
     dialog = page.locator(".dialog-ux")
     dialog.get_by_role("textbox").fill(token)
@@ -41,7 +41,7 @@ def authorize(page: Page, token: str) -> None:
 
 
 def without_scripts(page: Page) -> None:
-    """It says why it is empty, and where to read the same."""
+    """Without JavaScript the page links to the document."""
     go(page, "/docs")
     assert "This page needs JavaScript." in page.locator("body").inner_text()
     with page.expect_navigation() as navigation:

@@ -1,4 +1,4 @@
-"""The example server in a directory of its own, and its command line."""
+"""The example server in a temporary directory, and its command line."""
 
 import json
 import signal
@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
-# Attempts follow each other at once, and receivers are on this machine.
+# Retries follow immediately, and receivers are on this machine.
 WEBHOOKS = "--allow-private-webhooks --webhook-initial-backoff 0.01 --webhook-max-backoff 0.02"
 OPTIONS = f"--listen 127.0.0.1:0 --json {WEBHOOKS}"
 
@@ -18,7 +18,7 @@ NONE: Mapping[str, str] = {}
 
 
 class Answer:
-    """What came back."""
+    """A response with its body."""
 
     def __init__(self, response: Any) -> None:
         self.status = response.status
@@ -27,7 +27,7 @@ class Answer:
 
 
 class Server:
-    """Serves from entering to leaving."""
+    """Serves while the context is open."""
 
     def __init__(self, program: str, *options: str) -> None:
         self.program, self.options = program, options
@@ -41,7 +41,7 @@ class Server:
         )
         assert self.process.stdout
         line = self.process.stdout.readline()
-        assert line, self.told()
+        assert line, self.log_tail()
         greeting = json.loads(line)
         self.password, self.token = greeting["password"], greeting["token"]
         self.api = urlsplit(greeting["api"]).path
@@ -51,21 +51,21 @@ class Server:
     def __exit__(self, kind: Any, *_: Any) -> None:
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(timeout=20)
-        told = self.told()
+        tail = self.log_tail()
         self.log.close()
         self.directory.cleanup()
         if kind:
-            print(told)
+            print(tail)
         else:
-            assert status == 0, told
+            assert status == 0, tail
 
-    def told(self) -> str:
-        """Its log so far, or the end of it."""
+    def log_tail(self) -> str:
+        """Returns the last 4000 characters of the log."""
         self.log.flush()
         return Path(self.log.name).read_text()[-4000:]
 
     def command(self, *arguments: str, given: str = "") -> Any:
-        """Runs a command beside the server, and gives its JSON."""
+        """Runs a command on the server's database and returns its JSON output."""
         ended = subprocess.run(
             [self.program, "--json", *arguments],
             cwd=self.directory.name,
@@ -77,16 +77,16 @@ class Server:
         return json.loads(ended.stdout)
 
     def let_sign_in(self, name: str, password: str, groups: str) -> None:
-        """Gives a member a password and groups."""
+        """Sets a member's password and groups."""
         self.command("member", "password", name, "--password-stdin", given=password + "\n")
         self.command("member", "groups", name, groups)
 
-    def kept(self) -> Any:
-        """All that the panel can change."""
+    def state(self) -> Any:
+        """Returns everything that the panel can change."""
         return [self.command(kind, "list") for kind in ("token", "webhook", "delivery")]
 
     def ask(self, method: str, path: str, headers: Mapping[str, str] = NONE, body: str = "") -> Answer:
-        """Sends a request as no browser would, and follows nothing."""
+        """Sends a request without a browser. Redirects are not followed."""
         connection = HTTPConnection(urlsplit(self.address).netloc, timeout=10)
         connection.request(method, path, body, dict(headers))
         answer = Answer(connection.getresponse())
@@ -94,5 +94,5 @@ class Server:
         return answer
 
     def me(self, token: str) -> Answer:
-        """Asks the API whose token this is."""
+        """Requests `GET /me` with this token."""
         return self.ask("GET", f"{self.api}/me", {"authorization": f"Bearer {token}"})

@@ -1,4 +1,4 @@
-"""What people type is shown as text, however long it is and whatever it looks like."""
+"""Input of any length and content is shown as text."""
 
 from collections.abc import Iterator
 
@@ -13,14 +13,14 @@ SCRIPT = "<script>alert(1)</script>"
 LONG = "W" * 10_000
 MIXED = "\"'><img src=x onerror=alert(1)>" + "wide words " * 1_000
 
-# Where an address holds what anybody may have written into it.
+# URLs that contain arbitrary text.
 QUERIES = ["deliveries?state={0}&endpoint={0}&topic={0}&after={0}", "tokens?after={0}&done={0}", "usage?done={0}"]
 
 
-def spend(page: Page, server: Server, receiver: Receiver) -> None:
-    """Types into every field what wants to be more than text, and more than a page holds."""
-    into_the_sign_in(page, server)
-    into_addresses(page)
+def run(page: Page, server: Server, receiver: Receiver) -> None:
+    """Enters scripts and very long texts into every field."""
+    into_sign_in(page, server)
+    into_urls(page)
     into_tokens(page, server)
     into_endpoints(page)
     from_receivers(page, receiver)
@@ -30,7 +30,7 @@ def texts() -> Iterator[tuple[str, str]]:
     yield from (("script", SCRIPT), ("long", LONG), ("mixed", MIXED.strip()))
 
 
-def into_the_sign_in(page: Page, server: Server) -> None:
+def into_sign_in(page: Page, server: Server) -> None:
     for name, text in texts():
         go(page, "/sign-in")
         page.get_by_label("Username", exact=True).fill(text)
@@ -42,8 +42,8 @@ def into_the_sign_in(page: Page, server: Server) -> None:
     sign_in(page, "admin", server.password)
 
 
-def into_addresses(page: Page) -> None:
-    """What an address says is not repeated."""
+def into_urls(page: Page) -> None:
+    """Text of a URL is not shown."""
     for _, text in texts():
         for query in QUERIES:
             go(page, f"/panel/{query.format(text)}")
@@ -70,7 +70,7 @@ def into_tokens(page: Page, server: Server) -> None:
 
 
 def label(text: str) -> str:
-    """As much of the text as a label holds."""
+    """Returns the part of the text that fits into a label."""
     return text[:100].strip()
 
 
@@ -86,7 +86,7 @@ def into_endpoints(page: Page) -> None:
 
 
 def from_receivers(page: Page, receiver: Receiver) -> None:
-    """An address as long as one may be, and answers of which no page is made."""
+    """A URL of maximum length, and responses with scripts and long texts."""
     for name, text in texts():
         receiver.answers(410, text)
         go(page, "/panel/webhooks")

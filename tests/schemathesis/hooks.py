@@ -1,25 +1,25 @@
-"""What a document cannot say: which cursors a list gave, which posts a thread has, what is a word, and what a key does."""
+"""Rules that the document cannot express: valid cursors, posts of a thread, searchable words, and idempotency keys."""
 
 import uuid
 
 import schemathesis
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-JUDGED = ("after", "from", "q")
+STATE_DEPENDENT = ("after", "from", "q")
 
 
 @schemathesis.check
 def valid_data_acceptance(ctx, response, case):
-    """Whatever the document allows is accepted, unless it is refused for one of these."""
+    """Requires that valid data is accepted, except for parameters whose validity depends on the board's content."""
     if response.status_code == 400:
         name, _, _ = response.json()["error"]["message"].partition(":")
-        if name in JUDGED:
+        if name in STATE_DEPENDENT:
             return
     positive_data_acceptance(ctx, response, case)
 
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """A key that comes again gets its first answer, and what that created may be gone by now."""
+    """Makes each key unique. A repeated key would replay the stored response of a resource that may be deleted."""
     if case.meta.generation.mode.is_positive and "Idempotency-Key" in case.headers:
         case.headers["Idempotency-Key"] = uuid.uuid4().hex

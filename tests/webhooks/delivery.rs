@@ -1,4 +1,4 @@
-//! The states of a delivery, and its backoff (spec, States and transitions; contract, section 8).
+//! The states of a delivery, and its backoff (`docs/protocol.md`, section 13.10).
 
 use std::time::Duration;
 

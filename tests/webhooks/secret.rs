@@ -90,7 +90,7 @@ fn a_secret_has_16_characters() {
 #[test]
 fn no_secret_and_no_key_is_printed() {
     let printed = format!("{:?} {:?}", secret("S"), endpoint("S"));
-    assert!(printed.starts_with("Secret Endpoint"), "{printed}");
+    assert!(printed.starts_with("WebhookSecret Endpoint"), "{printed}");
     assert!(
         !printed.contains("SSS") && !printed.contains("83, 83"),
         "{printed}"
@@ -157,7 +157,7 @@ fn only_the_same_key_decrypts_a_secret_and_only_for_its_endpoint() {
     let text = "ein Schlüssel aus Text\n".as_bytes();
     let plain: &dyn SecretCipher = &PlaintextCipher;
     let key = cipher(&[7; 16]);
-    let no_key = "the secret is encrypted, and no key was given";
+    let no_key = "the secret is encrypted, but no key was given";
     let no_encryption = "the secret is stored in plain text, but a key was given";
     for (encrypts, decrypts, endpoint, expected) in [
         (

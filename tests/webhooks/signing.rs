@@ -1,4 +1,4 @@
-//! Signatures, and which deliveries a receiver accepts (spec, Receiver rules; contract, section 8).
+//! Signatures, and which deliveries a receiver accepts (`docs/protocol.md`, section 13.7).
 
 use forum_api::model::Timestamp;
 use forum_api::webhook::{SignedRequest, Topic, VerifyError, WebhookSecret, verify};

@@ -1,4 +1,4 @@
-//! What has to be asked of who asks: whose the token is, and what its owner may see where.
+//! Queries for the token's owner and the owner's access.
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
@@ -7,10 +7,10 @@ use super::Row;
 use super::query::Query;
 use crate::board::db::Bound;
 
-/// A token, by its public part.
+/// A token, by its lookup.
 pub struct Token(String);
 
-/// A member, by their id.
+/// A member, by id.
 pub struct Member(pub i64);
 
 impl Token {

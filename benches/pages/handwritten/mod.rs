@@ -1,5 +1,5 @@
-//! The server by hand: a handler a page, and nothing that is not in the page; below [`KNOWN`] the same, after the token
-//! and its owner were looked up as the API has to.
+//! Handwritten server: one axum handler for each page, without features that the page does not need. Paths below
+//! [`KNOWN`] return the same pages after a lookup of the token and its owner.
 
 mod known;
 mod query;
@@ -26,10 +26,10 @@ use known::{Member, Token};
 use query::{Forums, Posts, Query, Thread, Threads};
 use row::Row;
 
-/// Before the paths of those who are looked up.
+/// Prefix of the paths that look up the token.
 pub const KNOWN: &str = "/known";
 
-/// As many as the program has.
+/// Number of connections, as in the server.
 const CONNECTIONS: usize = 16;
 
 #[derive(Clone)]
@@ -41,14 +41,14 @@ enum Database {
 #[derive(Clone)]
 struct Site {
     database: Database,
-    /// Whether it looks up who asks.
+    /// Whether requests look up their token.
     knows: bool,
 }
 
-/// Who asks: a token to look up, unless nobody cares.
+/// The token to look up, if any.
 type Asking = Option<Token>;
 
-/// Serves the board until the process ends; gives where it listens.
+/// Serves the board until the process ends; returns the origin.
 pub fn start(url: &str) -> String {
     let runtime = Box::leak(Box::new(Runtime::new().unwrap()));
     let database = match url.strip_prefix("sqlite:") {

@@ -1,26 +1,33 @@
-//! The pages: the board's statements, what is bound to them, and what their rows are on the wire.
+//! The pages: statements of the board with their parameters and results.
 
 use forum_api::model;
-use forum_api::model::{Forum, LastPost, Page, PageKey, Post};
+use forum_api::model::{Forum, LastPost, Post};
 use serde::Serialize;
 
 use super::Row;
 use crate::board::db::Bound;
 use crate::board::{forums, posts, threads};
 
-/// The demo board's forums that everybody sees.
+/// The public forums of the demo board.
 const SEEN: &str = ",1,2,3,";
 
-/// None.
+/// The moderated forums: none.
 const MODERATED: &str = ",";
 
 const GUEST: Option<i64> = None;
 
-/// A page.
+/// A page of a list, with the position after it.
+#[derive(Serialize)]
+pub struct Page<T> {
+    items: Vec<T>,
+    next: Option<String>,
+}
+
+/// Query of a page.
 pub trait Query: Send + Sync + 'static {
-    /// What a row is.
+    /// Value of a row.
     type Item: Send;
-    /// What the answer is.
+    /// Body of the response.
     type Wire: Serialize + Send + 'static;
 
     fn sql(&self) -> &'static str;
@@ -30,7 +37,7 @@ pub trait Query: Send + Sync + 'static {
 }
 
 pub struct Forums {
-    /// As SQLite has it.
+    /// Selects SQLite's order of forums.
     pub depth_first: bool,
 }
 
@@ -184,14 +191,14 @@ impl Query for Posts {
     }
 }
 
-/// What is bound, with what a guest sees.
+/// Adds the parameters for a guest's visibility.
 fn by_a_guest<'a, const N: usize>(bound: [Bound<'a>; N]) -> Vec<Bound<'a>> {
-    let sight: [Bound<'a>; 3] = [
+    let visibility: [Bound<'a>; 3] = [
         (":sees", &SEEN),
         (":moderates", &MODERATED),
         (":member", &GUEST),
     ];
-    sight.into_iter().chain(bound).collect()
+    visibility.into_iter().chain(bound).collect()
 }
 
 fn thread(row: &impl Row) -> model::Thread {
@@ -219,13 +226,13 @@ fn thread(row: &impl Row) -> model::Thread {
     }
 }
 
-/// Cuts the row that only tells of more; the last one that stays if there was one.
+/// Removes the extra row that signals a further page; then returns the last item.
 fn beyond<T>(items: &mut Vec<T>, rows: i64) -> Option<&T> {
     let more = items.len() == rows as usize;
     items.truncate(rows as usize - 1);
     items.last().filter(|_| more)
 }
 
-fn place(time: model::Timestamp, id: impl std::fmt::Display) -> PageKey {
-    PageKey::new(format_args!("{}.{id}", time.as_millis()))
+fn place(time: model::Timestamp, id: impl std::fmt::Display) -> String {
+    format!("{}.{id}", time.as_millis())
 }

@@ -1,34 +1,31 @@
-//! What both databases' rows give.
+//! Rows of both databases.
 
 use forum_api::model::{Author, ContentState, UserId};
 use rusqlite::types::FromSql;
 use tokio_postgres::types;
 
-/// A row, of which each column is read as what it is.
+/// A row with typed columns.
 pub trait Row {
-    /// The column at this place.
+    /// Reads the column with this index.
     fn value<T: FromSql + for<'a> types::FromSql<'a>>(&self, place: usize) -> T;
 
-    /// A text that is not kept.
+    /// Reads a text without copying it.
     fn text<T>(&self, place: usize, read: impl FnOnce(&str) -> T) -> T;
 
-    /// An id.
     fn id<T: From<i64>>(&self, place: usize) -> T {
         T::from(self.value(place))
     }
 
-    /// An id, or null.
+    /// Reads an id or null.
     fn maybe_id<T: From<i64>>(&self, place: usize) -> Option<T> {
         let id: Option<i64> = self.value(place);
         id.map(T::from)
     }
 
-    /// A count.
     fn count<T: TryFrom<i64>>(&self, place: usize) -> T {
         T::try_from(self.value(place)).ok().unwrap()
     }
 
-    /// A state.
     fn state(&self, place: usize) -> ContentState {
         self.text(place, |state| match state {
             "visible" => ContentState::Visible,
@@ -37,7 +34,7 @@ pub trait Row {
         })
     }
 
-    /// A member, in three columns from this place on.
+    /// Reads a member from three columns that start at this index.
     fn author(&self, place: usize) -> Option<Author> {
         let user_id: UserId = self.maybe_id(place)?;
         Some(Author {

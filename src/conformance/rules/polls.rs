@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::host::ResourceRef;
 
 board_rules! {
     mod polls;
@@ -23,6 +24,13 @@ board_rules! {
         let plain = suite.thread(&poll.alice, &poll.forum).await?.thread_id;
         check_eq!(poll.bob.fetch_thread(&plain).await?.poll_id, None)?;
         poll.bob.get_poll(&plain).await.expect_path_not_found()
+    }
+
+    /// A poll is in the forum of its thread.
+    async fn a_poll_is_in_the_forum_of_its_thread(suite: &Suite) -> TestResult {
+        suite.forum(Audience::Guests).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        check_eq!(poll.bob.containing_forum(&ResourceRef::Poll(&poll.id)).await.expect_ok()?, poll.forum)
     }
 
     /// An invalid poll is rejected with its thread, and the board writes nothing.

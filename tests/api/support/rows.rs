@@ -1,8 +1,8 @@
-//! The endpoint table of the specification as data, with a request that [`FullBoard`](super::FullBoard) grants alice.
+//! The table of endpoints as data, each with a request that succeeds for alice on the [`FullBoard`](super::FullBoard).
 
 use forum_api::scope::Surface;
 
-/// A row of the specification's table, and one good request.
+/// A row of the table, and a request that succeeds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) method: &'static str,

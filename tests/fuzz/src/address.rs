@@ -1,5 +1,5 @@
-//! Addresses of webhooks: whatever is written, and wherever a name leads, none but a public address is connected to, or
-//! one of the host's own network where that is allowed (contract, section 8).
+//! Addresses of webhooks (`docs/protocol.md`, section 13.15): only public addresses are connected to, or private ones
+//! if they are allowed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -9,13 +9,13 @@ use forum_api::webhook::{AddressClass, EndpointUrl, Resolver, classify_address};
 use crate::board::ready;
 use crate::{parted, text};
 
-/// Where clouds keep what no stranger may read.
+/// Metadata services of cloud providers.
 const METADATA: [&str; 3] = ["169.254.169.254", "100.100.100.200", "fd00:ec2::254"];
 
 pub(super) fn holds(data: &[u8]) {
     let (url, answers) = parted(data, b'\n');
     let named = Named(answers.chunks(16).filter_map(address).collect());
-    named.0.iter().for_each(|address| is_judged(*address));
+    named.0.iter().for_each(|address| is_classified(*address));
     let Some(url) = text(url) else {
         return;
     };
@@ -30,7 +30,7 @@ pub(super) fn holds(data: &[u8]) {
     }
 }
 
-/// A resolver of what somebody else chose.
+/// A resolver with arbitrary results.
 struct Named(Vec<IpAddr>);
 
 #[async_trait]
@@ -40,14 +40,14 @@ impl Resolver for Named {
     }
 }
 
-/// Four bytes or sixteen.
+/// Reads an address of four or sixteen bytes.
 fn address(bytes: &[u8]) -> Option<IpAddr> {
     let v4 = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
     v4.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from))
         .ok()
 }
 
-fn is_judged(address: IpAddr) {
+fn is_classified(address: IpAddr) {
     match classify_address(address) {
         AddressClass::Public => assert!(is_public(address), "{address}"),
         AddressClass::Private(_) => assert!(is_reachable(address), "{address}"),
@@ -76,7 +76,7 @@ fn is_public_v4(v4: Ipv4Addr) -> bool {
     !(special || carriers || benchmarks || assigned || a == 0 || a >= 240)
 }
 
-/// The IPv4 address to which NAT64 leads.
+/// Returns the IPv4 address in a NAT64 address.
 fn embedded(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     let [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d] = v6.octets() else {
         return None;
@@ -84,7 +84,7 @@ fn embedded(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     Some(Ipv4Addr::new(a, b, c, d))
 }
 
-/// Public, or one of the host's own network.
+/// Returns whether an address is public or private, and neither reserved nor local.
 fn is_reachable(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let own = match address {

@@ -1,4 +1,4 @@
-//! A board that refuses every command with its arguments in words, so that the answer tells what was read.
+//! A board that refuses every call and quotes its arguments, and an API over it.
 
 use std::future::Future;
 use std::pin::pin;
@@ -19,10 +19,10 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Uri};
 use http_body_util::Full;
 
-/// What the first page of a list of threads says of the next one.
+/// Page key of the second page of a list of threads.
 pub(super) static NEXT: Mutex<String> = Mutex::new(String::new());
 
-/// The board, of which no budget is ever spent.
+/// The API with budgets that are never used up.
 static BOARD: LazyLock<TestApi> = LazyLock::new(|| {
     let mut settings = ApiSettings::default();
     settings.token_budget.units = u32::MAX;
@@ -31,13 +31,13 @@ static BOARD: LazyLock<TestApi> = LazyLock::new(|| {
     TestApi::with(authority, board, Stores::in_memory(), settings, |it| it)
 });
 
-/// The token of a member, with every scope.
+/// A member's token with all scopes.
 pub(super) static TOKEN: LazyLock<String> = LazyLock::new(|| {
     let scopes: Vec<_> = Surface::Full.scopes().map(|scope| scope.as_str()).collect();
     BOARD.token("1", &scopes, "").expose_secret().into()
 });
 
-/// What the member gets; nothing where `uri` is none.
+/// Returns the member's response, or `None` if `uri` is invalid.
 pub(super) fn ask(method: Method, uri: &[u8], body: &[u8]) -> Option<TestResponse> {
     let bearer = HeaderValue::from_str(&format!("Bearer {}", *TOKEN)).unwrap();
     let mut request = request(method, uri, body)?;
@@ -45,7 +45,7 @@ pub(super) fn ask(method: Method, uri: &[u8], body: &[u8]) -> Option<TestRespons
     Some(send(request))
 }
 
-/// A request without a token.
+/// Builds a request without a token.
 pub(super) fn request(method: Method, uri: &[u8], body: &[u8]) -> Option<Request<Full<Bytes>>> {
     let request = Request::builder()
         .method(method)
@@ -54,7 +54,7 @@ pub(super) fn request(method: Method, uri: &[u8], body: &[u8]) -> Option<Request
     request.body(Bytes::copy_from_slice(body).into()).ok()
 }
 
-/// The answer, which is one that the contract knows.
+/// Returns the response and checks that its status and code are documented.
 pub(super) fn send(request: Request<Full<Bytes>>) -> TestResponse {
     let answer = ready(BOARD.send(request));
     let outcomes = [
@@ -75,13 +75,13 @@ pub(super) fn send(request: Request<Full<Bytes>>) -> TestResponse {
     answer
 }
 
-/// What a refusal says.
+/// Returns the message of an error.
 pub(super) fn message(answer: &TestResponse) -> String {
     let json = answer.json();
     json["error"]["message"].as_str().unwrap_or_default().into()
 }
 
-/// The value of a future that waits for nothing.
+/// Returns the output of a future that is ready at once.
 pub(super) fn ready<T>(future: impl Future<Output = T>) -> T {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {
@@ -90,7 +90,7 @@ pub(super) fn ready<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A board that refuses every call with its arguments in words.
+/// A board that refuses every call and quotes its arguments.
 struct EchoBoard;
 
 #[async_trait]

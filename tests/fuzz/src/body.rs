@@ -1,4 +1,4 @@
-//! Bodies: each is refused or understood, and understood the same when it is written in another way.
+//! Bodies: each is rejected or decoded, and equivalent spellings decode alike.
 
 use http::Method;
 use serde_json::Value;
@@ -37,7 +37,7 @@ pub(super) fn holds(data: &[u8]) {
     }
 }
 
-/// On many lines, in no letters but ASCII's.
+/// Formats the value on many lines with ASCII only.
 fn spread(json: &Value) -> String {
     let text = format!("{json:#}");
     let mut units = [0; 2];

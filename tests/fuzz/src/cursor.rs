@@ -1,7 +1,7 @@
-//! Cursors: each leads back to the position that it was made of, in its own list alone, and what leads anywhere is what
-//! the list itself gives (contract, section 5).
+//! Cursors (`docs/protocol.md`, section 7.2): each decodes to its page key, in its own list only, and only cursors of
+//! the list decode at all.
 //!
-//! They are checksummed and no secret: the fuzzer, which sees what is compared, makes some by hand.
+//! Cursors are checksummed, not secret: the fuzzer, which observes comparisons, can construct some.
 
 use forum_api::model::PageKey;
 use forum_api::test_util::TestResponse;
@@ -26,7 +26,7 @@ pub(super) fn holds(data: &[u8]) {
         .for_each(|it| is_refused_or_given(it));
 }
 
-/// The cursor of a position.
+/// Encodes a page key.
 fn given(position: &str) -> String {
     position.clone_into(&mut board::NEXT.lock().unwrap());
     let page = ask("/api/v1/forums/1/threads").json();
@@ -54,7 +54,7 @@ fn ask(uri: &str) -> TestResponse {
     board::ask(Method::GET, uri.as_bytes(), b"").unwrap()
 }
 
-/// The cursor with these bytes after it, and with the first of them in the place that the second names.
+/// Corrupts a cursor: appends these bytes, or writes the first at the place that the second names.
 fn edited(cursor: &str, edit: &[u8]) -> Vec<Vec<u8>> {
     let mut edited = vec![[cursor.as_bytes(), edit].concat()];
     if let [letter, place, ..] = edit {

@@ -1,4 +1,4 @@
-//! "Expires in (days)": blanks, or a whole number of days from 1 to 36500 in ASCII digits (contract, section 2).
+//! Expiry of a token: empty, or 1 to 36500 days in ASCII digits.
 
 use forum_api::model::Timestamp;
 use forum_api::token::Expiry;
@@ -16,7 +16,7 @@ pub(super) fn holds(data: &[u8]) {
     assert_eq!(days, expected(text.trim()), "{text:?}");
 }
 
-/// Never; so many days; or nothing at all.
+/// Parses an expiry: never, a number of days, or `None` if invalid.
 fn expected(text: &str) -> Option<Option<i64>> {
     if text.is_empty() {
         return Some(None);

@@ -1,5 +1,4 @@
-//! Forwarded addresses: only what trusted proxies wrote counts, and what a stranger wrote before them changes nothing
-//! (contract, section 3).
+//! Forwarded addresses: only entries of trusted proxies count; entries before them change nothing.
 
 use std::net::IpAddr;
 use std::sync::LazyLock;
@@ -41,7 +40,7 @@ pub(super) fn holds(data: &[u8]) {
     }
 }
 
-/// With another address before the first, and nonsense.
+/// Prepends another address and invalid text.
 fn spoofed(lines: &[HeaderValue]) -> Vec<HeaderValue> {
     let mut spoofed = lines.to_vec();
     for first in spoofed.iter_mut().take(1) {
@@ -62,7 +61,7 @@ fn is_trusted(address: IpAddr) -> bool {
     TRUSTED.iter().any(|net| net.contains(&address))
 }
 
-/// Whether an entry is the address, with or without a port.
+/// Returns whether an entry is the address, with or without a port.
 fn mentions(line: &HeaderValue, address: IpAddr) -> bool {
     let mut entries = line.to_str().unwrap_or_default().split(',').map(str::trim);
     entries.any(|entry| {

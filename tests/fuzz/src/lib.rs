@@ -1,5 +1,5 @@
-//! What must hold of any bytes, a function for each parser that meets what strangers write. The fuzzer calls them, and
-//! `cargo test` with what the fuzzer kept.
+//! Properties of each parser of untrusted input. The fuzzer calls them with random bytes, `cargo test` with the stored
+//! corpora.
 
 mod address;
 mod board;
@@ -13,10 +13,10 @@ mod search;
 mod signature;
 mod token;
 
-/// Fails by panicking.
+/// A property: panics on failure.
 pub type Target = fn(&[u8]);
 
-/// Each by the name of its corpus.
+/// The properties by the name of their corpus.
 pub const ALL: &[(&str, Target)] = &[
     ("address", address::holds),
     ("body", body::holds),
@@ -30,18 +30,18 @@ pub const ALL: &[(&str, Target)] = &[
     ("token", token::holds),
 ];
 
-/// The bytes as text, where they are some.
+/// Returns the bytes as text if they are UTF-8.
 fn text(data: &[u8]) -> Option<&str> {
     std::str::from_utf8(data).ok()
 }
 
-/// The first byte, which chooses, and the rest.
+/// Splits off the first byte, which selects a case.
 fn choice<'a, T>(data: &'a [u8], choices: &'a [T]) -> Option<(&'a T, &'a [u8])> {
     let (first, rest) = data.split_first()?;
     Some((&choices[usize::from(*first) % choices.len()], rest))
 }
 
-/// What stands before the first of these marks, and what after it.
+/// Splits a text at the first of these marks.
 fn parted(data: &[u8], mark: u8) -> (&[u8], &[u8]) {
     let place = data.iter().position(|byte| *byte == mark);
     place.map_or((data, &[]), |place| (&data[..place], &data[place + 1..]))

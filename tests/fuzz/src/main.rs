@@ -1,4 +1,4 @@
-//! The fuzzer: the target that `TARGET` names, again and again. `run` starts it.
+//! The fuzzer of the property that `TARGET` names; `tests/fuzz/run` starts it.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
-//! Posts: whatever is typed, the HTML of it has no tags but those that Markdown makes, closed in the order in which they
-//! were opened, without an attribute or an address that runs anything.
+//! Posts: their HTML has only tags that Markdown creates, properly nested, without attributes or addresses that run
+//! code.
 
 use forum_server::board::markdown as board;
 
@@ -7,7 +7,7 @@ use html5gum::{StartTag, Token, Tokenizer};
 
 use crate::text;
 
-/// The tags that Markdown makes, each with its attributes.
+/// The tags that Markdown creates, with their attributes.
 #[rustfmt::skip]
 const TAGS: &[(&str, &[&str])] = &[
     ("a", &["href", "title"]),
@@ -21,7 +21,7 @@ const TAGS: &[(&str, &[&str])] = &[
     ("strong", &[]), ("table", &[]), ("tbody", &[]), ("thead", &[]), ("tr", &[]), ("ul", &[]),
 ];
 
-/// Those that are never closed.
+/// Void tags.
 const VOID: &[&str] = &["br", "hr", "img"];
 
 pub(super) fn holds(data: &[u8]) {
@@ -47,7 +47,7 @@ fn string(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The name of a harmless tag, unless it is void.
+/// Returns the name of a safe tag, unless it is void.
 fn opened(tag: &StartTag<()>, html: &str) -> Option<String> {
     let name = string(&tag.name);
     let known = TAGS.iter().find(|(known, _)| *known == name);
@@ -61,7 +61,7 @@ fn opened(tag: &StartTag<()>, html: &str) -> Option<String> {
     (!VOID.contains(&&*name)).then_some(name)
 }
 
-/// As a browser reads it: blanks and control characters before an address and line breaks within are not there.
+/// Removes blanks and control characters as browsers do: before an address, and line breaks inside.
 fn is_harmless(address: &str) -> bool {
     let visible = address.trim_start_matches(|letter: char| letter <= ' ');
     let address: String = visible

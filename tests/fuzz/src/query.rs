@@ -1,4 +1,4 @@
-//! Queries: each is refused or understood, and understood the same in whatever spelling and order it says it.
+//! Queries: each is rejected or decoded, and equivalent spellings and orders decode alike.
 
 use http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode, percent_encode};
@@ -22,7 +22,7 @@ pub(super) fn holds(data: &[u8]) {
         let uri = [format!("/api/v1{path}?").as_bytes(), query].concat();
         board::ask(Method::GET, &uri, b"")
     };
-    // What comes after # is no part of a query.
+    // A fragment is not part of the query.
     let Some(answer) = ask(query).filter(|_| !query.contains(&b'#')) else {
         return;
     };
@@ -37,7 +37,7 @@ pub(super) fn holds(data: &[u8]) {
     }
 }
 
-/// All that can be written with a `%` is.
+/// Percent-encodes all characters.
 fn respelt(pair: &[u8]) -> String {
     let mut sides = pair.splitn(2, |byte| *byte == b'=').map(|side| {
         let spaced: Vec<_> = side

@@ -1,4 +1,4 @@
-//! What is searched for: terms as they were written, which say the same when they are written again.
+//! Search queries: formatted terms parse to the same terms.
 
 use forum_api::model::{DateRange, SearchQuery, Timestamp};
 
@@ -36,7 +36,7 @@ pub(super) fn holds(data: &[u8]) {
     );
 }
 
-/// A span of time has an end that is no earlier than any of its kind can be.
+/// Checks that a date range does not end before it can start.
 fn when(text: &str) {
     let now = Timestamp::from_millis(1_767_225_600_000);
     let Some(when) = DateRange::parse(text) else {

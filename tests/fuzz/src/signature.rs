@@ -1,5 +1,5 @@
-//! Deliveries: taken exactly when the signature is the HMAC of their time and body, and they are five minutes old at
-//! most (specification, Receiver rules).
+//! Deliveries: accepted if and only if the signature is the HMAC of time and body, and the time is at most five minutes
+//! off.
 
 use forum_api::model::{DeliveryId, Timestamp};
 use forum_api::webhook::{Topic, VerifyError, WebhookSecret, verify};
@@ -12,7 +12,7 @@ use crate::{parted, text};
 const SECRET: &str = "whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB";
 const NOW: i64 = 1_700_000_000;
 
-/// A time, a topic, a delivery's id and a signature, each on its line, and a body.
+/// A time, a topic, a delivery id and a signature on a line each, and a body.
 struct Said<'a> {
     time: &'a [u8],
     topic: &'a [u8],
@@ -35,7 +35,7 @@ pub(super) fn holds(data: &[u8]) {
     };
     assert!(said.is_taken(said.signature) != Some(true) || said.signed() == signature);
     let signed = said.signed();
-    assert_eq!(said.is_taken(&signed).unwrap_or(false), said.is_lawful());
+    assert_eq!(said.is_taken(&signed).unwrap_or(false), said.is_valid());
     let place = body.len() % signed.len();
     let mut forged = signed;
     forged[place] ^= 1;
@@ -43,7 +43,7 @@ pub(super) fn holds(data: &[u8]) {
 }
 
 impl Said<'_> {
-    /// What the specification says a signature is.
+    /// Computes the signature independently.
     fn signed(&self) -> Vec<u8> {
         let mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
         let mac = mac
@@ -55,7 +55,7 @@ impl Said<'_> {
         format!("sha256={}", digits.collect::<String>()).into()
     }
 
-    /// Nothing where HTTP could not have carried it.
+    /// Returns `None` if HTTP cannot transport the headers.
     fn is_taken(&self, signature: &[u8]) -> Option<bool> {
         let mut headers = HeaderMap::new();
         for (name, value) in [
@@ -83,8 +83,8 @@ impl Said<'_> {
         Some(verified.is_ok())
     }
 
-    /// All but the signature is in order.
-    fn is_lawful(&self) -> bool {
+    /// Returns whether all parts but the signature are valid.
+    fn is_valid(&self) -> bool {
         let seconds = text(self.time).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
         let seconds = seconds.and_then(|text| text.parse::<i64>().ok());
         seconds.is_some_and(|seconds| (NOW - 300..=NOW + 300).contains(&seconds))

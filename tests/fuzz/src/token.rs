@@ -1,4 +1,4 @@
-//! Tokens: what is minted is read, what is read is as the contract says (section 2), and no other header lets in.
+//! Tokens: generated tokens parse, parsed tokens are well-formed, and other headers are rejected.
 
 use std::sync::Mutex;
 
@@ -12,14 +12,14 @@ use crate::{board, parted, text};
 const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 pub(super) fn holds(data: &[u8]) {
-    let minted = PlainToken::generate(&Given(Mutex::new(data.into())));
-    let minted = minted.iter().map(PlainToken::expose_secret);
-    minted.for_each(|minted| assert!(is_read(minted), "{minted}"));
+    let generated = PlainToken::generate(&Given(Mutex::new(data.into())));
+    let generated = generated.iter().map(PlainToken::expose_secret);
+    generated.for_each(|generated| assert!(is_read(generated), "{generated}"));
     text(data).map(is_read);
     is_let_in(data);
 }
 
-/// Randomness that somebody else chose.
+/// A random source with given bytes.
 #[derive(Debug)]
 struct Given(Mutex<Vec<u8>>);
 
@@ -56,7 +56,7 @@ fn is_read(text: &str) -> bool {
     true
 }
 
-/// What a number to base 62 says.
+/// Decodes a base-62 number.
 fn number(digits: &str) -> u64 {
     let value = |digit| DIGITS.iter().position(|known| *known == digit).unwrap() as u64;
     digits
@@ -64,7 +64,7 @@ fn number(digits: &str) -> u64 {
         .fold(0, |number, digit| number * 62 + value(digit))
 }
 
-/// Any header, in which `$` stands for the token of a member.
+/// Sends an arbitrary header, in which `$` is replaced with a member's token.
 fn is_let_in(data: &[u8]) {
     let (before, after) = parted(data, b'$');
     let token: &[u8] = if data.contains(&b'$') {

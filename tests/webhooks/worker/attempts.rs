@@ -1,4 +1,4 @@
-//! Attempts, their waits and their secrets (spec, States; contract, section 8).
+//! Attempts, their waits and their secrets (`docs/protocol.md`, section 13.9).
 
 use std::sync::Arc;
 use std::time::Duration;

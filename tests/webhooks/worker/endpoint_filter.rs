@@ -1,4 +1,4 @@
-//! Which endpoints receive an event: their topics, and what their owners may see (contract, section 8).
+//! Which endpoints receive an event: their topics, and what their owners may see (`docs/protocol.md`, section 13.5).
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the log contains of attempts, and what it never contains (contract, section 13).
+//! What the log contains of attempts, and what it never contains (`docs/protocol.md`, section 18).
 
 use forum_test_support::thread_log;
 

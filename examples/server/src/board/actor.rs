@@ -1,4 +1,4 @@
-//! Who asks, and what they may do where, as the board knows it now.
+//! The caller and the caller's permissions, loaded from the database.
 
 use std::collections::HashMap;
 
@@ -58,10 +58,6 @@ impl Actor {
 
     pub fn sees(&self) -> impl Iterator<Item = i64> {
         self.those(|access| access.read)
-    }
-
-    pub fn sees_all(&self) -> bool {
-        self.forums.values().all(|access| access.read)
     }
 
     pub fn moderates(&self) -> impl Iterator<Item = i64> {

@@ -1,4 +1,4 @@
-//! ForumPermissions of members and guests, loaded on each request.
+//! Access of members and guests, loaded on each request.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use super::{Board, accounts, hints};
 impl Authorizer for Board {
     async fn guest_access(&self) -> BackendResult<Access> {
         let guest = self.load(None).await?;
-        Ok(guest.map_or_else(|| Access::new(VisibleForums::none()), standing))
+        Ok(guest.map_or_else(|| Access::new(VisibleForums::none()), access))
     }
 
     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
         let actor = self.owner(owner).await?;
         actor.iter().for_each(|actor| self.record_last_seen(actor));
-        Ok(actor.map(standing))
+        Ok(actor.map(access))
     }
 }
 
@@ -35,7 +35,7 @@ impl Authorizer for OfflineMembers {
     }
 
     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
-        Ok(self.0.owner(owner).await?.map(standing))
+        Ok(self.0.owner(owner).await?.map(access))
     }
 }
 
@@ -66,7 +66,7 @@ impl Board {
 }
 
 /// The access that the library needs, with the actor for the board's own commands.
-fn standing(actor: Actor) -> Access {
+fn access(actor: Actor) -> Access {
     let forums = VisibleForums::from_ids(actor.sees().map(ForumId::from));
     let locked_out = actor.offline && !actor.groups.contains(Group::Administrators);
     Access::new(forums)

@@ -1,4 +1,4 @@
-//! EventRecorder of a transaction, recorded by commands and written to the outbox with the change.
+//! Events of a transaction: commands record them, and they are written to the outbox with the change.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
 use super::db::{Connection, Transaction, bind};
 use super::{posts, threads};
 
-/// The time of one transaction, and what recorded in it.
+/// The time of one transaction and the events recorded in it.
 ///
 /// The time is taken under the lock of writes, so that it follows the order of ids.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl EventScope {
         let parameters = bind! {
             ":thread": thread, ":post": post, ":actor": actor, ":source": true, ":html": true,
         };
-        let around = connection.one(&QUERY, parameters, |row| {
+        let scope = connection.one(&QUERY, parameters, |row| {
             Ok(Self {
                 thread: threads::fields(row)?,
                 forum_title: row.value()?,
@@ -98,10 +98,10 @@ impl EventScope {
                 post: posts::fields(row)?,
             })
         });
-        Ok(around.await?)
+        Ok(scope.await?)
     }
 
-    pub fn surroundings(&self) -> EventContext<'_> {
+    pub fn context(&self) -> EventContext<'_> {
         EventContext {
             thread: &self.thread,
             forum_title: &self.forum_title,
@@ -188,8 +188,8 @@ impl DomainEvent {
                 return events.collect();
             }
             Self::Poll(event, poll) => {
-                let around = EventScope::load(tx, poll.thread_id.to_i64()?, None, actor).await?;
-                event(on()?, poll, around.surroundings())
+                let scope = EventScope::load(tx, poll.thread_id.to_i64()?, None, actor).await?;
+                event(on()?, poll, scope.context())
             }
             Self::Rating(rating, member, forum) => {
                 let (actor, forum) = rating_scope(tx, actor, *forum).await?;
@@ -206,13 +206,13 @@ impl DomainEvent {
 }
 
 impl PostEventKind {
-    fn event(self, on: EventMeta, around: &EventScope) -> BoardResult<Event> {
-        let surroundings = around.surroundings();
+    fn event(self, on: EventMeta, scope: &EventScope) -> BoardResult<Event> {
+        let context = scope.context();
         match self {
-            Self::Thread(event) => Ok(event(on, surroundings)),
+            Self::Thread(event) => Ok(event(on, context)),
             Self::Post(event) => {
-                let post = around.post.as_ref().ok_or(BoardError::PathNotFound)?;
-                Ok(event(on, post, surroundings))
+                let post = scope.post.as_ref().ok_or(BoardError::PathNotFound)?;
+                Ok(event(on, post, context))
             }
         }
     }

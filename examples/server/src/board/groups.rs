@@ -146,6 +146,8 @@ mod tests {
         }
         let parsed: Groups = " staff, members".parse().unwrap();
         assert_eq!(parsed, Groups::of([Group::Members, Group::Staff]));
+        let repeated: Groups = "staff,staff".parse().unwrap();
+        assert_eq!(repeated, Groups::of([Group::Staff]));
         for (text, named) in [("guests", true), ("", false), (",", false), ("x", false)] {
             assert_eq!(Groups::named(text).is_ok(), named, "{text:?}");
         }

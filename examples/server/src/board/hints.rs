@@ -182,4 +182,18 @@ mod tests {
         assert!(pending.seen.values().all(|at| *at == time(1)));
         assert!(hints.take().seen.is_empty());
     }
+
+    #[test]
+    fn a_hint_is_due_when_its_time_differs_by_the_resolution() {
+        for (now, expected) in [
+            (89, true),
+            (90, true),
+            (91, false),
+            (109, false),
+            (110, true),
+        ] {
+            let [noted, now] = [100, now].map(Timestamp::from_millis);
+            assert_eq!(is_due(noted, now, Duration::from_millis(10)), expected);
+        }
+    }
 }

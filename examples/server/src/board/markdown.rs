@@ -101,6 +101,8 @@ mod tests {
     fn marks_and_addresses_are_no_words() {
         for (source, words) in [
             ("*tea* and **cake**", "tea and cake"),
+            ("t*e*a", "tea"),
+            ("<div>\ntea\n</div>", "<div> tea </div>"),
             ("# Tea\n\n- green\n- black", "Tea green black"),
             ("[here](https://tea.example \"tip\") `a * b`", "here a * b"),
             ("![a cup](cup.png)\nnext", "a cup next"),

@@ -130,7 +130,7 @@ fn refusal(error: &IssueError, surface: Surface) -> BoardError {
     BoardError::invalid("token", reason)
 }
 
-/// Splits the names of scopes; `all` stands for those of the surface.
+/// Splits the names of scopes; `all` means every scope of the surface.
 pub fn scopes(text: &str, surface: Surface) -> Vec<String> {
     match text {
         "all" => surface.scopes().map(|scope| scope.to_string()).collect(),

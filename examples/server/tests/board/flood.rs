@@ -1,4 +1,4 @@
-//! How often a member may post.
+//! Limits on how often a member posts, rates and sends messages.
 
 use std::time::Duration;
 
@@ -89,4 +89,41 @@ async fn posts_in_an_hour_are_limited() {
     demo.wait(3540);
     assert_eq!(demo.post("mod", &tea, body("x")).await.0, 201);
     assert_eq!(demo.post("mod", &tea, body("x")).await.0, 429);
+}
+
+#[tokio::test]
+async fn messages_in_an_hour_are_limited() {
+    let demo = Demo::new().await;
+    demo.set(settings::MESSAGES_PER_HOUR.key, "3").await;
+    demo.wait(DAY);
+    let message = || json!({ "to": ["@bob"], "subject": "x", "body": "x" });
+    for _ in 0..3 {
+        assert_eq!(demo.post("alice", "/messages", message()).await.0, 201);
+        demo.wait(20);
+    }
+    let refused = demo.post("alice", "/messages", message()).await;
+    assert_eq!(code(&refused), (429, "RATE_LIMITED"));
+    demo.wait(3540);
+    assert_eq!(demo.post("alice", "/messages", message()).await.0, 201);
+    assert_eq!(demo.post("alice", "/messages", message()).await.0, 429);
+}
+
+#[tokio::test]
+async fn ratings_in_a_day_are_limited() {
+    let demo = Demo::new().await;
+    demo.set(settings::RATINGS_PER_DAY.key, "3").await;
+    demo.wait(DAY);
+    let rating = || json!({ "points": 1, "comment": "x" });
+    for member in ["bob", "carol", "mod"] {
+        let path = format!("/members/@{member}/reputation");
+        assert_eq!(demo.post("alice", &path, rating()).await.0, 201);
+        demo.wait(20);
+    }
+    let path = "/members/@admin/reputation";
+    let refused = demo.post("alice", path, rating()).await;
+    assert_eq!(code(&refused), (429, "RATE_LIMITED"));
+    demo.wait(DAY - 60);
+    assert_eq!(demo.post("alice", path, rating()).await.0, 201);
+    let path = "/members/@bob/reputation";
+    assert_eq!(demo.post("alice", path, rating()).await.0, 429);
 }

@@ -12,6 +12,7 @@ mod fixture;
 mod flood;
 mod forums;
 mod hints;
+mod messages;
 mod migrations;
 mod model;
 mod moderation;

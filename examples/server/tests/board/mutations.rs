@@ -247,15 +247,15 @@ impl Mutant {
     }
 
     async fn root(&self) -> BoardResult<Caller> {
-        let standing = self.0.authority.member_access(&self.0.root).await?;
-        let standing = standing.ok_or(BoardError::PathNotFound)?;
+        let access = self.0.authority.member_access(&self.0.root).await?;
+        let access = access.ok_or(BoardError::PathNotFound)?;
         Ok(Caller::Member(MemberCaller::new(
             self.0.root.clone(),
-            standing,
+            access,
         )))
     }
 
-    async fn standing(&self, user: Option<&UserId>) -> BackendResult<Option<Access>> {
+    async fn access(&self, user: Option<&UserId>) -> BackendResult<Option<Access>> {
         let guest = Caller::Guest(Access::new(VisibleForums::none()));
         let run = |_| async {
             Ok(match user {
@@ -263,8 +263,8 @@ impl Mutant {
                 None => Some(self.0.authority.guest_access().await?),
             })
         };
-        let standing = self.call("access", guest, format!("{user:?}"), run).await;
-        standing.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
+        let access = self.call("access", guest, format!("{user:?}"), run).await;
+        access.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
     }
 
     async fn threads_by_offset(
@@ -308,11 +308,11 @@ impl Mutant {
 #[async_trait]
 impl Authorizer for Mutant {
     async fn guest_access(&self) -> BackendResult<Access> {
-        Ok(self.standing(None).await?.unwrap())
+        Ok(self.access(None).await?.unwrap())
     }
 
     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
-        self.standing(Some(owner)).await
+        self.access(Some(owner)).await
     }
 }
 

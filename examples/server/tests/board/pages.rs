@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::board::db::bind;
 use crate::board::settings;
 use crate::demo::{Demo, body};
 
@@ -77,4 +78,32 @@ async fn a_limit_ends_a_page_before_its_texts_do() {
     let (_, page) = demo.get("guest", &format!("{posts}?limit=3")).await;
     let (sizes, next) = texts(&page);
     assert_eq!((sizes.len(), next.is_some()), (3, true));
+}
+
+/// A control character has six bytes in JSON.
+#[tokio::test]
+async fn a_page_ends_once_its_texts_exceed_a_mebibyte_in_json() {
+    let demo = Demo::new().await;
+    demo.set(settings::POST_INTERVAL.key, "0").await;
+    let new = json!({ "title": "Controls", "body": "x" });
+    let threads = demo.threads_of("General").await;
+    let thread = demo.post("alice", &threads, new).await.1["threadId"].clone();
+    let thread: i64 = thread.as_str().unwrap().parse().unwrap();
+    let posts = format!("/threads/{thread}/posts");
+    for _ in 0..5 {
+        assert_eq!(demo.post("alice", &posts, body("x")).await.0, 201);
+    }
+    for (letter, expected) in [("x", 5), (" ", 5), ("\n", 5), ("\u{1}", 2)] {
+        demo.change(move |tx| {
+            Box::pin(async move {
+                let update = "UPDATE post SET body = ?2 WHERE thread_id = ?1 AND number > 1";
+                tx.change(update, bind![thread, letter.repeat(300_000)])
+                    .await?;
+                Ok(())
+            })
+        })
+        .await;
+        let (_, page) = demo.get("guest", &format!("{posts}?body=source")).await;
+        assert_eq!(texts(&page).0.len(), expected, "{letter:?}");
+    }
 }

@@ -96,6 +96,21 @@ async fn the_next_one_clears_away_what_is_over() {
 }
 
 #[tokio::test]
+async fn a_session_ends_when_the_password_changes() {
+    let demo = Demo::new().await;
+    begin(&demo, ONE).await;
+    assert!(is_on(&demo, ONE).await);
+    demo.change(|tx| {
+        Box::pin(async move {
+            let admin = accounts::named(tx, "admin").await?;
+            Ok(accounts::set_password(tx, admin, "another hash").await?)
+        })
+    })
+    .await;
+    assert!(!is_on(&demo, ONE).await);
+}
+
+#[tokio::test]
 async fn it_does_not_come_back_when_a_ban_is_taken_back() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;

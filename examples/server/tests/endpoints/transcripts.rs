@@ -6,7 +6,7 @@
 //! - `NAME METHOD PATH [BODY]` is a request of a member with every scope, or of `guest`.
 //! - `  + HEADER: VALUE` adds a header to it.
 //! - `  ? FIELD.*.FIELD,FIELD` selects the part of the result that is compared.
-//! - `  > NAME = FIELD.FIELD` keeps a part of it; `{NAME}` in later lines stands for it, `{x*20}` for twenty `x`.
+//! - `  > NAME = FIELD.FIELD` keeps a part of it; `{NAME}` in later lines is replaced with it, `{x*20}` for twenty `x`.
 //! - `  < STATUS [HEADER=VALUE…] [BODY]` is the result.
 
 use std::collections::BTreeMap;

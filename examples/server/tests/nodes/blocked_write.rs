@@ -1,4 +1,4 @@
-//! A reply that is held up in the middle of its command until it is let go.
+//! A reply whose command is blocked until it is released.
 
 use serde_json::json;
 use tokio::task::JoinHandle;
@@ -9,29 +9,28 @@ use crate::connection::{Ask, Connections, Reply};
 use crate::random::Random;
 use crate::wait::until;
 
-/// Lets nobody write a post, but everybody read.
+/// Locks posts against writes, not against reads.
 const HOLD: &str = "BEGIN; LOCK TABLE post IN SHARE ROW EXCLUSIVE MODE";
 
-/// How many are waiting for that.
+/// Number of transactions that wait for the lock.
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
-/// A reply on its way through the first node.
+/// A blocked reply on the first node.
 pub struct BlockedWrite {
-    /// The request.
     pub ask: Ask,
-    /// Its sender, who waits for the answer.
+    /// The client that waits for the response.
     pub sender: JoinHandle<Option<Reply>>,
     lock: Client,
 }
 
-/// A reply with a key that is its words.
+/// A reply whose body is its idempotency key.
 pub fn reply(token: &str, words: &str) -> Ask {
     Ask::new("POST", token, "/threads/1/posts", &json!({ "body": words })).with_key(words)
 }
 
 impl BlockedWrite {
-    /// Sends a reply, and waits until it is held up.
+    /// Sends a reply and waits until it is blocked.
     pub async fn new(cluster: &Cluster, words: &str) -> Self {
         let lock = cluster.database.connect().await;
         lock.batch_execute(HOLD).await.unwrap();
@@ -47,8 +46,8 @@ impl BlockedWrite {
         Self { ask, sender, lock }
     }
 
-    /// Lets it go.
-    pub async fn let_go(&self) {
+    /// Releases the lock.
+    pub async fn release(&self) {
         self.lock.batch_execute("ROLLBACK").await.unwrap();
     }
 }

@@ -8,20 +8,20 @@ use crate::prerequisites::{Addresses, drill};
 use crate::random::Random;
 use crate::scale::Scale;
 
-/// How often a key is sent to both.
+/// Number of keys that are sent to both nodes.
 const ROUNDS: usize = 100;
 
 #[test]
-fn at_the_same_instant_the_command_runs_once() {
-    drill(|addresses| at_the_same_instant(addresses, Scale::new(2, 0)));
+fn concurrent_requests_with_one_key_run_once() {
+    drill(|addresses| concurrently(addresses, Scale::new(2, 0)));
 }
 
 #[test]
-fn of_a_node_that_dies_in_between_the_outcome_is_unknown() {
-    drill(|addresses| in_between(addresses, Scale::new(2, 0)));
+fn the_outcome_on_a_killed_node_is_unknown() {
+    drill(|addresses| killed_meanwhile(addresses, Scale::new(2, 0)));
 }
 
-async fn at_the_same_instant(addresses: Addresses, scale: Scale) {
+async fn concurrently(addresses: Addresses, scale: Scale) {
     let cluster = Cluster::new(&addresses, scale, &["--token-budget", "1000000"]).await;
     let (alice, admin) = (cluster.token("alice"), cluster.token("admin"));
     let connections = |seed| Connections::new(&cluster.nodes, Random::new(seed));
@@ -56,13 +56,13 @@ async fn at_the_same_instant(addresses: Addresses, scale: Scale) {
     );
 }
 
-async fn in_between(addresses: Addresses, scale: Scale) {
+async fn killed_meanwhile(addresses: Addresses, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &[]).await;
     let (admin, nodes) = (cluster.token("admin"), cluster.nodes.all());
     let mut connections = Connections::new(&cluster.nodes, Random::new(0));
     let mut held = BlockedWrite::new(&cluster, "in-between").await;
     cluster.servers.remove(0).kill();
-    held.let_go().await;
+    held.release().await;
     assert!((&mut held.sender).await.unwrap().is_none());
     let running = connections.ask_of(nodes[1], &held.ask).await.unwrap();
     let answer = |reply: &Reply| (reply.status, reply.code(), reply.number("retry-after"));

@@ -1,5 +1,4 @@
-//! Nodes that are killed at random, in the middle of all that a board does: what was answered is there, what happened
-//! was told, and nobody was granted more than their budget.
+//! Nodes killed at random under load: acknowledged writes exist, each event is delivered, and no budget is exceeded.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -9,7 +8,7 @@ use tokio::task::block_in_place;
 use tokio::time::{Instant, interval, sleep_until};
 
 use crate::audit::deliveries;
-use crate::audit::events::Told;
+use crate::audit::events::DeliveredEvents;
 use crate::audit::walk::{Contents, Reader};
 use crate::audit::{self, budgets, figures};
 use crate::cluster::Cluster;
@@ -21,16 +20,16 @@ use crate::receiver::{Received, Receiver};
 use crate::scale::Scale;
 use crate::wait::until;
 
-/// How long one is left alone before another is killed.
+/// Time between two kills.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// How long each of the load waits from one request to the next.
+/// Time between two requests of a client.
 const PACE: Duration = Duration::from_millis(25);
 
-/// How long a receiver takes, so that many a worker is killed while it waits for one.
+/// Response time of a receiver: long enough that workers are killed during attempts.
 const SLOW: Duration = Duration::from_millis(200);
 
-/// Budgets that the load spends in each window.
+/// Budgets that the load uses up in each window.
 const BUDGETS: [&str; 8] = [
     "--window",
     "2",
@@ -42,39 +41,38 @@ const BUDGETS: [&str; 8] = [
     "127.0.0.0/8",
 ];
 
-/// The members who are in the load.
+/// The members of the load.
 const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
 
 #[test]
-fn nothing_is_lost_and_nothing_is_done_twice() {
+fn killed_nodes_lose_and_repeat_nothing() {
     drill(|addresses| killed(addresses, Scale::new(4, 3)));
 }
 
-/// A receiver, with its secret and what it got.
-struct Listening {
+/// A receiver with its secret and its requests.
+struct RecordingReceiver {
     receiver: Receiver,
     secret: String,
-    got: Vec<Received>,
+    received: Vec<Received>,
 }
 
-impl Listening {
+impl RecordingReceiver {
     fn new(cluster: &Cluster, receiver: Receiver) -> Self {
         let secret = cluster.register(&receiver.url, "*");
-        let got = Vec::new();
         Self {
             receiver,
             secret,
-            got,
+            received: Vec::new(),
         }
     }
 
     fn take(&mut self) {
-        self.got
+        self.received
             .extend(std::iter::from_fn(|| self.receiver.already()));
     }
 
-    fn told(&self) -> Told {
-        Told::new(&self.got, &self.secret)
+    fn delivered(&self) -> DeliveredEvents {
+        DeliveredEvents::new(&self.received, &self.secret)
     }
 }
 
@@ -89,7 +87,7 @@ async fn killed(addresses: Addresses, scale: Scale) {
         thread::sleep(SLOW);
         Some(204)
     });
-    let mut listening = [slow, failing].map(|receiver| Listening::new(&cluster, receiver));
+    let mut receivers = [slow, failing].map(|receiver| RecordingReceiver::new(&cluster, receiver));
     let tokens = MEMBERS.map(|member| (member, cluster.token(member)));
     let (reader, address) = cluster.reader();
     let mut admin = Reader::new(address, &cluster.token("admin"));
@@ -98,9 +96,9 @@ async fn killed(addresses: Addresses, scale: Scale) {
     let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
     let kills = kill_at_random(&mut cluster, scale).await;
     let sent = load.finish().await;
-    tell(kills, &sent);
+    report(kills, &sent);
     let strange = sent.iter().find(|sent| {
-        sent.answered()
+        sent.response()
             .is_some_and(|reply| reply.status >= 500 || [400, 401].contains(&reply.status))
     });
     assert!(strange.is_none(), "{strange:?}");
@@ -108,15 +106,15 @@ async fn killed(addresses: Addresses, scale: Scale) {
     let (windows, most) = budgets::check(&sent, alone);
     println!("{windows} windows, {most} units granted in the fullest; {alone} times without Redis");
 
-    // Nobody is at work any more, so a minute may pass at once.
+    // The load has stopped, so the clock may advance by a minute.
     block_in_place(|| cluster.stop_servers());
     cluster.database.end_runs().await;
     let (contents, _) = audit::check_writes(&sent, address, &tokens, &mut admin).await;
 
-    all_is_told(&mut cluster, &mut listening, scale, |listening| {
-        listening.iter_mut().all(|one| {
+    all_is_delivered(&mut cluster, &mut receivers, scale, |receivers| {
+        receivers.iter_mut().all(|one| {
             one.take();
-            one.told().is_complete(&before, &contents, &sent)
+            one.delivered().is_complete(&before, &contents, &sent)
         })
     })
     .await;
@@ -124,44 +122,45 @@ async fn killed(addresses: Addresses, scale: Scale) {
     block_in_place(|| reader.stop());
 }
 
-/// Waits until everything was told, and judges how.
-async fn all_is_told(
+/// Waits until each event is delivered, and checks the deliveries.
+async fn all_is_delivered(
     cluster: &mut Cluster,
-    listening: &mut [Listening],
+    receivers: &mut [RecordingReceiver],
     scale: Scale,
-    is_told: impl Fn(&mut [Listening]) -> bool,
+    is_delivered: impl Fn(&mut [RecordingReceiver]) -> bool,
 ) {
     let since = Instant::now();
-    listening.iter_mut().for_each(Listening::take);
-    let mut again = sent_again(listening);
+    receivers.iter_mut().for_each(RecordingReceiver::take);
+    let mut again = sent_again(receivers);
     if scale.hurries {
         cluster.hurry_workers().await;
     }
     until("every event, and no delivery to come", async || {
-        is_told(listening) && !cluster.waits()
+        is_delivered(receivers) && !cluster.waits()
     })
     .await;
-    for one in &*listening {
-        deliveries::check_noted(&one.got, &cluster.database).await;
+    for one in &*receivers {
+        deliveries::check_noted(&one.received, &cluster.database).await;
     }
     if !scale.hurries {
-        again = sent_again(listening);
+        again = sent_again(receivers);
     }
-    for (one, again) in listening.iter().zip(again) {
-        let (requests, told) = (one.got.len(), one.told().len());
+    for (one, again) in receivers.iter().zip(again) {
+        let (requests, delivered) = (one.received.len(), one.delivered().len());
         println!(
-            "{requests} requests, {told} deliveries, {again} of them sent again after a lease"
+            "{requests} requests, {delivered} deliveries, {again} of them sent again after a lease"
         );
     }
-    println!("all told {:?} after the last kill", since.elapsed());
+    println!("all delivered {:?} after the last kill", since.elapsed());
 }
 
-fn sent_again(listening: &[Listening]) -> Vec<usize> {
-    let each = listening.iter();
-    each.map(|one| deliveries::check_times(&one.got)).collect()
+fn sent_again(receivers: &[RecordingReceiver]) -> Vec<usize> {
+    let each = receivers.iter();
+    each.map(|one| deliveries::check_times(&one.received))
+        .collect()
 }
 
-/// Kills a node again and again; gives how often.
+/// Kills nodes repeatedly; returns the number of kills.
 async fn kill_at_random(cluster: &mut Cluster, scale: Scale) -> usize {
     let (end, mut random) = (Instant::now() + scale.load, Random::new(0));
     let (mut pace, mut kills) = (interval(PAUSE), 0);
@@ -176,7 +175,7 @@ async fn kill_at_random(cluster: &mut Cluster, scale: Scale) -> usize {
     kills
 }
 
-fn tell(kills: usize, sent: &[Sent]) {
+fn report(kills: usize, sent: &[Sent]) {
     let times = [50, 99, 100].map(|percent| figures::percentile(sent, percent));
     println!(
         "{kills} killed; {} requests: {:?}",

@@ -1,10 +1,10 @@
-//! Many nodes on one Postgres and one Redis, as their operator meets them: killed, cut off, upgraded, told to stop.
+//! Drills with many nodes on one Postgres and one Redis: kills, outages, upgrades and shutdowns.
 //!
-//! `tests/run` starts both stores and puts their addresses into `FORUM_API_POSTGRES` and `FORUM_API_REDIS`; without
-//! them, each test fails. A drill takes some ten seconds; `FORUM_DRILL_SECONDS=60` makes that a minute of load,
-//! and lets leases run out by themselves.
+//! `tests/run` starts both stores and sets `FORUM_API_POSTGRES` and `FORUM_API_REDIS`; without them each test fails. A
+//! drill takes about ten seconds. `FORUM_DRILL_SECONDS=60` makes it a minute of load, in which leases expire by
+//! themselves.
 //!
-//! `cargo test` builds the server; for this binary alone, `cargo build -p forum-server` has to come first.
+//! `cargo test` builds the server. To run only this binary, run `cargo build -p forum-server` first.
 
 use forum_test_support::{
     client, cluster, connection, database, node, prerequisites, random, receiver, redis, scale,

@@ -1,4 +1,4 @@
-//! Stores that go away and come back, in the middle of load.
+//! Outages of the stores under load.
 
 use std::time::Duration;
 
@@ -17,23 +17,23 @@ use crate::redis::Server as Redis;
 use crate::scale::Scale;
 use crate::stores::Postgres;
 use crate::wait::until;
-use crate::worker_activity::a_reply_is_told;
+use crate::worker_activity::a_reply_is_delivered;
 
-/// How long after a store's return all is normal again.
+/// Time after a store's return in which the nodes recover.
 const RECOVERY: Duration = Duration::from_secs(2);
 
-/// How long each of the load waits from one request to the next.
+/// Time between two requests of a client.
 const PACE: Duration = Duration::from_millis(60);
 
-/// Windows that nobody spends and that last.
+/// Budgets that are never used up, with long windows.
 const BUDGETS: [&str; 4] = ["--token-budget", "1000000", "--guest-budget", "1000000"];
 
 #[test]
-fn stores_that_come_back_are_used_again_within_two_seconds() {
+fn nodes_recover_from_outages_within_two_seconds() {
     drill(|_| outage(Scale::new(4, 3)));
 }
 
-/// What a quiet member has left, and until when, on each node.
+/// Remaining units and end of the window of an idle member, on each node.
 type Left = Vec<(u64, u64)>;
 
 async fn outage(scale: Scale) {
@@ -126,12 +126,12 @@ async fn outage(scale: Scale) {
         during(postgres_went, postgres_returned).any(is_failure),
         "it was missed"
     );
-    a_reply_is_told(&cluster.nodes, &receiver, &tokens[0].1, "Back again.").await;
+    a_reply_is_delivered(&cluster.nodes, &receiver, &tokens[0].1, "Back again.").await;
     block_in_place(|| cluster.stop());
 }
 
 fn is_failure(sent: &Sent) -> bool {
-    sent.answered().is_none_or(|reply| reply.status >= 500)
+    sent.response().is_none_or(|reply| reply.status >= 500)
 }
 
 async fn left(cluster: &Cluster, connections: &mut Connections, token: &str) -> Left {

@@ -1,4 +1,4 @@
-//! What an operator takes away is gone on every node at the very next request.
+//! Revocations are effective on every node from the next request on.
 
 use crate::cluster::Cluster;
 use crate::connection::{Ask, Connections};
@@ -6,23 +6,26 @@ use crate::prerequisites::{Addresses, drill};
 use crate::random::Random;
 use crate::scale::Scale;
 
-/// How often each thing is taken away.
+/// Number of repetitions.
 const ROUNDS: usize = 3;
 
 #[test]
-fn every_node_sees_at_once_what_was_taken_away() {
-    drill(|addresses| taken_away(addresses, Scale::new(4, 0)));
+fn revocations_are_effective_on_every_node_at_once() {
+    drill(|addresses| revoked(addresses, Scale::new(4, 0)));
 }
 
-async fn taken_away(addresses: Addresses, scale: Scale) {
+async fn revoked(addresses: Addresses, scale: Scale) {
     let cluster = Cluster::new(&addresses, scale, &[]).await;
     let mut connections = Connections::new(&cluster.nodes, Random::new(0));
     let (bob, carol) = (cluster.token("bob"), cluster.token("carol"));
     for _ in 0..ROUNDS {
         let alice = cluster.token("alice");
-        assert_eq!(everywhere(&cluster, &mut connections, &alice).await, "200 ");
+        assert_eq!(
+            responses_of_all_nodes(&cluster, &mut connections, &alice).await,
+            "200 "
+        );
         cluster.command(&["token", "revoke", &alice["forum_pat_".len()..][..16]]);
-        let revoked = everywhere(&cluster, &mut connections, &alice).await;
+        let revoked = responses_of_all_nodes(&cluster, &mut connections, &alice).await;
         assert_eq!(revoked, "401 unauthenticated");
         for (token, take, taken, give) in [
             (
@@ -38,17 +41,30 @@ async fn taken_away(addresses: Addresses, scale: Scale) {
                 &["board", "online"],
             ),
         ] {
-            assert_eq!(everywhere(&cluster, &mut connections, token).await, "200 ");
+            assert_eq!(
+                responses_of_all_nodes(&cluster, &mut connections, token).await,
+                "200 "
+            );
             cluster.command(take);
-            assert_eq!(everywhere(&cluster, &mut connections, token).await, taken);
+            assert_eq!(
+                responses_of_all_nodes(&cluster, &mut connections, token).await,
+                taken
+            );
             cluster.command(give);
-            assert_eq!(everywhere(&cluster, &mut connections, token).await, "200 ");
+            assert_eq!(
+                responses_of_all_nodes(&cluster, &mut connections, token).await,
+                "200 "
+            );
         }
     }
 }
 
-/// The status and the code that every node answers this token with.
-async fn everywhere(cluster: &Cluster, connections: &mut Connections, token: &str) -> String {
+/// Returns the status and code of every node's response to this token.
+async fn responses_of_all_nodes(
+    cluster: &Cluster,
+    connections: &mut Connections,
+    token: &str,
+) -> String {
     let mut answers = Vec::new();
     for node in cluster.nodes.all() {
         let reply = connections

@@ -1,4 +1,4 @@
-//! Nodes that are told to stop, and clients that hang up.
+//! Shutdown of nodes, and clients that disconnect.
 
 use std::net::TcpStream;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::task::block_in_place;
 use tokio::time::{Instant, sleep};
 
 use crate::audit;
-use crate::audit::events::Told;
+use crate::audit::events::DeliveredEvents;
 use crate::audit::figures::statuses;
 use crate::audit::walk::{Contents, Reader};
 use crate::blocked_write::BlockedWrite;
@@ -21,31 +21,31 @@ use crate::receiver::Receiver;
 use crate::scale::Scale;
 use crate::wait::until;
 
-/// How long each of the load waits from one request to the next.
+/// Time between two requests of a client.
 const PACE: Duration = Duration::from_millis(40);
 
-/// How many deliveries somebody has on lease.
+/// Number of leased deliveries.
 const LEASED: &str = "SELECT count(*) FROM forum_api_deliveries WHERE leased";
 
-/// Budgets that nobody spends.
+/// Budgets that are never used up.
 const BUDGETS: [&str; 4] = ["--token-budget", "1000000", "--guest-budget", "1000000"];
 
 #[test]
-fn nodes_are_replaced_one_by_one_under_load() {
+fn a_rolling_restart_under_load_fails_no_request() {
     drill(|addresses| one_by_one(addresses, Scale::new(3, 2)));
 }
 
 #[test]
-fn what_is_in_flight_is_finished() {
+fn requests_in_flight_complete_at_shutdown() {
     drill(|addresses| in_flight(addresses, Scale::new(2, 0)));
 }
 
 #[test]
-fn what_a_client_hung_up_on_is_finished() {
-    drill(|addresses| hung_up(addresses, Scale::new(2, 0)));
+fn a_request_completes_after_its_client_disconnects() {
+    drill(|addresses| disconnected(addresses, Scale::new(2, 0)));
 }
 
-/// As in an upgrade: nothing fails, all that was answered is there, and every event is sent just once.
+/// A rolling restart: no request fails, acknowledged writes exist, and each event is sent once.
 async fn one_by_one(addresses: Addresses, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
     let receiver = Receiver::new();
@@ -70,20 +70,20 @@ async fn one_by_one(addresses: Addresses, scale: Scale) {
     block_in_place(|| cluster.stop_servers());
     let (contents, repeats) = audit::check_writes(&sent, address, &tokens, &mut admin).await;
     assert_eq!(repeats.unknown, 0, "{repeats:?}");
-    let (mut got, mut told) = (Vec::new(), Told::default());
+    let (mut got, mut delivered) = (Vec::new(), DeliveredEvents::default());
     until("every event", async || {
         got.extend(std::iter::from_fn(|| receiver.already()));
-        told = Told::new(&got, &secret);
-        told.is_complete(&before, &contents, &sent)
+        delivered = DeliveredEvents::new(&got, &secret);
+        delivered.is_complete(&before, &contents, &sent)
     })
     .await;
-    assert_eq!(got.len(), told.len(), "each was sent once");
+    assert_eq!(got.len(), delivered.len(), "each was sent once");
     block_in_place(|| cluster.stop());
     assert_eq!(cluster.database.count(LEASED).await, 0);
     block_in_place(|| reader.stop());
 }
 
-/// A node that is told to stop finishes what it has begun, takes nothing new, and ends with status 0.
+/// A node that receives SIGTERM completes requests in flight, accepts no new ones, and exits with status 0.
 async fn in_flight(addresses: Addresses, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
     let node = cluster.nodes.all()[0];
@@ -94,21 +94,21 @@ async fn in_flight(addresses: Addresses, scale: Scale) {
         TcpStream::connect(node).is_err()
     })
     .await;
-    held.let_go().await;
+    held.release().await;
     assert_eq!((&mut held.sender).await.unwrap().unwrap().status, 201);
     let ended = block_in_place(|| stopping.wait());
     assert_eq!(ended.code(), Some(0));
     block_in_place(|| cluster.stop());
 }
 
-/// Whoever hangs up finds their answer under its key, on the other node.
-async fn hung_up(addresses: Addresses, scale: Scale) {
+/// A client that disconnects gets the response under its key from the other node.
+async fn disconnected(addresses: Addresses, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
     let nodes = cluster.nodes.all();
-    let mut held = BlockedWrite::new(&cluster, "hung-up").await;
+    let mut held = BlockedWrite::new(&cluster, "disconnected").await;
     held.sender.abort();
     assert!((&mut held.sender).await.unwrap_err().is_cancelled());
-    held.let_go().await;
+    held.release().await;
     let mut connections = Connections::new(&cluster.nodes, Random::new(0));
     until("its answer", async || {
         let again = connections.ask_of(nodes[1], &held.ask).await.unwrap();
@@ -116,6 +116,6 @@ async fn hung_up(addresses: Addresses, scale: Scale) {
     })
     .await;
     let mut admin = Reader::new(nodes[1], &cluster.token("admin"));
-    assert_eq!(Contents::read(&mut admin).await.saying("hung-up"), 1);
+    assert_eq!(Contents::read(&mut admin).await.saying("disconnected"), 1);
     block_in_place(|| cluster.stop());
 }

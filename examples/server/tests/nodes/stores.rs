@@ -1,4 +1,4 @@
-//! Stores of a drill's own, to be taken away and brought back.
+//! Stores of a drill, which it stops and restarts.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -6,10 +6,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use tokio::task::block_in_place;
 
-/// A Postgres.
+/// A Postgres server.
 #[derive(Debug)]
 pub struct Postgres {
-    /// Its address.
     pub url: String,
     script: Child,
     orders: Option<ChildStdin>,
@@ -17,7 +16,7 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// One that runs.
+    /// Starts a server.
     pub fn new() -> Self {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/nodes/postgres");
         let mut script = Command::new(script)
@@ -35,12 +34,12 @@ impl Postgres {
         postgres
     }
 
-    /// Stops it as a power cut does.
+    /// Kills it, as a power failure does.
     pub fn stop(&mut self) {
         self.order("stop");
     }
 
-    /// Starts it again, and waits until it takes connections.
+    /// Restarts it and waits until it accepts connections.
     pub fn start(&mut self) {
         self.order("start");
     }

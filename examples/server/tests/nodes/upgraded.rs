@@ -1,4 +1,4 @@
-//! Nodes that start at once on a new database, and nodes that run while a later version migrates it.
+//! Nodes that start together on a new database, and nodes that run during a migration.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::prerequisites::{Addresses, drill};
 use crate::receiver::Receiver;
 use crate::scale::Scale;
 use crate::wait::until;
-use crate::worker_activity::a_reply_is_told;
+use crate::worker_activity::a_reply_is_delivered;
 
-/// How many start at once.
+/// Number of nodes that start together.
 const NODES: usize = 4;
 
-/// How long each of the load waits from one request to the next.
+/// Time between two requests of a client.
 const PACE: Duration = Duration::from_millis(40);
 
-/// What a later version does to the tables when its first node starts: it adds, and takes nothing away. A table at a
-/// time, so that it waits for nobody who waits for it.
+/// Migration of a later version: it only adds. Each statement changes one table, so that it cannot deadlock with
+/// writes.
 const LATER: &str = "
     ALTER TABLE forum_api_tokens ADD COLUMN later TEXT;
     ALTER TABLE forum_api_idempotency_keys ADD COLUMN later TEXT;
@@ -44,13 +44,13 @@ const LATER: &str = "
     INSERT INTO board_migrations SELECT max(step) + 1, 'later', '' FROM board_migrations";
 
 #[test]
-fn nodes_that_start_at_once_make_one_board() {
+fn nodes_that_start_together_create_one_board() {
     drill(at_once);
 }
 
 #[test]
-fn nodes_that_run_go_on_beside_a_later_version() {
-    drill(|addresses| beside_a_later_one(addresses, Scale::new(2, 1)));
+fn nodes_keep_running_during_an_upgrade() {
+    drill(|addresses| during_upgrade(addresses, Scale::new(2, 1)));
 }
 
 async fn at_once(addresses: Addresses) {
@@ -77,7 +77,7 @@ async fn at_once(addresses: Addresses) {
     block_in_place(|| nodes.into_iter().for_each(Node::stop));
 }
 
-async fn beside_a_later_one(addresses: Addresses, scale: Scale) {
+async fn during_upgrade(addresses: Addresses, scale: Scale) {
     let budgets = ["--token-budget", "1000000", "--guest-budget", "1000000"];
     let mut cluster = Cluster::new(&addresses, scale, &budgets).await;
     let tokens = ["alice", "carol", "mod"].map(|name| (name, cluster.token(name)));
@@ -97,18 +97,24 @@ async fn beside_a_later_one(addresses: Addresses, scale: Scale) {
     let counts = statuses(after);
     println!("beside a later version: {counts:?}");
     assert!(counts.keys().all(|status| (200..500).contains(status)));
-    a_reply_is_told(&cluster.nodes, &receiver, &tokens[0].1, "Told as before.").await;
+    a_reply_is_delivered(
+        &cluster.nodes,
+        &receiver,
+        &tokens[0].1,
+        "DeliveredEvents as before.",
+    )
+    .await;
     block_in_place(|| cluster.stop());
 }
 
-/// Asks every endpoint, again and again, until each has answered that it is done.
+/// Calls every endpoint repeatedly until each has succeeded.
 async fn do_everything(mut client: Client, cluster: &Cluster) {
     let mut connections = client.connections(&cluster.nodes);
     let mut left: BTreeSet<_> = KINDS.iter().map(|kind| kind.name).collect();
     until("every endpoint answers", async || {
         for kind in KINDS {
             if let Some(sent) = client.act(kind, &mut connections).await {
-                let answer = sent.answered().unwrap();
+                let answer = sent.response().unwrap();
                 assert!(answer.status < 500, "{sent:?}");
                 if sent.is_done() {
                     left.remove(kind.name);

@@ -1,13 +1,13 @@
-//! Waiting for what is to come.
+//! Waits for conditions.
 
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 
-/// Longer than anything takes that is waited for.
+/// Longer than any awaited condition takes.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Waits until it is so.
+/// Waits until the condition holds.
 pub async fn until(what: &str, mut is: impl AsyncFnMut() -> bool) {
     let wait = async {
         while !is().await {

@@ -1,4 +1,4 @@
-//! That workers are at work.
+//! Checks that workers deliver.
 
 use serde_json::json;
 
@@ -7,8 +7,8 @@ use crate::random::Random;
 use crate::receiver::Receiver;
 use crate::wait::until;
 
-/// Replies with these words, and waits until the receiver was told of them.
-pub async fn a_reply_is_told(nodes: &Nodes, receiver: &Receiver, token: &str, words: &str) {
+/// Posts a reply and waits until the receiver has its event.
+pub async fn a_reply_is_delivered(nodes: &Nodes, receiver: &Receiver, token: &str, words: &str) {
     let mut connections = Connections::new(nodes, Random::new(0));
     let reply = Ask::new("POST", token, "/threads/1/posts", &json!({ "body": words }));
     assert_eq!(connections.ask(&reply).await.unwrap().status, 201);

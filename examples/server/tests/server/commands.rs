@@ -165,7 +165,7 @@ fn the_printed_document_is_the_served_one() {
     for surface in ["full", "compact"] {
         let server = Server::new(&["--empty", "--surface", surface]);
         let mut served = get(&server.api("/openapi.json")).json();
-        let member = get(&server.api("/members/@nobody")).code();
+        let member = get(&server.api("/members/@ghost")).code();
         assert_eq!(member == "no_such_route", surface == "compact");
         // Only the running server knows its address.
         assert_eq!(served["servers"].take()[0]["url"], server.api(""));

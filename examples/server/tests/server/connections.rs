@@ -64,14 +64,14 @@ fn a_connection_beyond_the_limit_waits_for_another_to_end() {
 fn a_request_of_http_1_1_needs_exactly_one_host_header() {
     let server = Server::new(&["--guest-budget", "10"]);
     for hosts in ["", "host: x\r\nhost: x\r\n"] {
-        for path in ["/api/v1/forums", "/api/v1/nowhere"] {
+        for path in ["/api/v1/forums", "/api/v1/unknown"] {
             let refused = answer(&server, &format!("GET {path} HTTP/1.1\r\n{hosts}"));
             assert_eq!((refused.status, &*refused.code()), (400, "bad_request"));
             let id = refused.header("x-request-id").unwrap();
             assert_eq!(refused.json()["error"]["requestId"], id);
             assert_eq!(refused.header("x-ratelimit-remaining"), Some("10"));
         }
-        for path in ["/health", "/sign-in", "/panel", "/docs", "/nowhere"] {
+        for path in ["/health", "/sign-in", "/panel", "/docs", "/unknown"] {
             let refused = answer(&server, &format!("GET {path} HTTP/1.1\r\n{hosts}"));
             assert_eq!(refused.status, 400, "{path}");
         }
@@ -265,7 +265,7 @@ fn ten_thousand_idle_connections_are_bounded_and_end() {
         begin(&server, &format!("{head}{{"))
     });
     let before = server.resident();
-    let complete = "GET /api/v1/nowhere HTTP/1.1\r\nhost: x\r\n\r\n";
+    let complete = "GET /api/v1/unknown HTTP/1.1\r\nhost: x\r\n\r\n";
     let heads = ["", "GET /api", &complete[..complete.len() - 2], complete];
     let idle: Vec<_> = (0..CONNECTIONS)
         .map(|number| begin(&server, heads[number % heads.len()]))

@@ -117,7 +117,7 @@ fn the_operators_secret_signs_until_the_rotation_is_activated() {
 fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
     let (server, (receiver, answer)) = (server(), answering(503));
     let endpoint = add(&server, &receiver, "");
-    reply(&server, &server.token("alice"), "Nobody listens.");
+    reply(&server, &server.token("alice"), "Without listeners.");
     let attempts: Vec<_> = (0..6).map(|_| receiver.next()).collect();
     let delivery = attempts[0].delivery();
     assert!(

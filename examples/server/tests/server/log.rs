@@ -1,4 +1,4 @@
-//! The log: its fields, its behaviour without a reader, and what it never holds (contract, section 13).
+//! The log: its fields, its behaviour without a reader, and what it never holds (`docs/protocol.md`, section 18).
 
 use std::io::{BufRead, BufReader};
 
@@ -31,7 +31,7 @@ fn each_request_is_a_line_with_every_field() {
             "/openapi.json",
             json!(["/openapi.json", 200, null, 0, null]),
         ),
-        ("/nowhere", json!([null, 404, "no_such_route", 1, null])),
+        ("/unknown", json!([null, 404, "no_such_route", 1, null])),
     ];
     for (path, _) in &expected {
         server.get(&token, path);
@@ -211,7 +211,7 @@ impl Scenario {
         self.secrets.assert_absent(&self.printed);
     }
 
-    /// Registers an endpoint that hears everything and two that cannot, and uses every command of endpoints.
+    /// Registers an endpoint for all topics and two unreachable ones, and runs every command on endpoints.
     fn use_webhooks(&mut self) -> Receiver {
         let receiver = Receiver::answering(|received| {
             let status = if received.body.contains("poll") {

@@ -102,7 +102,7 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
 #[test]
 fn a_refused_sign_in_shows_the_form_again() {
     let server = Server::new(&[]);
-    for (name, password) in [("admin", "wrong"), ("nobody", "x"), ("alice", ""), ("", "")] {
+    for (name, password) in [("admin", "wrong"), ("ghost", "x"), ("alice", ""), ("", "")] {
         let refused = sign_in(&server, name, password);
         assert_eq!(
             (refused.status, refused.header("set-cookie")),

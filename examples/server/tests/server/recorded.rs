@@ -1,8 +1,8 @@
 //! Recorded command lines: each file of `cases/` is a session on a board of its own.
 //!
-//! A line `$ ARGUMENTS < INPUT` runs the program. Below it stand its stdout, its stderr after `! `, and an exit status
+//! A line `$ ARGUMENTS < INPUT` runs the program. The following lines are its stdout, its stderr after `! `, and an exit status
 //! that is not 0; of a usage error, the first line. Secrets, ids and times become placeholders, which commands may use.
-//! `SNAPSHOTS=overwrite cargo test` records the output anew.
+//! `SNAPSHOTS=overwrite cargo test` replaces the recorded output.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -21,7 +21,7 @@ fn remaining(server: &Server) -> u32 {
 const ABSENT: &str = "/ /panels /docsx /sign-in/ /sign-out /health/ /api /api/v10/forums /api/v2/forums /docs/nothing \
                       /docs// /docs/../health";
 
-/// Paths without an endpoint: the API judges them as they were sent.
+/// Paths without an endpoint: the API receives them unchanged.
 const ABSENT_IN_API: &str = "/api/v1 /api/v1/ /api/v1//forums /api/v1/forums/ /api/v1/FORUMS /api/v1/%66orums \
                              /api/v1/%ff /api/v1/api/v1/forums /api/v1/../v1/forums /api/v1/./forums";
 
@@ -93,7 +93,7 @@ fn options_change_rate_limits_proxies_and_language() {
     let token = server.token("alice");
     let me = server.get(&token, "/me");
     assert_eq!(me.header("x-ratelimit-limit"), Some("70"));
-    let posted = server.post(&token, "/nowhere", &json!({})).json();
+    let posted = server.post(&token, "/unknown", &json!({})).json();
     assert_eq!(posted["error"]["message"], "Unbekannter Endpunkt.");
     let posted = server.post(&token, "/forums/2/threads", &json!({})).json();
     let message = "title: Ein Titel ist erforderlich.";
@@ -243,7 +243,7 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     let token = server.token("alice");
     let statuses = [1, 2, 3].map(|_| server.get(&token, "/threads/1").status);
     assert_eq!(statuses, [200, 200, 429]);
-    assert_eq!(get(&server.api("/nowhere/at/all")).status, 404);
+    assert_eq!(get(&server.api("/unknown/at/all")).status, 404);
     assert_eq!(send("BREW", &server.api("/forums"), &[], "").status, 404);
     receiver.next();
     let delivered = r#"forum_api_deliveries_total{state="delivered",topic="ping"}"#;
@@ -266,5 +266,5 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     ] {
         assert!(metrics.body.lines().any(|found| found == line), "{line}");
     }
-    assert!(!metrics.body.contains("nowhere") && !metrics.body.contains("BREW"));
+    assert!(!metrics.body.contains("unknown") && !metrics.body.contains("BREW"));
 }

@@ -1,5 +1,5 @@
-//! What a client does all day: it reads, searches, writes, edits, follows, and gets things wrong. Its posts are long, so
-//! that SQLite's cache is full soon.
+//! Mixed load of a client: it reads, searches, writes, edits, subscribes and sends invalid requests. Its posts are
+//! long, so that SQLite's cache is soon full.
 
 use std::thread;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use serde_json::json;
 use crate::client::{self, Answer};
 use crate::program::Server;
 
-/// The members who ask.
+/// The members of the load.
 const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
 
-/// Between two requests of a client.
+/// Time between two requests of a client.
 const PAUSE: Duration = Duration::from_millis(12);
 
-/// A token that was never issued.
+/// A well-formed token that was never issued.
 const UNKNOWN: &str =
     "forum_pat_0000000000000000_00000000000000000000000000000000000000000000000000";
 
-/// What is asked, and what is to be answered.
+/// Requests and their expected statuses.
 const ACTS: [(&str, &str, u16); 18] = [
     ("GET", "/forums", 200),
     ("GET", "/forums/2/threads", 200),
@@ -33,7 +33,7 @@ const ACTS: [(&str, &str, u16); 18] = [
     ("POST", "/subscriptions", 201),
     ("DELETE", "/subscriptions/forum/2", 204),
     ("GET", "/threads/999999", 404),
-    ("GET", "/nowhere", 404),
+    ("GET", "/unknown", 404),
     ("POST", "/threads/1/posts?x=1", 400),
     ("GET", "/forums?limit=none", 400),
     ("GET", "/openapi.json", 200),
@@ -41,14 +41,14 @@ const ACTS: [(&str, &str, u16); 18] = [
     ("HEAD", "/threads/1/posts", 200),
 ];
 
-/// One who asks.
+/// A client of the load.
 #[derive(Debug)]
 pub struct Client {
     api: String,
     token: String,
-    /// How many requests it has made, and others before it.
+    /// Number of requests so far, continued across clients.
     number: u64,
-    /// The path of the post that it wrote last.
+    /// Path of the client's last post.
     last: String,
 }
 
@@ -62,8 +62,8 @@ impl Client {
         }
     }
 
-    /// One request of a member, and one of a guest whose address nobody had before.
-    pub fn act(&mut self) {
+    /// Sends a request of a member and one of a guest with a new address.
+    pub fn send(&mut self) {
         self.number += 1;
         let (method, path, status) = ACTS[self.number as usize % ACTS.len()];
         let answer = match method {
@@ -76,7 +76,7 @@ impl Client {
             let post = answer.json()["postId"].as_str().unwrap().to_owned();
             self.last = format!("{path}/{post}");
         }
-        self.ask_as_strangers();
+        self.send_unauthenticated();
         thread::sleep(PAUSE);
     }
 
@@ -102,15 +102,15 @@ impl Client {
         client::send(method, &format!("{}{path}", self.api), &headers, &body)
     }
 
-    /// A guest, and somebody with a token that nobody issued.
-    fn ask_as_strangers(&self) {
+    /// Sends requests of a guest and with an unknown token.
+    fn send_unauthenticated(&self) {
         let [.., a, b, c] = self.number.to_be_bytes();
         let address = format!("2001:{:x}:{a:02x}{b:02x}:{c:02x}00::1", self.number >> 32);
         let url = format!("{}/forums/1/threads", self.api);
         let guest = [("x-forwarded-for", address.as_str())];
         assert_eq!(client::send("GET", &url, &guest, "").status, 200);
         let bearer = format!("Bearer {UNKNOWN}");
-        let stranger = [guest[0], ("authorization", bearer.as_str())];
-        assert_eq!(client::send("GET", &url, &stranger, "").status, 401);
+        let unauthenticated = [guest[0], ("authorization", bearer.as_str())];
+        assert_eq!(client::send("GET", &url, &unauthenticated, "").status, 401);
     }
 }

@@ -1,7 +1,8 @@
-//! A soak: mixed load on the real server, while its memory, tasks, descriptors, log and queue are watched.
+//! Soak test: watches memory, tasks, descriptors, write-ahead log and queue of the real server under mixed load.
 //!
-//! `tests/run --all` soaks it for twenty seconds, which shows that nothing but memory grows. Half an hour shows that memory
-//! does not: `cargo build --release -p forum-server && SOAK=1800 cargo test --release -p forum-server --test soak -- --nocapture`.
+//! `tests/run --all` runs it for twenty seconds, which shows growth of anything but memory. Half an hour shows growth
+//! of memory: `cargo build --release -p forum-server && SOAK=1800 cargo test --release -p forum-server --test soak --
+//! --nocapture`.
 
 use forum_test_support::{client, program};
 
@@ -19,7 +20,7 @@ use load::Client;
 use program::{Server, ServerDirectory};
 use sample::Sample;
 
-/// Plenty for whoever asks, and a short memory for what was delivered.
+/// Options of the server: large budgets, and a short retention of deliveries.
 const OPTIONS: [&str; 11] = [
     "--token-budget",
     "4294967295",
@@ -34,7 +35,7 @@ const OPTIONS: [&str; 11] = [
     "5",
 ];
 
-/// What is out of the way of members who write all day.
+/// Board settings that lift the limits on writing.
 const SETTINGS: [[&str; 2]; 3] = [
     ["post.interval_seconds", "0"],
     ["post.per_hour", "1000000000"],
@@ -43,17 +44,17 @@ const SETTINGS: [[&str; 2]; 3] = [
 
 const CLIENTS: u64 = 4;
 
-/// How many samples are taken, evenly.
+/// Number of samples, at even intervals.
 const SAMPLES: u32 = 60;
 
-/// The most that memory may grow in ten minutes, as a part of it.
+/// Maximum relative growth of memory in ten minutes.
 const GROWTH: f64 = 0.01;
 
-/// SQLite's own mark, 1,000 pages, and what one group of writes may add to it.
+/// SQLite's checkpoint threshold of 1,000 pages, and the pages that one group of writes may add.
 const LOG_BYTES: u64 = 16 << 20;
 
 #[test]
-fn nothing_grows_under_mixed_load() {
+fn memory_tasks_and_files_do_not_grow_under_load() {
     let seconds: u64 = env::var("SOAK").map_or(20, |seconds| seconds.parse().unwrap());
     let server = Server::start_with(
         ServerDirectory::in_sqlite(),
@@ -66,11 +67,11 @@ fn nothing_grows_under_mixed_load() {
     }
     receiver::register(&server);
     let samples = under_load(&server, Duration::from_secs(seconds));
-    judge(&samples, seconds);
+    check_growth(&samples, seconds);
     server.stop();
 }
 
-/// Samples of the server while clients ask it.
+/// Samples the server under load.
 fn under_load(server: &Server, length: Duration) -> Vec<Sample> {
     let over = AtomicBool::new(false);
     let clients: Vec<_> = (0..CLIENTS).map(|seed| Client::new(server, seed)).collect();
@@ -79,7 +80,7 @@ fn under_load(server: &Server, length: Duration) -> Vec<Sample> {
             let over = &over;
             scope.spawn(move || {
                 while !over.load(Ordering::Relaxed) {
-                    client.act();
+                    client.send();
                 }
             });
         }
@@ -94,8 +95,8 @@ fn under_load(server: &Server, length: Duration) -> Vec<Sample> {
     })
 }
 
-/// The first third is for warming up.
-fn judge(samples: &[Sample], seconds: u64) {
+/// Ignores the first third, the warm-up.
+fn check_growth(samples: &[Sample], seconds: u64) {
     let warm = &samples[samples.len() / 3..];
     let (first, last) = (&warm[0], &warm[warm.len() - 1]);
     for sample in warm {
@@ -105,13 +106,13 @@ fn judge(samples: &[Sample], seconds: u64) {
             sample.descriptors <= first.descriptors + CLIENTS + 8,
             "{sample:?}"
         );
-        // What blocked for a moment leaves a thread that waits ten seconds for more.
+        // A thread for blocking work stays for ten idle seconds.
         assert!(sample.threads <= first.threads + 4, "{sample:?}");
     }
     assert!(last.delivered_ever > first.delivered_ever, "{last:?}");
     assert!(last.delivered_kept < last.delivered_ever, "{last:?}");
     let memory = slope::of(warm.iter().map(|sample| (sample.at, sample.memory)));
-    let growth = memory.in_ten_minutes();
+    let growth = memory.growth_in_ten_minutes();
     println!("memory grows by {:.2} % in ten minutes", growth * 100.0);
     if seconds >= 1_800 {
         assert!(growth < GROWTH, "{growth}");

@@ -1,4 +1,4 @@
-//! A receiver of webhooks that takes all it is sent, and keeps nothing.
+//! A webhook receiver that accepts and discards all requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::program::Server;
 
-/// Registers one that listens until the process ends.
+/// Registers a receiver that runs until the process ends.
 pub fn register(server: &Server) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -22,7 +22,7 @@ pub fn register(server: &Server) {
     ));
 }
 
-/// `None` when nothing more comes.
+/// Returns `None` at the end of the connection.
 fn answer(mut stream: &TcpStream) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut length = 0;

@@ -1,4 +1,4 @@
-//! What a server takes at one moment.
+//! Resource use of the server.
 
 use std::fs;
 use std::path::Path;
@@ -9,23 +9,23 @@ use forum_api::store::sqlite::rusqlite::{Connection, OpenFlags};
 use crate::client;
 use crate::program::Server;
 
-/// A server at one moment.
+/// Resource use of the server at one time.
 #[derive(Debug)]
 pub struct Sample {
-    /// How long after the start.
+    /// Time since the start.
     pub at: Duration,
-    /// What it has in memory of its own, in bytes: the database's file is mapped beside it.
+    /// Anonymous memory in bytes, without the mapped database file.
     pub memory: u64,
-    /// Tasks that are not done.
+    /// Number of live tasks.
     pub tasks: u64,
     pub threads: u64,
-    /// Open files and sockets.
+    /// Number of open files and sockets.
     pub descriptors: u64,
-    /// The size of SQLite's log of writes, in bytes.
+    /// Size of SQLite's write-ahead log in bytes.
     pub log: u64,
-    /// Attempts that delivered something, ever.
+    /// Total number of successful attempts.
     pub delivered_ever: i64,
-    /// Rows of deliveries in the database.
+    /// Number of deliveries in the database.
     pub delivered_kept: i64,
 }
 
@@ -53,7 +53,7 @@ fn number_after(text: &str, name: &str) -> u64 {
     rest.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// Of all topics.
+/// Sums the values of all topics.
 fn delivered(metrics: &str) -> i64 {
     let lines = metrics.lines().filter(|line| {
         line.starts_with("forum_api_deliveries_total{") && line.contains("\"delivered\"")

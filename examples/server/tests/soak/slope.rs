@@ -1,14 +1,14 @@
-//! A straight line through samples.
+//! Linear regression of samples.
 
 use std::time::Duration;
 
-/// The line with the least squares of distances.
+/// A least-squares line.
 pub struct Slope {
     mean: f64,
     per_second: f64,
 }
 
-/// The line through these amounts.
+/// Fits a line.
 pub fn of(samples: impl Iterator<Item = (Duration, u64)>) -> Slope {
     let points: Vec<_> = samples
         .map(|(at, amount)| (at.as_secs_f64(), amount as f64))
@@ -24,15 +24,15 @@ pub fn of(samples: impl Iterator<Item = (Duration, u64)>) -> Slope {
 }
 
 impl Slope {
-    /// How much is added in ten minutes, as a part of what there is.
-    pub fn in_ten_minutes(&self) -> f64 {
+    /// Returns the relative growth in ten minutes.
+    pub fn growth_in_ten_minutes(&self) -> f64 {
         self.per_second * 600.0 / self.mean
     }
 }
 
 #[test]
-fn a_line_is_found_among_points() {
+fn a_line_is_fitted_to_points() {
     let at = |second: u64| (Duration::from_secs(second), 1000 + second);
-    let growth = of((0..=1200).map(at)).in_ten_minutes();
+    let growth = of((0..=1200).map(at)).growth_in_ten_minutes();
     assert!((growth - 600.0 / 1600.0).abs() < 1e-9, "{growth}");
 }

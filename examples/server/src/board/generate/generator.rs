@@ -1,4 +1,4 @@
-//! Makes one member or post after the other, with the board's own hands, so that all counts are right.
+//! Writes one member or post after the other with the functions of the board, so that all counters are right.
 
 use std::time::Duration;
 

@@ -51,8 +51,7 @@ impl SearchFilter {
         };
         let dialect: &QueryDialect = connection.dialect(&FTS5, &TSQUERY);
         let left_out = long_and_hidden(connection).await?;
-        let everywhere =
-            search.forum.is_empty() && actor.sees_all() && forums.len() == all(connection).await?;
+        let everywhere = search.forum.is_empty() && forums.len() == all(connection).await?;
         Ok(Some(Self {
             text: dialect.text(search, author.flatten()),
             place: (dialect.place)(&forums, everywhere, &left_out),

@@ -146,7 +146,7 @@ impl TermMatcher {
         }
     }
 
-    /// How well a post with these fold_words words matches, in millionths: the formula of Okapi BM25, but for the weights
+    /// How well a post with these folded words matches, in millionths: the formula of Okapi BM25, but for the weights
     /// of words that come from the rest of the board. So it is the same for all callers, and stays the same while a
     /// reader pages.
     pub fn score(&self, title: &str, body: &str) -> i64 {
@@ -264,5 +264,20 @@ mod tests {
         assert_eq!(score(&TermMatcher::of(&search), "Cup", "tea"), 0);
         search.field = SearchField::Posts;
         assert_eq!(score(&TermMatcher::of(&search), "Tea", "cup"), 0);
+    }
+
+    #[test]
+    fn a_score_depends_on_occurrences_and_the_length_of_the_body() {
+        let body = |length: usize| "tea ".to_owned() + &"x".repeat(length - 4);
+        for (field, title, body, expected) in [
+            (SearchField::All, "Cup", body(400), 454_545),
+            (SearchField::All, "Tea", body(400), 833_333),
+            (SearchField::All, "Cup", body(800), 322_580),
+            (SearchField::Titles, "Tea, tea", String::new(), 970_873),
+        ] {
+            let mut search = SearchParams::new(SearchQuery::parse("tea").unwrap());
+            search.field = field;
+            assert_eq!(score(&TermMatcher::of(&search), title, &body), expected);
+        }
     }
 }

@@ -117,6 +117,8 @@ mod tests {
         }
         let places = words("«Чай» — чай.").map(|(place, _)| place);
         assert_eq!(places.collect::<Vec<_>>(), [2, 15]);
+        let places = words("tea \u{308}cup").map(|(place, _)| place);
+        assert_eq!(places.collect::<Vec<_>>(), [0, 6]);
         for letter in characters() {
             let expected = usize::from(letter.is_alphanumeric());
             assert_eq!(words(&letter.to_string()).count(), expected, "{letter:?}");

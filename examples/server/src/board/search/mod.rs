@@ -1,8 +1,8 @@
 //! Full-text search in content that all callers who see a forum may read.
 //!
-//! The index `post_text` knows where each post is and by whom, so that a page walks nothing that the caller does not
-//! see, however much of it there is. Nothing but a hit's own text goes into its score: the rest of the board, hidden
-//! or not, leaves no trace in it.
+//! The index `post_text` contains the forum, thread and author of each post, so that a search skips content that the caller cannot
+//! see. The score of a hit depends on its own text only, so that hidden content does not
+//! influence it.
 
 mod filter;
 mod hits;

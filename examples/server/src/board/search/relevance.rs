@@ -1,6 +1,6 @@
 //! The best of the newest matches first.
 //!
-//! A walk ranks the same matches on every page: what is written meanwhile neither comes in nor drives anything out.
+//! Each page of a search ranks the same matches: posts written in between neither enter nor displace a match.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;

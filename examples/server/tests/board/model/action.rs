@@ -22,7 +22,7 @@ pub enum Target {
 #[rustfmt::skip]
 pub enum Kind {
     Forums, Threads, Thread, Posts, Profile, Poll, Search, Inbox, Open, Followed,
-    Start, Reply, Edit, Delete, Rate, Send, Vote, EditPoll, Follow, Unfollow,
+    Start, Reply, Edit, Delete, Rate, Send, Vote, UpdatePoll, Follow, Unfollow,
     Ban, Offline, Readers, Moderator, Lock, Approve, Restore, Ignore, Wait,
 }
 
@@ -32,7 +32,7 @@ const READS: &[Kind] = &[
     Forums, Threads, Thread, Posts, Profile, Poll, Search, Inbox, Open, Followed,
 ];
 const WRITES: &[Kind] = &[
-    Start, Reply, Edit, Delete, Rate, Send, Vote, EditPoll, Follow, Unfollow,
+    Start, Reply, Edit, Delete, Rate, Send, Vote, UpdatePoll, Follow, Unfollow,
 ];
 const OPERATIONS: &[Kind] = &[
     Ban, Offline, Readers, Moderator, Lock, Approve, Restore, Ignore, Wait,

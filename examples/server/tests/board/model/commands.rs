@@ -171,7 +171,7 @@ impl ModelState {
                     wrote(self.vote(who, one, option)),
                 )
             }
-            Kind::EditPoll => {
+            Kind::UpdatePoll => {
                 let path = format!(
                     "/polls/{}",
                     self.poll_of(one).map_or(NOTHING, |poll| &poll.id)

@@ -1,29 +1,29 @@
-//! Nobody was granted more units than their budget has.
+//! Checks that no client was charged more units than its budget.
 
 use std::collections::BTreeMap;
 
 use crate::load::Sent;
 
-/// What was granted to one payer in one window, and what was said of it.
+/// Units charged in one window of a client, and the `remaining` values of its responses.
 #[derive(Debug)]
 struct Window {
     limit: u64,
     granted: u64,
-    /// The least that was said to be left.
+    /// The least `remaining` value.
     left: u64,
 }
 
-/// Adds up what was granted in each window. Each of the nodes that metered by itself may have granted one budget more,
-/// as often as it did: `alone` times. Gives how many windows there were, and the fullest one's units.
+/// Sums the units of each window. While Redis is unreachable, each node may allow one more budget: `alone` times in
+/// all. Returns the number of windows and the units of the fullest one.
 pub fn check(sent: &[Sent], alone: usize) -> (usize, u64) {
     let mut windows = BTreeMap::new();
     for sent in sent {
-        let Some(reply) = sent.answered() else {
+        let Some(reply) = sent.response() else {
             continue;
         };
         let named = |name| reply.number(name).unwrap_or_else(|| panic!("{reply:?}"));
         let (limit, left) = (named("x-ratelimit-limit"), named("x-ratelimit-remaining"));
-        let key = (&sent.payer, named("x-ratelimit-reset"));
+        let key = (&sent.budget_owner, named("x-ratelimit-reset"));
         let window = windows.entry(key).or_insert(Window {
             limit,
             granted: 0,

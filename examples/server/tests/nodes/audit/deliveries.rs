@@ -1,4 +1,4 @@
-//! No attempt was sent twice while the lease on it held.
+//! Checks that no attempt was sent twice while its lease was in force.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use crate::database::Database;
 use crate::receiver::Received;
 
-/// The shortest time from a request that was taken to one that says the same: only a worker that died before it could
-/// note the first sends another, once the lease of 60 s is over, of which the attempt takes up to 10 s.
+/// Least time between an accepted request and one with the same content. Only a worker that was killed before it
+/// recorded the attempt sends another, after the lease of 60 s, of which the attempt takes up to 10 s.
 const AFTER_SUCCESS: Duration = Duration::from_secs(50);
 
-/// The shortest time from a request that was refused to the next.
+/// Least time between a rejected request and its retry.
 const AFTER_REFUSAL: Duration = Duration::from_millis(200);
 
-/// Checks the times of what was received. Gives how many requests came though one like them had been taken.
+/// Checks the times of the received requests. Returns how many repeat an accepted one.
 pub fn check_times(received: &[Received]) -> usize {
     let mut repeated = 0;
     for (delivery, requests) in by_delivery(received) {
@@ -32,7 +32,7 @@ pub fn check_times(received: &[Received]) -> usize {
     repeated
 }
 
-/// Checks that each request is an attempt that was noted.
+/// Checks that each request is a recorded attempt.
 pub async fn check_noted(received: &[Received], database: &Database) {
     let query = "SELECT delivery, count(*) FROM forum_api_attempts GROUP BY delivery";
     let rows = database.connect().await.query(query, &[]).await.unwrap();

@@ -1,4 +1,4 @@
-//! No event is lost: whatever happened on the board was told to every receiver, signed.
+//! Checks that no event is lost: every receiver got a signed delivery of each change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use super::walk::Contents;
 use crate::load::Sent;
 use crate::receiver::Received;
 
-/// Which event a done write causes: its kind, the topic, and where in the event's data the id is that is also in the
-/// write's answer or, for want of one, in its path. `message.sent` is left out: it is sent to the parties of a message only,
-/// and the receiver's endpoint acts for the administrator.
-const CAUSED: [(&str, &str, &str, &str); 5] = [
+/// Event of a successful write: the kind of request, the topic, and the place in the event's data of the id that the
+/// response or the path contains. `message.sent` is omitted: only the message's parties receive it, and the receiver's
+/// endpoint belongs to the administrator.
+const EVENTS_OF_WRITES: [(&str, &str, &str, &str); 5] = [
     ("edit", "post.updated", "post", "postId"),
     ("delete", "post.deleted", "post", "postId"),
     ("rate", "member.rated", "rating", "ratingId"),
@@ -19,24 +19,24 @@ const CAUSED: [(&str, &str, &str, &str); 5] = [
     ("edit poll", "poll.updated", "poll", "pollId"),
 ];
 
-/// What a receiver was told: for each topic and each id, the deliveries.
+/// The received deliveries of each topic and id.
 #[derive(Debug, Default)]
-pub struct Told(BTreeMap<(String, String), BTreeSet<String>>);
+pub struct DeliveredEvents(BTreeMap<(String, String), BTreeSet<String>>);
 
-impl Told {
-    /// What these requests say, all of them signed with the secret.
+impl DeliveredEvents {
+    /// Reads these requests and checks their signatures.
     pub fn new(received: &[Received], secret: &str) -> Self {
-        let mut told = Self::default();
+        let mut delivered = Self::default();
         for one in received {
             assert!(one.is_signed_with(secret), "{one:?}");
             let (topic, event) = (one.header("x-forum-event").to_owned(), one.json());
             let key = (topic.clone(), about(&topic, &event["data"]));
-            told.0.entry(key).or_default().insert(one.delivery());
+            delivered.0.entry(key).or_default().insert(one.delivery());
         }
-        told
+        delivered
     }
 
-    /// How many deliveries there were.
+    /// Number of deliveries.
     pub fn len(&self) -> usize {
         self.0.values().map(BTreeSet::len).sum()
     }
@@ -48,28 +48,28 @@ impl Told {
             .collect()
     }
 
-    /// Whether all was told that is new on the board, and all that was done to it.
+    /// Returns whether the deliveries cover all new content and all changes.
     pub fn is_complete(&self, before: &Contents, after: &Contents, sent: &[Sent]) -> bool {
         self.ids("thread.created") == new(&before.threads, &after.threads)
             && self.ids("post.created") == new(&before.posts, &after.posts)
-            && self.lacks(sent).is_empty()
+            && self.missing(sent).is_empty()
     }
 
-    /// What was done more often than it was told.
-    pub fn lacks(&self, sent: &[Sent]) -> Vec<(String, String)> {
+    /// Returns the changes that lack a delivery.
+    pub fn missing(&self, sent: &[Sent]) -> Vec<(String, String)> {
         let mut done: BTreeMap<(String, String), usize> = BTreeMap::new();
         for sent in sent.iter().filter(|sent| sent.is_done()) {
-            for (kind, topic, _, field) in CAUSED {
+            for (kind, topic, _, field) in EVENTS_OF_WRITES {
                 if sent.kind.name == kind {
-                    let answer = sent.answered().unwrap().json();
+                    let answer = sent.response().unwrap().json();
                     let in_path = sent.ask.path.rsplit('/').next();
                     let id = answer[field].as_str().or(in_path).unwrap().into();
                     *done.entry((topic.into(), id)).or_default() += 1;
                 }
             }
         }
-        let told = |key: &_| self.0.get(key).map_or(0, BTreeSet::len);
-        done.retain(|key, times| told(key) < *times);
+        let delivered = |key: &_| self.0.get(key).map_or(0, BTreeSet::len);
+        done.retain(|key, times| delivered(key) < *times);
         done.into_keys().collect()
     }
 }
@@ -79,7 +79,7 @@ fn about(topic: &str, data: &Value) -> String {
         ("", "thread.created", "thread", "threadId"),
         ("", "post.created", "post", "postId"),
     ];
-    let mut topics = CAUSED.iter().chain(&created);
+    let mut topics = EVENTS_OF_WRITES.iter().chain(&created);
     let row = topics.find(|(_, of, _, _)| *of == topic);
     row.map_or(String::new(), |(_, _, name, field)| {
         data[name][field].as_str().unwrap().into()

@@ -1,4 +1,4 @@
-//! Each key's command ran once at most, and its first answer is the only one.
+//! Checks that each key's request ran at most once and has one response.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,22 +8,22 @@ use super::walk::Contents;
 use crate::connection::Connections;
 use crate::load::Sent;
 
-/// What keys say when they come again.
+/// Results of repeated keys.
 #[derive(Debug, Default)]
 pub struct Repeats {
-    /// The first answer.
+    /// The first response was replayed.
     pub replayed: usize,
-    /// That nobody knows.
+    /// The outcome is unknown.
     pub unknown: usize,
-    /// What a request says that never reached a node before.
+    /// The request had not reached a node before.
     pub first: usize,
-    /// The response is about a post that was deleted since.
+    /// The response is about a post that was deleted afterwards.
     pub deleted: usize,
-    /// Refusals, which release the key.
+    /// The request was refused, which releases the key.
     pub kept_not: usize,
 }
 
-/// Sends each request with a key again, without any budget to hold it up.
+/// Sends each request with a key again, without rate limits.
 pub async fn repeat(sent: &[Sent], connections: &mut Connections) -> Repeats {
     let mut repeats = Repeats::default();
     let deletes = sent.iter().filter(|sent| sent.ask.method == "DELETE");
@@ -33,7 +33,7 @@ pub async fn repeat(sent: &[Sent], connections: &mut Connections) -> Repeats {
     for sent in sent.iter().filter(|sent| sent.has_key) {
         let again = connections.ask(&sent.ask).await.unwrap();
         let is_unknown = again.status == 409 && !again.is_replayed() && again.code() == "CONFLICT";
-        match sent.answered() {
+        match sent.response() {
             Some(first) if first.status < 300 && again.status == 404 => {
                 let post = &first.json()["postId"];
                 assert!(
@@ -56,7 +56,7 @@ pub async fn repeat(sent: &[Sent], connections: &mut Connections) -> Repeats {
     repeats
 }
 
-/// Nothing was said twice: of no reply and no thread there are two, not even where one was edited since.
+/// Checks that no reply and no thread exists twice, whether edited or not.
 pub fn check_once(sent: &[Sent], contents: &Contents) {
     let mut said: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (id, post) in &contents.posts {
@@ -72,7 +72,7 @@ pub fn check_once(sent: &[Sent], contents: &Contents) {
         .filter(|sent| sent.kind.name == "reply" && sent.is_done())
     {
         let words: Value = serde_json::from_str(&reply.ask.body).unwrap();
-        let first = reply.answered().unwrap().json();
+        let first = reply.response().unwrap().json();
         let posts = said.get(words["body"].as_str().unwrap());
         let other = posts.filter(|posts| first["postId"] != posts[0]);
         assert!(other.is_none(), "{reply:?} {other:?}");

@@ -1,4 +1,4 @@
-//! What must be true of a board after a drill, whatever happened meanwhile.
+//! Invariants of a board after a drill.
 
 pub mod budgets;
 pub mod deliveries;
@@ -17,7 +17,7 @@ use crate::random::Random;
 use keys::Repeats;
 use walk::{Contents, Reader};
 
-/// Repeats every key on the node at `address`, and checks that every write that was answered is there once.
+/// Repeats each key on the node at `address`, and checks that each acknowledged write exists once.
 pub async fn check_writes(
     sent: &[Sent],
     address: SocketAddr,

@@ -1,4 +1,4 @@
-//! All that is on a board, as an administrator reads it.
+//! Reads all content of a board as an administrator.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::connection::{Ask, Connections, Nodes};
 use crate::random::Random;
 
-/// Somebody who reads, through one node.
+/// Reads the API of one node.
 #[derive(Debug)]
 pub struct Reader {
     connections: Connections,
@@ -16,7 +16,6 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// One with this token.
     pub fn new(node: SocketAddr, token: &str) -> Self {
         Self {
             connections: Connections::new(&Nodes::of(&[node]), Random::new(0)),
@@ -24,7 +23,7 @@ impl Reader {
         }
     }
 
-    /// What is at this path.
+    /// Returns the response to this path.
     pub async fn get(&mut self, path: &str) -> Value {
         let reply = self
             .connections
@@ -35,7 +34,7 @@ impl Reader {
         reply.json()
     }
 
-    /// All items of a list, whose path has a query already.
+    /// Reads all pages of a list whose path has a query.
     pub async fn all(&mut self, path: &str) -> Vec<Value> {
         let (mut items, mut after) = (Vec::new(), String::new());
         loop {
@@ -49,17 +48,17 @@ impl Reader {
     }
 }
 
-/// What is on a board.
+/// The content of a board.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// The threads, by their ids.
+    /// The threads by id.
     pub threads: BTreeMap<String, Value>,
-    /// The posts, by their ids.
+    /// The posts by id.
     pub posts: BTreeMap<String, Value>,
 }
 
 impl Contents {
-    /// All that this reader sees.
+    /// Reads all threads and posts that the reader can see.
     pub async fn read(reader: &mut Reader) -> Self {
         let mut contents = Self::default();
         for forum in reader.get("/forums").await["items"].as_array().unwrap() {
@@ -84,7 +83,7 @@ impl Contents {
         contents
     }
 
-    /// How many posts say just this.
+    /// Counts the posts with exactly this body.
     pub fn saying(&self, words: &str) -> usize {
         let posts = self.posts.values();
         posts.filter(|post| post["body"] == words).count()

@@ -1,4 +1,4 @@
-//! No write that was answered is lost.
+//! Checks that no acknowledged write is lost.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::walk::{Contents, Reader};
 use crate::load::Sent;
 
-/// Checks that each done write is there. Gives how many there were.
+/// Checks that each successful write exists. Returns their number.
 pub async fn check(
     sent: &[Sent],
     contents: &Contents,
@@ -19,20 +19,20 @@ pub async fn check(
         .iter()
         .filter(|sent| sent.kind.is_write() && sent.is_done())
     {
-        let (wish, reply) = (json(&sent.ask.body), json_of(sent));
-        let reader = readers.get_mut(&sent.payer).unwrap();
+        let (intent, reply) = (json(&sent.ask.body), json_of(sent));
+        let reader = readers.get_mut(&sent.budget_owner).unwrap();
         match sent.kind.name {
             "start" => {
                 let thread = &contents.threads[text(&reply["threadId"])];
-                assert_eq!(thread["title"], wish["title"]);
+                assert_eq!(thread["title"], intent["title"]);
             }
             "send" => {
                 let path = format!("/messages/{}", text(&reply["messageId"]));
-                assert_eq!(reader.get(&path).await["subject"], wish["subject"]);
+                assert_eq!(reader.get(&path).await["subject"], intent["subject"]);
             }
             "vote" => {
                 let path = format!("/threads/{}/poll", text(&reply["threadId"]));
-                assert_eq!(reader.get(&path).await["ownVote"], wish["optionIds"]);
+                assert_eq!(reader.get(&path).await["ownVote"], intent["optionIds"]);
             }
             _ => {}
         }
@@ -41,15 +41,15 @@ pub async fn check(
     done
 }
 
-/// Each post has the words that it was given last; where nobody knows whether they were taken, these or the ones
-/// before. One client alone edits it, a request after the other.
+/// Checks that each post has its latest body. If the outcome of the last edit is unknown, the previous body is valid as
+/// well. Only one client edits a post, one request after the other.
 fn posts(sent: &[Sent], contents: &Contents) {
     let mut words: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut deleted = BTreeMap::new();
     for sent in sent {
         let said = text(&json(&sent.ask.body)["body"]).to_owned();
         let last = sent.ask.path.rsplit('/').next().unwrap().to_owned();
-        match (sent.kind.name, sent.answered()) {
+        match (sent.kind.name, sent.response()) {
             ("reply", _) if sent.is_done() => {
                 words.insert(text(&json_of(sent)["postId"]).into(), vec![said]);
             }
@@ -88,7 +88,7 @@ fn json(text: &str) -> Value {
 }
 
 fn json_of(sent: &Sent) -> Value {
-    sent.answered().unwrap().json()
+    sent.response().unwrap().json()
 }
 
 fn text(value: &Value) -> &str {

@@ -1,4 +1,4 @@
-//! One of the load, and what they know.
+//! A client of the load and the ids that it knows.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -8,53 +8,49 @@ use super::kinds::{KINDS, Kind};
 use crate::connection::{Ask, Connections, Nodes};
 use crate::random::Random;
 
-/// A thread of the demo board in which every member may write.
+/// A thread of the demo board in which every member may post.
 const THREAD: &str = "1";
 
-/// The members who are written to.
+/// Recipients of messages.
 const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
 
-/// A reply that a client made.
+/// A reply of the client.
 #[derive(Clone, Debug)]
 pub struct Post {
-    /// Its thread.
     pub thread: String,
-    /// Its id.
     pub post: String,
 }
 
 impl Post {
-    /// Its path.
+    /// Path of the post.
     pub fn path(&self) -> String {
         format!("/threads/{}/posts/{}", self.thread, self.post)
     }
 }
 
-/// A poll that a client started.
+/// A poll of the client.
 #[derive(Clone, Debug)]
 pub struct Poll {
-    /// Its id.
     pub poll: String,
-    /// Its thread.
     pub thread: String,
-    /// Its options, once the client has seen them.
+    /// The options, once the client has read them.
     pub options: Vec<String>,
 }
 
-/// One of the load.
+/// A client of the load.
 #[derive(Debug)]
 pub struct Client {
-    /// The threads that they started.
+    /// The client's threads.
     pub threads: Vec<String>,
-    /// The replies that they made, and may edit.
+    /// The client's replies, which it may edit.
     pub posts: Vec<Post>,
-    /// The polls that they started, and have not voted in.
+    /// The client's polls without its vote.
     pub polls: Vec<Poll>,
     /// Unread messages.
     pub letters: Vec<String>,
-    /// Posts of others, not rated yet, with their authors.
-    pub strangers: Vec<(String, String)>,
-    /// What they follow.
+    /// Posts of other members that the client has not rated, with their authors.
+    pub others_posts: Vec<(String, String)>,
+    /// The client's subscriptions.
     pub followed: Vec<String>,
     number: usize,
     name: String,
@@ -69,7 +65,7 @@ impl Client {
         Self::new(number, name, ("authorization", format!("Bearer {token}")))
     }
 
-    /// A guest who comes from this address.
+    /// A guest with this address.
     pub fn guest(number: usize, address: &str) -> Self {
         Self::new(number, "", ("x-forwarded-for", address.into()))
     }
@@ -80,7 +76,7 @@ impl Client {
             posts: Vec::new(),
             polls: Vec::new(),
             letters: Vec::new(),
-            strangers: Vec::new(),
+            others_posts: Vec::new(),
             followed: Vec::new(),
             number,
             name: name.into(),
@@ -90,25 +86,25 @@ impl Client {
         }
     }
 
-    /// Connections of their own.
+    /// Opens the client's own connections.
     pub fn connections(&self, nodes: &Nodes) -> Connections {
         Connections::new(nodes, self.random.clone())
     }
 
-    /// Sends the next request; none when they do not know enough for what they wished.
+    /// Sends a request of a random kind. Returns `None` if the client lacks an id that it needs.
     pub async fn turn(&mut self, connections: &mut Connections) -> Option<Sent> {
         let kind = self.kind();
         self.act(kind, connections).await
     }
 
-    /// Sends a request of this kind; none when they do not know enough for it.
+    /// Sends a request of this kind. Returns `None` if the client lacks an id that it needs.
     pub async fn act(
         &mut self,
         kind: &'static Kind,
         connections: &mut Connections,
     ) -> Option<Sent> {
-        let (path, wish) = (kind.wish)(self)?;
-        let body = Some(&wish).filter(|wish| !wish.is_null());
+        let (path, intent) = (kind.intent)(self)?;
+        let body = Some(&intent).filter(|intent| !intent.is_null());
         let mut ask = Ask {
             method: kind.method,
             path,
@@ -117,20 +113,20 @@ impl Client {
         };
         let has_key = kind.takes_key();
         if has_key {
-            ask = ask.with_key(&self.name_anew());
+            ask = ask.with_key(&self.unique_name());
         }
         let at = Instant::now();
         let mut reply = connections.ask(&ask).await;
         let took = at.elapsed();
         if let Some(reply) = reply.as_mut().filter(|reply| reply.status < 300) {
-            (kind.learn)(self, &wish, &reply.json());
+            (kind.record)(self, &intent, &reply.json());
             if !kind.is_write() {
                 reply.body.clear();
             }
         }
         Some(Sent {
             kind,
-            payer: self.identity.1.clone(),
+            budget_owner: self.identity.1.clone(),
             ask,
             has_key,
             at,
@@ -147,51 +143,52 @@ impl Client {
         self.random.one_of(&kinds).unwrap()
     }
 
-    /// A name for something that is theirs alone.
-    fn name_anew(&mut self) -> String {
+    /// Returns a unique name.
+    fn unique_name(&mut self) -> String {
         self.named += 1;
         format!("{}-{}", self.number, self.named)
     }
 
-    /// Words that nobody else says, and they never again.
+    /// Returns a unique body.
     pub fn words(&mut self) -> String {
-        format!("Still here {}.", self.name_anew())
+        format!("Still here {}.", self.unique_name())
     }
 
-    /// A thread of theirs, or the one in which all meet.
+    /// Returns a thread of the client, or the shared one.
     pub fn thread(&mut self) -> String {
-        let meets = self.random.below(2) == 0;
-        let own = self.random.one_of(&self.threads).filter(|_| !meets);
+        let records_posts = self.random.below(2) == 0;
+        let own = self.random.one_of(&self.threads).filter(|_| !records_posts);
         own.map_or(THREAD.into(), Clone::clone)
     }
 
-    /// A reply of theirs.
+    /// Returns a reply of the client.
     pub fn post(&mut self) -> Option<Post> {
         self.random.one_of(&self.posts).cloned()
     }
 
-    /// A poll of theirs.
+    /// Returns a poll of the client.
     pub fn poll(&mut self) -> Option<Poll> {
         self.random.one_of(&self.polls).cloned()
     }
 
-    /// Another member.
+    /// Returns another member.
     pub fn other(&mut self) -> String {
         let others: Vec<_> = MEMBERS.iter().filter(|name| **name != self.name).collect();
         format!("@{}", self.random.one_of(&others).unwrap())
     }
 
-    /// Sees posts, of which those by others may be rated.
-    pub fn meets(&mut self, posts: &Value) {
+    /// Records posts of other members, which can be rated.
+    pub fn records_posts(&mut self, posts: &Value) {
         let mine = json!(self.name);
         let items = posts["items"].as_array().unwrap().iter();
         let others = items.filter(|post| post["author"]["username"] != mine);
-        let strangers = others.map(|post| (text(&post["author"]["userId"]), text(&post["postId"])));
-        self.strangers = strangers.collect();
+        let others_posts =
+            others.map(|post| (text(&post["author"]["userId"]), text(&post["postId"])));
+        self.others_posts = others_posts.collect();
     }
 
-    /// Sees a poll of theirs.
-    pub fn sees_poll(&mut self, seen: &Value) {
+    /// Records the options of the client's poll.
+    pub fn records_poll(&mut self, seen: &Value) {
         let id = text(&seen["pollId"]);
         let options = seen["options"].as_array().unwrap().iter();
         let options: Vec<_> = options.map(|option| text(&option["optionId"])).collect();
@@ -201,7 +198,7 @@ impl Client {
     }
 }
 
-/// A string of JSON.
+/// Returns the text of a JSON string.
 pub fn text(value: &Value) -> String {
     value.as_str().unwrap().into()
 }

@@ -1,4 +1,4 @@
-//! What clients want of the board, and how often.
+//! Kinds of requests and their frequency.
 
 use serde_json::{Value, json};
 
@@ -7,27 +7,25 @@ use super::client::{Client, Poll, Post, text};
 /// A kind of request.
 #[derive(Debug)]
 pub struct Kind {
-    /// Its name.
     pub name: &'static str,
-    /// What it costs.
+    /// Cost in units.
     pub cost: u32,
-    /// Its method.
     pub method: &'static str,
-    /// How often it is wished for, beside the others.
+    /// Relative frequency.
     pub weight: usize,
-    /// Whether guests may.
+    /// Whether guests may send it.
     pub guests: bool,
-    /// The path and the body, if the client knows enough for it.
-    pub wish: fn(&mut Client) -> Option<(String, Value)>,
-    /// What a client learns when it is done, from the wish and the answer.
-    pub learn: fn(&mut Client, &Value, &Value),
+    /// Returns path and body, if the client has the ids.
+    pub intent: fn(&mut Client) -> Option<(String, Value)>,
+    /// Records ids from the request body and the response.
+    pub record: fn(&mut Client, &Value, &Value),
 }
 
 const fn read(
     name: &'static str,
     cost: u32,
     weight: usize,
-    wish: fn(&mut Client) -> Option<(String, Value)>,
+    intent: fn(&mut Client) -> Option<(String, Value)>,
 ) -> Kind {
     Kind {
         name,
@@ -35,8 +33,8 @@ const fn read(
         method: "GET",
         weight,
         guests: true,
-        wish,
-        learn: |_, _, _| {},
+        intent,
+        record: |_, _, _| {},
     }
 }
 
@@ -45,11 +43,11 @@ const fn write(
     name: &'static str,
     cost: u32,
     weight: usize,
-    wish: fn(&mut Client) -> Option<(String, Value)>,
+    intent: fn(&mut Client) -> Option<(String, Value)>,
 ) -> Kind {
     Kind {
         method,
-        ..read(name, cost, weight, wish).of_members()
+        ..read(name, cost, weight, intent).of_members()
     }
 }
 
@@ -59,17 +57,17 @@ impl Kind {
         self
     }
 
-    const fn teaches(mut self, learn: fn(&mut Client, &Value, &Value)) -> Self {
-        self.learn = learn;
+    const fn records(mut self, record: fn(&mut Client, &Value, &Value)) -> Self {
+        self.record = record;
         self
     }
 
-    /// Whether it may change something.
+    /// Returns whether the request changes the board.
     pub fn is_write(&self) -> bool {
         self.method != "GET"
     }
 
-    /// Whether it takes an `Idempotency-Key`.
+    /// Returns whether the request may have an `Idempotency-Key`.
     pub fn takes_key(&self) -> bool {
         self.method == "POST"
     }
@@ -79,7 +77,7 @@ fn at(path: impl Into<String>) -> Option<(String, Value)> {
     Some((path.into(), Value::Null))
 }
 
-/// Every kind.
+/// All kinds.
 pub static KINDS: &[Kind] = &[
     read("me", 1, 3, |_| at("/me")).of_members(),
     read("forums", 1, 3, |_| at("/forums")),
@@ -93,11 +91,11 @@ pub static KINDS: &[Kind] = &[
             client.thread()
         ))
     })
-    .teaches(|client, _, reply| client.meets(reply)),
+    .records(|client, _, reply| client.records_posts(reply)),
     read("member", 1, 3, |_| at("/members/@alice")),
     read("inbox", 1, 3, |_| at("/messages?unread=true"))
         .of_members()
-        .teaches(|client, _, reply| {
+        .records(|client, _, reply| {
             client.letters = reply["items"]
                 .as_array()
                 .unwrap()
@@ -113,7 +111,7 @@ pub static KINDS: &[Kind] = &[
         at(format!("/threads/{}/poll", client.poll()?.thread))
     })
     .of_members()
-    .teaches(|client, _, reply| client.sees_poll(reply)),
+    .records(|client, _, reply| client.records_poll(reply)),
     read("subscriptions", 1, 2, |_| at("/subscriptions")).of_members(),
     read("search", 10, 2, |_| at("/search?q=still%20here&limit=5")),
     write("POST", "start", 10, 2, |client| {
@@ -122,7 +120,7 @@ pub static KINDS: &[Kind] = &[
         let thread = json!({ "title": title, "body": body, "poll": poll });
         Some(("/forums/2/threads".into(), thread))
     })
-    .teaches(|client, _, reply| {
+    .records(|client, _, reply| {
         client.threads.push(text(&reply["threadId"]));
         client.polls.push(Poll {
             poll: text(&reply["pollId"]),
@@ -134,7 +132,7 @@ pub static KINDS: &[Kind] = &[
         let path = format!("/threads/{}/posts", client.thread());
         Some((path, json!({ "body": client.words() })))
     })
-    .teaches(|client, _, reply| {
+    .records(|client, _, reply| {
         client.posts.push(Post {
             thread: text(&reply["threadId"]),
             post: text(&reply["postId"]),
@@ -148,7 +146,7 @@ pub static KINDS: &[Kind] = &[
         at(client.posts.pop()?.path())
     }),
     write("POST", "rate", 5, 2, |client| {
-        let (user, post) = client.strangers.pop()?;
+        let (user, post) = client.others_posts.pop()?;
         let rating = json!({ "points": 1, "comment": client.words(), "postId": post });
         Some((format!("/members/{user}/reputation"), rating))
     }),
@@ -176,7 +174,7 @@ pub static KINDS: &[Kind] = &[
         let follow = json!({ "target": "thread", "targetId": client.thread() });
         Some(("/subscriptions".into(), follow))
     })
-    .teaches(|client, wish, _| client.followed.push(text(&wish["targetId"]))),
+    .records(|client, intent, _| client.followed.push(text(&intent["targetId"]))),
     write("DELETE", "unfollow", 2, 1, |client| {
         at(format!("/subscriptions/thread/{}", client.followed.pop()?))
     }),

@@ -1,4 +1,4 @@
-//! Members and guests who use the board all at once, each through any of the nodes.
+//! Concurrent members and guests, each using all nodes.
 
 mod client;
 mod kinds;
@@ -15,43 +15,41 @@ use crate::connection::{Ask, Nodes, Reply};
 pub use self::client::Client;
 pub use self::kinds::{KINDS, Kind};
 
-/// A request that was sent.
+/// A sent request.
 #[derive(Clone, Debug)]
 pub struct Sent {
-    /// What it was for.
+    /// Kind of request.
     pub kind: &'static Kind,
-    /// Whose budget it was charged to: a token, or a guest's address.
-    pub payer: String,
-    /// The request.
+    /// Owner of the budget: a token, or a guest's address.
+    pub budget_owner: String,
     pub ask: Ask,
-    /// Whether it came with a key.
+    /// Whether it has an idempotency key.
     pub has_key: bool,
-    /// When it was sent.
+    /// Time of sending.
     pub at: Instant,
-    /// How long the answer took.
+    /// Response time.
     pub took: Duration,
-    /// The answer; `None` when the connection dropped before. Of a read, the body is left out.
+    /// The response; `None` if the connection dropped before it. Bodies of reads are omitted.
     pub reply: Option<Reply>,
 }
 
 impl Sent {
-    /// When the answer came, or the connection dropped.
+    /// Time of the response or of the dropped connection.
     pub fn ended(&self) -> Instant {
         self.at + self.took
     }
 
-    /// Whether it was done, as far as its sender knows.
+    /// Returns whether the client knows that the request succeeded.
     pub fn is_done(&self) -> bool {
-        self.answered().is_some_and(|reply| reply.status < 300)
+        self.response().is_some_and(|reply| reply.status < 300)
     }
 
-    /// The answer, if there was one.
-    pub fn answered(&self) -> Option<&Reply> {
+    pub fn response(&self) -> Option<&Reply> {
         self.reply.as_ref()
     }
 }
 
-/// People who are at it until they are told to stop.
+/// Clients that send requests until they are stopped.
 #[derive(Debug)]
 pub struct Load {
     stop: Arc<AtomicBool>,
@@ -59,7 +57,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Lets these clients each send a request after the other, with a `pause` from start to start at least.
+    /// Starts these clients. Each sends one request after the other, with at least `pause` between two starts.
     pub fn start(nodes: &Nodes, clients: Vec<Client>, pause: Duration) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let start = |mut client: Client| {
@@ -80,7 +78,7 @@ impl Load {
         Self { stop, clients }
     }
 
-    /// Tells them to stop; gives what they sent.
+    /// Stops the clients and returns their requests.
     pub async fn finish(self) -> Vec<Sent> {
         self.stop.store(true, Ordering::SeqCst);
         let mut sent = Vec::new();
@@ -91,7 +89,7 @@ impl Load {
     }
 }
 
-/// Three who share each of these tokens, and two guests of each of two address prefixes.
+/// Three clients for each token, and two guests in each of two address prefixes.
 pub fn clients(members: &[(&str, String)]) -> Vec<Client> {
     let names = ["198.51.100.7", "203.0.113.9"];
     let guests = names.iter().flat_map(|address| [address; 2]);

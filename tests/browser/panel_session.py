@@ -1,4 +1,4 @@
-"""An operator's afternoon: each task of the control panel, as it is done with JavaScript and without."""
+"""An administrator's session: each task of the control panel, with JavaScript and without."""
 
 import json
 from collections.abc import Callable
@@ -22,20 +22,20 @@ from panel import (
 from receiver import Receiver
 from server import Server
 
-# What may be typed as "Expires in (days)", and after how many days the token expires then.
+# Valid values of "Expires in (days)" with the lifetime of the token in days, and invalid values.
 GOOD = {"": None, "1": 1, "36500": 36500, "  30 ": 30, "007": 7}
 BAD = ["0", "-1", "+1", "1.5", "1e3", "ten", "١", "36501", "9" * 400, "1 day", "0x10", "1_000", "NaN"]
 
 Look = Callable[[Page, str], None]
 
 
-def spend(page: Page, server: Server, receiver: Receiver, look: Look) -> None:
-    """Does all of it; at each new page there is time for a look."""
+def run(page: Page, server: Server, receiver: Receiver, look: Look) -> None:
+    """Runs all tasks. Each new page is passed to `look`."""
     enter(page, server, look)
     issue(page, server, look)
     revoke(page, server, look)
     deliver(page, receiver, look)
-    bring_back(page, receiver, look)
+    redeliver(page, receiver, look)
     rotate(page, receiver, look)
     tidy(page, receiver, look)
     guess(page, server, look)
@@ -43,7 +43,7 @@ def spend(page: Page, server: Server, receiver: Receiver, look: Look) -> None:
 
 
 def enter(page: Page, server: Server, look: Look) -> None:
-    """Who is not signed in is asked to, and comes where they wanted to go."""
+    """A visitor who is not signed in is sent to the sign-in page and afterwards to the requested page."""
     go(page, "/panel/webhooks")
     look(page, "sign-in")
     page.get_by_label("Username", exact=True).fill("admin")
@@ -62,7 +62,7 @@ def enter(page: Page, server: Server, look: Look) -> None:
 
 
 def issue(page: Page, server: Server, look: Look) -> None:
-    """Each good expiry gives a token that opens the API, and each bad one a reason."""
+    """Each valid expiry gives a working token, and each invalid one an error."""
     go(page, "/panel/tokens")
     page.get_by_role("link", name="Issue a token").click()
     look(page, "tokens-new")
@@ -76,7 +76,7 @@ def issue(page: Page, server: Server, look: Look) -> None:
         expect(page.get_by_role("checkbox", name="members:read")).to_be_checked()
         expect(page.get_by_label(PASSWORD, exact=True)).to_have_value("")
     look(page, "tokens-new-bad-expiry")
-    fill_in_token(page, "wrong", owner="nobody")
+    fill_in_token(page, "wrong", owner="ghost")
     page.get_by_role("checkbox", name="members:read").uncheck()
     send(page, "Create token", 422)
     assert reason(page, PASSWORD) == "Incorrect password."
@@ -91,22 +91,22 @@ def issue(page: Page, server: Server, look: Look) -> None:
         look(page, "tokens-issued")
     with page.expect_navigation() as again:
         page.reload()
-    assert again.value.status == 409, "it is shown once"
+    assert again.value.status == 409, "the token is shown once"
     look(page, "tokens-sent-again")
 
 
 def lifetime(server: Server, token: str) -> int | None:
-    """After how many days a token expires that opens the API."""
+    """Returns the lifetime in days of a working token; None if it never expires."""
     answer = server.me(token)
     assert answer.status == 200, answer.text
-    told = json.loads(answer.text)["token"]
-    if told["expiresAt"] is None:
+    info = json.loads(answer.text)["token"]
+    if info["expiresAt"] is None:
         return None
-    return (datetime.fromisoformat(told["expiresAt"]) - datetime.fromisoformat(told["createdAt"])).days
+    return (datetime.fromisoformat(info["expiresAt"]) - datetime.fromisoformat(info["createdAt"])).days
 
 
 def revoke(page: Page, server: Server, look: Look) -> None:
-    """A token that is revoked opens nothing any more."""
+    """A revoked token stops working."""
     go(page, "/panel/tokens/new")
     fill_in_token(page, server.password, label="lost phone", days="30")
     send(page, "Create token", 200)
@@ -122,7 +122,7 @@ def revoke(page: Page, server: Server, look: Look) -> None:
 
 
 def deliver(page: Page, receiver: Receiver, look: Look) -> None:
-    """An endpoint is added, and a ping arrives there, signed."""
+    """An added endpoint receives a signed ping."""
     go(page, "/panel/webhooks")
     page.get_by_label("URL", exact=True).fill("http://169.254.169.254/")
     page.get_by_label("Secret", exact=True).fill("short")
@@ -142,8 +142,8 @@ def deliver(page: Page, receiver: Receiver, look: Look) -> None:
     look(page, "delivery-delivered")
 
 
-def bring_back(page: Page, receiver: Receiver, look: Look) -> None:
-    """A delivery that died is found, sent again, and arrives."""
+def redeliver(page: Page, receiver: Receiver, look: Look) -> None:
+    """A dead delivery is found, redelivered, and arrives."""
     receiver.answers(500, "<script>alert(1)</script> out of order")
     open_endpoint(page, receiver)
     send(page, "Send ping", 200)
@@ -169,7 +169,7 @@ def bring_back(page: Page, receiver: Receiver, look: Look) -> None:
 
 
 def rotate(page: Page, receiver: Receiver, look: Look) -> None:
-    """A new secret pends until it is activated."""
+    """A new secret is pending until it is activated."""
     open_endpoint(page, receiver)
     send(page, "Rotate secret", 200)
     new = revealed(page)
@@ -187,7 +187,7 @@ def rotate(page: Page, receiver: Receiver, look: Look) -> None:
 
 
 def tidy(page: Page, receiver: Receiver, look: Look) -> None:
-    """Topics are chosen, an endpoint rests, what died there is sent again, and all of it goes."""
+    """Topics are changed, an endpoint is disabled, its dead deliveries are redelivered, and it is deleted."""
     open_endpoint(page, receiver)
     for box in page.get_by_role("checkbox").all():
         box.uncheck()
@@ -228,7 +228,7 @@ def open_endpoint(page: Page, receiver: Receiver) -> None:
 
 
 def guess(page: Page, server: Server, look: Look) -> None:
-    """Five wrong passwords lock issuing, for the right one too. The first of them was sent with the bad expiries."""
+    """Five wrong passwords lock issuing, also for the correct one. The first of them was sent with the bad expiries."""
     before = server.command("token", "list")
     go(page, "/panel/tokens/new")
     for _ in range(4):
@@ -243,7 +243,7 @@ def guess(page: Page, server: Server, look: Look) -> None:
 
 
 def leave(page: Page, look: Look) -> None:
-    """Who signed out is asked to sign in again."""
+    """After signing out the panel requires a new sign-in."""
     go(page, "/panel/nothing", 404)
     look(page, "absent")
     go(page, "/panel/usage")
