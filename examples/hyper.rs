@@ -1,4 +1,4 @@
-//! Mounting on bare hyper: the service judges the full path, and a peer's address is an extension.
+//! Mounting on bare hyper: the service receives the full path, and the peer's address as an extension.
 //!
 //! `cargo run --example hyper`, then `curl -i http://127.0.0.1:8080/api/v1/openapi.json`.
 
@@ -54,7 +54,7 @@ async fn main() -> std::io::Result<()> {
             request
         };
         let service = TowerToHyperService::new(api.clone().map_request(with_peer));
-        // Without a timer hyper waits for a request's head for ever.
+        // Without a timer hyper waits indefinitely for the head of a request.
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .serve_connection(TokioIo::new(stream), service);

@@ -89,7 +89,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             let receiver = receiver.clone();
             async move { empty(receiver.receive(request).await) }
         });
-        // Without a timer hyper waits for a request's head for ever.
+        // Without a timer hyper waits indefinitely for the head of a request.
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .serve_connection(TokioIo::new(stream), service);

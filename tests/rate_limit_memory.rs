@@ -1,4 +1,4 @@
-//! A flood of addresses, alone in its process, so that the memory it takes can be told.
+//! Memory of rate limits for a flood of addresses, in a process of its own.
 
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn assert_grown_by_64_mb_at_most(before: usize) {
     assert!(grown <= 64_000_000, "{grown} bytes");
 }
 
-/// None where the system does not tell.
+/// `None` where the system does not report it.
 fn resident_bytes() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());

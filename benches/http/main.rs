@@ -31,21 +31,21 @@ fn main() {
     let api = whole(rig.api.clone());
     let small = Bytes::from(serde_json::to_vec(&board.small).unwrap());
     println!(
-        "answers of {} and of {} bytes, {ROUNDS} rounds",
+        "responses of {} and of {} bytes, {ROUNDS} rounds",
         small.len(),
         serde_json::to_vec(&board.large).unwrap().len()
     );
     let headers = rig.answer(rig.request(SMALL)).headers().clone();
     for (what, path, hyper, against, goal) in [
         (
-            "requests/s over HTTP, 300-byte answer",
+            "requests/s over HTTP, 300-byte response",
             SMALL,
             bare(headers, Bare::Bytes(small.clone())),
             "bare hyper with the same bytes",
             0.80,
         ),
         (
-            "requests/s over HTTP, 300-byte answer",
+            "requests/s over HTTP, 300-byte response",
             SMALL,
             bare(json(), Bare::Bytes(small)),
             "bare hyper with the same body and one header",
@@ -55,7 +55,7 @@ fn main() {
             "requests/s over HTTP, 5 KB page",
             LARGE,
             bare(json(), Bare::Posts(board)),
-            "bare hyper that makes and serialises the same structs",
+            "bare hyper that builds and serialises the same structs",
             0.90,
         ),
     ] {

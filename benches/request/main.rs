@@ -35,7 +35,7 @@ fn main() {
         return;
     }
     let answer = serde_json::to_vec(&board.small).unwrap();
-    println!("an answer of {} bytes, {ROUNDS} rounds", answer.len());
+    println!("a response of {} bytes, {ROUNDS} rounds", answer.len());
     let parts = Parts::new(&board, &rig);
     let (mut written, mut needed, mut answered, mut more) =
         <(Samples, Samples, Samples, Samples)>::default();
@@ -47,13 +47,13 @@ fn main() {
         answered.add(whole);
         more.add(whole - alone);
     }
-    written.report("serialising the answer alone, us");
-    needed.report("the parts that no API can do without, us");
-    answered.report("the whole request, us");
-    let against = "serialising the same answer alone";
+    written.report("serialising the response, µs");
+    needed.report("the parts that every API needs, µs");
+    answered.report("the whole request, µs");
+    let against = "serialising the same response";
     row(
-        "a request in process, 300-byte answer",
-        "us more",
+        "request in process, 300-byte response",
+        "µs more",
         against,
         Goal::AtMost(2.0),
         &more,

@@ -17,15 +17,15 @@ use crate::http_util::BodyError;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The name of the field that holds the CSRF token.
+/// Name of the form field of the CSRF token.
 pub(super) const CSRF_FIELD: &str = "csrf";
 
-/// Separates the token from every other use of the session's secret.
+/// Domain separation from other uses of the session's secret.
 const CSRF_CONTEXT: &[u8] = b"forum-api panel form";
 
-/// The CSRF token of a session. It follows from the session's secret, so every node knows it.
+/// Derives the CSRF token from the secret of a session. All nodes derive the same token.
 pub(super) fn csrf_token(session: &Session) -> String {
-    // A key of any length is accepted, so there is always one.
+    // HMAC accepts keys of any length, so this cannot fail.
     let mac = Hmac::<Sha256>::new_from_slice(&session.secret);
     let digest = mac.map(|mac| {
         mac.chain_update(CSRF_CONTEXT)
@@ -37,34 +37,35 @@ pub(super) fn csrf_token(session: &Session) -> String {
     digits.map(char::from).iter().collect()
 }
 
-/// Returns a form whose body can be read and that carries the session's CSRF token.
-pub(super) fn require_own_form(
+/// Parses a form, and checks its CSRF token.
+pub(super) fn parse_form(
     body: Result<Bytes, BodyError>,
     session: &Session,
 ) -> Result<Form, PanelError> {
     let body = body.map_err(|_| PanelError::BadForm)?;
     let text = std::str::from_utf8(&body).map_err(|_| PanelError::BadForm)?;
     let form = Form::parse(text).ok_or(PanelError::BadForm)?;
-    let (expected, found) = (csrf_token(session), form.get(CSRF_FIELD));
-    let is_right: bool = expected.as_bytes().ct_eq(found.as_bytes()).into();
-    if session.secret.is_empty() || !is_right {
+    let (expected, token) = (csrf_token(session), form.get(CSRF_FIELD));
+    let is_valid: bool = expected.as_bytes().ct_eq(token.as_bytes()).into();
+    if session.secret.is_empty() || !is_valid {
         return Err(PanelError::Forbidden);
     }
     Ok(form)
 }
 
-/// Whether a form was sent from a page of the same site as it goes to, as far as the browser says where it was sent
-/// from: by `origin`, `referer` and `sec-fetch-site`. For a host's own forms, such as the one that signs in.
+/// Returns whether a form was sent from a page of the same origin, according to the headers `origin`, `referer` and
+/// `sec-fetch-site`. A missing header does not reject the form. For a host's own forms, for example its sign-in form.
 ///
-/// The same site is where the request was sent to, and `base_url`, such as `https://board.example`; may be empty.
-pub fn is_same_origin_form(head: &Parts, base_url: &str) -> bool {
+/// The same origin is the host of the request or of `public_origin`, for example `https://board.example`. `public_origin`
+/// may be empty.
+pub fn is_same_origin_form(head: &Parts, public_origin: &str) -> bool {
     let header = |name| head.headers.get_all(name).iter();
-    let own = |value: &HeaderValue| is_own_address(value, head, base_url);
+    let own = |value: &HeaderValue| is_own_address(value, head, public_origin);
     let same_site = |value: &HeaderValue| value == "same-origin" || value == "none";
     header(ORIGIN).all(own) && header(REFERER).all(own) && header(SEC_FETCH_SITE).all(same_site)
 }
 
-fn is_own_address(value: &HeaderValue, head: &Parts, base_url: &str) -> bool {
+fn is_own_address(value: &HeaderValue, head: &Parts, public_origin: &str) -> bool {
     let authority = |text: &str| {
         let uri: Uri = text.parse().ok()?;
         Some(uri.authority()?.as_str().to_lowercase())
@@ -72,7 +73,7 @@ fn is_own_address(value: &HeaderValue, head: &Parts, base_url: &str) -> bool {
     let sent_from = value.to_str().ok().and_then(authority);
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
     let host = host.or_else(|| head.uri.authority().map(Authority::as_str));
-    let sent_to = [host.map(str::to_lowercase), authority(base_url)];
+    let sent_to = [host.map(str::to_lowercase), authority(public_origin)];
     sent_from.is_some() && sent_to.contains(&sent_from)
 }
 
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_another_site_is_foreign() {
+    fn forms_of_other_origins_are_rejected() {
         for own in [
             &[][..],
             &[("origin", "http://board.example:8080")],

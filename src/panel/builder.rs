@@ -1,24 +1,24 @@
-//! Settings of a panel, and how it is built.
+//! The panel, its settings and its builder.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Extensions, Uri};
 
-use super::service::{Panel, PanelInner};
 use crate::environment::Environment;
 use crate::host::AdminAuth;
+use crate::http_util::OriginalUri;
 use crate::store::Stores;
 use crate::webhook_admin::WebhookAdmin;
 
-/// The settings of a panel. Take the defaults and change what you need.
+/// Settings of a [`Panel`].
 #[derive(Clone, Debug)]
 pub struct PanelSettings {
-    /// The path below which the panel answers. Default: `/panel`.
+    /// The path below which the panel is served. Default: `/panel`.
     pub base_path: String,
-    /// How much of a form is read, in bytes. Default: 1 MiB.
+    /// Largest body of a form, in bytes. Default: 1 MiB.
     pub body_limit: usize,
-    /// How long a request may take. Default: 30 s.
+    /// Time limit of a request. Default: 30 s. A change that has begun completes nevertheless.
     pub request_timeout: Duration,
 }
 
@@ -32,24 +32,40 @@ impl Default for PanelSettings {
     }
 }
 
-/// Builds a [`Panel`]. [`Panel::builder`] takes what is mandatory.
+/// The control panel: a [`tower_service::Service`] for all requests below its base path. Its calls do not fail.
+///
+/// Cloning is cheap. [`Panel::builder`] builds it.
+#[derive(Clone)]
+pub struct Panel(pub(super) Arc<PanelInner>);
+
+pub(super) struct PanelInner {
+    pub(super) admin_auth: Arc<dyn AdminAuth>,
+    pub(super) stores: Stores,
+    pub(super) webhook_admin: WebhookAdmin,
+    pub(super) environment: Environment,
+    pub(super) settings: PanelSettings,
+    pub(super) original_uri: OriginalUri,
+}
+
+/// Builder of a [`Panel`]. Required parts are arguments of [`Panel::builder`]; everything else has a default.
 pub struct PanelBuilder(PanelInner);
 
 impl Panel {
-    /// A panel for the host's administrators. Everything else has a default.
+    /// Returns a builder.
     ///
-    /// `stores` are those of the API: tokens, wrong passwords, and the forms that were carried out. `registry` has the
-    /// stores of the worker. `environment` may be the [`Runtime`](crate::runtime::Runtime) that the host's server runs on.
+    /// `admin_auth` is the host's sign-in. `stores` are those of the API: the panel reads and writes tokens, and keeps
+    /// password attempts and submitted forms in the stores of rate limits and idempotency keys. `webhook_admin` uses the
+    /// stores of the worker. `environment` may be the [`Runtime`](crate::runtime::Runtime) of the host's server.
     pub fn builder(
-        operator: Arc<dyn AdminAuth>,
+        admin_auth: Arc<dyn AdminAuth>,
         stores: Stores,
-        registry: WebhookAdmin,
+        webhook_admin: WebhookAdmin,
         environment: impl Into<Environment>,
     ) -> PanelBuilder {
         PanelBuilder(PanelInner {
-            operator,
+            admin_auth,
             stores,
-            registry,
+            webhook_admin,
             environment: environment.into(),
             settings: PanelSettings::default(),
             original_uri: |_| None,
@@ -58,30 +74,32 @@ impl Panel {
 }
 
 impl PanelBuilder {
-    /// Takes these settings. Default: [`Settings::default`].
+    /// Sets the settings. Default: [`PanelSettings::default`].
     #[must_use]
     pub fn settings(mut self, settings: PanelSettings) -> Self {
         self.0.settings = settings;
         self
     }
 
-    /// Where a request's extensions hold the URI as it was sent, if a router cuts it. Default: not looked for.
+    /// Sets the function that returns a request's original URI from its extensions, for routers that strip a prefix from
+    /// the URI. Default: the URI of the request is used.
     ///
-    /// Under axum: `.original_uri(|e| e.get::<OriginalUri>().map(|uri| &uri.0))`.
+    /// With axum: `.original_uri(|e| e.get::<OriginalUri>().map(|uri| &uri.0))`.
     #[must_use]
     pub fn original_uri(mut self, original_uri: fn(&Extensions) -> Option<&Uri>) -> Self {
         self.0.original_uri = original_uri;
         self
     }
 
-    /// The panel.
+    /// Builds the panel.
     #[must_use]
     pub fn build(self) -> Panel {
         let mut panel = self.0;
-        let mount = panel.settings.base_path.trim_end_matches('/').len();
-        panel.settings.base_path.truncate(mount);
+        let base_path = panel.settings.base_path.trim_end_matches('/').len();
+        panel.settings.base_path.truncate(base_path);
         Panel(Arc::new(panel))
     }
 }
 
 settings_debug!(PanelBuilder);
+settings_debug!(Panel);

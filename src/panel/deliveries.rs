@@ -1,4 +1,4 @@
-//! Deliveries: the list with its filter, one delivery with its attempts, and retrying.
+//! Pages and actions of deliveries.
 
 use maud::{Markup, html};
 
@@ -13,8 +13,8 @@ use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
 /// Deliveries per page.
 const PAGE: u32 = 50;
 
-/// Letters of a URL that an option shows.
-const OPTION_LENGTH: usize = 60;
+/// Number of characters of a URL in an option of the filter.
+const MAX_OPTION_LEN: usize = 60;
 
 /// `GET /deliveries`
 pub(super) async fn list(context: &PageContext) -> PageResult {
@@ -44,7 +44,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     context.show("Deliveries", main)
 }
 
-/// The filter in a query. A value that cannot be parsed is ignored.
+/// Parses the filter of a query. Ignores invalid values.
 fn parse_filter(query: &Form) -> DeliveryFilter {
     DeliveryFilter {
         state: DeliveryState::parse(query.get("state")),
@@ -64,14 +64,14 @@ fn parse_position(text: &str) -> Option<(Timestamp, DeliveryId)> {
     ))
 }
 
-/// The path of the same list behind this delivery. Nothing in it needs to be escaped.
+/// Returns the path of the page after this delivery. Its values need no escaping.
 fn next_page(filter: &DeliveryFilter, last: &Delivery) -> String {
     let [state, endpoint, topic] = filter_texts(filter);
     let (millis, id) = (last.created_at.as_millis(), &last.id);
     format!("/deliveries?state={state}&endpoint={endpoint}&topic={topic}&after={millis}.{id}")
 }
 
-/// State, endpoint and topic of a filter; empty where it has none.
+/// Returns state, endpoint and topic of a filter, empty if not set.
 fn filter_texts(filter: &DeliveryFilter) -> [String; 3] {
     [
         filter.state.map_or("", DeliveryState::as_str).into(),
@@ -93,7 +93,11 @@ fn filter_form(context: &PageContext, filter: &DeliveryFilter, endpoints: &[Endp
     let states = DeliveryState::ALL.map(|state| (state.as_str().into(), state.as_str().into()));
     let endpoints = endpoints.iter();
     let endpoints = endpoints.map(|one| (one.id.to_string(), shortened(&one.url)));
-    let topics = context.panel.registry.known_topics().chain([Topic::PING]);
+    let topics = context
+        .panel
+        .webhook_admin
+        .known_topics()
+        .chain([Topic::PING]);
     let topics = topics.map(|topic| (topic.to_string(), topic.to_string()));
     html! {
         form.filter method="get" action=(context.url("/deliveries")) role="search" aria-label="Deliveries" {
@@ -126,13 +130,13 @@ fn choice(
 }
 
 fn shortened(url: &str) -> String {
-    match url.char_indices().nth(OPTION_LENGTH) {
+    match url.char_indices().nth(MAX_OPTION_LEN) {
         Some((end, _)) => format!("{}…", url.get(..end).unwrap_or_default()),
         None => url.into(),
     }
 }
 
-/// A line about the events that cannot be read, if there are any.
+/// Renders a warning about unreadable events, if there are any.
 pub(super) async fn quarantine(context: &PageContext) -> Result<Markup, PanelError> {
     let quarantine = context.webhooks().outbox.quarantined(1).await?;
     let is_capped = quarantine.count >= Quarantine::MAX_COUNT;
@@ -167,7 +171,7 @@ fn no_deliveries(context: &PageContext, filter: &DeliveryFilter, endpoints: &[En
     empty("There are no deliveries yet.", ping)
 }
 
-/// The button for all dead deliveries of an endpoint that exists.
+/// Renders the button that redelivers all dead deliveries of an existing endpoint.
 fn retry_dead(context: &PageContext, id: &EndpointId, endpoints: &[Endpoint]) -> Markup {
     let exists = endpoints.iter().any(|endpoint| endpoint.id == *id);
     let path = format!("/webhooks/{id}/retry-dead");
@@ -178,7 +182,7 @@ fn retry_dead(context: &PageContext, id: &EndpointId, endpoints: &[Endpoint]) ->
     }
 }
 
-/// A row of a table of deliveries. On the page of an endpoint, the table does not name the endpoint.
+/// Returns a row of a table of deliveries; without the column of endpoints if `endpoints` is `None`.
 pub(super) fn row(
     context: &PageContext,
     delivery: &Delivery,
@@ -206,20 +210,17 @@ pub(super) fn row(
     row
 }
 
-/// The URL of an endpoint; its id when the endpoint was removed.
+/// Returns the URL of an endpoint; its id if the endpoint was removed.
 pub(super) fn url(id: &EndpointId, endpoints: &[Endpoint]) -> String {
-    let found = endpoints.iter().find(|endpoint| endpoint.id == *id);
-    found.map_or_else(|| id.to_string(), |endpoint| endpoint.url.clone())
+    let endpoint = endpoints.iter().find(|endpoint| endpoint.id == *id);
+    endpoint.map_or_else(|| id.to_string(), |endpoint| endpoint.url.clone())
 }
 
 /// `GET /deliveries/{id}`
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let (delivery, attempts) = find(context).await?;
-    let endpoint = context
-        .webhooks()
-        .endpoints
-        .find(&delivery.endpoint)
-        .await?;
+    let endpoints = &context.webhooks().endpoints;
+    let endpoint = endpoints.find(&delivery.endpoint).await?;
     let url = endpoint.map_or_else(|| delivery.endpoint.to_string(), |endpoint| endpoint.url);
     let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint));
     let (id, progress) = (&delivery.id, &delivery.progress);
@@ -262,13 +263,12 @@ fn attempt_row(context: &PageContext, attempt: &AttemptRecord) -> TableRow {
     ]
 }
 
-/// The error, and the answer of the receiver.
 fn result_cell(attempt: &AttemptRecord) -> Markup {
-    let answer = attempt.response_excerpt.as_deref();
+    let response = attempt.response_excerpt.as_deref();
     html! {
         @if let Some(error) = &attempt.error { p { (error) } }
-        @match answer.filter(|answer| !answer.is_empty()) {
-            Some(answer) => pre tabindex="0" { (answer) },
+        @match response.filter(|response| !response.is_empty()) {
+            Some(response) => pre tabindex="0" { (response) },
             None if attempt.error.is_none() => "empty response",
             None => {}
         }
@@ -279,12 +279,8 @@ fn result_cell(attempt: &AttemptRecord) -> Markup {
 pub(super) async fn retry(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
     let path = format!("/deliveries/{id}");
-    if context
-        .webhooks()
-        .deliveries
-        .retry(&id, context.now)
-        .await?
-    {
+    let deliveries = &context.webhooks().deliveries;
+    if deliveries.retry(&id, context.now).await? {
         return context.redirect_with_flash(&path, "retried");
     }
     let (delivery, _) = find(context).await?;
@@ -308,10 +304,7 @@ fn parse_id(context: &PageContext) -> Result<DeliveryId, PanelError> {
 }
 
 async fn find(context: &PageContext) -> Result<(Delivery, Vec<AttemptRecord>), PanelError> {
-    let found = context
-        .webhooks()
-        .deliveries
-        .find(&parse_id(context)?)
-        .await?;
-    found.ok_or(PanelError::NotFound)
+    let deliveries = &context.webhooks().deliveries;
+    let delivery = deliveries.find(&parse_id(context)?).await?;
+    delivery.ok_or(PanelError::NotFound)
 }

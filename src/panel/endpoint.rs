@@ -1,4 +1,4 @@
-//! One webhook endpoint: its page and its actions.
+//! Page and actions of a webhook endpoint.
 
 use http::StatusCode;
 use maud::{Markup, html};
@@ -14,7 +14,7 @@ use crate::store::DeliveryFilter;
 use crate::webhook::{Endpoint, PendingSecret};
 use crate::webhook_admin::WebhookAdminError;
 
-/// Deliveries that the page shows.
+/// Number of deliveries on the page.
 const LATEST: u32 = 5;
 
 const REPEATED: &str = "This form was already submitted. Its secret was generated and shown once. If you have lost the secret, rotate it again.";
@@ -24,13 +24,10 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     show_with_errors_of(context, StatusCode::OK, Form::default()).await
 }
 
-/// The page with the endpoint's own values and the errors of `form`.
+/// Renders the page with the stored values of the endpoint and the errors of `form`.
 async fn show_with_errors_of(context: &PageContext, status: StatusCode, form: Form) -> PageResult {
-    let endpoint = context
-        .webhooks()
-        .endpoints
-        .find(&context.endpoint()?)
-        .await?;
+    let endpoints = &context.webhooks().endpoints;
+    let endpoint = endpoints.find(&context.endpoint()?).await?;
     let endpoint = endpoint.ok_or(PanelError::NotFound)?;
     let topics = endpoint.topics.to_string();
     let topics = topics.split(',').map(str::to_owned);
@@ -155,11 +152,11 @@ fn button(
 }
 
 /// `POST /webhooks/{id}/topics`
-pub(super) async fn subscribe(context: &PageContext, mut form: Form) -> PageResult {
+pub(super) async fn set_topics(context: &PageContext, mut form: Form) -> PageResult {
     if let Some(topics) = checked_topics(&mut form) {
-        let registry = &context.panel.registry;
-        match registry.set_topics(&context.endpoint()?, topics).await {
-            Err(WebhookAdminError::UnknownTopic(unknown)) => form.add_error("topics", unknown),
+        let admin = &context.panel.webhook_admin;
+        match admin.set_topics(&context.endpoint()?, topics).await {
+            Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
             changed => return redirect_or_conflict(context, changed, "subscribed"),
         }
     }
@@ -175,7 +172,7 @@ pub(super) async fn rotate(context: &PageContext, form: Form) -> PageResult {
 }
 
 async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> PageResult {
-    let rotated = context.panel.registry.rotate(id).await?;
+    let rotated = context.panel.webhook_admin.rotate(id).await?;
     tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint secret rotated");
     let main = html! {
         p.notice role="status" { "The new secret is pending. Copy it now; it is not shown again." }
@@ -189,33 +186,34 @@ async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> Pag
 
 /// `POST /webhooks/{id}/activate`
 pub(super) async fn activate(context: &PageContext) -> PageResult {
-    let activated = context.panel.registry.activate(&context.endpoint()?).await;
+    let activated = context
+        .panel
+        .webhook_admin
+        .activate(&context.endpoint()?)
+        .await;
     redirect_or_conflict(context, activated, "activated")
 }
 
 /// `POST /webhooks/{id}/enable` and `POST /webhooks/{id}/disable`
-pub(super) async fn enable(context: &PageContext, enabled: bool) -> PageResult {
+pub(super) async fn set_enabled(context: &PageContext, enabled: bool) -> PageResult {
     let id = context.endpoint()?;
-    let changed = context.panel.registry.set_enabled(&id, enabled).await;
-    redirect_or_conflict(
-        context,
-        changed,
-        if enabled { "enabled" } else { "disabled" },
-    )
+    let changed = context.panel.webhook_admin.set_enabled(&id, enabled).await;
+    let flash = if enabled { "enabled" } else { "disabled" };
+    redirect_or_conflict(context, changed, flash)
 }
 
 /// `POST /webhooks/{id}/ping`
 pub(super) async fn ping(context: &PageContext) -> PageResult {
-    match context.panel.registry.ping(&context.endpoint()?).await {
+    match context.panel.webhook_admin.ping(&context.endpoint()?).await {
         Ok(delivery) => context.redirect_with_flash(&format!("/deliveries/{delivery}"), "pinged"),
-        Err(declined) => conflict_page(context, declined),
+        Err(error) => conflict_page(context, error),
     }
 }
 
 /// `POST /webhooks/{id}/remove`
 pub(super) async fn remove(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
-    context.panel.registry.remove(&id).await?;
+    context.panel.webhook_admin.remove(&id).await?;
     tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint removed");
     context.redirect_with_flash("/webhooks", "endpoint-removed")
 }
@@ -223,7 +221,7 @@ pub(super) async fn remove(context: &PageContext) -> PageResult {
 /// `POST /webhooks/{id}/retry-dead`
 pub(super) async fn retry_dead(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
-    context.panel.registry.retry_dead(&id).await?;
+    context.panel.webhook_admin.retry_dead(&id).await?;
     let path = format!("/deliveries?endpoint={id}&done=all-retried");
     Ok(PageResponse::see_other(&context.url(&path)))
 }
@@ -235,18 +233,16 @@ fn redirect_or_conflict(
 ) -> PageResult {
     match changed {
         Ok(endpoint) => context.redirect_with_flash(&format!("/webhooks/{}", endpoint.id), flash),
-        Err(declined) => conflict_page(context, declined),
+        Err(error) => conflict_page(context, error),
     }
 }
 
-/// A change by another request is a conflict, not a failure.
-fn conflict_page(context: &PageContext, declined: WebhookAdminError) -> PageResult {
-    if !matches!(
-        declined,
-        WebhookAdminError::NoPendingSecret | WebhookAdminError::EndpointDisabled
-    ) {
-        return Err(declined.into());
+/// Renders errors that another request may have caused as conflicts.
+fn conflict_page(context: &PageContext, error: WebhookAdminError) -> PageResult {
+    use WebhookAdminError::{EndpointDisabled, NoPendingSecret};
+    if !matches!(error, NoPendingSecret | EndpointDisabled) {
+        return Err(error.into());
     }
-    let reason = format!("The change failed: {declined}.");
+    let reason = format!("The change failed: {error}.");
     context.conflict(&reason, &format!("/webhooks/{}", context.id))
 }

@@ -1,4 +1,4 @@
-//! Webhook endpoints: the list, adding one, and the choice of topics.
+//! List of webhook endpoints, the form that adds an endpoint, and the checkboxes of topics.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     context.show(TITLE, main)
 }
 
-/// The endpoints, and the form that adds one.
+/// Renders the endpoints and the form that adds an endpoint.
 async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
     let endpoints = context.webhooks().endpoints.list().await?;
     let owners = endpoints.iter().map(|endpoint| &endpoint.owner);
@@ -104,19 +104,19 @@ fn add_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
     })
 }
 
-/// A box for each topic that the board sends, and one for all.
+/// Renders checkboxes for `*` and for each topic of the board.
 pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
     let all = (
         "*".to_owned(),
         "All topics except message.sent, including future ones",
     );
-    let known = context.panel.registry.known_topics();
+    let known = context.panel.webhook_admin.known_topics();
     let named = known.map(|topic| (topic.to_string(), ""));
     let text = ("topics", "Topics", "The topics sent to this endpoint.");
     checkboxes(text, std::iter::once(all).chain(named), form)
 }
 
-/// The topics whose boxes are checked.
+/// Returns the topics whose boxes are checked. Adds an error to the form if there are none.
 pub(super) fn checked_topics(form: &mut Form) -> Option<TopicSet> {
     let names: Vec<_> = form.all("topics").collect();
     if names.is_empty() {
@@ -125,7 +125,7 @@ pub(super) fn checked_topics(form: &mut Form) -> Option<TopicSet> {
     }
     let topics = names.join(",").parse();
     topics
-        .map_err(|unknown: UnknownTopicError| form.add_error("topics", unknown))
+        .map_err(|error: UnknownTopicError| form.add_error("topics", error))
         .ok()
 }
 
@@ -143,9 +143,9 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     };
     let secret = Some(form.get("secret")).filter(|secret| !secret.is_empty());
     let secret = secret.map(WebhookSecret::parse).transpose();
-    let secret = secret.map_err(|short| form.add_error("secret", short)).ok();
+    let secret = secret.map_err(|error| form.add_error("secret", error)).ok();
     let (Some(topics), Some(owner), Some(secret)) = (topics, owner, secret) else {
-        return refused(context, &form).await;
+        return show_invalid(context, &form).await;
     };
     let new = NewEndpoint {
         url: form.get("url").trim().into(),
@@ -153,16 +153,16 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
         owner,
         secret,
     };
-    match context.panel.registry.add(new).await {
+    match context.panel.webhook_admin.add(new).await {
         Ok(added) => return show_added(context, &added),
-        Err(WebhookAdminError::Address(reason)) => form.add_error("url", reason),
-        Err(WebhookAdminError::UnknownTopic(unknown)) => form.add_error("topics", unknown),
+        Err(WebhookAdminError::Address(error)) => form.add_error("url", error),
+        Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
         Err(other) => return Err(other.into()),
     }
-    refused(context, &form).await
+    show_invalid(context, &form).await
 }
 
-async fn refused(context: &PageContext, form: &Form) -> PageResult {
+async fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
     let main = html! {
         p.alert role="alert" { "The endpoint was not added. Correct the fields marked below." }
         (list_with_form(context, form).await?)

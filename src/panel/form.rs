@@ -1,10 +1,10 @@
-//! Forms: the values that were sent, their errors, and the fields that show both.
+//! Forms: decoded values, errors of fields, and rendering of fields.
 
 use maud::{Markup, html};
 
 use crate::http_util::{form_decode, form_pairs};
 
-/// The fields of a form or of a query in their order, and the errors of fields.
+/// Decoded fields of a form or query in their order, and errors of fields.
 #[derive(Debug, Default)]
 pub(super) struct Form {
     fields: Vec<(String, String)>,
@@ -12,7 +12,7 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Reads `application/x-www-form-urlencoded`. `None` for another encoding and for a NUL.
+    /// Parses `application/x-www-form-urlencoded`. `None` for invalid encoding and for a NUL character.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let decode = |(name, value)| {
             let value = form_decode(value).filter(|value| !value.contains('\0'))?;
@@ -25,7 +25,7 @@ impl Form {
         })
     }
 
-    /// A form with one field of several values: checked boxes.
+    /// Creates a form with one field of several values, for checkboxes.
     pub(super) fn with_values(name: &str, values: impl Iterator<Item = String>) -> Self {
         Self {
             fields: values.map(|value| (name.to_owned(), value)).collect(),
@@ -33,7 +33,7 @@ impl Form {
         }
     }
 
-    /// The same errors beside the values of another form.
+    /// Replaces the errors by those of another form.
     pub(super) fn with_errors_of(self, other: Self) -> Self {
         Self {
             errors: other.errors,
@@ -41,18 +41,18 @@ impl Form {
         }
     }
 
-    /// The value of this field; empty when the field is absent.
+    /// Returns the first value of a field; empty if the field is missing.
     pub(super) fn get(&self, name: &str) -> &str {
         self.all(name).next().unwrap_or_default()
     }
 
-    /// All values of this field: those of checked boxes.
+    /// Returns all values of a field, as sent by checkboxes.
     pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
-        let named = self.fields.iter().filter(move |(found, _)| found == name);
+        let named = self.fields.iter().filter(move |(field, _)| field == name);
         named.map(|(_, value)| value.as_str())
     }
 
-    /// Adds the error of a field. The text becomes a sentence.
+    /// Adds the error of a field. The text is shown as a sentence, with a capital letter and a full stop.
     pub(super) fn add_error(&mut self, field: &'static str, reason: impl ToString) {
         let reason = reason.to_string();
         let mut letters = reason.chars();
@@ -67,12 +67,12 @@ impl Form {
     }
 
     fn error(&self, field: &str) -> Option<&str> {
-        let found = self.errors.iter().find(|(named, _)| *named == field);
-        found.map(|(_, reason)| reason.as_str())
+        let error = self.errors.iter().find(|(named, _)| *named == field);
+        error.map(|(_, reason)| reason.as_str())
     }
 }
 
-/// A field of one line.
+/// A single-line input.
 pub(super) struct TextField {
     name: &'static str,
     label: &'static str,
@@ -94,12 +94,12 @@ impl TextField {
         }
     }
 
-    /// The keyboard that a phone offers.
+    /// Sets the kind of on-screen keyboard.
     pub(super) const fn inputmode(self, inputmode: &'static str) -> Self {
         Self { inputmode, ..self }
     }
 
-    /// A field whose value is never sent back.
+    /// Makes it a password field. Its value is never part of a page.
     pub(super) const fn password(self, autocomplete: &'static str) -> Self {
         Self {
             kind: "password",
@@ -124,7 +124,7 @@ impl TextField {
     }
 }
 
-/// Check boxes with a value and a text each. The values of the form are checked.
+/// Renders checkboxes from values and descriptions. Boxes whose value the form contains are checked.
 pub(super) fn checkboxes<'a>(
     (name, legend, hint): (&str, &str, &str),
     boxes: impl Iterator<Item = (String, &'a str)>,
@@ -148,7 +148,7 @@ pub(super) fn checkboxes<'a>(
     }
 }
 
-/// The hint and the error of a field, and their ids if there are any.
+/// Renders the hint and the error of a field, and returns their ids for `aria-describedby`.
 fn field_notes(name: &str, hint: &str, form: &Form) -> (Markup, Option<String>) {
     let hint = Some(("hint", hint)).filter(|(_, hint)| !hint.is_empty());
     let error = form.error(name).map(|reason| ("wrong", reason));
@@ -166,7 +166,7 @@ mod tests {
     use super::Form;
 
     #[test]
-    fn fields_are_read_as_a_browser_writes_them() {
+    fn forms_are_decoded_as_browsers_encode_them() {
         let form = Form::parse("a=1+%2B+%C3%A4&scopes=x&scopes=y&empty=&b").unwrap();
         let values = ["a", "scopes", "empty", "b", "c"].map(|name| form.get(name));
         assert_eq!(values, ["1 + ä", "x", "", "", ""]);

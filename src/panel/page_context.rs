@@ -1,4 +1,4 @@
-//! One request of an administrator, as the pages see it.
+//! Context of a request of an administrator, and the layout of its page.
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
@@ -9,11 +9,10 @@ use maud::{Markup, html};
 use sha2::{Digest as _, Sha256};
 
 use super::access::{CSRF_FIELD, csrf_token};
-use super::components::{area_document, exact, relative};
+use super::builder::PanelInner;
+use super::components::{document, exact, relative};
 use super::form::Form;
 use super::response::{PageResponse, PageResult, PanelError};
-use super::router::PanelRoute;
-use super::service::PanelInner;
 use crate::base62;
 use crate::host::Session;
 use crate::model::{EndpointId, Timestamp, UserId};
@@ -22,22 +21,31 @@ use crate::store::{
 };
 use crate::token::Lookup;
 
-/// The name of the field that holds the nonce.
+/// Name of the form field of the nonce.
 const NONCE_FIELD: &str = "once";
 
-/// What a page is made from, and what a form is carried out with.
+/// Paths and names of the areas.
+const AREAS: [(&str, &str); 4] = [
+    ("/tokens", "API tokens"),
+    ("/webhooks", "Webhooks"),
+    ("/deliveries", "Deliveries"),
+    ("/usage", "Usage"),
+];
+
+/// Request of an administrator with the state of the panel.
 pub(super) struct PageContext {
     pub(super) panel: Arc<PanelInner>,
-    pub(super) route: &'static PanelRoute,
+    /// Path of the route, which may contain `{id}`.
+    pub(super) route_path: &'static str,
     pub(super) session: Session,
-    /// The segment of the path for `{id}`.
+    /// Segment of the request's path for `{id}`.
     pub(super) id: String,
     pub(super) query: Form,
     pub(super) now: Timestamp,
 }
 
 impl PageContext {
-    /// The URL of a path below the mount, for links and forms.
+    /// Returns the URL of a path below the base path.
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.panel.settings.base_path)
     }
@@ -50,7 +58,7 @@ impl PageContext {
         PageResponse::page(status, area_document(self, title, main))
     }
 
-    /// Shows a secret once, with a link back.
+    /// Renders a page with a secret and a link back.
     pub(super) fn show_secret(&self, title: &str, main: Markup, back: &str) -> PageResult {
         let main = html! {
             (main)
@@ -65,7 +73,7 @@ impl PageContext {
         Ok(PageResponse::see_other(&format!("{path}?done={flash}")))
     }
 
-    /// The page for a state that another request has changed.
+    /// Renders the page for a change that conflicts with another one.
     pub(super) fn conflict(&self, reason: &str, back: &str) -> PageResult {
         let main = html! {
             p { (reason) }
@@ -74,12 +82,12 @@ impl PageContext {
         Ok(self.render(StatusCode::CONFLICT, "Nothing was changed", main))
     }
 
-    /// The field that makes a form one of this session's.
+    /// Renders the hidden field of the CSRF token.
     pub(super) fn csrf(&self) -> Markup {
         html! { input type="hidden" name=(CSRF_FIELD) value=(csrf_token(&self.session)); }
     }
 
-    /// The field that makes a form one that is carried out once.
+    /// Renders the hidden field of a new nonce, for forms that are executed once.
     pub(super) fn form_nonce(&self) -> Result<Markup, PanelError> {
         let random = &*self.panel.environment.random;
         let nonce = base62::random::<22>(random).map_err(PanelError::internal)?;
@@ -87,8 +95,9 @@ impl PageContext {
         Ok(html! { input type="hidden" name=(NONCE_FIELD) value=(nonce); })
     }
 
-    /// Carries out `work` unless this form has succeeded before or is running. Then the response is 409: `reason` with a
-    /// link `back`. A refused or failed form can be sent again. A form without a nonce is carried out each time.
+    /// Runs `work` unless a form with the same nonce has succeeded or is in progress. In that case the response is 409 with
+    /// a link `back`, and with the text `reason` if it succeeded. A rejected or failed form can be sent again. A form
+    /// without a nonce is run each time.
     ///
     /// Nonces are kept for 24 hours in the idempotency store, which the nodes share.
     pub(super) async fn run_once<W: Future<Output = PageResult>>(
@@ -104,15 +113,15 @@ impl PageContext {
         }
         let hash = base62::encode::<43, 32>(Sha256::digest(nonce).into());
         let hash: String = hash.map(char::from).iter().collect();
-        // No client's key collides with a nonce's: an `Idempotency-Key` contains no space.
-        let attempt = IdempotentRequest {
+        // An `Idempotency-Key` of a client cannot contain a space, so it does not collide.
+        let request = IdempotentRequest {
             token: Lookup::DUMMY,
             key: format!("panel form {hash}"),
             fingerprint: [0; 32],
         };
         let store = &self.panel.stores.idempotency;
-        let ticket = match store.begin(&attempt, self.now).await? {
-            BeginOutcome::Reserved(ticket) => ticket,
+        let reservation = match store.begin(&request, self.now).await? {
+            BeginOutcome::Reserved(reservation) => reservation,
             BeginOutcome::Replay(_) | BeginOutcome::KeyReused => {
                 return self.conflict(reason, back);
             }
@@ -127,8 +136,8 @@ impl PageContext {
             }
         };
         let result = work(form).await;
-        let outcome = match &result {
-            // The page with the secret is not stored.
+        let completion = match &result {
+            // The page contains a secret and is not stored.
             Ok(response) if response.status.is_success() => Completion::Responded(StoredResponse {
                 status: 200,
                 location: None,
@@ -137,13 +146,13 @@ impl PageContext {
             }),
             _ => Completion::NotExecuted,
         };
-        if let Err(error) = store.complete(&ticket, outcome).await {
+        if let Err(error) = store.complete(&reservation, completion).await {
             tracing::error!(%error, "form nonce not settled");
         }
         result
     }
 
-    /// A form of a single button. A screen reader also reads what it is `about`.
+    /// Renders a form with a single button. Screen readers also read `about`.
     pub(super) fn button(&self, path: &str, text: &str, about: &str, class: &str) -> Markup {
         html! {
             form method="post" action=(self.url(path)) {
@@ -153,7 +162,7 @@ impl PageContext {
         }
     }
 
-    /// A time in words and in full.
+    /// Renders a time relative to now and exactly.
     pub(super) fn time(&self, at: Timestamp) -> Markup {
         html! { time datetime=(at) { (relative(at, self.now)) " " small { (exact(at)) } } }
     }
@@ -163,39 +172,94 @@ impl PageContext {
     }
 
     pub(super) fn webhooks(&self) -> &WebhookStores {
-        self.panel.registry.webhooks()
+        self.panel.webhook_admin.webhooks()
     }
 
-    /// The id of the member in the field `owner`; an error of the field when there is none.
+    /// Returns the id of the member whose name is in the field `owner`. Adds an error to the field if no member has this name.
     pub(super) async fn owner(&self, form: &mut Form) -> Result<Option<UserId>, PanelError> {
-        let found = self
-            .panel
-            .operator
-            .user_id_by_name(form.get("owner").trim())
-            .await?;
-        if found.is_none() {
+        let username = form.get("owner").trim();
+        let owner = self.panel.admin_auth.user_id_by_name(username).await?;
+        if owner.is_none() {
             form.add_error("owner", "No member has this username.");
         }
-        Ok(found)
+        Ok(owner)
     }
 
-    /// The names of these members, in one call.
+    /// Loads the names of members in one call.
     pub(super) async fn names<'a>(
         &self,
         members: impl Iterator<Item = &'a UserId>,
     ) -> Result<HashMap<&'a UserId, String>, PanelError> {
         let members: BTreeSet<_> = members.collect();
         let ids: Vec<_> = members.iter().copied().cloned().collect();
-        let mut found = self.panel.operator.names(&ids).await?;
-        let mut name = |member| found.remove(member).unwrap_or_else(|| "(deleted)".into());
+        let mut names = self.panel.admin_auth.names(&ids).await?;
+        let mut name = |member| names.remove(member).unwrap_or_else(|| "(deleted)".into());
         Ok(members
             .into_iter()
             .map(|member| (member, name(member)))
             .collect())
     }
 
-    /// The id of the endpoint in the path.
+    /// Parses the id of the endpoint in the path.
     pub(super) fn endpoint(&self) -> Result<EndpointId, PanelError> {
         EndpointId::parse(&self.id).ok_or(PanelError::NotFound)
     }
+}
+
+/// Renders a page with navigation.
+fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
+    let body = html! {
+        a.skip href="#main" { "Skip to content" }
+        header {
+            div.bar {
+                p.name { a href=(context.url("/tokens")) { "Control panel" } }
+                (signed_in(context))
+            }
+            nav aria-label="Areas" { ul { @for area in AREAS { (area_link(context, area)) } } }
+        }
+        main id="main" tabindex="-1" {
+            h1 { (title) }
+            @if let Some(text) = flash(context.query.get("done")) {
+                p.notice role="status" { (text) }
+            }
+            (main)
+        }
+    };
+    document(&context.panel.settings.base_path, title, body)
+}
+
+fn signed_in(context: &PageContext) -> Markup {
+    html! {
+        div.who {
+            span { span.as { "Signed in as " } strong { (context.session.username) } }
+            @if let Some(path) = context.panel.admin_auth.sign_out_path() {
+                form method="post" action=(path) {
+                    (context.csrf())
+                    button.quiet type="submit" { "Sign out" }
+                }
+            }
+        }
+    }
+}
+
+fn area_link(context: &PageContext, (path, name): (&str, &str)) -> Markup {
+    let is_current = context.route_path.starts_with(path);
+    html! { li { a href=(context.url(path)) aria-current=[is_current.then_some("page")] { (name) } } }
+}
+
+/// Returns the flash message of this name. The URL contains only the name, so that a crafted link cannot show other text.
+fn flash(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "revoked" => "Token revoked. Requests that use it now return 401.",
+        "subscribed" => "Topics saved.",
+        "activated" => "The new secret is active.",
+        "enabled" => "Endpoint enabled. Queued deliveries are sent now.",
+        "disabled" => "Endpoint disabled. Queued deliveries are kept.",
+        "pinged" => "Ping queued. Reload this page to see the result.",
+        "retried" => "Delivery queued again.",
+        "all-retried" => "All dead deliveries of the endpoint are queued again.",
+        "endpoint-removed" => "Endpoint deleted with its deliveries.",
+        "delivery-removed" => "Delivery removed.",
+        _ => return None,
+    })
 }

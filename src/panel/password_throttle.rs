@@ -1,4 +1,4 @@
-//! Limit of password attempts: five wrong passwords within five minutes lock issuing for five minutes.
+//! Limit of password attempts: five wrong passwords within five minutes lock the issuing of tokens for five minutes.
 
 use std::time::Duration;
 
@@ -7,25 +7,25 @@ use crate::model::{Timestamp, UserId};
 use crate::rate_limit::{Budget, RateLimitKey};
 use crate::store::RateLimitStore;
 
-/// Wrong passwords that lock issuing.
+/// Number of wrong passwords that lock issuing.
 const MAX_ATTEMPTS_PER_WINDOW: u8 = 5;
 
-/// One slot. A wrong password occupies it for five minutes.
+/// Budget of one slot. A wrong password occupies a slot for five minutes.
 const SLOT: Budget = Budget {
     units: 1,
     window: Duration::from_secs(5 * 60),
 };
 
-/// Password attempts of administrators, in the store of budgets that the nodes share.
+/// Password attempts of administrators, counted in the rate limit store, which the nodes share.
 ///
-/// Each administrator has [`MAX_ATTEMPTS_PER_WINDOW`] slots. An attempt takes the first free one, and the last only
-/// while all others are taken, so issuing is locked exactly while the last slot is taken.
+/// Each administrator has [`MAX_ATTEMPTS_PER_WINDOW`] slots. An attempt occupies the first free slot, so issuing is locked
+/// exactly while the last slot is occupied.
 pub(super) struct PasswordThrottle<'a>(pub(super) &'a dyn RateLimitStore);
 
 impl PasswordThrottle<'_> {
-    /// Begins an attempt and returns its slot, or how long issuing is still locked.
+    /// Begins an attempt. Returns its slot, or the time until issuing is unlocked.
     ///
-    /// The attempt counts as wrong until it is [released](Self::release): concurrent attempts cannot exceed the limit.
+    /// The attempt counts as wrong until it is [released](Self::release), so concurrent attempts cannot exceed the limit.
     pub(super) async fn begin(
         &self,
         member: &UserId,
@@ -47,7 +47,7 @@ impl PasswordThrottle<'_> {
             .saturating_duration_since(charge.charged_at)))
     }
 
-    /// Frees the slot of an attempt that was not wrong.
+    /// Frees the slot of an attempt with the right password.
     pub(super) async fn release(&self, slot: &RateLimitKey, now: Timestamp) -> BackendResult<()> {
         self.0.refund(slot, 1, SLOT, now).await
     }

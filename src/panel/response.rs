@@ -1,4 +1,4 @@
-//! The responses of the panel, its error pages, and the headers that each of them carries.
+//! Responses, error pages and security headers of the panel.
 
 use std::time::Duration;
 
@@ -19,13 +19,9 @@ use crate::webhook_admin::WebhookAdminError;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-/// The path of the style sheet. It is public: a host's own sign-in page may use it.
-pub(super) const STYLE_SHEET: &str = "/style.css";
-
-/// The result of a page or a form.
 pub(super) type PageResult = Result<PageResponse, PanelError>;
 
-/// A response without its body for `HEAD` and without its conditional form.
+/// A response to `GET`, before it is adapted to `HEAD` and conditional requests.
 pub(super) struct PageResponse {
     pub(super) status: StatusCode,
     headers: HeaderMap,
@@ -78,19 +74,19 @@ impl PageResponse {
     }
 }
 
-/// Returns the headers of every page of the panel: scripts, style sheets and images of the same origin only, and no frame.
-/// For a host's own pages that look like the panel, such as the sign-in page.
+/// Returns the security headers of all pages of the panel: they allow scripts, style sheets and images of the same origin
+/// only, and forbid frames. For a host's own pages, for example its sign-in page.
 pub fn security_headers() -> HeaderMap {
     http_util::page_headers(POLICY)
 }
 
-/// The reason why a request is refused.
+/// An error that is shown as an error page.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PanelError {
-    /// The page does not exist, or not for this member.
+    /// The page does not exist, or the member is not an administrator.
     #[error("not found")]
     NotFound,
-    /// The form does not belong to this session, or comes from another site.
+    /// The form does not belong to the session, or comes from another origin.
     #[error("forbidden")]
     Forbidden,
     #[error("the form cannot be read")]
@@ -104,10 +100,10 @@ impl PanelError {
         Self::Internal(source.into())
     }
 
-    /// Returns the error's page. The source of an internal error is written to the log only.
-    pub(super) fn into_response(self, mount: &str) -> PageResponse {
+    /// Returns the error page. The source of an internal error is only logged.
+    pub(super) fn into_response(self, base_path: &str) -> PageResponse {
         let (status, title, text) = self.page_text();
-        let page = bare_document(mount, title, text);
+        let page = bare_document(base_path, title, text);
         let Self::Internal(source) = self else {
             return PageResponse::page(status, page);
         };
@@ -147,21 +143,21 @@ impl PanelError {
 }
 
 impl From<BackendError> for PanelError {
-    fn from(fault: BackendError) -> Self {
-        Self::Internal(fault.into_inner())
+    fn from(error: BackendError) -> Self {
+        Self::Internal(error.into_inner())
     }
 }
 
 impl From<PanicError> for PanelError {
-    fn from(panicked: PanicError) -> Self {
-        Self::internal(panicked)
+    fn from(error: PanicError) -> Self {
+        Self::internal(error)
     }
 }
 
-/// The errors that no page shows beside a field.
+/// For errors that a page does not show beside a field.
 impl From<WebhookAdminError> for PanelError {
-    fn from(declined: WebhookAdminError) -> Self {
-        match declined {
+    fn from(error: WebhookAdminError) -> Self {
+        match error {
             WebhookAdminError::EndpointNotFound => Self::NotFound,
             WebhookAdminError::Backend(source) => Self::Internal(source),
             other => Self::internal(other),

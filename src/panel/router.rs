@@ -1,4 +1,4 @@
-//! The routes of the panel. Every `POST` takes a form that has passed the access checks.
+//! Routes of the panel. The handler of a `POST` receives a form that has passed the access checks.
 
 use http::Method;
 
@@ -8,9 +8,8 @@ use super::response::PageResult;
 use super::{deliveries, endpoint, endpoints, tokens, usage};
 use crate::runtime::BoxFuture;
 
-/// A route.
 pub(super) struct PanelRoute {
-    /// Below the mount; one segment may be `{id}`.
+    /// Path below the base path. One segment may be `{id}`.
     pub(super) path: &'static str,
     pub(super) handler: RouteHandler,
 }
@@ -18,12 +17,9 @@ pub(super) struct PanelRoute {
 type Get = for<'a> fn(&'a PageContext) -> BoxFuture<'a, PageResult>;
 type Post = for<'a> fn(&'a PageContext, Form) -> BoxFuture<'a, PageResult>;
 
-/// The handler of a route.
 #[derive(Clone, Copy)]
 pub(super) enum RouteHandler {
-    /// Shows a page and changes nothing.
     Get(Get),
-    /// Changes something.
     Post(Post),
 }
 
@@ -36,11 +32,11 @@ const ROUTES: &[PanelRoute] = &[
     get("/webhooks", |context| Box::pin(endpoints::list(context))),
     post("/webhooks", |context, form| Box::pin(endpoints::add(context, form))),
     get("/webhooks/{id}", |context| Box::pin(endpoint::show(context))),
-    post("/webhooks/{id}/topics", |context, form| Box::pin(endpoint::subscribe(context, form))),
+    post("/webhooks/{id}/topics", |context, form| Box::pin(endpoint::set_topics(context, form))),
     post("/webhooks/{id}/rotate", |context, form| Box::pin(endpoint::rotate(context, form))),
     post("/webhooks/{id}/activate", |context, _| Box::pin(endpoint::activate(context))),
-    post("/webhooks/{id}/enable", |context, _| Box::pin(endpoint::enable(context, true))),
-    post("/webhooks/{id}/disable", |context, _| Box::pin(endpoint::enable(context, false))),
+    post("/webhooks/{id}/enable", |context, _| Box::pin(endpoint::set_enabled(context, true))),
+    post("/webhooks/{id}/disable", |context, _| Box::pin(endpoint::set_enabled(context, false))),
     post("/webhooks/{id}/ping", |context, _| Box::pin(endpoint::ping(context))),
     post("/webhooks/{id}/remove", |context, _| Box::pin(endpoint::remove(context))),
     post("/webhooks/{id}/retry-dead", |context, _| Box::pin(endpoint::retry_dead(context))),
@@ -70,7 +66,7 @@ impl PanelRoute {
     }
 }
 
-/// Returns the route of a path below the mount, and the segment for `{id}`.
+/// Returns the route of a path below the base path, and the segment for `{id}`.
 pub(super) fn find<'a>(method: &Method, path: &'a str) -> Option<(&'static PanelRoute, &'a str)> {
     let mut routes = ROUTES.iter().filter(|route| route.accepts(method));
     routes.find_map(|route| matches(route.path, path).map(|id| (route, id)))
@@ -94,8 +90,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_found_by_their_method() {
-        let found = |method, path| find(&method, path).map(|(route, id)| (route.path, id));
+    fn routes_are_found_by_path_and_method() {
+        let find = |method, path| find(&method, path).map(|(route, id)| (route.path, id));
         for (method, path, expected) in [
             (Method::GET, "/tokens", Some(("/tokens", ""))),
             (
@@ -114,7 +110,7 @@ mod tests {
             (Method::PUT, "/tokens", None),
             (Method::GET, "/webhooks/a/b", None),
         ] {
-            assert_eq!(found(method, path), expected, "{path}");
+            assert_eq!(find(method, path), expected, "{path}");
         }
     }
 }

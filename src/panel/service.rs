@@ -1,4 +1,4 @@
-//! The panel's service, and the steps of a request.
+//! The service of the panel and its request pipeline.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -12,35 +12,18 @@ use http_body_util::Full;
 use tower_service::Service;
 use tracing::Instrument;
 
-use super::access::{is_same_origin_form, require_own_form};
-use super::builder::PanelSettings;
+use super::access::{is_same_origin_form, parse_form};
+use super::builder::{Panel, PanelInner};
+use super::components::STYLE_SHEET;
 use super::form::Form;
 use super::page_context::PageContext;
-use super::response::{PageResponse, PageResult, PanelError, STYLE_SHEET};
+use super::response::{PageResponse, PageResult, PanelError};
 use super::router::{self, RouteHandler};
-use crate::environment::Environment;
-use crate::host::{AdminAuth, BoxError};
-use crate::http_util::{BodyError, OriginalUri, read_body, restore_uri, run, run_write};
+use crate::host::BoxError;
+use crate::http_util::{BodyError, read_body, restore_uri, run, run_write};
 use crate::runtime::BoxFuture;
-use crate::store::Stores;
-use crate::webhook_admin::WebhookAdmin;
 
-/// The control panel: a [`Service`] that answers every request below its mount, and never fails.
-///
-/// It is cheap to clone. Made by [`Panel::builder`].
-#[derive(Clone)]
-pub struct Panel(pub(super) Arc<PanelInner>);
-
-pub(super) struct PanelInner {
-    pub(super) operator: Arc<dyn AdminAuth>,
-    pub(super) stores: Stores,
-    pub(super) registry: WebhookAdmin,
-    pub(super) environment: Environment,
-    pub(super) settings: PanelSettings,
-    pub(super) original_uri: OriginalUri,
-}
-
-/// A body of which nothing has been read.
+/// Reads the body when polled. Only forms read it.
 type UnreadBody = BoxFuture<'static, Result<Bytes, BodyError>>;
 
 impl<B> Service<Request<B>> for Panel
@@ -67,19 +50,13 @@ where
     }
 }
 
-settings_debug!(Panel);
-
 impl PanelInner {
     async fn handle(self: Arc<Self>, head: &Parts, body: UnreadBody) -> Response<Full<Bytes>> {
         let pipeline = self.run_pipeline(head, body);
-        let ended = run(
-            &*self.environment.runtime,
-            self.settings.request_timeout,
-            pipeline,
-        )
-        .await;
-        let late = || Err(PanelError::internal("the request timed out"));
-        let response = match ended.unwrap_or_else(late) {
+        let limit = self.settings.request_timeout;
+        let result = run(&*self.environment.runtime, limit, pipeline).await;
+        let timeout = || Err(PanelError::internal("the request timed out"));
+        let response = match result.unwrap_or_else(timeout) {
             Ok(response) => response,
             Err(error) => error.into_response(&self.settings.base_path),
         };
@@ -87,7 +64,7 @@ impl PanelInner {
         response.into_response(head)
     }
 
-    /// Session, administrator, route, and for a form its origin and CSRF token. The first check that fails decides.
+    /// Checks session, administrator and route, and for a form its origin and CSRF token, in this order.
     async fn run_pipeline(self: &Arc<Self>, head: &Parts, body: UnreadBody) -> PageResult {
         let below = head.uri.path().strip_prefix(&self.settings.base_path);
         let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
@@ -95,8 +72,8 @@ impl PanelInner {
         if below == STYLE_SHEET {
             return Ok(PageResponse::style_sheet());
         }
-        let Some(session) = self.operator.session(head).await? else {
-            let sign_in = self.operator.sign_in_url(&self.return_path(head));
+        let Some(session) = self.admin_auth.session(head).await? else {
+            let sign_in = self.admin_auth.sign_in_url(&self.return_path(head));
             return Ok(PageResponse::see_other(&sign_in));
         };
         if !session.is_admin {
@@ -108,7 +85,7 @@ impl PanelInner {
         let (route, id) = router::find(&head.method, below).ok_or(PanelError::NotFound)?;
         let context = PageContext {
             panel: Arc::clone(self),
-            route,
+            route_path: route.path,
             session,
             id: id.to_owned(),
             query: Form::parse(head.uri.query().unwrap_or_default()).unwrap_or_default(),
@@ -121,17 +98,17 @@ impl PanelInner {
         if !is_same_origin_form(head, &self.environment.public_origin) {
             return Err(PanelError::Forbidden);
         }
-        let form = require_own_form(body.await, &context.session)?;
+        let form = parse_form(body.await, &context.session)?;
         let write = async move { handler(&context, form).await };
-        let ended = run_write(&*self.environment.runtime, write).await;
-        ended.unwrap_or_else(|| Err(PanelError::internal("the runtime dropped a write")))
+        let result = run_write(&*self.environment.runtime, write).await;
+        result.unwrap_or_else(|| Err(PanelError::internal("the runtime dropped a write")))
     }
 
     fn start_path(&self) -> String {
         format!("{}/tokens", self.settings.base_path)
     }
 
-    /// Where a member returns after signing in: always a page of this host.
+    /// Returns the path for the return from the sign-in page. It always belongs to this host.
     fn return_path(&self, head: &Parts) -> String {
         let path = head.uri.path_and_query().map(ToString::to_string);
         let path = path.filter(|path| head.method == Method::GET && !path.starts_with("//"));

@@ -1,4 +1,4 @@
-//! API tokens: the list, issuing one and revoking one.
+//! Pages and actions of API tokens.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -54,18 +54,13 @@ const PASSWORD: TextField = TextField::text(
 /// `GET /tokens`
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let after = parse_position(context.query.get("after"));
-    let mut tokens = context
-        .panel
-        .stores
-        .tokens
-        .list(after, PAGE as u32 + 1)
-        .await?;
+    let store = &context.panel.stores.tokens;
+    let mut tokens = store.list(after, PAGE as u32 + 1).await?;
     let more = tokens.len() > PAGE;
     tokens.truncate(PAGE);
     let last = tokens.last().filter(|_| more);
-    let names = context
-        .names(tokens.iter().map(|token| &token.owner))
-        .await?;
+    let owners = tokens.iter().map(|token| &token.owner);
+    let names = context.names(owners).await?;
     let main = html! {
         p.lead {
             "An API token lets an application act on behalf of a member. It can never do more than its scopes and its owner's permissions allow."
@@ -85,12 +80,12 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     context.show("API tokens", main)
 }
 
-/// The value of `after` for the tokens behind this one: its creation time in milliseconds, a dot and its lookup.
+/// Formats the parameter `after` for the page after this token: creation time in milliseconds, a dot, and the lookup.
 fn position(token: &TokenRecord) -> String {
     format!("{}.{}", token.created_at.as_millis(), token.lookup)
 }
 
-/// Parses a [`position`]; `None` for any other text, which means the first page.
+/// Parses a [`position`]. `None` for any other text; the first page is shown then.
 fn parse_position(text: &str) -> Option<(Timestamp, Lookup)> {
     let (created_at, lookup) = text.split_once('.')?;
     let created_at = Timestamp::from_millis(created_at.parse().ok()?);
@@ -127,7 +122,7 @@ fn row(context: &PageContext, token: &TokenRecord, names: &HashMap<&UserId, Stri
     ]
 }
 
-/// The scopes of a token; one word for all of the surface.
+/// Returns the scopes of a token, or `all` if it has all scopes of the surface.
 fn scopes(context: &PageContext, token: &TokenRecord) -> String {
     let mut known = context.panel.environment.surface.scopes();
     if known.all(|scope| token.scopes.iter().any(|one| one == scope.as_str())) {
@@ -139,13 +134,8 @@ fn scopes(context: &PageContext, token: &TokenRecord) -> String {
 /// `POST /tokens/{id}/revoke`
 pub(super) async fn revoke(context: &PageContext) -> PageResult {
     let lookup = Lookup::parse(&context.id).ok_or(PanelError::NotFound)?;
-    if !context
-        .panel
-        .stores
-        .tokens
-        .revoke(&lookup, context.now)
-        .await?
-    {
+    let store = &context.panel.stores.tokens;
+    if !store.revoke(&lookup, context.now).await? {
         return Err(PanelError::NotFound);
     }
     tracing::info!(%lookup, admin = %context.session.user_id, "token revoked");
@@ -189,63 +179,61 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let throttle = PasswordThrottle(&*panel.stores.rate_limits);
     let slot = match throttle.begin(member, context.now).await? {
         Ok(slot) => slot,
-        Err(wait) => return locked(context, &form, wait),
+        Err(wait) => return show_locked(context, &form, wait),
     };
-    let is_right = panel
-        .operator
-        .verify_password(&context.session, form.get("password"))
-        .await;
-    if let Ok(false) = is_right {
+    let (session, password) = (&context.session, form.get("password"));
+    let is_correct = panel.admin_auth.verify_password(session, password).await;
+    if let Ok(false) = is_correct {
         tracing::warn!(%member, "token not issued: incorrect password");
         form.add_error("password", "Incorrect password.");
     } else if let Err(error) = throttle.release(&slot, context.now).await {
         tracing::error!(%error, "password attempt not refunded");
     }
-    is_right?;
+    is_correct?;
     let owner = context.owner(&mut form).await?;
     let scopes: Vec<String> = form.all("scopes").map(Into::into).collect();
     if scopes.is_empty() {
         add_error(&mut form, IssueError::NoScopes)?;
     }
-    // Several values are joined to a text that is not a number.
+    // Repeated values are joined to a text that is not a number.
     let expires_in_days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
-    if let Err(bad) = Expiry::parse(&expires_in_days) {
-        add_error(&mut form, IssueError::Expiry(bad))?;
+    if let Err(error) = Expiry::parse(&expires_in_days) {
+        add_error(&mut form, IssueError::Expiry(error))?;
     }
-    if let Err(invalid) = token::check_label(form.get("label")) {
-        add_error(&mut form, invalid)?;
+    if let Err(error) = token::check_label(form.get("label")) {
+        add_error(&mut form, error)?;
     }
     let Some(owner) = owner.filter(|_| !form.has_errors()) else {
-        return refused(context, &form);
+        return show_invalid(context, &form);
     };
-    let wanted = TokenRequest {
+    let request = TokenRequest {
         owner: &owner,
         label: form.get("label"),
         scopes: &scopes,
         expires_in_days: &expires_in_days,
     };
     let (random, surface) = (&*panel.environment.random, panel.environment.surface);
-    match token::issue_token(&*panel.stores.tokens, random, surface, wanted, context.now).await {
-        Ok((token, record)) => issued(context, &token, &record),
+    match token::issue_token(&*panel.stores.tokens, random, surface, request, context.now).await {
+        Ok((token, record)) => show_issued(context, &token, &record),
         Err(error) => {
             add_error(&mut form, error)?;
-            refused(context, &form)
+            show_invalid(context, &form)
         }
     }
 }
 
-/// Adds an error to its field. A failure of the store is not an error of a field.
+/// Adds an error to its field. Returns a failure of the store.
 fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
     match error {
-        IssueError::Backend(fault) => return Err(fault.into()),
-        IssueError::Expiry(bad) => form.add_error("expires_in_days", bad),
+        IssueError::Backend(error) => return Err(error.into()),
+        IssueError::Expiry(error) => form.add_error("expires_in_days", error),
         IssueError::InvalidLabel => form.add_error("label", error),
-        scope => form.add_error("scopes", scope),
+        error => form.add_error("scopes", error),
     }
     Ok(())
 }
 
-fn refused(context: &PageContext, form: &Form) -> PageResult {
+fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
     let main = html! {
         p.alert role="alert" { "The token was not issued. Correct the fields marked below." }
         (issue_form(context, form)?)
@@ -253,7 +241,7 @@ fn refused(context: &PageContext, form: &Form) -> PageResult {
     Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, ISSUE, main))
 }
 
-fn locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
+fn show_locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
     let minutes = wait.as_secs().div_ceil(60).max(1);
     let plural = if minutes == 1 { "" } else { "s" };
     let main = html! {
@@ -267,7 +255,7 @@ fn locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
     Ok(response.retry_after(wait))
 }
 
-fn issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
+fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
     tracing::info!(lookup = %record.lookup, admin = %context.session.user_id, "token issued");
     let main = html! {
         p.notice role="status" { "Token issued. Copy it now; it is not shown again." }

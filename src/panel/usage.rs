@@ -1,4 +1,4 @@
-//! Usage: deliveries and attempts of the last day in tables and charts. The charts are SVG without a script.
+//! Usage page: deliveries and attempts of the last day in tables and SVG charts.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::webhook::DeliveryState;
 /// Period of the statistics.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Labels of the groups of attempts by duration.
+/// Labels of the attempt times in [`Usage`](crate::store::Usage).
 const DURATIONS: [&str; 6] = [
     "under 10 ms",
     "10 to 100 ms",
@@ -26,7 +26,6 @@ const DURATIONS: [&str; 6] = [
     "5 s or more",
 ];
 
-/// Size of a full bar, height of the columns, and their distance.
 const BAR_WIDTH: u64 = 200;
 const BAR_HEIGHT: u64 = 12;
 const COLUMN_HEIGHT: u64 = 120;
@@ -72,15 +71,15 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     context.show("Usage", main)
 }
 
-/// Number of deliveries in each state.
+/// Sums deliveries by state.
 fn by_state(counts: &[DeliveryCount]) -> [(DeliveryState, u64); 6] {
     DeliveryState::ALL.map(|state| {
-        let in_it = counts.iter().filter(|one| one.state == state);
-        (state, in_it.map(|one| one.count).sum())
+        let in_state = counts.iter().filter(|one| one.state == state);
+        (state, in_state.map(|one| one.count).sum())
     })
 }
 
-/// Number of deliveries to each endpoint, the largest first.
+/// Sums deliveries by endpoint, the largest sum first.
 fn by_endpoint(counts: &[DeliveryCount]) -> Vec<(&EndpointId, u64)> {
     let mut sums = HashMap::new();
     for one in counts {
@@ -91,11 +90,11 @@ fn by_endpoint(counts: &[DeliveryCount]) -> Vec<(&EndpointId, u64)> {
     sums
 }
 
-/// Deliveries that were queued in one hour, by their state now.
+/// Deliveries that were queued in one hour, by their current state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Hour {
     delivered: u64,
-    /// An attempt is to come.
+    /// Queued or retrying.
     pending: u64,
     /// Dead, gone or withheld.
     failed: u64,
@@ -107,7 +106,7 @@ impl Hour {
     }
 }
 
-/// The hours of the last day, the oldest first.
+/// Sums deliveries by hour, the oldest hour first.
 fn by_hour(counts: &[DeliveryCount]) -> [Hour; 24] {
     let mut hours = [Hour::default(); 24];
     for one in counts {
@@ -126,7 +125,7 @@ fn by_hour(counts: &[DeliveryCount]) -> [Hour; 24] {
     hours
 }
 
-/// A row of a chart; its class gives the colour.
+/// A row of a bar chart. Its class gives the colour.
 struct Bar {
     label: Markup,
     class: &'static str,
@@ -143,12 +142,12 @@ impl Bar {
     }
 }
 
-/// A table with a bar beside each number.
+/// Renders a table with a bar beside each number.
 fn bars(
     id: &str,
     title: &str,
-    what: &str,
-    counted: &str,
+    label_column: &str,
+    count_column: &str,
     rows: impl Iterator<Item = Bar>,
 ) -> Markup {
     let rows: Vec<_> = rows.collect();
@@ -157,7 +156,7 @@ fn bars(
         section aria-labelledby=(id) {
             h2 id=(id) { (title) }
             table.chart {
-                thead { tr { th scope="col" { (what) } th.number scope="col" { (counted) } } }
+                thead { tr { th scope="col" { (label_column) } th.number scope="col" { (count_column) } } }
                 tbody {
                     @for row in rows {
                         tr {
@@ -171,7 +170,7 @@ fn bars(
     }
 }
 
-/// Hidden from screen readers, because the number beside it says the same.
+/// Hidden from screen readers, which read the number beside it.
 fn bar(class: &str, length: u64) -> Markup {
     let (width, height) = (BAR_WIDTH, BAR_HEIGHT);
     html! {
@@ -183,25 +182,25 @@ fn bar(class: &str, length: u64) -> Markup {
     }
 }
 
-/// A column for each hour, in three colours.
+/// Renders a column for each hour, in three colours.
 fn columns(id: &str, title: &str, hours: &[Hour; 24]) -> Markup {
     let most = hours.iter().map(Hour::total).max().unwrap_or(0).max(1);
     let (width, height) = (COLUMN_STEP * 24, COLUMN_HEIGHT);
     let total: u64 = hours.iter().map(Hour::total).sum();
     let noun = if total == 1 { "delivery" } else { "deliveries" };
-    let says = format!("{total} {noun} in 24 hours · busiest hour: {most}");
+    let summary = format!("{total} {noun} in 24 hours · busiest hour: {most}");
     html! {
         section aria-labelledby=(id) {
             h2 id=(id) { (title) }
             figure {
-                svg.columns role="img" aria-label=(says) viewBox={ "0 0 " (width) " " (height) }
+                svg.columns role="img" aria-label=(summary) viewBox={ "0 0 " (width) " " (height) }
                     preserveAspectRatio="none" {
                     line.axis x1="0" x2=(width) y1=(height) y2=(height) {}
                     @for (place, hour) in (0..).zip(hours) { (column(place, hour, most)) }
                 }
                 p.span { span { "24 hours ago" } span { "now" } }
                 figcaption {
-                    span { (says) }
+                    span { (summary) }
                     span.key.of-delivered { "delivered" }
                     span.key.of-queued { "queued or retrying" }
                     span.key.of-dead { "dead, gone or withheld" }
@@ -211,7 +210,7 @@ fn columns(id: &str, title: &str, hours: &[Hour; 24]) -> Markup {
     }
 }
 
-/// From the ground up: delivered, pending, failed.
+/// Renders the parts of a column from bottom to top: delivered, pending, failed.
 fn column(place: u64, hour: &Hour, most: u64) -> Markup {
     let parts = [
         ("of-delivered", hour.delivered),
@@ -222,16 +221,16 @@ fn column(place: u64, hour: &Hour, most: u64) -> Markup {
     html! {
         @for (class, count) in parts {
             @if count > 0 {
-                @let high = scaled(count, most, COLUMN_HEIGHT - 10);
-                @let top = COLUMN_HEIGHT.saturating_sub(below + high);
-                rect class=(class) x=(place * COLUMN_STEP + 3) y=(top) width=(COLUMN_STEP - 6) height=(high) {}
-                @let () = below += high;
+                @let part_height = scaled(count, most, COLUMN_HEIGHT - 10);
+                @let top = COLUMN_HEIGHT.saturating_sub(below + part_height);
+                rect class=(class) x=(place * COLUMN_STEP + 3) y=(top) width=(COLUMN_STEP - 6) height=(part_height) {}
+                @let () = below += part_height;
             }
         }
     }
 }
 
-/// The length for a count; a count above 0 is always visible.
+/// Scales a count to a length. A count above 0 is at least 2 units long, so that it is visible.
 fn scaled(count: u64, most: u64, length: u64) -> u64 {
     match count {
         0 => 0,

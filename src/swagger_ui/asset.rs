@@ -1,4 +1,4 @@
-//! The page and the files that it loads, ready to be sent.
+//! The HTML page and the files that it loads.
 
 use bytes::Bytes;
 
@@ -8,7 +8,6 @@ const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// A file of the reference.
 #[derive(Clone, Debug)]
 pub(super) struct Asset {
     pub(super) name: &'static str,
@@ -27,26 +26,31 @@ impl Asset {
         asset
     }
 
-    /// The hash of the content.
+    /// Returns the hash of the content.
     pub(super) fn digest(&self) -> &str {
         let tag = self.content.tag.as_ref().map_or("", EntityTag::as_str);
         tag.trim_matches('"')
     }
 
-    /// The tag that loads the asset from below `mount`. Its address names the content, so that a browser keeps it for
-    /// good.
-    fn link(&self, mount: &str) -> String {
-        let address = format!("{}/{}?{}", attribute(mount), self.name, self.digest());
+    /// Returns the HTML tag that loads the asset. Its URL contains the hash of the content, so that browsers can cache it
+    /// indefinitely.
+    fn link(&self, base_path: &str) -> String {
+        let url = format!(
+            "{}/{}?{}",
+            escape_attribute(base_path),
+            self.name,
+            self.digest()
+        );
         if self.name.ends_with(".css") {
-            format!("<link rel=\"stylesheet\" href=\"{address}\">\n")
+            format!("<link rel=\"stylesheet\" href=\"{url}\">\n")
         } else {
-            format!("<script defer src=\"{address}\"></script>\n")
+            format!("<script defer src=\"{url}\"></script>\n")
         }
     }
 }
 
-/// The page, and then what it loads in this order. The files are found below `mount`, the document below `api`.
-pub(super) fn all(mount: &str, api: &str) -> Vec<Asset> {
+/// Returns the page and the files that it loads, in this order.
+pub(super) fn all(base_path: &str, api_base_path: &str) -> Vec<Asset> {
     let swagger_style = include_bytes!("vendored/swagger-ui.css.gz");
     let swagger = include_bytes!("vendored/swagger-ui-bundle.js.gz");
     let assets = [
@@ -55,8 +59,8 @@ pub(super) fn all(mount: &str, api: &str) -> Vec<Asset> {
         Asset::gzip("swagger-ui.js", SCRIPT, swagger),
         Asset::new("reference.js", SCRIPT, include_str!("reference.js")),
     ];
-    let links: String = assets.iter().map(|asset| asset.link(mount)).collect();
-    let page = Asset::new("", HTML, page(&links, &attribute(api)));
+    let links: String = assets.iter().map(|asset| asset.link(base_path)).collect();
+    let page = Asset::new("", HTML, page(&links, &escape_attribute(api_base_path)));
     std::iter::once(page).chain(assets).collect()
 }
 
@@ -79,8 +83,7 @@ fn page(links: &str, api: &str) -> String {
     )
 }
 
-/// Escapes a text for an attribute.
-fn attribute(text: &str) -> String {
+fn escape_attribute(text: &str) -> String {
     let quoted = text.replace('&', "&amp;").replace('"', "&quot;");
     quoted.replace('<', "&lt;")
 }

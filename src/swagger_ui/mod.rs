@@ -1,20 +1,19 @@
-//! The interactive reference (feature `swagger-ui`): the live OpenAPI document as a page on which calls can be tried with a
-//! token.
+//! Interactive API reference (feature `swagger-ui`): Swagger UI with the live OpenAPI document.
 //!
-//! A [`tower_service::Service`] like the API, and beside it. The page is Swagger UI, whose files are part of the library;
-//! no other host is asked. It loads the document from where the API is mounted, and sends the calls there too, whatever
-//! the document has under `servers`: so it works under every name that the host is reached by.
+//! A [`tower_service::Service`] like the API. The files of Swagger UI are part of the library; the page loads nothing from
+//! other hosts. It loads the document from the API's base path and sends calls there, independent of the `servers` of the
+//! document, so it works under each name of the host.
 //!
 //! ```
-//! use forum_api::swagger_ui::Docs;
+//! use forum_api::swagger_ui::SwaggerUi;
 //!
-//! let docs = Docs::new("/docs", "/api/v1");
+//! let docs = SwaggerUi::new("/docs", "/api/v1");
 //! let app: axum::Router = axum::Router::new()
 //!     .route_service("/docs", docs.clone())
 //!     .route_service("/docs/{*rest}", docs);
 //! ```
 //!
-//! A token that is pasted stays in the page, and is gone with it.
+//! A token that a user enters is kept only in the open page.
 
 mod asset;
 mod service;

@@ -1,11 +1,11 @@
-// Shows the API's document, and sends the calls that are tried to where it came from.
+// Shows the OpenAPI document of the API, and sends calls to the origin of the page.
 "use strict";
 
 const reference = document.getElementById("reference");
 const api = reference.dataset.api;
 
-// The document's own `servers` may be another name of this host, which the page's policy does not allow.
-const fromHere = {
+// The `servers` of the document may contain another name of this host, which the content security policy forbids.
+const sameOriginServer = {
   statePlugins: {
     spec: {
       wrapActions: {
@@ -16,12 +16,12 @@ const fromHere = {
 };
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const dress = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
-dark.addEventListener("change", dress);
-dress();
+const applyColorScheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
+dark.addEventListener("change", applyColorScheme);
+applyColorScheme();
 
-// What a screen reader or a keyboard needs, and Swagger UI does not say.
-const said = {
+// Attributes for screen readers and keyboards that Swagger UI lacks.
+const accessibility = {
   ".information-container": { role: "region", "aria-label": "About the API" },
   ".scheme-container": { role: "region", "aria-label": "Server and token" },
   ".dialog-ux": { role: "dialog", "aria-label": "Token" },
@@ -32,22 +32,22 @@ const said = {
   ".info table, .microlight": { tabindex: "0" },
 };
 
-const say = () => {
-  for (const [selector, attributes] of Object.entries(said)) {
+const setAttributes = () => {
+  for (const [selector, attributes] of Object.entries(accessibility)) {
     for (const element of reference.querySelectorAll(selector)) {
       for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     }
   }
 };
-new MutationObserver(say).observe(reference, { childList: true, subtree: true });
+new MutationObserver(setAttributes).observe(reference, { childList: true, subtree: true });
 
 SwaggerUIBundle({
   url: `${api}/openapi.json`,
   dom_id: "#reference",
   deepLinking: true,
   defaultModelsExpandDepth: 0,
-  plugins: [fromHere],
-  // Both would ask other hosts.
+  plugins: [sameOriginServer],
+  // Both would send requests to other hosts.
   queryConfigEnabled: false,
   validatorUrl: null,
 });

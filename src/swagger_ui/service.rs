@@ -1,4 +1,4 @@
-//! The service of the page and its assets.
+//! The service of the reference page and its assets.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -14,35 +14,35 @@ use tower_service::Service;
 use super::asset::{self, Asset};
 use crate::http_util::{page_headers, respond};
 
-/// The page may load its own files and call the API of its own site.
+/// Allows the page to load its own files and to call the API of its own origin only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; \
                       img-src 'self' data:; font-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-/// How an asset is cached whose address names its content.
-const FOR_GOOD: &str = "public, max-age=31536000, immutable";
+/// For URLs that contain the hash of the content.
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// The interactive reference: a [`Service`] that answers `GET` and `HEAD` of its mount, with a slash at the end and
-/// without, and of what the page loads from below it.
+/// The interactive reference: a [`Service`] for `GET` and `HEAD` of its base path, with and without a slash at the end, and
+/// of the files below it.
 ///
-/// It is cheap to clone. Large files are always sent compressed with gzip.
+/// Cloning is cheap. Large files are always compressed with gzip.
 #[derive(Clone, Debug)]
 pub struct SwaggerUi(Arc<Site>);
 
 #[derive(Debug)]
 struct Site {
-    mount: String,
+    base_path: String,
     assets: Vec<Asset>,
 }
 
 impl SwaggerUi {
-    /// The reference that is found at `mount`, as `/docs`, of the API below `api`, as `/api/v1`: both as a browser sees
-    /// them, and on the same host. A router may cut the mount off or leave it.
-    pub fn new(mount: &str, api: &str) -> Self {
-        let (mount, api) = (mount.trim_end_matches('/'), api.trim_end_matches('/'));
+    /// Creates the reference of the API at `api_base_path`, for example `/api/v1`, to be served at `base_path`, for example
+    /// `/docs`. Both are paths as browsers send them, on the same host. A router may strip `base_path` from the URI.
+    pub fn new(base_path: &str, api_base_path: &str) -> Self {
+        let base_path = base_path.trim_end_matches('/');
         Self(Arc::new(Site {
-            mount: mount.into(),
-            assets: asset::all(mount, api),
+            base_path: base_path.into(),
+            assets: asset::all(base_path, api_base_path.trim_end_matches('/')),
         }))
     }
 }
@@ -64,23 +64,35 @@ impl<B> Service<Request<B>> for SwaggerUi {
 impl Site {
     fn respond<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
         let mut headers = page_headers(POLICY);
-        let (method, asked) = (request.method(), request.headers());
+        let (method, request_headers) = (request.method(), request.headers());
         if ![Method::GET, Method::HEAD].contains(method) {
             headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-            return respond(method, asked, StatusCode::METHOD_NOT_ALLOWED, headers, None);
+            return respond(
+                method,
+                request_headers,
+                StatusCode::METHOD_NOT_ALLOWED,
+                headers,
+                None,
+            );
         }
         let Some(asset) = self.find(request.uri().path()) else {
-            return respond(method, asked, StatusCode::NOT_FOUND, headers, None);
+            return respond(
+                method,
+                request_headers,
+                StatusCode::NOT_FOUND,
+                headers,
+                None,
+            );
         };
         let is_versioned = request.uri().query() == Some(asset.digest());
-        let cache = if is_versioned { FOR_GOOD } else { "no-cache" };
+        let cache = if is_versioned { IMMUTABLE } else { "no-cache" };
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
         let content = Some(asset.content.clone());
-        respond(method, asked, StatusCode::OK, headers, content)
+        respond(method, request_headers, StatusCode::OK, headers, content)
     }
 
     fn find(&self, path: &str) -> Option<&Asset> {
-        let below = path.strip_prefix(self.mount.as_str()).unwrap_or(path);
+        let below = path.strip_prefix(self.base_path.as_str()).unwrap_or(path);
         let name = below.strip_prefix('/').unwrap_or(below);
         self.assets.iter().find(|asset| asset.name == name)
     }

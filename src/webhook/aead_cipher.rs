@@ -15,50 +15,51 @@ use crate::runtime::RandomSource;
 /// Encrypts secrets with ChaCha20-Poly1305 (feature `webhooks`). The ids of the key and of the endpoint are authenticated
 /// with each secret.
 ///
-/// It refuses secrets that are stored in plain text: [`Registry::reencrypt`](crate::webhook_admin::Registry::reencrypt) encrypts those.
-/// It prints as its name only.
+/// Decrypting a secret that is stored in plain text fails:
+/// [`WebhookAdmin::reencrypt`](crate::webhook_admin::WebhookAdmin::reencrypt) encrypts such secrets. `Debug` does not show
+/// the key.
 pub struct AeadCipher {
     id: KeyId,
     key: LessSafeKey,
-    entropy: Arc<dyn RandomSource>,
+    random: Arc<dyn RandomSource>,
 }
 
-const CHANGED: &str =
+const TAMPERED: &str =
     "the secret belongs to another endpoint, or was changed since it was encrypted";
 
-/// Separates the hash that gives the key's id from the hash that gives the key.
+/// Domain separation between the hash for the key's id and the hash for the key.
 const ID_CONTEXT: &[u8] = b"forum-api webhook secret key id";
 
-/// The length of a key's id, in hexadecimal digits of the hash.
+/// Length of a key id in hexadecimal digits.
 const ID_DIGITS: usize = 16;
 
-/// A key has at least 16 bytes.
+/// The key material has fewer than 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the key must have at least 16 bytes")]
 pub struct KeyTooShortError;
 
 impl AeadCipher {
-    /// The least bytes that a key has.
-    const LEAST: usize = 16;
+    /// Smallest length of the key material in bytes.
+    const MIN_LEN: usize = 16;
 
-    /// A box whose key is the SHA-256 of `material`: random bytes, such as those of a key file.
+    /// Creates a cipher whose key is the SHA-256 of `material`: random bytes, for example of a key file.
     ///
     /// # Errors
-    /// When they are fewer than 16.
-    pub fn new(material: &[u8], entropy: Arc<dyn RandomSource>) -> Result<Self, KeyTooShortError> {
+    /// [`KeyTooShortError`] if `material` has fewer than 16 bytes.
+    pub fn new(material: &[u8], random: Arc<dyn RandomSource>) -> Result<Self, KeyTooShortError> {
         let bits = Zeroizing::new(<[u8; 32]>::from(Sha256::digest(material)));
         let hash = Sha256::new().chain_update(ID_CONTEXT).chain_update(*bits);
         let mut id = base16ct::lower::encode_string(&hash.finalize());
         id.truncate(ID_DIGITS);
         let id = KeyId::new(&id).ok_or(KeyTooShortError)?;
         let key = UnboundKey::new(&CHACHA20_POLY1305, &*bits).ok();
-        let key = key.filter(|_| material.len() >= Self::LEAST);
+        let key = key.filter(|_| material.len() >= Self::MIN_LEN);
         let key = LessSafeKey::new(key.ok_or(KeyTooShortError)?);
-        Ok(Self { id, key, entropy })
+        Ok(Self { id, key, random })
     }
 
-    /// The data that is authenticated with a secret: the ids of the key and the endpoint. Neither contains a space.
-    fn context(&self, endpoint: &EndpointId) -> Aad<Vec<u8>> {
+    /// Returns the associated data of a secret: the ids of the key and the endpoint. Neither contains a space.
+    fn associated_data(&self, endpoint: &EndpointId) -> Aad<Vec<u8>> {
         Aad::from(format!("{} {endpoint}", self.id).into_bytes())
     }
 }
@@ -74,11 +75,13 @@ impl SecretCipher for AeadCipher {
         endpoint: &EndpointId,
     ) -> Result<EncryptedSecret, BoxError> {
         let mut nonce = [0; NONCE_LEN];
-        self.entropy.fill(&mut nonce)?;
+        self.random.fill(&mut nonce)?;
         let mut text = Zeroizing::new(secret.expose_secret().as_bytes().to_vec());
-        let unique = Nonce::assume_unique_for_key(nonce);
-        let (key, context) = (&self.key, self.context(endpoint));
-        let tag = key.seal_in_place_separate_tag(unique, context, &mut text);
+        let tag = self.key.seal_in_place_separate_tag(
+            Nonce::assume_unique_for_key(nonce),
+            self.associated_data(endpoint),
+            &mut text,
+        );
         let tag = tag.map_err(|_| "failed to encrypt the secret")?;
         let id = self.id.as_str().as_bytes();
         Ok(EncryptedSecret::from_ciphertext(&[
@@ -91,20 +94,20 @@ impl SecretCipher for AeadCipher {
 
     fn decrypt(
         &self,
-        sealed: &EncryptedSecret,
+        encrypted: &EncryptedSecret,
         endpoint: &EndpointId,
     ) -> Result<WebhookSecret, BoxError> {
-        let bytes = sealed
+        let bytes = encrypted
             .ciphertext()
             .ok_or("the secret is stored in plain text, but a key was given")?;
         let bytes = bytes.strip_prefix(self.id.as_str().as_bytes());
         let bytes = bytes.ok_or("the secret is encrypted with another key")?;
-        let (nonce, text) = bytes.split_first_chunk().ok_or(CHANGED)?;
+        let (nonce, text) = bytes.split_first_chunk().ok_or(TAMPERED)?;
         let mut text = Zeroizing::new(text.to_vec());
         let nonce = Nonce::assume_unique_for_key(*nonce);
-        let context = self.context(endpoint);
-        let text = self.key.open_in_place(nonce, context, &mut text);
-        let text = text.map_err(|_| CHANGED)?;
+        let data = self.associated_data(endpoint);
+        let text = self.key.open_in_place(nonce, data, &mut text);
+        let text = text.map_err(|_| TAMPERED)?;
         Ok(WebhookSecret::parse(std::str::from_utf8(text)?)?)
     }
 }

@@ -1,4 +1,5 @@
-//! A delivery of an event to an endpoint, and its states (`docs/protocol.md`, section 13.10).
+//! Deliveries of events to endpoints: states, results of attempts, and backoff (`docs/protocol.md`, sections 13.9 to
+//! 13.13).
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use serde::Serialize;
 use super::Topic;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 
-/// After so many failed attempts a delivery is dead.
+/// Number of failed attempts after which a delivery is dead.
 pub const MAX_ATTEMPTS: u32 = 6;
 
 /// The state of a delivery.
@@ -15,20 +16,20 @@ pub const MAX_ATTEMPTS: u32 = 6;
 pub enum DeliveryState {
     /// Waits for its first attempt, also after an operator retry.
     Queued,
-    /// Failed, or could not be signed, and waits for another attempt.
+    /// Waits for another attempt: the last one failed, or the secret could not be decrypted.
     Retrying,
-    /// The receiver has it.
+    /// An attempt succeeded.
     Delivered,
-    /// Failed six times: kept until an operator retries or removes it.
+    /// Six attempts failed. Kept until an operator retries or removes it.
     Dead,
-    /// The receiver answered 410.
+    /// The receiver responded with 410.
     Gone,
-    /// The endpoint's owner may not be told any more.
+    /// The endpoint's owner may no longer receive the event.
     Withheld,
 }
 
 impl DeliveryState {
-    /// Every state.
+    /// All states.
     pub const ALL: [Self; 6] = [
         Self::Queued,
         Self::Retrying,
@@ -38,7 +39,7 @@ impl DeliveryState {
         Self::Withheld,
     ];
 
-    /// Its name, as `queued`.
+    /// Returns the name, for example `queued`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -50,46 +51,46 @@ impl DeliveryState {
         }
     }
 
-    /// Whether an attempt is to come: only an operator moves any other state.
+    /// Returns whether another attempt follows. Only an operator changes any other state.
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Queued | Self::Retrying)
     }
 
-    /// The state of this name.
+    /// Parses a name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == name)
     }
 }
 
-/// How far a delivery has come.
+/// State, attempts and next attempt of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryProgress {
-    /// Its state.
+    /// State of the delivery.
     pub state: DeliveryState,
-    /// How many attempts have ended since it was queued.
+    /// Number of attempts that were counted since the delivery was queued.
     pub attempts: u32,
-    /// When the next one is due; `None` when there is none to come.
+    /// Time of the next attempt; `None` if no attempt follows.
     pub due_at: Option<Timestamp>,
 }
 
-/// How an attempt ended.
+/// Result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptOutcome {
-    /// The receiver answered with this status.
+    /// The receiver responded with this status.
     Responded(u16),
-    /// There was no answer in time.
+    /// The receiver did not respond in time.
     NoResponse,
-    /// The worker that had taken it never said how it ended.
+    /// The lease of the worker expired after it had begun to send.
     LeaseExpired,
-    /// Nothing was sent: the endpoint's owner can no longer act, or no longer sees the forum.
+    /// Nothing was sent: the endpoint's owner may not receive the event. The attempt is not counted.
     Withheld,
-    /// Nothing was sent: the endpoint's secret cannot be decrypted. The next attempt follows after this wait, and none is
-    /// counted.
+    /// Nothing was sent: the endpoint's secret cannot be decrypted. The next attempt follows after this delay. The attempt
+    /// is not counted.
     Postponed(Duration),
 }
 
 impl DeliveryProgress {
-    /// Queued at `now`, for the first time or again.
+    /// Returns the progress of a delivery that is queued at `now`.
     pub const fn queued(now: Timestamp) -> Self {
         Self {
             state: DeliveryState::Queued,
@@ -98,8 +99,8 @@ impl DeliveryProgress {
         }
     }
 
-    /// What follows from an attempt that ended so at `now`; `random` (0 to 1, without 1) spreads the wait. Where none
-    /// was to come, nothing does.
+    /// Returns the progress after an attempt that ended at `now`. `random`, in [0, 1), is the jitter of the next delay. A
+    /// finished delivery is returned unchanged.
     #[must_use]
     pub fn after_attempt(
         self,
@@ -116,9 +117,9 @@ impl DeliveryProgress {
             AttemptOutcome::Withheld | AttemptOutcome::Postponed(_)
         );
         let attempts = self.attempts + u32::from(is_counted);
-        let (state, wait) = match outcome {
+        let (state, delay) = match outcome {
             AttemptOutcome::Withheld => (DeliveryState::Withheld, None),
-            AttemptOutcome::Postponed(wait) => (DeliveryState::Retrying, Some(wait)),
+            AttemptOutcome::Postponed(delay) => (DeliveryState::Retrying, Some(delay)),
             AttemptOutcome::Responded(200..=299) => (DeliveryState::Delivered, None),
             AttemptOutcome::Responded(410) => (DeliveryState::Gone, None),
             _ if attempts >= MAX_ATTEMPTS => (DeliveryState::Dead, None),
@@ -130,12 +131,12 @@ impl DeliveryProgress {
         Self {
             state,
             attempts,
-            due_at: wait.map(|wait| now.saturating_add(wait)),
+            due_at: delay.map(|delay| now.saturating_add(delay)),
         }
     }
 
-    /// Progress after an operator retry: a finished delivery is queued again with its attempts counted from 0; a retrying
-    /// one becomes due at once with its attempts unchanged. `None` when it is queued.
+    /// Returns the progress after an operator retry: a finished delivery is queued again with its attempts counted from 0; a
+    /// retrying one becomes due at once with its attempts unchanged. `None` if it is queued.
     pub fn requeued(self, now: Timestamp) -> Option<Self> {
         match self.state {
             DeliveryState::Queued => None,
@@ -151,17 +152,16 @@ impl DeliveryProgress {
     }
 }
 
-/// The waits between attempts (`docs/protocol.md`, section 13.11).
+/// Delays between attempts: exponential with jitter (`docs/protocol.md`, section 13.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
-    /// After the first failure.
+    /// Delay after the first failure. Default: 30 s.
     pub initial: Duration,
-    /// The longest wait.
+    /// Longest delay. Default: one hour.
     pub max: Duration,
 }
 
 impl Default for Backoff {
-    /// 30 s to begin with, never more than one hour.
     fn default() -> Self {
         Self {
             initial: Duration::from_secs(30),
@@ -171,57 +171,56 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The wait after the `failed`th failure: the initial one, doubled with each failure before, and up to a fifth
-    /// longer by `random` (0 to 1, without 1).
-    pub fn delay(&self, failed: u32, random: f64) -> Duration {
-        let doubled = 2f64.powi(i32::try_from(failed.saturating_sub(1)).unwrap_or(i32::MAX));
-        self.spread(self.initial.as_secs_f64() * doubled, random)
+    /// Returns the delay after `failures` failures: [`initial`](Self::initial), doubled for each failure after the first,
+    /// and up to a fifth longer by `random`, in [0, 1).
+    pub fn delay(&self, failures: u32, random: f64) -> Duration {
+        let factor = 2f64.powi(i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX));
+        self.with_jitter(self.initial.as_secs_f64() * factor, random)
     }
 
-    /// Limits `wait` to at least the initial and at most the longest wait, and adds up to a fifth by `random` (0 to 1,
-    /// without 1).
+    /// Limits `delay` to the initial and the longest delay, and adds up to a fifth by `random`, in [0, 1).
     #[cfg(feature = "webhooks")]
-    pub(crate) fn bounded(&self, wait: Duration, random: f64) -> Duration {
-        self.spread(wait.max(self.initial).as_secs_f64(), random)
+    pub(crate) fn bounded(&self, delay: Duration, random: f64) -> Duration {
+        self.with_jitter(delay.max(self.initial).as_secs_f64(), random)
     }
 
-    fn spread(&self, seconds: f64, random: f64) -> Duration {
-        let spread = Duration::try_from_secs_f64(seconds * (1.0 + 0.2 * random));
-        spread.map_or(self.max, |wait| wait.min(self.max))
+    fn with_jitter(&self, seconds: f64, random: f64) -> Duration {
+        let delay = Duration::try_from_secs_f64(seconds * (1.0 + 0.2 * random));
+        delay.map_or(self.max, |delay| delay.min(self.max))
     }
 }
 
-/// A delivery.
+/// Delivery of one event to one endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its id, the same on every attempt: `x-forum-delivery`.
+    /// Id of the delivery, the same for each attempt. Sent as `x-forum-delivery`.
     pub id: DeliveryId,
-    /// The event that is delivered.
+    /// Id of the event.
     pub event: EventId,
-    /// What the event is about.
+    /// Topic of the event.
     pub topic: Topic,
-    /// Where it goes.
+    /// Id of the endpoint.
     pub endpoint: EndpointId,
-    /// When it was first queued.
+    /// Time at which the delivery was first queued.
     pub created_at: Timestamp,
-    /// How far it has come.
+    /// State, attempts and next attempt.
     pub progress: DeliveryProgress,
 }
 
-/// An attempt, as it is kept for the operator.
+/// Record of an attempt, for the operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRecord {
-    /// Which one since the delivery was queued, from 1.
+    /// Number of the attempt since the delivery was queued, from 1.
     pub attempt: u32,
-    /// When it began.
+    /// Start of the attempt.
     pub at: Timestamp,
-    /// The status of the answer, if there was one.
+    /// Status of the response; `None` if there was no response.
     pub status: Option<u16>,
-    /// What went wrong, in one sentence.
+    /// Reason of the failure, as one sentence; `None` if there was a response.
     pub error: Option<String>,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// The beginning of the answer's body, at most 4 KiB.
+    /// Beginning of the response's body, at most 4 KiB; `None` if there was no response.
     pub response_excerpt: Option<String>,
 }

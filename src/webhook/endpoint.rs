@@ -1,4 +1,4 @@
-//! Where webhooks go.
+//! Webhook endpoints, and the rotation of their secrets (`docs/protocol.md`, section 13.8).
 
 use std::time::Duration;
 
@@ -7,74 +7,73 @@ use thiserror::Error;
 use super::{EncryptedSecret, TopicSet};
 use crate::model::{EndpointId, Timestamp, UserId};
 
-/// An address that receives webhooks, on behalf of its owner.
+/// A registered receiver of webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Its id.
+    /// Id of the endpoint.
     pub id: EndpointId,
-    /// Where deliveries are sent.
+    /// URL to which deliveries are sent.
     pub url: String,
-    /// Topics.
+    /// Topics to which the endpoint subscribes.
     pub topics: TopicSet,
-    /// The member for whom it acts: it is told of nothing that this member may not see.
+    /// The member for whom the endpoint acts. It receives only events that this member may see.
     pub owner: UserId,
-    /// A disabled one gets nothing new, and what is queued for it waits.
+    /// A disabled endpoint receives no new deliveries, and its queued deliveries wait.
     pub enabled: bool,
-    /// When it was registered.
+    /// Time of the registration. Earlier events are not sent.
     pub created_at: Timestamp,
-    /// What signs its deliveries.
+    /// The secret that signs deliveries.
     pub secret: EncryptedSecret,
-    /// The secret that a rotation brought, not in force yet.
+    /// The secret of a rotation that is not active yet.
     pub pending_secret: Option<PendingSecret>,
-    /// Counts the changes to it, from 1.
+    /// Version of the row, from 1, incremented by each update.
     pub version: i64,
 }
 
-/// A secret that comes into force.
+/// A secret that becomes active later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingSecret {
-    /// The secret.
+    /// The new secret.
     pub secret: EncryptedSecret,
-    /// From when on it is in force by itself.
+    /// Time at which the secret becomes active unless it is activated before.
     pub activates_at: Timestamp,
 }
 
-/// There is no secret to activate.
+/// Error of [`Endpoint::activated`]: the endpoint has no pending secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no secret is pending")]
 pub struct NoPendingSecretError;
 
 impl Endpoint {
-    /// How long a secret pends unless it is activated: 24 hours.
+    /// Time until a pending secret becomes active automatically: 24 hours.
     pub const ROTATION_PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
 
-    /// The secret that signs at `now`.
+    /// Returns the secret that is active at `now`.
     pub fn secret_at(&self, now: Timestamp) -> &EncryptedSecret {
-        let due = self
-            .pending_secret
-            .as_ref()
-            .filter(|pending| now >= pending.activates_at);
-        due.map_or(&self.secret, |pending| &pending.secret)
+        match &self.pending_secret {
+            Some(pending) if now >= pending.activates_at => &pending.secret,
+            _ => &self.secret,
+        }
     }
 
-    /// The endpoint with a new secret, which pends. One that pended before is forgotten.
+    /// Returns the endpoint with `secret` pending. It replaces another pending secret.
     #[must_use]
     pub fn rotated(self, secret: EncryptedSecret, now: Timestamp) -> Self {
-        let from = now.saturating_add(Self::ROTATION_PERIOD);
+        let activates_at = now.saturating_add(Self::ROTATION_PERIOD);
         Self {
             secret: self.secret_at(now).clone(),
             pending_secret: Some(PendingSecret {
                 secret,
-                activates_at: from,
+                activates_at,
             }),
             ..self
         }
     }
 
-    /// The endpoint with the pending secret in force.
+    /// Returns the endpoint with its pending secret active.
     ///
     /// # Errors
-    /// When none pends at `now`.
+    /// [`NoPendingSecretError`] if no secret is pending at `now`.
     pub fn activated(self, now: Timestamp) -> Result<Self, NoPendingSecretError> {
         let pending = self
             .pending_secret

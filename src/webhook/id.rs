@@ -1,4 +1,4 @@
-//! Generation of the ids of webhooks.
+//! Generation of the ids of events, endpoints and deliveries.
 
 use sha2::{Digest as _, Sha256};
 
@@ -7,40 +7,39 @@ use crate::model::{DeliveryId, EndpointId, EventId};
 use crate::runtime::{RandomError, RandomSource};
 
 impl EventId {
-    /// A new id, `evt_` and 22 random characters.
+    /// Generates an id: `evt_` and 22 random characters.
     ///
     /// # Errors
-    /// When the source of randomness does not answer.
-    pub fn generate(entropy: &dyn RandomSource) -> Result<Self, RandomError> {
-        let id = spell("evt_", base62::random(entropy)?);
+    /// Fails when the random source fails.
+    pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
+        let id = with_prefix("evt_", base62::random(random)?);
         Ok(Self::parse(&id).unwrap_or_else(Self::nothing))
     }
 }
 
 impl EndpointId {
-    /// A new id, `whe_` and 22 random characters.
+    /// Generates an id: `whe_` and 22 random characters.
     ///
     /// # Errors
-    /// When the source of randomness does not answer.
-    pub fn generate(entropy: &dyn RandomSource) -> Result<Self, RandomError> {
-        let id = spell("whe_", base62::random(entropy)?);
+    /// Fails when the random source fails.
+    pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
+        let id = with_prefix("whe_", base62::random(random)?);
         Ok(Self::parse(&id).unwrap_or_else(Self::nothing))
     }
 }
 
 impl DeliveryId {
-    /// The id of the delivery of an event to an endpoint: `dlv_` and 22 characters that follow from the two, so that
-    /// it is the same however often it is queued.
+    /// Derives the id of the delivery of an event to an endpoint: `dlv_` and 22 characters of a hash of both ids.
+    /// Queueing the same delivery twice yields the same id.
     pub fn derive(event: &EventId, endpoint: &EndpointId) -> Self {
         let digest: [u8; 32] = Sha256::digest(format!("{event} {endpoint}")).into();
         let half = digest.first_chunk::<16>().copied().unwrap_or_default();
-        let id = spell("dlv_", base62::encode(half));
+        let id = with_prefix("dlv_", base62::encode(half));
         Self::parse(&id).unwrap_or_else(Self::nothing)
     }
 }
 
-/// The prefix, and as many characters as 128 bits take.
-fn spell(prefix: &str, characters: [u8; 22]) -> String {
+fn with_prefix(prefix: &str, characters: [u8; 22]) -> String {
     let characters = characters.iter().map(|byte| char::from(*byte));
     prefix.chars().chain(characters).collect()
 }

@@ -1,8 +1,8 @@
 //! Webhooks: events, endpoints, deliveries and their signatures (`docs/protocol.md`, section 13).
 //!
-//! Values and functions of values. The feature `webhooks` adds `SystemResolver` and `HttpTransport`, which open
-//! connections. `worker` sends what these values describe, `webhook_admin` changes endpoints, and
-//! [`store`](crate::store) holds the traits under which both are persisted.
+//! Without the feature `webhooks`, the module has types and pure functions only; the feature adds `SystemResolver` and
+//! `HttpTransport`, which open connections. `worker` sends deliveries, `webhook_admin` changes endpoints, and
+//! [`store`](crate::store) has the traits that persist both.
 
 #[cfg(feature = "webhooks")]
 mod address;
@@ -31,8 +31,8 @@ pub use delivery::{
     AttemptOutcome, AttemptRecord, Backoff, Delivery, DeliveryProgress, DeliveryState, MAX_ATTEMPTS,
 };
 pub use endpoint::{Endpoint, NoPendingSecretError, PendingSecret};
+pub(crate) use event::{EVENT_KINDS, EventKind};
 pub use event::{Event, EventContext, EventMeta, ForumSummary};
-pub(crate) use event::{KINDS, Kind};
 pub use secret::{
     EncryptedSecret, KeyId, KeyMismatch, PlaintextCipher, SecretCipher, SecretTooShortError,
     WebhookSecret,

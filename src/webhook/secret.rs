@@ -1,4 +1,4 @@
-//! Secrets that sign deliveries, their encryption in a store, and the id of the key.
+//! Webhook secrets, their encryption in a store, and key ids.
 
 use std::fmt;
 
@@ -10,24 +10,24 @@ use crate::error::BoxError;
 use crate::model::EndpointId;
 use crate::runtime::{RandomError, RandomSource};
 
-/// The secret of an endpoint: the bytes of its text are the key of the HMAC. It prints as its name only, and is zeroed
-/// when dropped.
+/// Secret of an endpoint. The bytes of its text are the key of the HMAC. `Debug` does not show it, and its memory is
+/// zeroed on drop.
 #[derive(Clone)]
 pub struct WebhookSecret(Zeroizing<String>);
 
-/// A secret has at least 16 characters.
+/// The secret has fewer than 16 characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the secret must have at least 16 characters")]
 pub struct SecretTooShortError;
 
 impl WebhookSecret {
-    /// A new secret: `whsec_` and 256 random bits in 43 characters of `[0-9A-Za-z]`.
+    /// Generates a secret: `whsec_` and 256 random bits in 43 characters of `[0-9A-Za-z]`.
     ///
     /// # Errors
-    /// When the source of randomness does not answer.
-    pub fn generate(entropy: &dyn RandomSource) -> Result<Self, RandomError> {
+    /// Fails when the random source fails.
+    pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let mut bits = Zeroizing::new([0; 32]);
-        entropy.fill(&mut *bits)?;
+        random.fill(&mut *bits)?;
         let characters = Zeroizing::new(base62::encode::<43, _>(*bits));
         let mut text = Zeroizing::new(String::with_capacity(49));
         text.push_str("whsec_");
@@ -35,17 +35,18 @@ impl WebhookSecret {
         Ok(Self(text))
     }
 
-    /// The secret that somebody brings.
+    /// Accepts a secret that an operator supplies.
     ///
     /// # Errors
-    /// When it has fewer than 16 characters.
+    /// [`SecretTooShortError`] if it has fewer than 16 characters.
     pub fn parse(text: &str) -> Result<Self, SecretTooShortError> {
-        let long = text.chars().nth(15).is_some();
-        long.then(|| Self(Zeroizing::new(text.into())))
+        let is_long_enough = text.chars().nth(15).is_some();
+        is_long_enough
+            .then(|| Self(Zeroizing::new(text.into())))
             .ok_or(SecretTooShortError)
     }
 
-    /// Its text.
+    /// Returns the text.
     pub fn expose_secret(&self) -> &str {
         &self.0
     }
@@ -53,49 +54,49 @@ impl WebhookSecret {
 
 opaque_debug!(WebhookSecret);
 
-/// What a secret begins with when a key has sealed it. No text has its first byte, so that no plain secret begins so.
-const SEAL: &[u8] = b"\xffaead1";
+/// Prefix of encrypted secrets. Its first byte does not occur in UTF-8, so no plaintext secret has this prefix.
+const CIPHERTEXT_PREFIX: &[u8] = b"\xffaead1";
 
-/// A secret as it is stored. It prints as its name only, and is zeroed when dropped.
+/// A secret in its stored form. `Debug` does not show it, and its memory is zeroed on drop.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EncryptedSecret(Zeroizing<Vec<u8>>);
 
 impl EncryptedSecret {
-    /// From the bytes that are stored.
+    /// Wraps stored bytes.
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(Zeroizing::new(bytes))
     }
 
-    /// The bytes to store: any bytes, and no text in general.
+    /// Returns the bytes to store. They are not UTF-8 in general.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// What a key has made of a secret, to be stored so that it says so.
+    /// Concatenates the parts of a ciphertext behind the prefix that marks it as encrypted.
     #[cfg(feature = "webhooks")]
     pub(super) fn from_ciphertext(parts: &[&[u8]]) -> Self {
-        Self::new([&[SEAL], parts].concat().concat())
+        Self::new([&[CIPHERTEXT_PREFIX], parts].concat().concat())
     }
 
-    /// What a key has made of the secret; `None` when it is stored plain.
+    /// Returns the ciphertext; `None` if the secret is stored in plain text.
     pub(super) fn ciphertext(&self) -> Option<&[u8]> {
-        self.0.strip_prefix(SEAL)
+        self.0.strip_prefix(CIPHERTEXT_PREFIX)
     }
 }
 
 opaque_debug!(EncryptedSecret);
 
-/// Encrypts secrets before they are stored, and decrypts them.
+/// Encrypts and decrypts webhook secrets in the store.
 ///
-/// An encrypted secret belongs to one endpoint: a copy of it in the row of another endpoint is refused.
+/// An encrypted secret is bound to one endpoint: decrypting a copy of it for another endpoint fails.
 pub trait SecretCipher: Send + Sync + 'static {
-    /// Returns the id of the key. A store records it, so that a process with another key is refused.
+    /// Returns the id of the key. The store records it, so that a process with another key is rejected.
     fn key_id(&self) -> KeyId;
 
     /// Encrypts the secret of `endpoint`.
     ///
     /// # Errors
-    /// When the cipher or its source of randomness fails.
+    /// Fails when the cipher or its random source fails.
     fn encrypt(
         &self,
         secret: &WebhookSecret,
@@ -105,15 +106,15 @@ pub trait SecretCipher: Send + Sync + 'static {
     /// Decrypts the secret of `endpoint`.
     ///
     /// # Errors
-    /// When it was encrypted with another key, for another endpoint, or was changed since.
+    /// Fails if the secret was encrypted with another key or for another endpoint, or was modified since.
     fn decrypt(
         &self,
-        sealed: &EncryptedSecret,
+        encrypted: &EncryptedSecret,
         endpoint: &EndpointId,
     ) -> Result<WebhookSecret, BoxError>;
 }
 
-/// Stores secrets in plain text, and refuses encrypted ones.
+/// Stores secrets in plain text. Decrypting an encrypted secret fails.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlaintextCipher;
 
@@ -128,18 +129,22 @@ impl SecretCipher for PlaintextCipher {
         ))
     }
 
-    fn decrypt(&self, sealed: &EncryptedSecret, _: &EndpointId) -> Result<WebhookSecret, BoxError> {
-        if sealed.ciphertext().is_some() {
+    fn decrypt(
+        &self,
+        encrypted: &EncryptedSecret,
+        _: &EndpointId,
+    ) -> Result<WebhookSecret, BoxError> {
+        if encrypted.ciphertext().is_some() {
             return Err("the secret is encrypted, but no key was given".into());
         }
         Ok(WebhookSecret::parse(std::str::from_utf8(
-            sealed.as_bytes(),
+            encrypted.as_bytes(),
         )?)?)
     }
 }
 
-/// The id of the key that encrypts webhook secrets: 1-64 characters of `[A-Za-z0-9_-]`. It is stored beside the secrets,
-/// shown to operators, and discloses nothing of the key.
+/// Id of the key that encrypts webhook secrets: 1 to 64 characters of `[A-Za-z0-9_-]`. It is stored with the secrets, is
+/// shown to operators, and does not reveal the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyId(String);
 
@@ -151,7 +156,7 @@ impl KeyId {
         fits.then(|| Self(text.into()))
     }
 
-    /// The id of plain text, without a key: `plaintext`.
+    /// Returns the id that denotes storage in plain text: `plaintext`.
     pub fn plaintext() -> Self {
         Self("plaintext".into())
     }
@@ -172,7 +177,7 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// The webhook secrets in a store are encrypted with another key than the one that was given.
+/// The webhook secrets in the store are encrypted with another key than the given one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "the webhook secrets in this database are {}, but {} was given",
@@ -180,7 +185,7 @@ impl fmt::Display for KeyId {
     if given.is_plaintext() { "no key".into() } else { format!("the key {given}") },
 )]
 pub struct KeyMismatch {
-    /// The id that the store has recorded.
+    /// The key id that the store has recorded.
     pub stored: KeyId,
     /// The id of the key that was given.
     pub given: KeyId,

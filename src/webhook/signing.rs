@@ -1,4 +1,4 @@
-//! Signatures of deliveries, and their verification by a receiver (`docs/protocol.md`, section 13.7).
+//! Signatures of deliveries, and their verification by a receiver (`docs/protocol.md`, sections 13.6, 13.7 and 13.17).
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use thiserror::Error;
 use super::{Topic, WebhookSecret};
 use crate::model::{DeliveryId, Timestamp};
 
-/// The header with the event's topic.
+/// Header of the event's topic.
 pub(crate) const EVENT: &str = "x-forum-event";
-/// The header with the delivery's id.
+/// Header of the delivery's id.
 pub(crate) const DELIVERY: &str = "x-forum-delivery";
-/// The header with the Unix time in seconds.
+/// Header of the time of the attempt: Unix time in seconds.
 pub(crate) const TIMESTAMP: &str = "x-forum-timestamp";
-/// The header with the signature.
+/// Header of the signature.
 pub(crate) const SIGNATURE: &str = "x-forum-signature";
 
-/// `sha256=` and the HMAC of `<timestamp>.<body>` in small hexadecimal digits. A key may have any length.
+/// Returns `sha256=` and the HMAC of `<timestamp>.<body>` in lower-case hexadecimal digits.
 pub(super) fn sign(
     secret: &WebhookSecret,
     timestamp: &str,
@@ -34,47 +34,48 @@ pub(super) fn sign(
     Ok(format!("sha256={digits}"))
 }
 
-/// How far a delivery's time may be from the receiver's, both ways.
+/// Largest difference between a delivery's timestamp and the receiver's clock, in either direction.
 const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
-/// A delivery that holds what somebody with the secret signed.
+/// A delivery with a valid signature.
 ///
-/// The signature covers the time and the body alone. The body repeats the topic and names the event.
+/// The signature covers only the timestamp and the body, not the headers. The body contains the topic as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verified<'a> {
-    /// What it is about.
+    /// Topic of the event, from `x-forum-event`.
     pub topic: Topic,
-    /// Its id, the same on every attempt: who has seen it has this delivery already.
+    /// Id of the delivery, the same for each attempt. Receivers use it to recognise repeats.
     pub delivery: DeliveryId,
-    /// The body, byte for byte: `{"event":…,"topic":…,"occurredAt":…,"data":…}`.
+    /// The unchanged body: `{"event":…,"topic":…,"occurredAt":…,"data":…}`.
     pub body: &'a [u8],
 }
 
-/// Why a delivery is refused.
+/// Error of [`verify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// The header of this name is missing, doubled or malformed.
+    /// The header of this name is missing, repeated or malformed.
     #[error("the header {0} is missing, repeated or malformed")]
     InvalidHeader(&'static str),
-    /// None of the secrets gives its signature.
+    /// The signature matches none of the secrets.
     #[error("the signature matches none of the secrets")]
     SignatureMismatch,
-    /// It was signed more than five minutes ago.
+    /// The timestamp is more than five minutes in the past.
     #[error("the timestamp is more than five minutes old")]
     TooOld,
-    /// It says to be signed more than five minutes from now.
+    /// The timestamp is more than five minutes in the future.
     #[error("the timestamp is more than five minutes in the future")]
     TooNew,
 }
 
-/// Checks a delivery: its headers, its signature by one of `secrets`, and its age at `now`, of five minutes at most.
+/// Verifies a delivery: its headers, its signature with one of `secrets`, and its timestamp, which may differ from `now`
+/// by at most five minutes.
 ///
-/// `body` is the request's, byte for byte and before anything was parsed. While a secret is rotated, give the old
-/// one and the new one ([example](crate::guide::webhooks)).
+/// `body` is the raw body of the request. While a secret is rotated, pass the old and the new secret
+/// ([example](crate::guide::webhooks)).
 ///
 /// # Errors
-/// [`VerifyError`]: answer 401, and have nothing to do with it.
+/// Each [`VerifyError`] means that the request must be rejected, for example with 401.
 pub fn verify<'a>(
     secrets: &[WebhookSecret],
     headers: &HeaderMap,
@@ -83,9 +84,11 @@ pub fn verify<'a>(
 ) -> Result<Verified<'a>, VerifyError> {
     let topic = read(headers, EVENT, Topic::parse)?;
     let delivery = read(headers, DELIVERY, DeliveryId::parse)?;
-    let (timestamp, sent_at) = read(headers, TIMESTAMP, |text| Some((text, unix(text)?)))?;
+    let (timestamp, sent_at) = read(headers, TIMESTAMP, |text| {
+        Some((text, parse_unix_time(text)?))
+    })?;
     let signature = read(headers, SIGNATURE, Some)?;
-    if !is_by_one_of(secrets, timestamp, body, signature) {
+    if !is_signed_by_any(secrets, timestamp, body, signature) {
         return Err(VerifyError::SignatureMismatch);
     }
     if now.saturating_duration_since(sent_at) > TOLERANCE {
@@ -101,34 +104,41 @@ pub fn verify<'a>(
     })
 }
 
-/// What the one header of this name says.
+/// Parses the header `name`, which must occur exactly once.
 fn read<'a, T>(
     headers: &'a HeaderMap,
     name: &'static str,
     parse: impl FnOnce(&'a str) -> Option<T>,
 ) -> Result<T, VerifyError> {
     let mut values = headers.get_all(name).iter();
-    let only = values.next().filter(|_| values.next().is_none());
-    only.and_then(|value| parse(value.to_str().ok()?))
+    let value = values.next().filter(|_| values.next().is_none());
+    value
+        .and_then(|value| parse(value.to_str().ok()?))
         .ok_or(VerifyError::InvalidHeader(name))
 }
 
-/// A Unix time in seconds, in digits alone.
-fn unix(text: &str) -> Option<Timestamp> {
+/// Parses a Unix time in seconds. Accepts only digits.
+fn parse_unix_time(text: &str) -> Option<Timestamp> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let seconds = text.parse::<i64>().ok().filter(|_| digits)?;
     seconds.checked_mul(1000).map(Timestamp::from_millis)
 }
 
-/// Compares with every secret, in a time that does not depend on which it is, nor on where a signature is wrong.
-fn is_by_one_of(secrets: &[WebhookSecret], timestamp: &str, body: &[u8], signature: &str) -> bool {
+/// Compares the signature with those of all secrets in constant time.
+fn is_signed_by_any(
+    secrets: &[WebhookSecret],
+    timestamp: &str,
+    body: &[u8],
+    signature: &str,
+) -> bool {
     let matches = |secret| {
         let expected = sign(secret, timestamp, body);
-        expected.map_or(Choice::from(0), |it| {
-            it.as_bytes().ct_eq(signature.as_bytes())
+        expected.map_or(Choice::from(0), |expected| {
+            expected.as_bytes().ct_eq(signature.as_bytes())
         })
     };
-    let all = secrets.iter().map(matches);
-    all.fold(Choice::from(0), |found, matches| found | matches)
+    let results = secrets.iter().map(matches);
+    results
+        .fold(Choice::from(0), |any, result| any | result)
         .into()
 }

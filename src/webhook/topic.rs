@@ -7,37 +7,37 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The name of a kind of event: `[a-z_]+(\.[a-z_]+)+`, at most 64 characters.
+/// Name of a kind of event: `[a-z_]+(\.[a-z_]+)+`, at most 64 characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Topic(Cow<'static, str>);
 
 impl Topic {
-    /// A thread is there; the event of its first post follows.
-    pub const THREAD_CREATED: Self = Self::known("thread.created");
+    /// A thread was created or approved. The event of its first post follows.
+    pub const THREAD_CREATED: Self = Self::standard("thread.created");
     /// A thread was deleted with its posts.
-    pub const THREAD_DELETED: Self = Self::known("thread.deleted");
-    /// A thread is there again with its posts.
-    pub const THREAD_RESTORED: Self = Self::known("thread.restored");
-    /// A post is there.
-    pub const POST_CREATED: Self = Self::known("post.created");
+    pub const THREAD_DELETED: Self = Self::standard("thread.deleted");
+    /// A thread was restored with its posts.
+    pub const THREAD_RESTORED: Self = Self::standard("thread.restored");
+    /// A post was created or approved: a reply, or the first post of a thread.
+    pub const POST_CREATED: Self = Self::standard("post.created");
     /// A post was edited.
-    pub const POST_UPDATED: Self = Self::known("post.updated");
+    pub const POST_UPDATED: Self = Self::standard("post.updated");
     /// A reply was deleted.
-    pub const POST_DELETED: Self = Self::known("post.deleted");
-    /// A reply is there again.
-    pub const POST_RESTORED: Self = Self::known("post.restored");
-    /// Somebody voted, or changed the vote.
-    pub const POLL_VOTED: Self = Self::known("poll.voted");
+    pub const POST_DELETED: Self = Self::standard("post.deleted");
+    /// A reply was restored.
+    pub const POST_RESTORED: Self = Self::standard("post.restored");
+    /// A member voted or changed a vote.
+    pub const POLL_VOTED: Self = Self::standard("poll.voted");
     /// A poll was edited.
-    pub const POLL_UPDATED: Self = Self::known("poll.updated");
+    pub const POLL_UPDATED: Self = Self::standard("poll.updated");
     /// A member was rated.
-    pub const MEMBER_RATED: Self = Self::known("member.rated");
-    /// A private message was sent: its ids and nothing of its text.
-    pub const MESSAGE_SENT: Self = Self::known("message.sent");
-    /// An operator tries an endpoint.
-    pub const PING: Self = Self::known("ping");
+    pub const MEMBER_RATED: Self = Self::standard("member.rated");
+    /// A private message was sent. The event contains only ids.
+    pub const MESSAGE_SENT: Self = Self::standard("message.sent");
+    /// An operator tests an endpoint.
+    pub const PING: Self = Self::standard("ping");
 
-    /// What any board sends to those who subscribe: all of these but [`PING`](Self::PING).
+    /// The topics of every board: all of the above except [`PING`](Self::PING).
     pub const STANDARD: [Self; 11] = [
         Self::THREAD_CREATED,
         Self::THREAD_DELETED,
@@ -52,20 +52,20 @@ impl Topic {
         Self::MESSAGE_SENT,
     ];
 
-    const fn known(name: &'static str) -> Self {
+    const fn standard(name: &'static str) -> Self {
         Self(Cow::Borrowed(name))
     }
 
-    /// The topic of this name: `ping`, or words of `[a-z_]` with dots between; `None` for anything else.
+    /// Parses a name: `ping`, or words of `[a-z_]` separated by dots. `None` for any other text.
     pub fn parse(name: &str) -> Option<Self> {
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_'))
         };
-        let is_one = name.len() <= 64 && name.contains('.') && name.split('.').all(is_word);
-        (is_one || name == "ping").then(|| Self(name.to_owned().into()))
+        let is_dotted = name.len() <= 64 && name.contains('.') && name.split('.').all(is_word);
+        (is_dotted || name == "ping").then(|| Self(name.to_owned().into()))
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -77,39 +77,38 @@ impl fmt::Display for Topic {
     }
 }
 
-/// The name that stands for all.
+/// Name of all topics except `message.sent`.
 const ALL: &str = "*";
 
-/// The topics to which an endpoint subscribes. As text: names with commas between, of which one may be `*`.
+/// The topics to which an endpoint subscribes. As text: names separated by commas, of which one may be `*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicSet {
-    /// Whether to all topics but `message.sent`: `*`.
+    /// Subscribes to all topics except `message.sent`, as text `*`. Includes topics that are added later.
     pub all: bool,
-    /// Topics by name.
+    /// Topics that are subscribed to by name.
     pub named: BTreeSet<Topic>,
 }
 
-/// No endpoint can subscribe to a topic of this name, of which up to 64 characters are kept.
+/// The board has no topic of this name. Holds at most 64 characters of it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown topic {0:?}")]
 pub struct UnknownTopicError(pub String);
 
 impl TopicSet {
-    /// Whether an event of this topic is to be sent.
+    /// Returns whether the set contains `topic`. `*` contains neither `message.sent` nor `ping`.
     pub fn contains(&self, topic: &Topic) -> bool {
         let public = ![Topic::MESSAGE_SENT, Topic::PING].contains(topic);
         self.all && public || self.named.contains(topic)
     }
 
-    /// These topics, if a board sends them: the [standard ones](Topic::STANDARD), and the host's own.
+    /// Returns the set if each of its topics is a [standard one](Topic::STANDARD) or one of the host's `own`.
     ///
     /// # Errors
-    /// [`UnknownTopic`], with the first that it does not send.
+    /// [`UnknownTopicError`] with the first other topic.
     pub fn validated(self, own: &[Topic]) -> Result<Self, UnknownTopicError> {
-        let is_sent = |topic: &&Topic| Topic::STANDARD.contains(topic) || own.contains(topic);
-        let unknown = self.named.iter().find(|topic| !is_sent(topic));
-        match unknown.map(Topic::to_string) {
-            Some(name) => Err(UnknownTopicError(name)),
+        let is_known = |topic: &&Topic| Topic::STANDARD.contains(topic) || own.contains(topic);
+        match self.named.iter().find(|topic| !is_known(topic)) {
+            Some(unknown) => Err(UnknownTopicError(unknown.to_string())),
             None => Ok(self),
         }
     }
@@ -139,7 +138,7 @@ impl TopicSet {
 impl FromStr for TopicSet {
     type Err = UnknownTopicError;
 
-    /// Reads `post.created,post.updated`, `*`, or `*,message.sent`. Blanks around a name do no harm.
+    /// Reads `post.created,post.updated`, `*`, or `*,message.sent`. Ignores spaces around names.
     fn from_str(text: &str) -> Result<Self, UnknownTopicError> {
         let mut topics = Self::default();
         for name in text.split(',').map(str::trim) {

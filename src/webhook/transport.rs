@@ -1,4 +1,4 @@
-//! The transport of attempts: the signed request that leaves, and the response.
+//! Interface of the transport: signed request and response of an attempt.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -12,22 +12,22 @@ use crate::model::{DeliveryId, Timestamp};
 
 const AGENT: &str = concat!("forum-api/", env!("CARGO_PKG_VERSION"));
 
-/// An attempt, signed and ready.
+/// The signed HTTP request of an attempt.
 #[derive(Clone, Debug)]
 pub struct SignedRequest {
-    /// Where it goes.
+    /// URL of the endpoint.
     pub url: String,
-    /// All of its headers but those of the connection.
+    /// All headers except `host` and those of the connection.
     pub headers: HeaderMap,
-    /// Its body.
+    /// Body of the event.
     pub body: Bytes,
 }
 
 impl SignedRequest {
-    /// An attempt at `now` to tell `endpoint` of `event`, signed with the secret in force.
+    /// Signs the delivery of `event` to `endpoint` with `secret` at `now`.
     ///
     /// # Errors
-    /// When it cannot be signed, which no topic, id and secret that there are bring about.
+    /// Fails if an id or the topic is not a valid header value. Values that the library creates are valid.
     pub fn sign(
         endpoint: &Endpoint,
         delivery: &DeliveryId,
@@ -36,7 +36,7 @@ impl SignedRequest {
         now: Timestamp,
     ) -> Result<Self, TransportError> {
         let timestamp = now.as_millis().div_euclid(1000).to_string();
-        let signature = sign(secret, &timestamp, event.body.as_bytes()).map_err(unsigned)?;
+        let signature = sign(secret, &timestamp, event.body.as_bytes()).map_err(signing_error)?;
         let mut headers = HeaderMap::from_iter([
             (CONTENT_TYPE, HeaderValue::from_static("application/json")),
             (USER_AGENT, HeaderValue::from_static(AGENT)),
@@ -47,7 +47,7 @@ impl SignedRequest {
             (TIMESTAMP, timestamp),
             (SIGNATURE, signature),
         ] {
-            headers.insert(name, HeaderValue::try_from(value).map_err(unsigned)?);
+            headers.insert(name, HeaderValue::try_from(value).map_err(signing_error)?);
         }
         Ok(Self {
             url: endpoint.url.clone(),
@@ -57,26 +57,26 @@ impl SignedRequest {
     }
 }
 
-fn unsigned(why: impl std::fmt::Display) -> TransportError {
-    TransportError(format!("the request could not be signed: {why}"))
+fn signing_error(reason: impl std::fmt::Display) -> TransportError {
+    TransportError(format!("the request could not be signed: {reason}"))
 }
 
-/// What the receiver answered.
+/// Response of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverResponse {
-    /// The status.
+    /// Status of the response.
     pub status: u16,
-    /// The beginning of the body, at most 4 KiB.
+    /// Beginning of the body, at most 4 KiB.
     pub excerpt: String,
 }
 
 #[cfg(feature = "webhooks")]
 impl ReceiverResponse {
-    /// The most bytes of an excerpt.
+    /// Longest excerpt in bytes.
     pub(crate) const MAX_EXCERPT: usize = 4 * 1024;
 
-    /// The beginning of a text, in whole characters.
-    pub(crate) fn excerpt_of(mut text: String) -> String {
+    /// Truncates a text to the longest excerpt, at a character boundary.
+    pub(crate) fn truncate_excerpt(mut text: String) -> String {
         while text.len() > Self::MAX_EXCERPT {
             text.pop();
         }
@@ -84,17 +84,18 @@ impl ReceiverResponse {
     }
 }
 
-/// Why there was no answer, in one sentence for the log.
+/// Reason why an attempt had no response, as one sentence for the operator.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct TransportError(pub String);
 
-/// Sends one attempt.
+/// Sends the requests of attempts.
 #[async_trait]
 pub trait Transport: Send + Sync + 'static {
-    /// Sends it once, and follows no redirect. It answers within the time that an attempt has.
+    /// Sends a request once, without following redirects. Must end before the worker's
+    /// `step_timeout`.
     ///
     /// # Errors
-    /// When there was no answer, or nothing may be sent there.
+    /// [`TransportError`] if there was no response, or the address is not allowed.
     async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError>;
 }

@@ -1,4 +1,4 @@
-//! What an operator does with endpoints: the same for a command line and for a control panel.
+//! Operations on webhook endpoints.
 
 use std::sync::Arc;
 
@@ -12,66 +12,66 @@ use crate::webhook::{
     PlaintextCipher, Resolver, SecretCipher, SystemResolver, Topic, TopicSet, WebhookSecret,
 };
 
-/// Largest number of dead deliveries that are queued again in one step.
+/// Largest number of dead deliveries that are queued again in one call of the store.
 const RETRY_BATCH: u32 = 500;
 
-/// Registers endpoints and changes them.
+/// Registers and changes webhook endpoints (`docs/protocol.md`, section 13).
 #[derive(Clone)]
 pub struct WebhookAdmin {
     webhooks: WebhookStores,
     environment: Environment,
     resolver: Arc<dyn Resolver>,
-    own: Vec<Topic>,
+    own_topics: Vec<Topic>,
     allow_private: bool,
 }
 
-/// An endpoint to be.
+/// Values of a new endpoint.
 #[derive(Clone, Debug)]
 pub struct NewEndpoint {
-    /// Where deliveries are sent.
+    /// URL to which deliveries are sent: `https` or `http`, at most 2048 bytes.
     pub url: String,
-    /// Topics.
+    /// Topics to which the endpoint subscribes.
     pub topics: TopicSet,
-    /// The member for whom it acts.
+    /// The member for whom the endpoint acts.
     pub owner: UserId,
-    /// What signs its deliveries; `None` for a new one.
+    /// The secret that signs deliveries; `None` to generate one.
     pub secret: Option<WebhookSecret>,
 }
 
-/// An endpoint with its new secret, which is shown once.
+/// An endpoint with its new secret. The secret cannot be read again.
 #[derive(Clone, Debug)]
 pub struct EndpointWithSecret {
-    /// The endpoint.
+    /// The endpoint after the operation.
     pub endpoint: Endpoint,
-    /// The secret.
+    /// The new secret: active after [`WebhookAdmin::add`], pending after [`WebhookAdmin::rotate`].
     pub secret: WebhookSecret,
 }
 
 impl WebhookAdmin {
-    /// Over these stores; only public addresses are taken.
+    /// Creates an administration of the endpoints in `webhooks`. It accepts only public addresses.
     pub fn new(webhooks: WebhookStores, environment: impl Into<Environment>) -> Self {
         Self {
             webhooks,
             environment: environment.into(),
             resolver: Arc::new(SystemResolver),
-            own: Vec::new(),
+            own_topics: Vec::new(),
             allow_private: false,
         }
     }
 
-    /// Asks `resolver` where names lead.
+    /// Resolves the host names of new endpoints with `resolver`. Default: [`SystemResolver`].
     #[must_use]
     pub fn resolver(self, resolver: Arc<dyn Resolver>) -> Self {
         Self { resolver, ..self }
     }
 
-    /// Topics of the host's own, beside the [standard ones](Topic::STANDARD).
+    /// Allows subscriptions to the host's own topics in addition to the [standard ones](Topic::STANDARD).
     #[must_use]
-    pub fn topics(self, own: Vec<Topic>) -> Self {
-        Self { own, ..self }
+    pub fn topics(self, own_topics: Vec<Topic>) -> Self {
+        Self { own_topics, ..self }
     }
 
-    /// Whether loopback, private and unique-local addresses are taken too.
+    /// Allows loopback, private and unique-local addresses. Default: false.
     #[must_use]
     pub fn allow_private(self, allow_private: bool) -> Self {
         Self {
@@ -80,25 +80,24 @@ impl WebhookAdmin {
         }
     }
 
-    /// Every topic that an endpoint may be told of.
+    /// All topics to which an endpoint can subscribe.
     #[cfg(feature = "panel")]
     pub(crate) fn known_topics(&self) -> impl Iterator<Item = Topic> {
-        Topic::STANDARD.into_iter().chain(self.own.clone())
+        Topic::STANDARD.into_iter().chain(self.own_topics.clone())
     }
 
-    /// Where it keeps what it registers.
     #[cfg(feature = "panel")]
     pub(crate) fn webhooks(&self) -> &WebhookStores {
         &self.webhooks
     }
 
-    /// Checks that the secrets in the store are encrypted with this registry's key, and records the key in a store that
-    /// has recorded none. [`register`](Self::register) and [`rotate`](Self::rotate) do this first; a program does it when
-    /// it starts, before it starts a worker.
+    /// Checks that the secrets in the store are encrypted with the key of the environment, and records the key in a store
+    /// without a recorded key. [`add`](Self::add) and [`rotate`](Self::rotate) call it; a program calls it before it starts
+    /// a worker.
     ///
     /// # Errors
-    /// [`Declined::Key`] when another key is recorded; [`Declined::Failed`] when none is, and a stored secret cannot be
-    /// decrypted.
+    /// [`WebhookAdminError::Key`] if another key is recorded; [`WebhookAdminError::Backend`] if no key is recorded and a
+    /// stored secret cannot be decrypted, or if the store fails.
     pub async fn check_key(&self) -> Result<(), WebhookAdminError> {
         let (endpoints, secrets) = (&self.webhooks.endpoints, &*self.environment.secrets);
         loop {
@@ -117,16 +116,17 @@ impl WebhookAdmin {
         }
     }
 
-    /// Encrypts all secrets with `new` and records its key, in one transaction. The former key is this registry's;
-    /// [`Plain`], the default, encrypts secrets that are stored in plain text. Secrets that `new` decrypts already are
-    /// left as they are, so an interrupted call can be repeated. Returns the number of endpoints.
+    /// Encrypts all secrets with `new` and records its key, in one transaction. The former key is that of the environment;
+    /// its default [`PlaintextCipher`] encrypts secrets that are stored in plain text. Secrets that `new` can decrypt stay
+    /// unchanged, so an interrupted call can be repeated. Returns the number of endpoints.
     ///
-    /// Registries and workers with the former key must be replaced afterwards: until then their deliveries wait.
+    /// Restart processes that use the former key afterwards: until then their deliveries wait.
     ///
     /// # Errors
-    /// [`Declined::Key`] when the recorded key is neither of the two, unless there are no endpoints and this registry has
-    /// no key, so that an operator who lost the key can remove the endpoints and record another one.
-    /// [`Declined::Failed`] when a secret cannot be decrypted with either. Nothing is changed then.
+    /// [`WebhookAdminError::Key`] if the recorded key is neither the former nor the new one. It is replaced nevertheless
+    /// if there are no endpoints and the environment has no key, so that an operator who lost the key can remove the
+    /// endpoints and record another key. [`WebhookAdminError::Backend`] if a secret cannot be decrypted with either key, or
+    /// the store fails. Nothing is changed after an error.
     pub async fn reencrypt(&self, new: &dyn SecretCipher) -> Result<usize, WebhookAdminError> {
         let (endpoints, former) = (&self.webhooks.endpoints, self.environment.secrets.key_id());
         loop {
@@ -146,8 +146,8 @@ impl WebhookAdmin {
         }
     }
 
-    /// Records the key of `new` and encrypts with it all secrets that it does not decrypt already; `false` when another
-    /// key was recorded, or an endpoint changed, meanwhile.
+    /// Records the key of `new`, and encrypts all secrets that `new` cannot decrypt. Returns false if another key was
+    /// recorded or an endpoint was changed meanwhile.
     async fn replace_key(
         &self,
         former: Option<&KeyId>,
@@ -162,13 +162,13 @@ impl WebhookAdmin {
         Ok(stored.replace_key(former, &key, &endpoints).await?)
     }
 
-    /// Registers an endpoint, enabled.
+    /// Registers an endpoint. It is enabled, and receives events that occur from now on.
     ///
     /// # Errors
-    /// When the store's secrets have another key, nothing may be sent to the URL's address, or the board never sends one of
-    /// the topics.
+    /// [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`], [`WebhookAdminError::Key`], or
+    /// [`WebhookAdminError::Backend`] if the store, the cipher or the random source fails.
     pub async fn add(&self, new: NewEndpoint) -> Result<EndpointWithSecret, WebhookAdminError> {
-        let topics = new.topics.validated(&self.own)?;
+        let topics = new.topics.validated(&self.own_topics)?;
         EndpointUrl::check_registration(&new.url, self.allow_private, &*self.resolver).await?;
         self.check_key().await?;
         let random = &*self.environment.random;
@@ -178,7 +178,7 @@ impl WebhookAdmin {
         };
         let id = EndpointId::generate(random)?;
         let endpoint = Endpoint {
-            secret: self.seal(&secret, &id)?,
+            secret: self.encrypt(&secret, &id)?,
             id,
             url: new.url,
             topics,
@@ -189,90 +189,90 @@ impl WebhookAdmin {
             version: 1,
         };
         let added = self.webhooks.endpoints.add(&endpoint).await?;
-        let revealed = added.then_some(EndpointWithSecret { endpoint, secret });
-        revealed.ok_or_else(|| failed("the new endpoint's id is already taken"))
+        let created = added.then_some(EndpointWithSecret { endpoint, secret });
+        created.ok_or_else(|| backend_error("the new endpoint's id is already taken"))
     }
 
-    /// Begins a rotation: the new secret pends until it is activated, or 24 hours have passed.
+    /// Generates a new secret, which is pending until it is activated or 24 hours have passed. It replaces another pending
+    /// secret.
     ///
     /// # Errors
-    /// When there is no such endpoint.
+    /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::Key`] or [`WebhookAdminError::Backend`].
     pub async fn rotate(&self, id: &EndpointId) -> Result<EndpointWithSecret, WebhookAdminError> {
         self.check_key().await?;
         let secret = WebhookSecret::generate(&*self.environment.random)?;
-        let sealed = self.seal(&secret, id)?;
+        let encrypted = self.encrypt(&secret, id)?;
         let now = self.environment.clock.now();
-        let rotate = self.change(id, |endpoint| Ok(endpoint.rotated(sealed.clone(), now)));
-        let endpoint = rotate.await?;
+        let rotate = |endpoint: Endpoint| Ok(endpoint.rotated(encrypted.clone(), now));
+        let endpoint = self.update(id, rotate).await?;
         Ok(EndpointWithSecret { endpoint, secret })
     }
 
-    /// Ends a rotation: the pending secret is in force.
+    /// Activates the pending secret.
     ///
     /// # Errors
-    /// When there is no such endpoint, or nothing pends.
+    /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::NoPendingSecret`] or
+    /// [`WebhookAdminError::Backend`].
     pub async fn activate(&self, id: &EndpointId) -> Result<Endpoint, WebhookAdminError> {
         let now = self.environment.clock.now();
-        self.change(id, |endpoint| Ok(endpoint.activated(now)?))
+        self.update(id, |endpoint| Ok(endpoint.activated(now)?))
             .await
     }
 
-    /// Enables an endpoint, or disables it.
+    /// Enables or disables an endpoint.
     ///
     /// # Errors
-    /// When there is no such endpoint.
+    /// [`WebhookAdminError::EndpointNotFound`] or [`WebhookAdminError::Backend`].
     pub async fn set_enabled(
         &self,
         id: &EndpointId,
         enabled: bool,
     ) -> Result<Endpoint, WebhookAdminError> {
-        let enable = self.change(id, |endpoint| {
+        let set = |endpoint| {
             Ok(Endpoint {
                 enabled,
                 ..endpoint
             })
-        });
-        enable.await
+        };
+        self.update(id, set).await
     }
 
-    /// Changes what an endpoint is told of.
+    /// Replaces the topics of an endpoint.
     ///
     /// # Errors
-    /// When there is no such endpoint, or the board never sends one of the topics.
+    /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::UnknownTopic`] or [`WebhookAdminError::Backend`].
     pub async fn set_topics(
         &self,
         id: &EndpointId,
         topics: TopicSet,
     ) -> Result<Endpoint, WebhookAdminError> {
-        let topics = topics.validated(&self.own)?;
-        let subscribe = self.change(id, |endpoint| {
+        let topics = topics.validated(&self.own_topics)?;
+        let set = |endpoint| {
             let topics = topics.clone();
             Ok(Endpoint { topics, ..endpoint })
-        });
-        subscribe.await
+        };
+        self.update(id, set).await
     }
 
-    /// Sends a `ping` to this endpoint alone.
+    /// Queues a `ping` for this endpoint only.
     ///
     /// # Errors
-    /// When there is no such endpoint, or it is disabled.
+    /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::EndpointDisabled`] or
+    /// [`WebhookAdminError::Backend`].
     pub async fn ping(&self, id: &EndpointId) -> Result<DeliveryId, WebhookAdminError> {
         let now = self.environment.clock.now();
         let ping = Event::ping(EventMeta::new(&*self.environment.random, now)?);
-        let sent = self.webhooks.deliveries.enqueue(&ping, id, now).await?;
-        match sent {
-            Some(delivery) => Ok(delivery),
-            None => self
-                .find(id)
-                .await
-                .and(Err(WebhookAdminError::EndpointDisabled)),
+        if let Some(delivery) = self.webhooks.deliveries.enqueue(&ping, id, now).await? {
+            return Ok(delivery);
         }
+        self.find(id).await?;
+        Err(WebhookAdminError::EndpointDisabled)
     }
 
-    /// Removes an endpoint, and what was queued for it.
+    /// Removes an endpoint with its deliveries.
     ///
     /// # Errors
-    /// When there is no such endpoint.
+    /// [`WebhookAdminError::EndpointNotFound`] or [`WebhookAdminError::Backend`].
     pub async fn remove(&self, id: &EndpointId) -> Result<(), WebhookAdminError> {
         let removed = self.webhooks.endpoints.remove(id).await?;
         removed
@@ -280,10 +280,10 @@ impl WebhookAdmin {
             .ok_or(WebhookAdminError::EndpointNotFound)
     }
 
-    /// Queues every dead delivery of an endpoint again, in batches; returns their number.
+    /// Queues all dead deliveries of an endpoint again, in batches. Returns their number.
     ///
     /// # Errors
-    /// When there is no such endpoint.
+    /// [`WebhookAdminError::EndpointNotFound`] or [`WebhookAdminError::Backend`].
     pub async fn retry_dead(&self, id: &EndpointId) -> Result<u64, WebhookAdminError> {
         self.find(id).await?;
         let deliveries = &self.webhooks.deliveries;
@@ -297,13 +297,13 @@ impl WebhookAdmin {
         }
     }
 
-    fn seal(
+    fn encrypt(
         &self,
         secret: &WebhookSecret,
         endpoint: &EndpointId,
     ) -> Result<EncryptedSecret, WebhookAdminError> {
-        let sealed = self.environment.secrets.encrypt(secret, endpoint);
-        sealed.map_err(WebhookAdminError::Backend)
+        let encrypted = self.environment.secrets.encrypt(secret, endpoint);
+        encrypted.map_err(WebhookAdminError::Backend)
     }
 
     fn reencrypted(
@@ -312,46 +312,40 @@ impl WebhookAdmin {
         new: &dyn SecretCipher,
     ) -> Result<Endpoint, WebhookAdminError> {
         let id = &endpoint.id;
-        let reencrypt = |sealed: &EncryptedSecret| {
-            if new.decrypt(sealed, id).is_ok() {
-                return Ok(sealed.clone());
+        let reencrypt = |encrypted: &EncryptedSecret| {
+            if new.decrypt(encrypted, id).is_ok() {
+                return Ok(encrypted.clone());
             }
-            let secret = self.environment.secrets.decrypt(sealed, id);
-            let unreadable = |error| {
-                failed(format!(
+            let secret = self.environment.secrets.decrypt(encrypted, id);
+            let secret = secret.map_err(|error| {
+                backend_error(format!(
                     "failed to read the secret of endpoint {id}: {error}"
                 ))
-            };
-            let secret = secret.map_err(unreadable)?;
+            })?;
             new.encrypt(&secret, id).map_err(WebhookAdminError::Backend)
         };
         let secret = reencrypt(&endpoint.secret)?;
-        let pending = endpoint.pending_secret.as_ref().map(
-            |PendingSecret {
-                 secret,
-                 activates_at: from,
-             }| {
-                let (secret, from) = (reencrypt(secret)?, *from);
-                Ok::<_, WebhookAdminError>(PendingSecret {
-                    secret,
-                    activates_at: from,
-                })
-            },
-        );
+        let pending_secret = match &endpoint.pending_secret {
+            Some(pending) => Some(PendingSecret {
+                secret: reencrypt(&pending.secret)?,
+                activates_at: pending.activates_at,
+            }),
+            None => None,
+        };
         Ok(Endpoint {
             secret,
-            pending_secret: pending.transpose()?,
+            pending_secret,
             ..endpoint
         })
     }
 
     async fn find(&self, id: &EndpointId) -> Result<Endpoint, WebhookAdminError> {
-        let found = self.webhooks.endpoints.find(id).await?;
-        found.ok_or(WebhookAdminError::EndpointNotFound)
+        let endpoint = self.webhooks.endpoints.find(id).await?;
+        endpoint.ok_or(WebhookAdminError::EndpointNotFound)
     }
 
-    /// Changes an endpoint, and repeats that if it was changed meanwhile. Returns it with its new version.
-    async fn change(
+    /// Updates an endpoint, again if it was changed meanwhile. Returns it with its new version.
+    async fn update(
         &self,
         id: &EndpointId,
         change: impl Fn(Endpoint) -> Result<Endpoint, WebhookAdminError> + Send + Sync,
@@ -368,6 +362,6 @@ impl WebhookAdmin {
 
 opaque_debug!(WebhookAdmin);
 
-fn failed(source: impl Into<BoxError>) -> WebhookAdminError {
+fn backend_error(source: impl Into<BoxError>) -> WebhookAdminError {
     WebhookAdminError::Backend(source.into())
 }

@@ -1,4 +1,4 @@
-//! Errors of the administration.
+//! Error of the administration of webhooks.
 
 use thiserror::Error;
 
@@ -6,36 +6,36 @@ use crate::error::{BackendError, BoxError};
 use crate::runtime::RandomError;
 use crate::webhook::{AddressError, KeyMismatch, NoPendingSecretError, UnknownTopicError};
 
-/// Why an operation was not carried out. It prints as a sentence.
+/// Error of a [`WebhookAdmin`](super::WebhookAdmin) operation. `Display` shows a sentence for an operator.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WebhookAdminError {
-    /// There is no endpoint with this id.
+    /// No endpoint has this id.
     #[error("unknown endpoint")]
     EndpointNotFound,
-    /// Nothing may be sent to this address.
+    /// Webhooks cannot be sent to this URL.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// The board never sends this topic.
+    /// The board has no such topic.
     #[error(transparent)]
     UnknownTopic(#[from] UnknownTopicError),
-    /// There is no secret to activate.
+    /// The endpoint has no pending secret to activate.
     #[error("no secret is pending")]
     NoPendingSecret,
-    /// A disabled endpoint is not pinged.
+    /// The endpoint is disabled and cannot be pinged.
     #[error("the endpoint is disabled; enable it first")]
     EndpointDisabled,
-    /// The store's secrets are encrypted with another key.
+    /// The secrets in the store are encrypted with another key.
     #[error(transparent)]
     Key(#[from] KeyMismatch),
-    /// A backend failed.
+    /// A store, the cipher or the random source failed.
     #[error(transparent)]
     Backend(BoxError),
 }
 
 impl From<BackendError> for WebhookAdminError {
-    fn from(fault: BackendError) -> Self {
-        Self::Backend(fault.into_inner())
+    fn from(error: BackendError) -> Self {
+        Self::Backend(error.into_inner())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Administration of webhook endpoints: the same operations for a command line and for a control panel.
+//! Administration of webhook endpoints, for command lines and the control panel.
 
 mod admin;
 mod error;

@@ -1,4 +1,4 @@
-//! One attempt: checks, sending, settlement.
+//! An attempt: checks, sending and settlement.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::webhook::{
     AttemptOutcome, AttemptRecord, DeliveryProgress, ReceiverResponse, SignedRequest, WebhookSecret,
 };
 
-/// How long a delivery waits, and its slot with it, when it could not be attempted: what failed is not called again at
-/// once for the other deliveries in the queue.
-const RECOVERY: Duration = Duration::from_secs(5);
+/// Delay of a delivery whose attempt could not start. Its slot stays in use for this time, so that other queued deliveries
+/// do not call the failed backend at once.
+const RECOVERY_DELAY: Duration = Duration::from_secs(5);
 
-/// The span of an attempt; how it ended is recorded later. It has no URL, which may contain a secret.
+/// Creates the span of an attempt. It does not contain the URL, which may contain a secret.
 pub(super) fn span(claimed: &ClaimedDelivery) -> Span {
     tracing::info_span!(
         "delivery",
@@ -33,134 +33,130 @@ pub(super) fn span(claimed: &ClaimedDelivery) -> Span {
     )
 }
 
-/// An attempt at a claimed delivery.
 pub(super) struct Attempt<'a> {
     pub(super) context: &'a WorkerContext,
     pub(super) batchers: &'a Batchers,
     pub(super) claimed: &'a ClaimedDelivery,
 }
 
-enum Ended {
-    /// The attempt ended, and its end is settled.
-    Settled(AttemptResult),
-    /// Nothing was sent: the worker stops, or the rest of the lease does not cover the attempt. The lease is returned.
+enum Disposition {
+    /// The result has to be settled.
+    Completed(AttemptResult),
+    /// Nothing was sent: the worker stops, or the rest of the lease does not cover the attempt. The delivery is released.
     NotSent,
-    /// Nothing was sent: the lease is another worker's, or was ended.
+    /// Nothing was sent: the lease is no longer valid.
     LeaseLost,
 }
 
-/// How an attempt ended, and what is kept of it for the operator.
 struct AttemptResult {
     outcome: AttemptOutcome,
+    /// The record for the operator, if one is kept.
     record: Option<AttemptRecord>,
 }
 
 impl Attempt<'_> {
-    /// Attempts the delivery and settles it, or returns it to the queue. `may_receive` is the result of the check of the
-    /// endpoint's owner, made after the claim.
+    /// Attempts the delivery and settles it, or releases it. `may_receive` is the result of the check of the endpoint's
+    /// owner, made after the claim.
     pub(super) async fn run(self, may_receive: BackendResult<bool>) {
         match self.attempt(may_receive).await {
-            Ok(Ended::Settled(result)) => self.settle(&result).await,
-            Ok(Ended::NotSent) => self.release(Duration::ZERO).await,
-            Ok(Ended::LeaseLost) => {
+            Ok(Disposition::Completed(result)) => self.settle(&result).await,
+            Ok(Disposition::NotSent) => self.release(Duration::ZERO).await,
+            Ok(Disposition::LeaseLost) => {
                 tracing::warn!("lease expired before the attempt; nothing sent");
             }
-            Err(fault) => {
-                tracing::error!(error = %fault, "delivery attempt not started; rescheduled");
-                self.release(RECOVERY).await;
-                self.context.sleep(RECOVERY).await;
+            Err(error) => {
+                tracing::error!(%error, "delivery attempt not started; rescheduled");
+                self.release(RECOVERY_DELAY).await;
+                self.context.sleep(RECOVERY_DELAY).await;
             }
         }
     }
 
-    /// Sends within the lease only.
-    async fn attempt(&self, may_receive: BackendResult<bool>) -> BackendResult<Ended> {
+    /// Checks, records and sends. Sends only while the lease is valid.
+    async fn attempt(&self, may_receive: BackendResult<bool>) -> BackendResult<Disposition> {
         let (context, claimed) = (self.context, self.claimed);
         if claimed.lease_expired {
-            return Ok(Ended::Settled(self.lease_expired()));
+            return Ok(Disposition::Completed(self.lease_expired()));
         }
         if !may_receive? {
-            return Ok(Ended::Settled(AttemptResult {
+            return Ok(Disposition::Completed(AttemptResult {
                 outcome: AttemptOutcome::Withheld,
                 record: None,
             }));
         }
-        let sealed = claimed.endpoint.secret_at(context.now());
-        let open = async {
+        let encrypted = claimed.endpoint.secret_at(context.now());
+        let decrypt = async {
             let secrets = &context.environment.secrets;
             secrets
-                .decrypt(sealed, &claimed.endpoint.id)
+                .decrypt(encrypted, &claimed.endpoint.id)
                 .map_err(BackendError::new)
         };
-        let secret = match context.with_step_timeout(open).await {
+        let secret = match context.with_step_timeout(decrypt).await {
             Ok(secret) => secret,
-            Err(fault) => return Ok(Ended::Settled(self.postponed(&fault))),
+            Err(error) => return Ok(Disposition::Completed(self.postponed(&error))),
         };
         if !self.may_send() {
-            return Ok(Ended::NotSent);
+            return Ok(Disposition::NotSent);
         }
         if !self.batchers.begin_sending(context, claimed).await? {
-            return Ok(Ended::LeaseLost);
+            return Ok(Disposition::LeaseLost);
         }
         if !self.may_send() {
-            return Ok(Ended::NotSent);
+            return Ok(Disposition::NotSent);
         }
-        Ok(Ended::Settled(self.send(&secret).await))
+        Ok(Disposition::Completed(self.send(&secret).await))
     }
 
-    /// Whether the worker goes on, and the rest of the lease covers the time limit of sending.
+    /// Returns whether the worker is not stopping and the rest of the lease covers the time limit of sending.
     fn may_send(&self) -> bool {
-        let ends_by = self
-            .context
-            .now()
-            .saturating_add(self.context.settings.step_timeout);
-        !self.context.is_stopping() && ends_by <= self.claimed.lease_until
+        let context = self.context;
+        let ends_by = context.now().saturating_add(context.settings.step_timeout);
+        !context.is_stopping() && ends_by <= self.claimed.lease_until
     }
 
-    /// The worker of an earlier attempt began to send, and never recorded the end.
+    /// The worker of an earlier attempt began to send, and recorded no result.
     fn lease_expired(&self) -> AttemptResult {
-        let why = "the lease expired and the worker reported no result";
+        let reason = "the lease expired and the worker reported no result";
         AttemptResult {
             outcome: AttemptOutcome::LeaseExpired,
-            record: Some(self.not_sent(why.into())),
+            record: Some(self.not_sent(reason.into())),
         }
     }
 
-    /// Postpones a delivery whose secret cannot be decrypted. Each wait is as long as the delivery has existed, within the
-    /// bounds of the backoff, so the waits double without a counter.
-    fn postponed(&self, fault: &BackendError) -> AttemptResult {
+    /// Postpones a delivery whose secret cannot be decrypted. Each delay is the age of the delivery, within the bounds of the
+    /// backoff, so the delays double without a counter.
+    fn postponed(&self, error: &BackendError) -> AttemptResult {
         let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
         let age = now.saturating_duration_since(self.claimed.delivery.created_at);
-        let wait = backoff.bounded(age, self.context.random());
-        tracing::warn!(error = %fault, ?wait, "failed to decrypt endpoint secret; delivery rescheduled");
+        let delay = backoff.bounded(age, self.context.random());
+        tracing::warn!(%error, wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
         AttemptResult {
-            outcome: AttemptOutcome::Postponed(wait),
-            record: Some(self.not_sent(format!("not sent: {fault}"))),
+            outcome: AttemptOutcome::Postponed(delay),
+            record: Some(self.not_sent(format!("not sent: {error}"))),
         }
     }
 
     async fn send(&self, secret: &WebhookSecret) -> AttemptResult {
         let (context, claimed) = (self.context, self.claimed);
         let at = context.now();
-        let sent = async {
+        let send = async {
             let (delivery, event) = (&claimed.delivery.id, &claimed.event);
             let request = SignedRequest::sign(&claimed.endpoint, delivery, event, secret, at);
-            let answer = context
-                .transport
-                .send(request.map_err(BackendError::new)?)
-                .await;
-            answer.map_err(BackendError::new)
+            let request = request.map_err(BackendError::new)?;
+            let response = context.transport.send(request).await;
+            response.map_err(BackendError::new)
         };
-        let answer = context.with_step_timeout(sent).await;
+        let response = context.with_step_timeout(send).await;
         let mut record = self.record(at, context.now().saturating_duration_since(at));
-        let outcome = match answer {
-            Ok(answer) => {
-                record.status = Some(answer.status);
-                record.response_excerpt = Some(ReceiverResponse::excerpt_of(answer.excerpt));
-                AttemptOutcome::Responded(answer.status)
+        let outcome = match response {
+            Ok(response) => {
+                record.status = Some(response.status);
+                record.response_excerpt =
+                    Some(ReceiverResponse::truncate_excerpt(response.excerpt));
+                AttemptOutcome::Responded(response.status)
             }
-            Err(fault) => {
-                record.error = Some(ReceiverResponse::excerpt_of(fault.to_string()));
+            Err(error) => {
+                record.error = Some(ReceiverResponse::truncate_excerpt(error.to_string()));
                 AttemptOutcome::NoResponse
             }
         };
@@ -170,20 +166,20 @@ impl Attempt<'_> {
         }
     }
 
-    fn not_sent(&self, why: String) -> AttemptRecord {
+    fn not_sent(&self, reason: String) -> AttemptRecord {
         AttemptRecord {
-            error: Some(ReceiverResponse::excerpt_of(why)),
+            error: Some(ReceiverResponse::truncate_excerpt(reason)),
             ..self.record(self.context.now(), Duration::ZERO)
         }
     }
 
-    fn record(&self, at: Timestamp, took: Duration) -> AttemptRecord {
+    fn record(&self, at: Timestamp, duration: Duration) -> AttemptRecord {
         AttemptRecord {
             attempt: self.claimed.delivery.progress.attempts + 1,
             at,
             status: None,
             error: None,
-            duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             response_excerpt: None,
         }
     }
@@ -207,9 +203,9 @@ impl Attempt<'_> {
         }
     }
 
-    async fn release(&self, wait: Duration) {
+    async fn release(&self, delay: Duration) {
         let (context, one) = (self.context, std::slice::from_ref(self.claimed));
-        let release = || context.stores.deliveries.release(one, wait, context.now());
+        let release = || context.stores.deliveries.release(one, delay, context.now());
         if context.retry_with_backoff(release).await.is_none() {
             tracing::error!("failed to release delivery; waiting for its lease to expire");
         }
@@ -222,8 +218,8 @@ impl Attempt<'_> {
             AttemptOutcome::Responded(_) | AttemptOutcome::NoResponse
         );
         let sent = result.record.as_ref().filter(|_| was_sent);
-        let took = sent.map(|sent| Duration::from_millis(sent.duration_ms));
-        recorder::record_attempt(self.claimed.delivery.topic.as_str(), state, took);
+        let duration = sent.map(|sent| Duration::from_millis(sent.duration_ms));
+        recorder::record_attempt(self.claimed.delivery.topic.as_str(), state, duration);
         span.record("state", state);
         if let Some(record) = &result.record {
             span.record("status", record.status);

@@ -1,4 +1,4 @@
-//! Loops that record the progress of attempts: what is submitted at the same time goes to the store in one call.
+//! Loops that record the progress of attempts. Concurrent submissions are recorded in one call of the store.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use crate::store::{ClaimedDelivery, Settlement};
 /// Largest number of items that are recorded in one call.
 const BATCH: usize = 64;
 
-/// The handle of a loop, which ends with the last clone of the handle.
-struct Batcher<T, R>(mpsc::UnboundedSender<Submitted<T, R>>);
+/// Handle of a loop, which ends when the handle is dropped.
+struct Batcher<T, R>(mpsc::UnboundedSender<Submission<T, R>>);
 
-/// An item, and the sender of its result.
-type Submitted<T, R> = (T, oneshot::Sender<R>);
+/// An item and the channel for its result.
+type Submission<T, R> = (T, oneshot::Sender<R>);
 
 impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
     fn start<F>(
         context: &Arc<WorkerContext>,
-        record: fn(Arc<WorkerContext>, Vec<Submitted<T, R>>) -> F,
+        record: fn(Arc<WorkerContext>, Vec<Submission<T, R>>) -> F,
     ) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let (sender, mut submitted) = mpsc::unbounded_channel();
+        let (sender, mut submissions) = mpsc::unbounded_channel();
         context.spawn(|context| async move {
             let mut batch = Vec::new();
-            while submitted.recv_many(&mut batch, BATCH).await > 0 {
+            while submissions.recv_many(&mut batch, BATCH).await > 0 {
                 record(Arc::clone(&context), std::mem::take(&mut batch)).await;
             }
         });
         Self(sender)
     }
 
-    /// Records an item; `None` when its result is not known within a step.
+    /// Records an item; `None` if its result is not known within a step.
     async fn submit(&self, context: &WorkerContext, item: T) -> Option<R> {
         let (sender, result) = oneshot::channel();
         self.0.send((item, sender)).ok()?;
@@ -46,7 +46,7 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
     }
 }
 
-/// Records that attempts begin to send, and how they end.
+/// Batchers for the start of sending and for the results of attempts.
 pub(super) struct Batchers {
     starts: Batcher<ClaimedDelivery, BackendResult<bool>>,
     settlements: Batcher<Settlement, bool>,
@@ -60,22 +60,19 @@ impl Batchers {
         }
     }
 
-    /// Records that sending begins; `false` when the lease is not in force any more.
+    /// Records that sending begins; `false` if the lease is no longer valid.
     pub(super) async fn begin_sending(
         &self,
         context: &WorkerContext,
         claimed: &ClaimedDelivery,
     ) -> BackendResult<bool> {
-        let begun = self.starts.submit(context, claimed.clone()).await;
-        begun.unwrap_or_else(|| {
-            Err(BackendError::new(
-                "timed out recording the start of the attempt",
-            ))
-        })
+        let result = self.starts.submit(context, claimed.clone()).await;
+        let timeout = || BackendError::new("timed out recording the start of the attempt");
+        result.unwrap_or_else(|| Err(timeout()))
     }
 
-    /// Records how an attempt ended; `false` when its lease was not in force any more, and `None` when it is not known to
-    /// be recorded.
+    /// Records the result of an attempt; `false` if its lease was no longer valid, `None` if the outcome of recording is
+    /// unknown.
     pub(super) async fn settle(
         &self,
         context: &WorkerContext,
@@ -87,26 +84,26 @@ impl Batchers {
 
 async fn begin_sending(
     context: Arc<WorkerContext>,
-    batch: Vec<Submitted<ClaimedDelivery, BackendResult<bool>>>,
+    batch: Vec<Submission<ClaimedDelivery, BackendResult<bool>>>,
 ) {
     let (claimed, senders): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     let deliveries = &context.stores.deliveries;
     let begin = async { deliveries.begin_sending(&claimed, context.now()).await };
-    let begun = context.with_step_timeout(begin).await;
-    if begun.is_err() {
+    let result = context.with_step_timeout(begin).await;
+    if result.is_err() {
         recorder::record_store_error("webhooks");
     }
     for (one, sender) in claimed.iter().zip(senders) {
-        let begun = match &begun {
+        let is_begun = match &result {
             Ok(begun) => Ok(begun.contains(&one.delivery.id)),
-            Err(fault) => Err(BackendError::new(fault.to_string())),
+            Err(error) => Err(BackendError::new(error.to_string())),
         };
-        sender.send(begun).unwrap_or_default();
+        sender.send(is_begun).unwrap_or_default();
     }
 }
 
-/// Settles a batch, or each settlement alone when the store refuses the batch: one bad settlement affects no other.
-async fn settle(context: Arc<WorkerContext>, batch: Vec<Submitted<Settlement, bool>>) {
+/// Settles a batch. If the store fails, settles each item separately, so that an invalid item does not affect others.
+async fn settle(context: Arc<WorkerContext>, batch: Vec<Submission<Settlement, bool>>) {
     let (settlements, senders): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
     let deliveries = &context.stores.deliveries;
     let settle = async { deliveries.settle(&settlements, context.now()).await };
@@ -117,8 +114,8 @@ async fn settle(context: Arc<WorkerContext>, batch: Vec<Submitted<Settlement, bo
                 sender.send(is_settled).unwrap_or_default();
             }
         }
-        Err(fault) => {
-            context.store_failed(&fault, 1);
+        Err(error) => {
+            context.record_store_failure(&error, 1);
             for one in settlements.into_iter().zip(senders) {
                 context.spawn(|context| settle_single(context, one));
             }
@@ -126,7 +123,7 @@ async fn settle(context: Arc<WorkerContext>, batch: Vec<Submitted<Settlement, bo
     }
 }
 
-async fn settle_single(context: Arc<WorkerContext>, (one, sender): Submitted<Settlement, bool>) {
+async fn settle_single(context: Arc<WorkerContext>, (one, sender): Submission<Settlement, bool>) {
     let (deliveries, one) = (&context.stores.deliveries, std::slice::from_ref(&one));
     let settled = context.retry_with_backoff(|| deliveries.settle(one, context.now()));
     if let Some(settled) = settled.await {

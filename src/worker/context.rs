@@ -1,13 +1,14 @@
-//! What the loops and the attempts of a worker share.
+//! State and helpers that the loops and attempts of a worker share.
 
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio::task::yield_now;
 
-use super::WorkerSettings;
 use super::poll_loop::PollLoop;
+use super::settings::WorkerSettings;
 use super::slots::Slots;
 use crate::environment::Environment;
 use crate::error::{BackendError, BackendResult};
@@ -18,19 +19,19 @@ use crate::store::WebhookStores;
 use crate::task::{catch_panic, timeout};
 use crate::webhook::{Backoff, Transport};
 
-/// The waits before a store that failed is called again.
-const RETRY: Backoff = Backoff {
+/// Delays before a store that failed is called again.
+const STORE_BACKOFF: Backoff = Backoff {
     initial: Duration::from_millis(250),
     max: Duration::from_secs(30),
 };
 
 pub(super) struct WorkerContext {
     pub(super) stores: WebhookStores,
-    pub(super) authority: Arc<dyn Authorizer>,
+    pub(super) authorizer: Arc<dyn Authorizer>,
     pub(super) transport: Arc<dyn Transport>,
     pub(super) environment: Environment,
     pub(super) settings: WorkerSettings,
-    /// Fans events out.
+    /// Fans out events.
     pub(super) events: PollLoop,
     /// Claims deliveries.
     pub(super) deliveries: PollLoop,
@@ -38,11 +39,11 @@ pub(super) struct WorkerContext {
     pub(super) sweep: PollLoop,
     pub(super) slots: Slots,
     pub(super) stop: watch::Sender<bool>,
-    /// The number of tasks that run.
+    /// Number of running tasks.
     pub(super) tasks: watch::Sender<usize>,
 }
 
-/// Counts a task until it is dropped.
+/// Decrements the number of running tasks on drop.
 struct TaskGuard(Arc<WorkerContext>);
 
 impl Drop for TaskGuard {
@@ -56,7 +57,7 @@ impl WorkerContext {
         self.environment.clock.now()
     }
 
-    /// Runs `work`; `None` when it is not ready after `limit`.
+    /// Runs `work`; `None` on timeout.
     pub(super) async fn within<T>(
         &self,
         limit: Duration,
@@ -65,7 +66,7 @@ impl WorkerContext {
         timeout(&*self.environment.runtime, limit, work).await
     }
 
-    /// Runs a task to completion.
+    /// Spawns a task for which [`WorkerHandle::stop`](super::WorkerHandle::stop) waits.
     pub(super) fn spawn<F>(self: &Arc<Self>, work: impl FnOnce(Arc<Self>) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -79,51 +80,47 @@ impl WorkerContext {
         })));
     }
 
-    /// Calls code of the host or a store: a panic in it is a fault, and so is one step too long.
+    /// Calls code of the host or a store. A panic and a timeout are errors.
     pub(super) async fn with_step_timeout<T>(
         &self,
         work: impl Future<Output = BackendResult<T>>,
     ) -> BackendResult<T> {
-        let ended = self
-            .within(self.settings.step_timeout, catch_panic(work))
-            .await;
-        ended.unwrap_or_else(|| Err(BackendError::new("the operation timed out")))
+        let limit = self.settings.step_timeout;
+        let result = self.within(limit, catch_panic(work)).await;
+        result.unwrap_or_else(|| Err(BackendError::new("the operation timed out")))
     }
 
-    /// Calls a store again while it fails and the step lasts; `None` when no call succeeded.
+    /// Repeats a call of a store until it succeeds; `None` if it did not succeed within a step.
     pub(super) async fn retry_with_backoff<T, F: Future<Output = BackendResult<T>>>(
         &self,
         work: impl Fn() -> F,
     ) -> Option<T> {
-        let tries = async {
-            for failed in 1.. {
+        let attempts = async {
+            for failures in 1.. {
                 match catch_panic(work()).await {
-                    Ok(done) => return Some(done),
-                    Err(fault) => self.store_failed(&fault, failed),
+                    Ok(value) => return Some(value),
+                    Err(error) => self.record_store_failure(&error, failures),
                 }
-                self.environment
-                    .runtime
-                    .sleep(self.retry_delay(failed))
-                    .await;
+                let delay = self.retry_delay(failures);
+                self.environment.runtime.sleep(delay).await;
             }
             None
         };
-        let ended = self.within(self.settings.step_timeout, tries).await;
-        ended.flatten()
+        let result = self.within(self.settings.step_timeout, attempts).await;
+        result.flatten()
     }
 
     /// Counts and logs a failed call of a store that is repeated.
-    pub(super) fn store_failed(&self, fault: &BackendError, failed: u32) {
+    pub(super) fn record_store_failure(&self, error: &BackendError, failures: u32) {
         recorder::record_store_error("webhooks");
-        tracing::warn!(error = %fault, consecutive_failures = failed, "store operation failed; retrying");
+        tracing::warn!(%error, consecutive_failures = failures, "store operation failed; retrying");
     }
 
-    /// The wait after the `failed`th failure in a row.
-    pub(super) fn retry_delay(&self, failed: u32) -> Duration {
-        RETRY.delay(failed, self.random())
+    fn retry_delay(&self, failures: u32) -> Duration {
+        STORE_BACKOFF.delay(failures, self.random())
     }
 
-    /// From 0 to 1, without 1; 0 when the source of randomness fails, so that waits are not spread.
+    /// Returns a number in [0, 1) for jitter; 0 if the random source fails.
     pub(super) fn random(&self) -> f64 {
         let mut bytes = [0; 4];
         let filled = self.environment.random.fill(&mut bytes);
@@ -132,7 +129,34 @@ impl WorkerContext {
         })
     }
 
-    /// Makes all loops end.
+    /// Runs the turns of a loop until the worker stops. A turn returns the longest sleep before the next turn, which a
+    /// notification ends early. After a failed turn the sleep grows with each failure, and a notification does not end it.
+    pub(super) async fn run_loop<F: Future<Output = BackendResult<Duration>>>(
+        &self,
+        poll_loop: &PollLoop,
+        turn: impl Fn() -> F,
+    ) {
+        while !self.is_stopping() {
+            match catch_panic(turn()).await {
+                Ok(sleep) => {
+                    poll_loop.record_success(self.now());
+                    if sleep.is_zero() {
+                        yield_now().await;
+                    } else {
+                        self.within(sleep, poll_loop.wakeup.notified()).await;
+                    }
+                }
+                Err(error) => {
+                    let failures = poll_loop.record_failure();
+                    recorder::record_store_error("webhooks");
+                    tracing::error!(%error, consecutive_failures = failures, "webhook worker iteration failed; retrying");
+                    self.sleep(self.retry_delay(failures)).await;
+                }
+            }
+        }
+    }
+
+    /// Ends all loops.
     pub(super) fn stop(&self) {
         self.stop.send_replace(true);
         for poll_loop in [&self.events, &self.deliveries, &self.sweep] {

@@ -1,4 +1,4 @@
-//! The loop that claims due deliveries, and starts their attempts.
+//! The loop that claims due deliveries and starts their attempts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,59 +10,59 @@ use super::attempt::{self, Attempt};
 use super::batcher::Batchers;
 use super::context::WorkerContext;
 use super::fan_out::may_receive;
-use super::slots::Slot;
 use crate::error::{BackendError, BackendResult};
 use crate::host::Access;
-use crate::model::UserId;
+use crate::model::{EndpointId, UserId};
 use crate::store::ClaimedDelivery;
 
 pub(super) fn start(context: &Arc<WorkerContext>) {
     let batchers = Arc::new(Batchers::start(context));
     context.spawn(|context| async move {
         let turn = || turn(&context, &batchers);
-        context.deliveries.run(&context, turn).await;
+        context.run_loop(&context.deliveries, turn).await;
     });
 }
 
-/// Claims what can start now, and starts it. When no slot is free, the next slot that becomes free notifies the loop.
+/// Claims as many deliveries as there are free slots, and starts their attempts. If no slot is free, the next released slot
+/// notifies the loop.
 async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> BackendResult<Duration> {
-    let poll = context.settings.poll_interval;
-    let Some(claim) = context.slots.claim(&context.settings) else {
-        return Ok(poll);
+    let poll_interval = context.settings.poll_interval;
+    let Some(request) = context.slots.begin_claim(&context.settings) else {
+        return Ok(poll_interval);
     };
     let deliveries = &context.stores.deliveries;
-    let claims = deliveries.claim(&claim, context.now()).await?;
-    let is_idle = claims.deliveries.is_empty();
-    authorize_owners(context, batchers, claims.deliveries);
-    context.slots.claimed();
-    let until_next = claims
+    let batch = deliveries.claim(&request, context.now()).await?;
+    let is_idle = batch.deliveries.is_empty();
+    authorize_owners(context, batchers, batch.deliveries);
+    context.slots.end_claim();
+    let until_next = batch
         .next_due_at
         .map(|next| next.saturating_duration_since(context.now()));
-    // Deliveries that are due and were not claimed are not asked for again at once.
-    let until_next = until_next.filter(|wait| !(is_idle && wait.is_zero()));
-    Ok(until_next.map_or(poll, |wait| wait.min(poll)))
+    // Due deliveries that the store did not return, for example because of the limit per endpoint, do not cause a busy loop.
+    let until_next = until_next.filter(|delay| !(is_idle && delay.is_zero()));
+    Ok(until_next.map_or(poll_interval, |delay| delay.min(poll_interval)))
 }
 
-/// Asks the authority once for each owner, on a task of its own so that no owner waits for another, and then attempts
-/// the owner's deliveries, each on a task of its own.
+/// Loads the access of each owner once, in a separate task for each owner, and then attempts the owner's deliveries, each in
+/// a separate task.
 fn authorize_owners(
     context: &Arc<WorkerContext>,
     batchers: &Arc<Batchers>,
-    taken: Vec<ClaimedDelivery>,
+    claimed: Vec<ClaimedDelivery>,
 ) {
     let mut by_owner = HashMap::<UserId, Vec<_>>::new();
-    for claimed in taken {
-        let slot = Slot::take(context, &claimed.endpoint.id);
+    for claimed in claimed {
+        let slot = Slot::acquire(context, &claimed.endpoint.id);
         let owned = by_owner.entry(claimed.endpoint.owner.clone()).or_default();
         owned.push((slot, claimed));
     }
     for (owner, owned) in by_owner {
         let batchers = Arc::clone(batchers);
         context.spawn(|context| async move {
-            let standing = context.authority.member_access(&owner);
-            let standing = context.with_step_timeout(standing).await;
+            let access = context.authorizer.member_access(&owner);
+            let access = context.with_step_timeout(access).await;
             for (slot, claimed) in owned {
-                start_attempt(&context, &batchers, slot, claimed, &standing);
+                start_attempt(&context, &batchers, slot, claimed, &access);
             }
         });
     }
@@ -73,14 +73,14 @@ fn start_attempt(
     batchers: &Arc<Batchers>,
     slot: Slot,
     claimed: ClaimedDelivery,
-    standing: &BackendResult<Option<Access>>,
+    access: &BackendResult<Option<Access>>,
 ) {
     let batchers = Arc::clone(batchers);
-    let may_receive = match standing {
-        Ok(standing) => Ok(standing.as_ref().is_some_and(|standing| {
-            may_receive(&claimed.endpoint.owner, standing, &claimed.event)
-        })),
-        Err(fault) => Err(BackendError::new(fault.to_string())),
+    let may_receive = match access {
+        Ok(access) => Ok(access
+            .as_ref()
+            .is_some_and(|access| may_receive(&claimed.endpoint.owner, access, &claimed.event))),
+        Err(error) => Err(BackendError::new(error.to_string())),
     };
     let span = attempt::span(&claimed);
     context.spawn(|context| {
@@ -95,4 +95,29 @@ fn start_attempt(
         };
         run.instrument(span)
     });
+}
+
+/// The slot of an attempt, released on drop.
+struct Slot {
+    context: Arc<WorkerContext>,
+    endpoint: EndpointId,
+}
+
+impl Slot {
+    fn acquire(context: &Arc<WorkerContext>, endpoint: &EndpointId) -> Self {
+        context.slots.acquire(endpoint);
+        Self {
+            context: Arc::clone(context),
+            endpoint: endpoint.clone(),
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let context = &self.context;
+        if context.slots.release(&self.endpoint, &context.settings) {
+            context.deliveries.notify();
+        }
+    }
 }

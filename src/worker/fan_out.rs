@@ -1,4 +1,4 @@
-//! The loop that turns events into deliveries: which endpoints receive an event (`docs/protocol.md`, section 13.5).
+//! The loop that fans out events to deliveries, and the filter of endpoints (`docs/protocol.md`, section 13.5).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,29 +12,30 @@ use crate::store::FanOut;
 use crate::task::catch_panic;
 use crate::webhook::{Endpoint, Event};
 
-/// Number of events that are fanned out at a time.
+/// Largest number of events that are read at a time.
 const BATCH: u32 = 100;
 
-/// About so many deliveries are made in one transaction: other writers wait for it.
-const STEP: usize = 100;
+/// Approximate number of deliveries that are inserted in one transaction. Other writers wait for it.
+const DELIVERIES_PER_STEP: usize = 100;
 
 pub(super) fn start(context: &Arc<WorkerContext>) {
-    context.spawn(|context| async move { context.events.run(&context, || turn(&context)).await });
+    context.spawn(|context| async move {
+        context.run_loop(&context.events, || turn(&context)).await;
+    });
 }
 
-/// Fans a batch out.
 async fn turn(context: &WorkerContext) -> BackendResult<Duration> {
     let events = context.stores.outbox.pending(BATCH).await?;
     if events.is_empty() {
         return Ok(context.settings.poll_interval);
     }
-    let filter = EndpointFilter::new(context, &events).await?;
+    let filter = EndpointFilter::load(context, &events).await?;
     let fan_outs: Vec<_> = events
         .iter()
         .map(|event| filter.recipients(event))
         .collect();
     let widest = fan_outs.iter().map(|event| event.endpoints.len()).max();
-    for step in fan_outs.chunks(STEP.div_ceil(widest.unwrap_or(0).max(1))) {
+    for step in fan_outs.chunks(DELIVERIES_PER_STEP.div_ceil(widest.unwrap_or(0).max(1))) {
         context.stores.outbox.fan_out(step, context.now()).await?;
         if step.iter().any(|event| !event.endpoints.is_empty()) {
             context.deliveries.notify();
@@ -48,30 +49,30 @@ async fn turn(context: &WorkerContext) -> BackendResult<Duration> {
     })
 }
 
-/// Decides whether an endpoint of `owner` may receive the event: the owner sees the event's forum, if it has one, and is
-/// a party of a private message.
+/// Returns whether an endpoint of `owner` may receive the event: the owner must see the event's forum, if it has one, and
+/// must be a party of a private message.
 ///
 /// An offline board does not change the result, because a withheld delivery is not sent later.
-pub(super) fn may_receive(owner: &UserId, standing: &Access, event: &Event) -> bool {
-    let forums = standing.visible_forums();
+pub(super) fn may_receive(owner: &UserId, access: &Access, event: &Event) -> bool {
+    let forums = access.visible_forums();
     let forum = event.forum.as_ref();
     forum.is_none_or(|forum| forums.contains(forum)) && event.concerns(owner)
 }
 
-/// The endpoints that subscribe to a batch of events, and what their owners may see.
+/// Endpoints that subscribe to a batch of events, with the access of their owners.
 struct EndpointFilter {
     endpoints: Vec<Endpoint>,
-    /// Without the owners for whom the authority returned no answer.
-    standings: HashMap<UserId, Option<Access>>,
+    /// Access of each owner. Owners whose access could not be loaded are missing.
+    access: HashMap<UserId, Option<Access>>,
 }
 
 impl EndpointFilter {
-    async fn new(context: &WorkerContext, events: &[Event]) -> BackendResult<Self> {
+    async fn load(context: &WorkerContext, events: &[Event]) -> BackendResult<Self> {
         let mut endpoints = context.stores.endpoints.list().await?;
         endpoints.retain(|endpoint| events.iter().any(|event| subscribes_to(endpoint, event)));
         let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
         Ok(Self {
-            standings: standings(context, owners.collect()).await,
+            access: load_access(context, owners.collect()).await,
             endpoints,
         })
     }
@@ -86,42 +87,41 @@ impl EndpointFilter {
         }
     }
 
-    /// Whether a delivery is queued. It is queued also for an owner without an answer, so that no other endpoint waits:
-    /// before each attempt the authority is asked again, and nothing is sent until it answers.
+    /// Returns whether a delivery is queued. If the owner's access could not be loaded, it is queued, so that other endpoints
+    /// do not wait: the access is loaded again before each attempt.
     fn may_receive(&self, owner: &UserId, event: &Event) -> bool {
-        let standing = self.standings.get(owner);
-        standing.is_none_or(|standing| {
-            standing
-                .as_ref()
-                .is_some_and(|standing| may_receive(owner, standing, event))
-        })
+        match self.access.get(owner) {
+            None => true,
+            Some(None) => false,
+            Some(Some(access)) => may_receive(owner, access, event),
+        }
     }
 }
 
-/// What these members may see. The authority is asked once for each, and all together take at most a step.
-async fn standings(
+/// Loads the access of each owner once. All calls together take at most a step.
+async fn load_access(
     context: &WorkerContext,
     owners: HashSet<UserId>,
 ) -> HashMap<UserId, Option<Access>> {
-    let mut standings = HashMap::new();
-    let ask = async {
+    let mut loaded = HashMap::new();
+    let load = async {
         for owner in owners {
-            match catch_panic(async { context.authority.member_access(&owner).await }).await {
-                Ok(standing) => drop(standings.insert(owner, standing)),
-                Err(fault) => {
-                    tracing::error!(error = %fault, %owner, "failed to load endpoint owner's access")
+            match catch_panic(async { context.authorizer.member_access(&owner).await }).await {
+                Ok(access) => drop(loaded.insert(owner, access)),
+                Err(error) => {
+                    tracing::error!(%error, %owner, "failed to load endpoint owner's access")
                 }
             }
         }
     };
-    let asked = context.within(context.settings.step_timeout, ask).await;
-    if asked.is_none() {
+    let limit = context.settings.step_timeout;
+    if context.within(limit, load).await.is_none() {
         tracing::error!("timed out loading endpoint owners' access");
     }
-    standings
+    loaded
 }
 
-/// Returns whether the endpoint is enabled, subscribes to the topic, and was registered when the event occurred.
+/// Returns whether the endpoint is enabled, subscribes to the topic, and was registered before the event occurred.
 fn subscribes_to(endpoint: &Endpoint, event: &Event) -> bool {
     endpoint.enabled
         && endpoint.topics.contains(&event.topic)

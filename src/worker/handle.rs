@@ -1,4 +1,4 @@
-//! The handle of a worker that was started, and its health.
+//! Handle and health of a running worker.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,22 +6,22 @@ use std::sync::Arc;
 use super::context::WorkerContext;
 use crate::model::Timestamp;
 
-/// A worker at work. It is cheap to clone, and the worker goes on when all handles are dropped.
+/// Handle of a running worker. Cloning is cheap; dropping all handles does not stop the worker.
 #[derive(Clone)]
 pub struct WorkerHandle(Arc<WorkerContext>);
 
 /// The health of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerHealth {
-    /// How many attempts are in progress.
+    /// Number of attempts in progress.
     pub in_flight: u32,
-    /// When both loops, of events and of deliveries, had last read the store; `None` before the first time. A healthy
-    /// worker reads it at least once a [`poll`](super::Settings::poll): an old time means that the store fails or does not
-    /// answer.
+    /// Time since which both events and deliveries were read from the store; `None` before the first read of each. A
+    /// healthy worker reads them at least once per [`poll_interval`](super::WorkerSettings::poll_interval): an older time
+    /// means that the store fails or does not respond.
     pub last_poll_at: Option<Timestamp>,
-    /// How often in a row it has failed to.
+    /// Number of consecutive failures to read the store.
     pub consecutive_failures: u32,
-    /// Whether it has ended.
+    /// True after the worker has ended.
     pub stopped: bool,
 }
 
@@ -30,23 +30,23 @@ impl WorkerHandle {
         Self(context)
     }
 
-    /// Makes the worker look for events and deliveries at once: to be called after a commit that wrote some. It
-    /// costs next to nothing, and many calls in a row are one.
+    /// Makes the worker read new events and deliveries at once. Call it after a commit that wrote events. It is cheap, and
+    /// consecutive calls are coalesced.
     pub fn wake(&self) {
         self.0.events.notify();
         self.0.deliveries.notify();
     }
 
-    /// Ends the worker in order: it claims nothing more, returns uncounted what it has claimed and not sent, and is
-    /// ready when the attempts in progress have ended and are recorded: while the store answers, at most three
-    /// [steps](super::Settings::step) later.
+    /// Stops the worker: it claims no more deliveries, returns claimed deliveries that it has not sent, and completes and
+    /// records the attempts in progress. While the store responds, this takes at most three times
+    /// [`step_timeout`](super::WorkerSettings::step_timeout).
     pub async fn stop(&self) {
         self.0.stop();
         let mut tasks = self.0.tasks.subscribe();
         drop(tasks.wait_for(|tasks| *tasks == 0).await);
     }
 
-    /// The health of the worker.
+    /// Returns the health of the worker.
     pub fn health(&self) -> WorkerHealth {
         let (events, deliveries) = (self.0.events.health(), self.0.deliveries.health());
         WorkerHealth {

@@ -1,4 +1,4 @@
-//! The loops beside deliveries: old deliveries are removed, and the queue is measured (feature `metrics`).
+//! Loops that remove old deliveries, and that measure the queue (feature `metrics`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,14 +6,16 @@ use std::time::Duration;
 use super::context::WorkerContext;
 use crate::error::BackendResult;
 
-/// Number of deliveries that are removed at a time.
+/// Number of deliveries that are removed in one call.
 const BATCH: u32 = 500;
 
-/// Between two batches the store is left to others.
+/// Pause between two full batches, so that other writers are not delayed.
 const PAUSE_BETWEEN_BATCHES: Duration = Duration::from_millis(50);
 
 pub(super) fn start(context: &Arc<WorkerContext>) {
-    context.spawn(|context| async move { context.sweep.run(&context, || sweep(&context)).await });
+    context.spawn(|context| async move {
+        context.run_loop(&context.sweep, || sweep(&context)).await;
+    });
     #[cfg(feature = "metrics")]
     context.spawn(queue_metrics::run);
 }
@@ -34,31 +36,29 @@ mod queue_metrics {
     use super::{Arc, Duration, WorkerContext};
     use crate::metrics::recorder;
 
-    /// The time between two measurements, unless the worker polls less often.
+    /// Time between two measurements, unless the poll interval is longer.
     const INTERVAL: Duration = Duration::from_secs(5);
 
     pub(super) async fn run(context: Arc<WorkerContext>) {
         while !context.is_stopping() {
             record(&context).await;
-            context
-                .sleep(INTERVAL.max(context.settings.poll_interval))
-                .await;
+            let interval = INTERVAL.max(context.settings.poll_interval);
+            context.sleep(interval).await;
         }
     }
 
     async fn record(context: &WorkerContext) {
         let now = context.now();
-        let backlog = context.stores.deliveries.queue_stats(now);
-        match context.with_step_timeout(backlog).await {
-            Ok(backlog) => {
-                let age = backlog
-                    .oldest_due_at
-                    .map(|since| now.saturating_duration_since(since));
-                recorder::record_queue(backlog.depth, age.unwrap_or_default());
+        let stats = context.stores.deliveries.queue_stats(now);
+        match context.with_step_timeout(stats).await {
+            Ok(stats) => {
+                let oldest = stats.oldest_due_at;
+                let age = oldest.map(|due_at| now.saturating_duration_since(due_at));
+                recorder::record_queue(stats.depth, age.unwrap_or_default());
             }
-            Err(fault) => {
+            Err(error) => {
                 recorder::record_store_error("webhooks");
-                tracing::warn!(error = %fault, "failed to read queue statistics");
+                tracing::warn!(%error, "failed to read queue statistics");
             }
         }
     }

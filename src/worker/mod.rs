@@ -1,9 +1,8 @@
 //! The worker that delivers webhooks (`docs/protocol.md`, section 13).
 //!
-//! Its loops run side by side: events are fanned out to deliveries, due deliveries are claimed and attempted, the start
-//! of sending and the end of attempts are recorded in batches, and old deliveries are removed. The loops do not wait for
-//! each other, and each attempt is a task of its own, so that neither many events nor a slow receiver delays the rest.
-//! Any number of workers may share one store.
+//! Separate loops fan out events to deliveries, claim and attempt due deliveries, record the progress of attempts in
+//! batches, and remove old deliveries. The loops do not wait for each other, and each attempt is a separate task, so a large
+//! number of events or a slow receiver does not delay other deliveries. Several workers may share one store.
 
 mod attempt;
 mod batcher;
@@ -14,7 +13,9 @@ mod fan_out;
 mod handle;
 mod maintenance;
 mod poll_loop;
+mod settings;
 mod slots;
 
-pub use builder::{Worker, WorkerSettings};
+pub use builder::Worker;
 pub use handle::{WorkerHandle, WorkerHealth};
+pub use settings::WorkerSettings;

@@ -50,7 +50,7 @@ def with_forged_forms(browser: Browser) -> None:
         page.context.close()
 
 
-# The machine may be busy.
+# Generous, since the machine may be busy.
 expect.set_options(timeout=20_000)
 
 PARTS = (with_scripts, without_scripts, at_the_reference, with_odd_texts, with_forged_forms)

@@ -76,7 +76,7 @@ def issue(page: Page, server: Server, look: Look) -> None:
         expect(page.get_by_role("checkbox", name="members:read")).to_be_checked()
         expect(page.get_by_label(PASSWORD, exact=True)).to_have_value("")
     look(page, "tokens-new-bad-expiry")
-    fill_in_token(page, "wrong", owner="nobody")
+    fill_in_token(page, "wrong", owner="ghost")
     page.get_by_role("checkbox", name="members:read").uncheck()
     send(page, "Create token", 422)
     assert reason(page, PASSWORD) == "Incorrect password."

@@ -31,7 +31,7 @@ def run(page: Page, server: Server) -> None:
 
 
 def authorize(page: Page, token: str) -> None:
-    """Pastes a token."""
+    """Enters a token."""
     page.get_by_role("button", name="Authorize").click()
     dialog = page.locator(".dialog-ux")
     dialog.get_by_role("textbox").fill(token)

@@ -99,7 +99,7 @@ found = given(SearchHitPage, search.sync_detailed(client=board, q="marmalade", s
 assert found.items[0].post_id == post.post_id
 
 # Errors.
-refused(get_thread.sync_detailed("nowhere", client=board), 404, "not_found")
+refused(get_thread.sync_detailed("unknown", client=board), 404, "not_found")
 refused(create_post.sync_detailed(thread_id, client=board, body=NewPost(body=" ")), 422, "VALIDATION")
 
 # The budget is exhausted. After the window has ended, requests succeed again.

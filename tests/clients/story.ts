@@ -95,8 +95,8 @@ const found = given(await board.GET("/search", search));
 assert.equal(found.items[0]?.postId, post.postId);
 
 // Errors.
-const nowhere = { params: { path: { threadId: "nowhere" } } };
-refused(await board.GET("/threads/{threadId}", nowhere), 404, "not_found");
+const unknown = { params: { path: { threadId: "unknown" } } };
+refused(await board.GET("/threads/{threadId}", unknown), 404, "not_found");
 refused(await board.POST("/threads/{threadId}/posts", { params: { path }, body: { body: " " } }), 422, "VALIDATION");
 
 // The budget is exhausted. After the window has ended, requests succeed again.

@@ -90,7 +90,7 @@ fn a_secret_has_16_characters() {
 #[test]
 fn no_secret_and_no_key_is_printed() {
     let printed = format!("{:?} {:?}", secret("S"), endpoint("S"));
-    assert!(printed.starts_with("Secret Endpoint"), "{printed}");
+    assert!(printed.starts_with("WebhookSecret Endpoint"), "{printed}");
     assert!(
         !printed.contains("SSS") && !printed.contains("83, 83"),
         "{printed}"

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
 use crate::webhook::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP};
-use crate::webhook::{KINDS, Kind};
+use crate::webhook::{EVENT_KINDS, EventKind};
 
 /// The tag of all webhooks, and what holds for each.
 pub(super) const TAG: (&str, &str) = ("webhooks", DESCRIPTION);
@@ -40,9 +40,9 @@ const RESPONSES: &[ReceiverResponse] = &[
 
 /// A webhook for each topic.
 pub(super) fn webhooks(schemas: &mut Schemas) -> Map<String, Value> {
-    let mut webhook = |kind: &Kind| {
+    let mut webhook = |kind: &EventKind| {
         let (name, mut schema) = (name(kind), (kind.schema)(&mut schemas.outputs));
-        schema.insert("description".into(), kind.says.into());
+        schema.insert("description".into(), kind.description.into());
         let operation = operation(kind, &name);
         schemas
             .outputs
@@ -50,10 +50,10 @@ pub(super) fn webhooks(schemas: &mut Schemas) -> Map<String, Value> {
             .insert(name, schema.into());
         (kind.topic.to_string(), json!({ "post": operation }))
     };
-    KINDS.iter().map(&mut webhook).collect()
+    EVENT_KINDS.iter().map(&mut webhook).collect()
 }
 
-fn operation(kind: &Kind, name: &str) -> Value {
+fn operation(kind: &EventKind, name: &str) -> Value {
     let references = HEADERS
         .iter()
         .map(|(_, name, ..)| reference("parameters", name));
@@ -63,8 +63,8 @@ fn operation(kind: &Kind, name: &str) -> Value {
     let example: Value = serde_json::from_str(&(kind.example)().body).unwrap_or_default();
     json!({
         "operationId": format!("on{name}"),
-        "summary": kind.says.trim_end_matches('.'),
-        "description": format!("{} {SEE}", kind.says),
+        "summary": kind.description.trim_end_matches('.'),
+        "description": format!("{} {SEE}", kind.description),
         "tags": [TAG.0],
         "security": [],
         "parameters": references.collect::<Vec<_>>(),
@@ -77,7 +77,7 @@ fn operation(kind: &Kind, name: &str) -> Value {
 }
 
 /// `PostCreated` for `post.created`.
-fn name(kind: &Kind) -> String {
+fn name(kind: &EventKind) -> String {
     let words = kind.topic.as_str().split(['.', '_']).map(|word| {
         let (first, rest) = word.split_at(1);
         first.to_uppercase() + rest

@@ -1,36 +1,20 @@
-//! What may be sent to an IP address: the IANA's special-purpose registries, and where clouds keep their metadata.
+//! Classes of IP addresses: the IANA special-purpose registries, and the metadata services of clouds.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-use super::AddressError;
 use AddressClass::{Forbidden, Private, Public};
 
-/// What may be sent to an address. The text says what kind of address it is, as in "the address 10.0.0.1 is private".
+/// Class of an IP address. Its text names the kind of address, as in "the address 10.0.0.1 is private".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressClass {
-    /// Anybody on the internet has it: webhooks go there.
+    /// Globally reachable. Webhooks are allowed.
     Public,
-    /// A loopback, private or unique-local one: webhooks go there where the setting `allow_private` says so.
+    /// Loopback, private or unique-local. Webhooks are allowed only with the setting `allow_private`.
     Private(&'static str),
-    /// No webhook goes there, whatever is set.
+    /// Webhooks are never allowed.
     Forbidden(&'static str),
-}
-
-impl AddressClass {
-    /// Whether webhooks go to `host`, of which this was said.
-    pub(super) fn check(
-        self,
-        host: impl ToString,
-        allow_private: bool,
-    ) -> Result<(), AddressError> {
-        match self {
-            Private(kind) if !allow_private => Err(AddressError::Private(host.to_string(), kind)),
-            Forbidden(kind) => Err(AddressError::Forbidden(host.to_string(), kind)),
-            Public | Private(_) => Ok(()),
-        }
-    }
 }
 
 const METADATA: AddressClass = Forbidden("cloud metadata");
@@ -42,10 +26,10 @@ const MULTICAST: AddressClass = Forbidden("multicast");
 const LINK_LOCAL: AddressClass = Forbidden("link-local");
 const UNSPECIFIED: AddressClass = Forbidden("unspecified");
 const RESERVED: AddressClass = Forbidden("reserved");
-/// A tunnel's end: which IPv4 address it leads to is not for us to say.
+/// Addresses of tunnels. The IPv4 address behind a tunnel cannot be checked.
 const TUNNEL: AddressClass = Forbidden("IPv4 inside IPv6");
 
-/// The first range that holds an address says what it is.
+/// The class of an address is that of the first range that contains it.
 #[rustfmt::skip]
 const RANGES: &[(IpNet, AddressClass)] = &[
     (v4([168, 63, 129, 16], 32), METADATA), // Azure
@@ -94,16 +78,16 @@ const RANGES: &[(IpNet, AddressClass)] = &[
     (v6([0x2000, 0, 0, 0, 0, 0, 0, 0], 3), Public),
 ];
 
-/// Whose addresses are IPv4 ones, in their last 32 bits: IPv4-mapped, and NAT64.
-const CARRIERS: &[IpNet] = &[
+/// Ranges whose addresses contain an IPv4 address in their last 32 bits: IPv4-mapped, and NAT64.
+const EMBEDDED_IPV4: &[IpNet] = &[
     v6([0, 0, 0, 0, 0, 0xffff, 0, 0], 96),
     v6([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96),
 ];
 
-/// What may be sent to `address`. An IPv4 address inside an IPv6 one counts as itself where it is reached through
-/// it, and where only a tunnel's end would know, the whole is forbidden.
+/// Returns the class of `address`. IPv4-mapped and NAT64 addresses have the class of the IPv4 address. Addresses of tunnels
+/// are forbidden.
 pub fn classify_address(address: IpAddr) -> AddressClass {
-    let address = carried(address);
+    let address = extract_ipv4(address);
     if is_isatap(address) {
         return TUNNEL;
     }
@@ -111,10 +95,10 @@ pub fn classify_address(address: IpAddr) -> AddressClass {
     range.map_or(RESERVED, |(_, class)| *class)
 }
 
-/// The IPv4 address that an IPv6 one carries; any other as it is.
-fn carried(address: IpAddr) -> IpAddr {
+/// Returns the IPv4 address inside of an IPv6 address; any other address unchanged.
+fn extract_ipv4(address: IpAddr) -> IpAddr {
     match address {
-        IpAddr::V6(v6) if CARRIERS.iter().any(|carrier| carrier.contains(&address)) => {
+        IpAddr::V6(v6) if EMBEDDED_IPV4.iter().any(|range| range.contains(&address)) => {
             let [.., a, b, c, d] = v6.octets();
             Ipv4Addr::new(a, b, c, d).into()
         }
@@ -122,8 +106,8 @@ fn carried(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Whether it is one of ISATAP, whatever network it is in: `…:0:5efe:a.b.c.d`, or with the bits set that say that
-/// the IPv4 address is unique, or a group's.
+/// Returns whether the address is an ISATAP address of any network: `…:0:5efe:a.b.c.d`, possibly with the bits of a
+/// globally unique or a group address.
 const fn is_isatap(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(_) => false,

@@ -1,4 +1,4 @@
-//! Where webhooks are sent, once it is known that they may be.
+//! URLs of endpoints, and the check of their addresses.
 
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -9,49 +9,49 @@ use thiserror::Error;
 use tokio::time::timeout;
 use url::{Host, Position, SyntaxViolation, Url};
 
-use super::class::LOOPBACK;
-use super::{Resolver, classify_address};
+use super::class::{AddressClass, LOOPBACK, classify_address};
+use super::resolver::Resolver;
 
-/// The longest URL, in bytes.
+/// Longest URL in bytes.
 const MAX_LENGTH: usize = 2048;
 
-/// How many of a name's addresses are of use.
+/// Largest number of addresses of a name that are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// How long a registration waits for a name's addresses.
+/// Longest time that a registration waits for the resolver.
 const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why nothing is sent to an address. It prints as a sentence for an operator.
+/// Reason why webhooks cannot be sent to a URL. `Display` shows a sentence for an operator.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// It is no URL, or holds what no URL should.
+    /// The text is not a URL, is longer than 2048 bytes, or contains spaces or control characters.
     #[error("expected a URL, for example https://example.org/hook")]
     Malformed,
-    /// Its scheme is neither `https` nor `http`.
+    /// The scheme is neither `https` nor `http`.
     #[error("the URL must begin with https: or http:")]
     Scheme,
-    /// It names a user or a password.
+    /// The URL contains a username or a password.
     #[error("the URL must not contain a username or password")]
     Credentials,
-    /// It has a fragment, which would never be sent.
+    /// The URL has a fragment.
     #[error("the URL must not have a fragment (#)")]
     Fragment,
-    /// It names port 0, which no receiver has.
+    /// The port is 0.
     #[error("the URL must not use port 0")]
     Port,
-    /// Its name resolves to no address now.
+    /// The host name does not resolve.
     #[error("the host name {0:?} does not resolve")]
     ResolutionFailed(String),
-    /// Its host is of this kind, and the setting `allow_private` would allow it.
+    /// The address is of this kind, which needs the setting `allow_private`.
     #[error("the address {0} is {1}, and private addresses are not allowed")]
     Private(String, &'static str),
-    /// Its host is of this kind, and no setting allows it.
+    /// The address is of this kind, which is never allowed.
     #[error("the address {0} is {1}")]
     Forbidden(String, &'static str),
 }
 
-/// The URL of an endpoint, checked as far as that goes without asking where its name leads.
+/// A checked URL of an endpoint. A host name is checked when it is [resolved](Self::resolve).
 #[derive(Clone, Debug)]
 pub struct EndpointUrl {
     url: Url,
@@ -62,52 +62,54 @@ pub struct EndpointUrl {
 }
 
 impl EndpointUrl {
-    /// Reads a URL as browsers do. An address is judged at once, and a name when it is [resolved](Self::resolve);
-    /// `localhost` is a loopback address. `allow_private`: whether loopback, private and unique-local ones will do.
+    /// Parses a URL as browsers do, and checks it. An IP address is checked at once, a host name when it is
+    /// [resolved](Self::resolve). `localhost` is a loopback address. `allow_private` allows loopback, private and
+    /// unique-local addresses.
     ///
     /// # Errors
-    /// When nothing may be sent there.
+    /// Each [`AddressError`] except [`AddressError::ResolutionFailed`].
     pub fn parse(url: &str, allow_private: bool) -> Result<Self, AddressError> {
-        let url = read(url)?;
+        let url = parse_url(url)?;
         let path = url[Position::BeforePath..Position::AfterQuery].parse();
-        let target = Self {
+        let endpoint_url = Self {
             host: url.host().ok_or(AddressError::Malformed)?.to_owned(),
             port: url.port_or_known_default().ok_or(AddressError::Scheme)?,
             path: path.map_err(|_| AddressError::Malformed)?,
             url,
             allow_private,
         };
-        match &target.host {
+        match &endpoint_url.host {
             Host::Domain(name) if !is_localhost(name) => {}
-            Host::Domain(name) => LOOPBACK.check(name, allow_private)?,
-            Host::Ipv4(address) => target.check_address((*address).into())?,
-            Host::Ipv6(address) => target.check_address((*address).into())?,
+            Host::Domain(name) => check_class(LOOPBACK, name, allow_private)?,
+            Host::Ipv4(address) => endpoint_url.check_address((*address).into())?,
+            Host::Ipv6(address) => endpoint_url.check_address((*address).into())?,
         }
-        Ok(target)
+        Ok(endpoint_url)
     }
 
-    /// Reads a URL that somebody registers, and asks where its name leads. A name that does not resolve yet is taken:
-    /// it is asked again at each attempt.
+    /// Checks the URL of a new endpoint, including the addresses of its host name. A name that does not resolve, or not
+    /// within five seconds, is accepted: it is resolved and checked again at each attempt.
     ///
     /// # Errors
-    /// When nothing may be sent there.
+    /// Each [`AddressError`] except [`AddressError::ResolutionFailed`].
     pub async fn check_registration(
         url: &str,
         allow_private: bool,
         resolver: &dyn Resolver,
     ) -> Result<Self, AddressError> {
-        let target = Self::parse(url, allow_private)?;
-        match timeout(REGISTRATION_TIMEOUT, target.resolve(resolver)).await {
-            Err(_) | Ok(Ok(_) | Err(AddressError::ResolutionFailed(_))) => Ok(target),
-            Ok(Err(refused)) => Err(refused),
+        let endpoint_url = Self::parse(url, allow_private)?;
+        match timeout(REGISTRATION_TIMEOUT, endpoint_url.resolve(resolver)).await {
+            Err(_) | Ok(Ok(_) | Err(AddressError::ResolutionFailed(_))) => Ok(endpoint_url),
+            Ok(Err(error)) => Err(error),
         }
     }
 
-    /// Resolves the host to the addresses that may be connected to: at least one and at most eight, in the order of the
-    /// resolver, with IPv6 and IPv4 addresses in turn.
+    /// Resolves the host to the allowed addresses: at least one and at most eight, in the order of the resolver, with
+    /// IPv6 and IPv4 addresses in turn.
     ///
     /// # Errors
-    /// When there is none.
+    /// [`AddressError::ResolutionFailed`] if the host has no address, [`AddressError::Private`] or
+    /// [`AddressError::Forbidden`] if none of its addresses is allowed.
     pub async fn resolve(&self, resolver: &dyn Resolver) -> Result<Vec<SocketAddr>, AddressError> {
         let addresses = match &self.host {
             Host::Domain(name) => resolver.resolve(name).await.unwrap_or_default(),
@@ -115,62 +117,74 @@ impl EndpointUrl {
             Host::Ipv6(address) => vec![(*address).into()],
         };
         let mut allowed = Vec::new();
-        let mut refused = AddressError::ResolutionFailed(self.host.to_string());
+        let mut error = AddressError::ResolutionFailed(self.host.to_string());
         for address in addresses {
             match self.check_address(address) {
                 Ok(()) => allowed.push(SocketAddr::new(address, self.port)),
-                Err(why) => refused = why,
+                Err(refused) => error = refused,
             }
         }
         let mut allowed = interleaved(allowed);
         allowed.truncate(MAX_ADDRESSES);
         if allowed.is_empty() {
-            Err(refused)
+            Err(error)
         } else {
             Ok(allowed)
         }
     }
 
-    /// Its host, by name or by address.
     pub(crate) const fn host(&self) -> &Host {
         &self.host
     }
 
-    /// Whether TLS is spoken there.
     pub(crate) fn is_secure(&self) -> bool {
         self.url.scheme() == "https"
     }
 
-    /// What `host` says: the host, and the port if it is not the scheme's own.
+    /// Returns the value of the `host` header: the host, and the port if it is not the default of the scheme.
     pub(crate) fn authority(&self) -> &str {
         &self.url[Position::BeforeHost..Position::AfterPort]
     }
 
-    /// Its path and its query.
+    /// Returns the path with the query.
     pub(crate) const fn path(&self) -> &Uri {
         &self.path
     }
 
     fn check_address(&self, address: IpAddr) -> Result<(), AddressError> {
-        classify_address(address).check(address, self.allow_private)
+        check_class(classify_address(address), address, self.allow_private)
     }
 }
 
-/// Reads a URL, and what does not depend on its host.
-fn read(text: &str) -> Result<Url, AddressError> {
-    let unseen = |letter: char| letter.is_control() || letter.is_whitespace();
-    if text.len() > MAX_LENGTH || text.contains(unseen) {
+fn check_class(
+    class: AddressClass,
+    host: impl ToString,
+    allow_private: bool,
+) -> Result<(), AddressError> {
+    match class {
+        AddressClass::Private(kind) if !allow_private => {
+            Err(AddressError::Private(host.to_string(), kind))
+        }
+        AddressClass::Forbidden(kind) => Err(AddressError::Forbidden(host.to_string(), kind)),
+        AddressClass::Public | AddressClass::Private(_) => Ok(()),
+    }
+}
+
+/// Parses a URL, and checks everything except its host.
+fn parse_url(text: &str) -> Result<Url, AddressError> {
+    let is_invalid = |letter: char| letter.is_control() || letter.is_whitespace();
+    if text.len() > MAX_LENGTH || text.contains(is_invalid) {
         return Err(AddressError::Malformed);
     }
-    // An empty user or password, as in `http://@host`, is lost in the parsed URL: only the parser reports it.
-    let anonymous = Cell::new(true);
-    let note = |violation| {
+    // An empty username or password, as in `http://@host`, is reported by the parser, but is not part of its result.
+    let has_credentials = Cell::new(false);
+    let on_violation = |violation| {
         if matches!(violation, SyntaxViolation::EmbeddedCredentials) {
-            anonymous.set(false);
+            has_credentials.set(true);
         }
     };
     let url = Url::options()
-        .syntax_violation_callback(Some(&note))
+        .syntax_violation_callback(Some(&on_violation))
         .parse(text)
         .map_err(|_| AddressError::Malformed)?;
     let rules = [
@@ -178,12 +192,12 @@ fn read(text: &str) -> Result<Url, AddressError> {
             matches!(url.scheme(), "https" | "http"),
             AddressError::Scheme,
         ),
-        (anonymous.get(), AddressError::Credentials),
+        (!has_credentials.get(), AddressError::Credentials),
         (url.fragment().is_none(), AddressError::Fragment),
         (url.port() != Some(0), AddressError::Port),
     ];
-    let broken = rules.into_iter().find(|(kept, _)| !kept);
-    broken.map_or(Ok(url), |(_, refused)| Err(refused))
+    let broken = rules.into_iter().find(|(is_met, _)| !is_met);
+    broken.map_or(Ok(url), |(_, error)| Err(error))
 }
 
 /// Alternates between the address families, beginning with the family of the first address (RFC 8305, section 4).
@@ -202,7 +216,7 @@ fn interleaved(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     mixed
 }
 
-/// Whether a name is this host's own, whatever a resolver says (RFC 6761).
+/// Returns whether a name is a loopback name, independent of the resolver (RFC 6761).
 fn is_localhost(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     name == "localhost" || name.ends_with(".localhost")

@@ -1,7 +1,7 @@
-//! The addresses that webhooks may be sent to (`docs/protocol.md`, section 13.15).
+//! Checks of the addresses to which webhooks are sent (`docs/protocol.md`, section 13.15).
 //!
-//! A webhook must not become a way into the board's own network. So a [`Target`] is checked when it is registered and
-//! again at each attempt, by the same rules: the [`Verdict`] on each address to which its name resolves, in any notation.
+//! Webhooks must not reach the board's own network. An [`EndpointUrl`] is checked at registration and again at each
+//! attempt, with the same rules: the [`AddressClass`] of each address to which its host resolves, in any notation.
 
 mod class;
 mod endpoint_url;

@@ -1,4 +1,4 @@
-//! Name resolution: the trait, and the system's resolver on the threads of the blocking pool.
+//! Name resolution: the trait, and the system's resolver on the blocking thread pool.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,21 +12,22 @@ use tokio::task::spawn_blocking;
 /// Resolves host names.
 #[async_trait]
 pub trait Resolver: Send + Sync + 'static {
-    /// The addresses of a name, in the order in which to try them.
+    /// Resolves a name to its addresses, in the order in which to try them.
     ///
     /// # Errors
-    /// When the name does not exist, or no name server answers.
+    /// Fails if the name does not exist, or no name server responds. An endpoint's name may fail temporarily: the attempt
+    /// counts as failed and is repeated.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// Number of threads that look up names, of the 512 that tokio's blocking pool has by default: a host's own blocking work,
-/// such as hashing passwords, keeps the rest.
+/// Largest number of threads that look up names. Tokio's blocking pool has 512 threads by default; the others stay free for
+/// the host's own blocking work, such as hashing passwords.
 const THREADS: usize = 64;
 
 static LOOKUPS: LazyLock<Arc<Lookups>> = LazyLock::new(|| Arc::new(Lookups::new(THREADS)));
 
-/// The system's resolver. It needs a tokio runtime and uses at most 64 threads of its blocking pool, for all instances
-/// together. Calls for one name at the same time share one look-up; results are not cached.
+/// The system's resolver. It needs a tokio runtime, and all instances together use at most 64 threads of its blocking pool.
+/// Concurrent calls for one name share one look-up. Results are not cached.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 
@@ -41,23 +42,22 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// A result that several callers receive. Of an error its kind is kept.
-type Found = Result<Vec<IpAddr>, io::ErrorKind>;
+/// A result that several callers share. Only the kind of an error is kept, because errors cannot be cloned.
+type SharedResult = Result<Vec<IpAddr>, io::ErrorKind>;
 
-type Running = watch::Receiver<Option<Found>>;
+type ResultReceiver = watch::Receiver<Option<SharedResult>>;
 
-/// Look-ups in progress. A caller that asks for a name that is being looked up waits for the same result; no result is
-/// kept after that.
+/// Look-ups in progress. Callers that ask for the same name wait for one look-up.
 ///
-/// A look-up cannot be cancelled: it occupies its thread until the system's resolver returns, also when every caller has
-/// stopped waiting. With one look-up for each name, a name whose servers do not answer occupies one thread.
+/// A look-up cannot be cancelled: it occupies its thread until the system's resolver returns, even if all callers have
+/// stopped waiting. Sharing limits a name whose servers do not respond to one thread.
 struct Lookups {
-    running: Mutex<HashMap<String, Running>>,
+    running: Mutex<HashMap<String, ResultReceiver>>,
     threads: Arc<Semaphore>,
 }
 
 impl Lookups {
-    /// Runs at most `threads` look-ups at once.
+    /// Limits concurrent look-ups to `threads`.
     fn new(threads: usize) -> Self {
         Self {
             running: Mutex::default(),
@@ -65,17 +65,17 @@ impl Lookups {
         }
     }
 
-    /// Resolves a name with `look_up`, unless it is being resolved already.
+    /// Resolves a name with `look_up`, or waits for the look-up of this name that is in progress.
     async fn resolve(
         self: &Arc<Self>,
         name: &str,
         look_up: impl FnOnce(&str) -> io::Result<Vec<IpAddr>> + Send + 'static,
     ) -> io::Result<Vec<IpAddr>> {
         let mut running = self.join(name, look_up);
-        let found = running.wait_for(Option::is_some).await;
+        let result = running.wait_for(Option::is_some).await;
         // The sender is dropped without a result when the runtime stops.
-        let found = found.ok().and_then(|found| found.clone());
-        found
+        let result = result.ok().and_then(|result| result.clone());
+        result
             .unwrap_or(Err(io::ErrorKind::Interrupted))
             .map_err(io::Error::from)
     }
@@ -84,12 +84,12 @@ impl Lookups {
         self: &Arc<Self>,
         name: &str,
         look_up: impl FnOnce(&str) -> io::Result<Vec<IpAddr>> + Send + 'static,
-    ) -> Running {
+    ) -> ResultReceiver {
         let mut running = self.lock();
         // A look-up that panicked has dropped its sender.
         let joined = running
             .get(name)
-            .filter(|found| found.has_changed().is_ok());
+            .filter(|receiver| receiver.has_changed().is_ok());
         if let Some(receiver) = joined {
             return receiver.clone();
         }
@@ -100,9 +100,9 @@ impl Lookups {
         tokio::spawn(async move {
             let permit = Arc::clone(&lookups.threads).acquire_owned().await;
             let look_up = spawn_blocking(move || {
-                let found = look_up(&name).map_err(|error| error.kind());
+                let result = look_up(&name).map_err(|error| error.kind());
                 lookups.lock().remove(&name);
-                sender.send_replace(Some(found));
+                sender.send_replace(Some(result));
                 drop(permit);
             });
             drop(look_up.await);
@@ -110,8 +110,7 @@ impl Lookups {
         receiver
     }
 
-    /// No code that could panic runs under this lock.
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Running>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, ResultReceiver>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn no_more_look_ups_run_than_there_are_threads() {
+    async fn concurrent_look_ups_are_limited_to_the_number_of_threads() {
         let lookups = Arc::new(Lookups::new(2));
         let (report, started) = channel();
         let (end_a, a) = start(&lookups, "a", &report);
@@ -160,7 +159,7 @@ mod tests {
         while lookups.lock().len() < 3 {
             yield_now().await;
         }
-        // A caller that stops waiting frees no thread.
+        // A caller that stops waiting does not free the thread.
         a.abort();
         assert!(a.await.is_err());
         assert_eq!(lookups.threads.available_permits(), 0);
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn callers_of_one_name_share_a_look_up_and_the_next_one_starts_another() {
+    async fn concurrent_callers_of_one_name_share_a_look_up() {
         let lookups = Arc::new(Lookups::new(8));
         let (report, started) = channel();
         let (end, first) = start(&lookups, "a", &report);

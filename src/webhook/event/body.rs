@@ -1,4 +1,5 @@
-//! The body of an event's deliveries, and the parties of a private message in it.
+//! Body of an event: serialization, truncation, and the parties of a private message (`docs/protocol.md`, sections 13.2
+//! and 13.4).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -7,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{Event, EventMeta};
 #[cfg(feature = "webhooks")]
 use crate::model::UserId;
-use crate::model::{EventId, Timestamp};
+use crate::model::{EventId, ForumId, Timestamp};
 use crate::webhook::Topic;
 
 #[derive(Serialize, JsonSchema)]
@@ -42,7 +43,7 @@ struct Truncated {
     ids: Map<String, Value>,
 }
 
-/// The schema of the bodies of a topic's events.
+/// Returns the schema of the body of a topic's events.
 pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerator) -> Schema {
     let mut schema = Body::<T>::json_schema(generator);
     let field = schema.pointer_mut("/properties/topic");
@@ -52,29 +53,56 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
     schema
 }
 
-/// The body with all of `data`, or with its ids alone, or with neither where even these are too many.
-pub(super) fn text(on: &EventMeta, topic: &Topic, data: &impl Serialize) -> String {
-    let truncated = |ids| written::<()>(on, topic, Data::Truncated(ids));
-    let body = written(on, topic, Data::Whole(data))
-        .or_else(|| truncated(Truncated::to(data)))
-        .or_else(|| truncated(Truncated::to(&())));
+impl Event {
+    /// Creates an event of a host's own `topic`. It is sent to endpoints whose owner may see `forum`, or to all
+    /// subscribed endpoints if `forum` is `None`. `data` is sent unchanged and must not depend on a reader. For
+    /// [`Topic::MESSAGE_SENT`] use [`message_sent`](Self::message_sent): the worker reads the parties of a private message
+    /// from its `data`.
+    pub fn new(topic: Topic, meta: EventMeta, forum: Option<ForumId>, data: &Value) -> Self {
+        Self::with_data(topic, meta, forum, data)
+    }
+
+    pub(super) fn with_data(
+        topic: Topic,
+        meta: EventMeta,
+        forum: Option<ForumId>,
+        data: impl Serialize,
+    ) -> Self {
+        let body = serialize(&meta, &topic, &data);
+        Self {
+            id: meta.id,
+            topic,
+            occurred_at: meta.occurred_at,
+            forum,
+            body,
+        }
+    }
+}
+
+/// Serializes the body. A body that is too large keeps the ids of `data`, or nothing of it if the ids are too large as
+/// well.
+fn serialize(meta: &EventMeta, topic: &Topic, data: &impl Serialize) -> String {
+    let truncated = |ids| try_serialize::<()>(meta, topic, Data::Truncated(ids));
+    let body = try_serialize(meta, topic, Data::Whole(data))
+        .or_else(|| truncated(Truncated::from_data(data)))
+        .or_else(|| truncated(Truncated::from_data(&())));
     body.unwrap_or_default()
 }
 
-/// `None` for what is too long, or cannot be written, as a time that no calendar knows.
-fn written<T: Serialize>(on: &EventMeta, topic: &Topic, data: Data<T>) -> Option<String> {
+/// Returns `None` for a body that is too large or cannot be serialized, for example because of a time outside of RFC 3339.
+fn try_serialize<T: Serialize>(meta: &EventMeta, topic: &Topic, data: Data<T>) -> Option<String> {
     let body = Body {
-        event: &on.id,
+        event: &meta.id,
         topic: topic.as_str(),
-        occurred_at: on.occurred_at,
+        occurred_at: meta.occurred_at,
         data,
     };
-    let written = serde_json::to_string(&body).ok();
-    written.filter(|body| body.len() <= Event::MAX_BODY)
+    let body = serde_json::to_string(&body).ok();
+    body.filter(|body| body.len() <= Event::MAX_BODY)
 }
 
 impl Truncated {
-    fn to(data: &impl Serialize) -> Self {
+    fn from_data(data: &impl Serialize) -> Self {
         let ids = match serde_json::to_value(data).map(ids) {
             Ok(Some(Value::Object(ids))) => ids,
             _ => Map::new(),
@@ -86,21 +114,21 @@ impl Truncated {
     }
 }
 
-/// The ids in `value`, in their places; `None` where there are none.
+/// Keeps only the ids of `value`, at their paths. `None` if it contains no ids.
 fn ids(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) => {
-            let kept = fields.into_iter().filter_map(|(name, value)| {
+            let fields = fields.into_iter().filter_map(|(name, value)| {
                 let is_id = name.ends_with("Id") || name.ends_with("Ids");
                 let value = if is_id { Some(value) } else { ids(value) };
                 value.map(|value| (name, value))
             });
-            let kept: Map<_, _> = kept.collect();
-            (!kept.is_empty()).then(|| kept.into())
+            let fields: Map<_, _> = fields.collect();
+            (!fields.is_empty()).then(|| fields.into())
         }
         Value::Array(items) => {
-            let kept: Vec<_> = items.into_iter().filter_map(ids).collect();
-            (!kept.is_empty()).then(|| kept.into())
+            let items: Vec<_> = items.into_iter().filter_map(ids).collect();
+            (!items.is_empty()).then(|| items.into())
         }
         _ => None,
     }
@@ -116,10 +144,10 @@ struct Parties {
 
 #[cfg(feature = "webhooks")]
 impl Event {
-    /// Checks that `member` may receive the event as far as it depends on the member alone. `message.sent` concerns its
-    /// sender and its recipients; every other topic concerns everyone (`docs/protocol.md`, section 13.5).
+    /// Returns whether `member` may receive the event apart from its forum. `message.sent` concerns only its sender and its
+    /// recipients; every other topic concerns all members.
     ///
-    /// The parties are those that the body names. A `message.sent` without them concerns no member.
+    /// The parties are read from the body. A `message.sent` without parties concerns no member.
     pub(crate) fn concerns(&self, member: &UserId) -> bool {
         if self.topic != Topic::MESSAGE_SENT {
             return true;
@@ -128,12 +156,9 @@ impl Event {
         let message = body.and_then(|mut body| Some(body.pointer_mut("/data/message")?.take()));
         let parties: Option<Parties> =
             message.and_then(|message| serde_json::from_value(message).ok());
-        parties.is_some_and(
-            |Parties {
-                 sender_id,
-                 recipient_ids,
-             }| { sender_id == *member || recipient_ids.contains(member) },
-        )
+        parties.is_some_and(|parties| {
+            parties.sender_id == *member || parties.recipient_ids.contains(member)
+        })
     }
 }
 
@@ -141,14 +166,14 @@ impl Event {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Event, text};
+    use super::{Event, serialize};
     use crate::model::Timestamp;
     use crate::webhook::Topic;
-    use crate::webhook::event::constructors::example_occasion as occasion;
+    use crate::webhook::event::constructors::example_meta;
 
     #[test]
     fn a_body_that_is_too_large_keeps_its_ids() {
-        let frame = text(&occasion(), &Topic::POST_CREATED, &"").len();
+        let frame = serialize(&example_meta(), &Topic::POST_CREATED, &"").len();
         let long = "x".repeat(Event::MAX_BODY - frame);
         let truncated = json!({ "truncated": true });
         for (data, expected) in [
@@ -173,14 +198,14 @@ mod tests {
                 }),
             ),
         ] {
-            let text = text(&occasion(), &Topic::POST_CREATED, &data);
+            let text = serialize(&example_meta(), &Topic::POST_CREATED, &data);
             assert!(text.len() <= Event::MAX_BODY);
             let body: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(body["data"], expected);
         }
         let no_calendar_date = Timestamp::from_millis(i64::MAX);
-        let text = text(&occasion(), &Topic::POLL_VOTED, &no_calendar_date);
+        let text = serialize(&example_meta(), &Topic::POLL_VOTED, &no_calendar_date);
         let body: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(body["data"], truncated, "it cannot be written");
+        assert_eq!(body["data"], truncated, "a time that cannot be serialized");
     }
 }

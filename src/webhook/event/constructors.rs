@@ -1,4 +1,4 @@
-//! The library's own events: a constructor for each, and its description in the OpenAPI document.
+//! Constructors of the library's own events, and their descriptions for the OpenAPI document.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -16,76 +16,73 @@ use crate::model::{
 use crate::webhook::Topic;
 
 /// A kind of event, as the OpenAPI document describes it.
-pub(crate) struct Kind {
+pub(crate) struct EventKind {
     pub(crate) topic: Topic,
-    /// What happened.
-    pub(crate) says: &'static str,
-    /// The schema of its body.
+    pub(crate) description: &'static str,
+    /// Returns the schema of the body.
     pub(crate) schema: fn(&mut SchemaGenerator) -> Schema,
-    /// One of them.
     pub(crate) example: fn() -> Event,
 }
 
 macro_rules! kinds {
     ($(
-        $says:literal
+        $description:literal
         $topic:ident $name:ident($($argument:ident: $type:ty = $example:expr),*) in $forum:expr
             => $data:ident, $new:expr;
     )+) => {
         impl Event {$(
-            #[doc = $says]
-            pub fn $name(on: EventMeta, $($argument: $type),*) -> Self {
+            #[doc = $description]
+            pub fn $name(meta: EventMeta, $($argument: $type),*) -> Self {
                 let forum: Option<&ForumId> = $forum;
-                Self::with_data(Topic::$topic, on, forum.cloned(), $new)
+                Self::with_data(Topic::$topic, meta, forum.cloned(), $new)
             }
         )+}
 
-        /// All of them.
-        pub(crate) const KINDS: &[Kind] = &[$(Kind {
+        pub(crate) const EVENT_KINDS: &[EventKind] = &[$(EventKind {
             topic: Topic::$topic,
-            says: $says,
+            description: $description,
             schema: |generator| body::schema::<$data>(&Topic::$topic, generator),
-            example: || Event::$name(example_occasion(), $($example),*),
+            example: || Event::$name(example_meta(), $($example),*),
         }),+];
     };
 }
 
 kinds! {
     "A thread was created. The event of its first post follows."
-    THREAD_CREATED thread_created(around: EventContext<'_> = example(&THREAD))
-        in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
+    THREAD_CREATED thread_created(context: EventContext<'_> = example(&THREAD))
+        in Some(&context.thread.forum_id) => ThreadEvent, ThreadEvent::new(context);
 
     "A thread was deleted with its posts."
-    THREAD_DELETED thread_deleted(around: EventContext<'_> = example(&DELETED_THREAD))
-        in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
+    THREAD_DELETED thread_deleted(context: EventContext<'_> = example(&DELETED_THREAD))
+        in Some(&context.thread.forum_id) => ThreadEvent, ThreadEvent::new(context);
 
     "A thread was restored with its posts."
-    THREAD_RESTORED thread_restored(around: EventContext<'_> = example(&THREAD))
-        in Some(&around.thread.forum_id) => ThreadEvent, ThreadEvent::new(around);
+    THREAD_RESTORED thread_restored(context: EventContext<'_> = example(&THREAD))
+        in Some(&context.thread.forum_id) => ThreadEvent, ThreadEvent::new(context);
 
     "A post was created: a reply, or the first post of a thread."
-    POST_CREATED post_created(post: &Post = &Post::example(), around: EventContext<'_> = example(&THREAD))
-        in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
+    POST_CREATED post_created(post: &Post = &Post::example(), context: EventContext<'_> = example(&THREAD))
+        in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
 
     "A post was edited."
-    POST_UPDATED post_updated(post: &Post = &Post::example(), around: EventContext<'_> = example(&THREAD))
-        in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
+    POST_UPDATED post_updated(post: &Post = &Post::example(), context: EventContext<'_> = example(&THREAD))
+        in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
 
     "A reply was deleted. The event does not contain its text."
-    POST_DELETED post_deleted(post: &Post = &deleted_post(), around: EventContext<'_> = example(&THREAD))
-        in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: without_text(post), around: ThreadEvent::new(around) };
+    POST_DELETED post_deleted(post: &Post = &deleted_post(), context: EventContext<'_> = example(&THREAD))
+        in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: without_text(post), context: ThreadEvent::new(context) };
 
     "A reply was restored."
-    POST_RESTORED post_restored(post: &Post = &Post::example(), around: EventContext<'_> = example(&THREAD))
-        in Some(&around.thread.forum_id) => PostEvent, PostEvent { post: public(post), around: ThreadEvent::new(around) };
+    POST_RESTORED post_restored(post: &Post = &Post::example(), context: EventContext<'_> = example(&THREAD))
+        in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
 
     "A member voted or changed a vote. The event does not name the voter."
-    POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), around: EventContext<'_> = example(&THREAD))
-        in Some(&around.thread.forum_id) => VoteEvent, VoteEvent { poll: public(poll), around: ThreadEvent::by((), around) };
+    POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
+        in Some(&context.thread.forum_id) => VoteEvent, VoteEvent { poll: public(poll), context: ThreadEvent::with_actor((), context) };
 
     "A poll was edited."
-    POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), around: EventContext<'_> = example(&THREAD))
-        in Some(&around.thread.forum_id) => PollEvent, PollEvent { poll: public(poll), around: ThreadEvent::new(around) };
+    POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
+        in Some(&context.thread.forum_id) => PollEvent, PollEvent { poll: public(poll), context: ThreadEvent::new(context) };
 
     "A member was rated. For the rating of a post, `forum` is the post's forum."
     MEMBER_RATED member_rated(
@@ -144,7 +141,7 @@ fn deleted_post() -> Post {
     }
 }
 
-pub(super) fn example_occasion() -> EventMeta {
+pub(super) fn example_meta() -> EventMeta {
     EventMeta {
         id: EventId::parse("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(EventId::nothing),
         occurred_at: THREAD.created_at,

@@ -2,71 +2,65 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use super::body;
 use crate::model::{Author, EventId, ForumId, Thread, Timestamp};
 use crate::runtime::{RandomError, RandomSource};
 use crate::webhook::Topic;
 
-/// Something that happened on the board, as it is stored in the outbox and sent.
+/// An event of the board, as it is stored in the outbox and sent.
 ///
-/// There is a constructor for each of the library's topics, which takes what a command has at hand when it has made
-/// its change, and a [general one](Self::new) for a host's own. None contains what depends on a reader. The guide's chapter
-/// [outbox](crate::guide::outbox) shows how a host writes events.
+/// Each of the library's topics has a constructor, and [`Event::new`] creates events of a host's own topics. Events omit
+/// the fields of resources that depend on a reader. The guide's chapter [outbox](crate::guide::outbox) shows how a host
+/// writes events.
 ///
-/// A host sends the events of a post that awaits approval when it is approved, and the deletion of a first post only as
-/// that of its thread.
+/// A host writes the events of content that awaits approval when the content is approved. The deletion or restoration of
+/// a first post produces only the event of the thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Its id.
+    /// Unique id of the event, the same in all of its deliveries.
     pub id: EventId,
-    /// What it is about.
+    /// Topic of the event.
     pub topic: Topic,
-    /// When it happened.
+    /// Time of the event.
     pub occurred_at: Timestamp,
-    /// The forum that an endpoint's owner has to see to receive it; `None` for an event outside of forums.
+    /// The forum that the owner of an endpoint must see to receive the event; `None` for an event outside of forums.
     pub forum: Option<ForumId>,
-    /// The body of its deliveries, byte for byte: at most [`Event::MAX_BODY`].
+    /// The body of its deliveries, at most [`Event::MAX_BODY`] bytes.
     pub body: String,
 }
 
-/// The time of an event, and its id. Each event has one of its own.
+/// Id and time of an event. Each event needs a new value.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EventMeta {
-    /// The id of the event.
+    /// Id of the event.
     pub id: EventId,
-    /// When it happened.
+    /// Time of the event.
     pub occurred_at: Timestamp,
 }
 
 impl EventMeta {
-    /// An occasion under a new id.
+    /// Generates a new id.
     ///
     /// # Errors
-    /// When the source of randomness fails.
-    pub fn new(entropy: &dyn RandomSource, at: Timestamp) -> Result<Self, RandomError> {
-        let id = EventId::generate(entropy)?;
-        Ok(Self {
-            id,
-            occurred_at: at,
-        })
+    /// Fails when the random source fails.
+    pub fn new(random: &dyn RandomSource, occurred_at: Timestamp) -> Result<Self, RandomError> {
+        let id = EventId::generate(random)?;
+        Ok(Self { id, occurred_at })
     }
 }
 
-/// The context of an event in a thread: it is sent with the event, so that receivers need no request for it.
+/// The context of an event in a thread. It is sent with the event, so receivers need no further request.
 #[derive(Clone, Copy, Debug)]
 pub struct EventContext<'a> {
-    /// The thread, as the change left it.
+    /// The thread after the change.
     pub thread: &'a Thread,
-    /// The title of the forum that the thread is in.
+    /// Title of the thread's forum.
     pub forum_title: &'a str,
-    /// The member who did it, if one did.
+    /// The member who made the change; `None` if no member made it.
     pub actor: Option<&'a Author>,
 }
 
 impl EventContext<'_> {
-    /// The forum that the thread is in.
     pub(super) fn forum(&self) -> ForumSummary {
         ForumSummary {
             forum_id: self.thread.forum_id.clone(),
@@ -79,28 +73,28 @@ impl EventContext<'_> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ForumSummary {
-    /// The forum's id.
+    /// Id of the forum.
     pub forum_id: ForumId,
-    /// Its title.
+    /// Title of the forum at the time of the change.
     pub title: String,
 }
 
 impl Event {
-    /// The most bytes that a body has: 256 KiB. What would be larger keeps its ids alone, in their places (fields
-    /// whose names end in `Id` or `Ids`), beside `"truncated":true`.
+    /// Largest length of a body: 256 KiB. The data of a larger body is reduced to its ids (the fields whose names end in
+    /// `Id` or `Ids`) and `"truncated":true`.
     pub const MAX_BODY: usize = 256 * 1024;
 
-    /// Adds an event to the outbox, once however often it is run. SQLite and PostgreSQL both take it, with
-    /// [`parameters`](Self::parameters) in their order.
+    /// SQL statement that adds an event to the outbox, for SQLite and PostgreSQL. Its parameters are
+    /// [`parameters`](Self::parameters). Running it twice for one event adds one row.
     ///
-    /// A host runs it in the transaction of the change that caused the event, with any driver. So there is no change
-    /// without its event, and no event without its change ([example](crate::guide::outbox)).
+    /// A host runs it in the transaction of the change that caused the event, with any driver, so that the change and the
+    /// event are committed together ([example](crate::guide::outbox)).
     pub const INSERT: &'static str = "
         INSERT INTO forum_api_events (id, topic, occurred_at, forum, body)
         VALUES ($1, $2, CAST(CAST($3 AS TEXT) AS BIGINT), NULLIF($4, ''), $5)
         ON CONFLICT (id) DO NOTHING";
 
-    /// The parameters `$1` to `$5` of [`INSERT`](Self::INSERT), as text.
+    /// Returns the parameters `$1` to `$5` of [`INSERT`](Self::INSERT) as text.
     pub fn parameters(&self) -> [String; 5] {
         let forum = self.forum.as_ref();
         [
@@ -110,32 +104,5 @@ impl Event {
             forum.map(ToString::to_string).unwrap_or_default(),
             self.body.clone(),
         ]
-    }
-
-    /// An event of a host's own `topic`, sent to endpoints whose owner sees `forum`, if there is one. `data` is sent
-    /// as it is, and must contain nothing that depends on a reader. For [`Topic::MESSAGE_SENT`] use
-    /// [`message_sent`](Self::message_sent): the worker reads the parties of a private message from its `data`.
-    pub fn new(topic: Topic, on: EventMeta, forum: Option<ForumId>, data: &Value) -> Self {
-        Self::with_data(topic, on, forum, data)
-    }
-
-    pub(super) fn with_data(
-        topic: Topic,
-        on: EventMeta,
-        forum: Option<ForumId>,
-        data: impl Serialize,
-    ) -> Self {
-        let body = body::text(&on, &topic, &data);
-        let EventMeta {
-            id,
-            occurred_at: at,
-        } = on;
-        Self {
-            id,
-            topic,
-            occurred_at: at,
-            forum,
-            body,
-        }
     }
 }

@@ -5,5 +5,5 @@ mod constructors;
 mod envelope;
 mod payload;
 
-pub(crate) use constructors::{KINDS, Kind};
+pub(crate) use constructors::{EVENT_KINDS, EventKind};
 pub use envelope::{Event, EventContext, EventMeta, ForumSummary};

@@ -1,4 +1,4 @@
-//! The data of the library's events: the resource under its name, with its context.
+//! Data of the library's events: the resource under its name, with its context.
 
 use std::borrow::Cow;
 
@@ -24,16 +24,16 @@ pub(super) struct ThreadEvent<'a, A = Option<&'a Author>> {
 }
 
 impl<'a> ThreadEvent<'a> {
-    pub(super) fn new(around: EventContext<'a>) -> Self {
-        Self::by(around.actor, around)
+    pub(super) fn new(context: EventContext<'a>) -> Self {
+        Self::with_actor(context.actor, context)
     }
 }
 
 impl<'a, A> ThreadEvent<'a, A> {
-    pub(super) fn by(actor: A, around: EventContext<'a>) -> Self {
+    pub(super) fn with_actor(actor: A, context: EventContext<'a>) -> Self {
         Self {
-            thread: PublicView(Cow::Borrowed(around.thread)),
-            forum: around.forum(),
+            thread: PublicView(Cow::Borrowed(context.thread)),
+            forum: context.forum(),
             actor,
         }
     }
@@ -45,7 +45,7 @@ pub(super) struct PostEvent<'a> {
     /// The post.
     pub(super) post: PublicView<'a, Post>,
     #[serde(flatten)]
-    pub(super) around: ThreadEvent<'a>,
+    pub(super) context: ThreadEvent<'a>,
 }
 
 /// An event of a poll.
@@ -54,7 +54,7 @@ pub(super) struct PollEvent<'a> {
     /// The poll.
     pub(super) poll: PublicView<'a, Poll>,
     #[serde(flatten)]
-    pub(super) around: ThreadEvent<'a>,
+    pub(super) context: ThreadEvent<'a>,
 }
 
 /// A vote in a poll. It does not name the voter.
@@ -63,7 +63,7 @@ pub(super) struct VoteEvent<'a> {
     /// The poll, with its totals.
     pub(super) poll: PublicView<'a, Poll>,
     #[serde(flatten)]
-    pub(super) around: ThreadEvent<'a, ()>,
+    pub(super) context: ThreadEvent<'a, ()>,
 }
 
 /// A member was rated.
@@ -105,7 +105,7 @@ pub(super) struct MessageIds<'a> {
 pub(super) struct PingEvent {}
 
 impl Event {
-    /// The fields of resources that depend on the reader. No event has them.
+    /// Fields of resources that depend on the reader. Events omit them.
     #[rustfmt::skip]
     pub const READER_FIELDS: [&str; 5] = ["canEdit", "canDelete", "canReply", "canStartThread", "ownVote"];
 }
@@ -128,15 +128,15 @@ impl<T: Clone + JsonSchema> JsonSchema for PublicView<'_, T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = T::json_schema(generator);
-        for part in ["/properties", "/examples/0"] {
-            strip_reader_fields(schema.pointer_mut(part).and_then(Value::as_object_mut));
+        for pointer in ["/properties", "/examples/0"] {
+            strip_reader_fields(schema.pointer_mut(pointer).and_then(Value::as_object_mut));
         }
         let required = schema.pointer_mut("/required");
         if let Some(names) = required.and_then(Value::as_array_mut) {
             names.retain(|name| Event::READER_FIELDS.iter().all(|field| name != field));
         }
-        let says = "The resource as of the commit of the change, without fields that depend on the reader.";
-        schema.insert("description".into(), says.into());
+        let description = "The resource as of the commit of the change, without fields that depend on the reader.";
+        schema.insert("description".into(), description.into());
         schema
     }
 }

@@ -1,4 +1,4 @@
-//! New connections to a receiver: TCP, and TLS above it, raced over the receiver's addresses (RFC 8305).
+//! New connections to a receiver: TCP and TLS, raced over the addresses of the receiver (RFC 8305).
 
 use std::future::Future;
 use std::io;
@@ -20,10 +20,10 @@ use super::connection::{Connection, IoStream, PoolKey};
 use crate::error::BoxError;
 use crate::webhook::{EndpointUrl, TransportError};
 
-/// The delay between the starts of two attempts: the value that RFC 8305 recommends (section 5).
-const STAGGER: Duration = Duration::from_millis(250);
+/// Delay between the starts of two connection attempts, as RFC 8305 recommends (section 5).
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// Connects to the first of `addresses` with which TCP and TLS succeed. The caller limits the time of the whole race.
+/// Connects to the first of `addresses` for which TCP and TLS succeed. The caller limits the time of the whole race.
 pub(super) async fn connect(
     target: &EndpointUrl,
     addresses: &[SocketAddr],
@@ -37,7 +37,7 @@ pub(super) async fn connect(
     Connection::handshake(stream, PoolKey::new(target, address)).await
 }
 
-/// Races one attempt for each address and drops the others when one succeeds. The next attempt starts when [`STAGGER`]
+/// Races one attempt for each address and drops the others when one succeeds. The next attempt starts when [`ATTEMPT_DELAY`]
 /// has passed since the last start, or at once when an attempt fails. If all fail, the error of the last failure is
 /// returned.
 async fn race<T, A>(
@@ -48,23 +48,23 @@ where
     T: Send + 'static,
     A: Future<Output = Result<T, TransportError>> + Send + 'static,
 {
-    let mut waiting = addresses.iter();
+    let mut remaining = addresses.iter();
     let mut running = JoinSet::new();
-    let mut failed = TransportError("the host name has no addresses".into());
+    let mut last_error = TransportError("the host name has no addresses".into());
     loop {
-        if let Some(address) = waiting.next() {
+        if let Some(address) = remaining.next() {
             running.spawn(open(*address));
         }
-        let limit = if waiting.len() > 0 {
-            STAGGER
+        let limit = if remaining.len() > 0 {
+            ATTEMPT_DELAY
         } else {
             Duration::MAX
         };
         match timeout(limit, running.join_next()).await {
-            Ok(None) => return Err(failed),
+            Ok(None) => return Err(last_error),
             Ok(Some(Ok(Ok(opened)))) => return Ok(opened),
-            Ok(Some(Ok(Err(error)))) => failed = error,
-            Ok(Some(Err(error))) => failed = TransportError(error.to_string()),
+            Ok(Some(Ok(Err(error)))) => last_error = error,
+            Ok(Some(Err(error))) => last_error = TransportError(error.to_string()),
             Err(_) => {}
         }
     }
@@ -86,7 +86,7 @@ async fn open(
     Ok((stream, address))
 }
 
-/// A socket whose peer is exactly `address`.
+/// Opens a socket, and checks that its peer is exactly `address`.
 async fn open_socket(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = TcpStream::connect(address).await?;
     socket.set_nodelay(true)?;
@@ -96,7 +96,7 @@ async fn open_socket(address: SocketAddr) -> io::Result<TcpStream> {
         .ok_or_else(|| io::ErrorKind::ConnectionAborted.into())
 }
 
-/// The name that the receiver's certificate must have.
+/// Returns the name for which the receiver's certificate must be valid.
 fn server_name(target: &EndpointUrl) -> Result<ServerName<'static>, TransportError> {
     match target.host() {
         Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(*address))),
@@ -110,7 +110,6 @@ fn connect_error(address: SocketAddr, error: &io::Error) -> TransportError {
     TransportError(format!("cannot connect to {address}: {}", error.kind()))
 }
 
-/// The receiver does not speak TLS, or its certificate is refused.
 fn tls_error(error: &io::Error) -> TransportError {
     let cause = error.get_ref().and_then(|source| source.downcast_ref());
     TransportError(match cause {
@@ -121,19 +120,19 @@ fn tls_error(error: &io::Error) -> TransportError {
 }
 
 const fn certificate_error(error: &CertificateError) -> &'static str {
-    use CertificateError as Is;
+    use CertificateError as Error;
     match error {
-        Is::Expired | Is::ExpiredContext { .. } => "the certificate has expired",
-        Is::NotValidYet | Is::NotValidYetContext { .. } => "the certificate is not valid yet",
-        Is::NotValidForName | Is::NotValidForNameContext { .. } => {
+        Error::Expired | Error::ExpiredContext { .. } => "the certificate has expired",
+        Error::NotValidYet | Error::NotValidYetContext { .. } => "the certificate is not valid yet",
+        Error::NotValidForName | Error::NotValidForNameContext { .. } => {
             "the certificate is for another host name"
         }
         _ => "the certificate is not trusted",
     }
 }
 
-/// TLS 1.2 and 1.3, with the certificates that the system trusts and those in `pem`. The cryptography is named here,
-/// so that it does not depend on what else a host's process has set up.
+/// Returns a connector for TLS 1.2 and 1.3 that trusts the system's root certificates and those in `pem`. It names the
+/// cryptography provider, so the process-wide default of rustls does not matter.
 pub(super) fn tls_connector(pem: &str) -> Result<TlsConnector, BoxError> {
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
@@ -170,21 +169,21 @@ mod tests {
     use super::race;
     use crate::webhook::TransportError;
 
-    /// An address whose attempt never ends.
+    /// An attempt that does not end within the race.
     const SILENT: (u64, bool) = (10_000, false);
 
     /// TCP, and TLS 1.2 with a certificate status, at a round trip of almost 250 ms.
     const REACHED: (u64, bool) = (990, true);
 
-    /// The milliseconds until an attempt ends and whether it succeeds, for each address; the result and the milliseconds
-    /// of the race; the milliseconds at which attempts start.
+    /// For each address the duration of its attempt in milliseconds and its success; the result and the duration of the
+    /// race; the start times of the attempts.
     type Race<'a> = (&'a [(u64, bool)], Result<usize, usize>, u128, &'a [u128]);
 
     #[rustfmt::skip]
     const RACES: &[Race] = &[
         (&[REACHED; 8], Ok(0), 990, &[0, 250, 500, 750]),
         (&[SILENT, SILENT, SILENT, REACHED], Ok(3), 1740, &[0, 250, 500, 750]),
-        // An attempt goes on while the next one runs.
+        // An attempt continues while the next one runs.
         (&[(2000, true), SILENT, (4000, true)], Ok(0), 2000, &[0, 250, 500]),
         // An address that fails starts the next one at once.
         (&[(0, false), (0, false), (100, false), REACHED], Ok(3), 1090, &[0, 0, 0, 100]),

@@ -1,4 +1,4 @@
-//! A connection with one request after the other, and the pool of connections that wait for the next request.
+//! HTTP/1.1 connections, and the pool of idle connections.
 
 use std::collections::HashMap;
 use std::error::Error as _;
@@ -28,13 +28,13 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
 pub(super) type IoStream = Box<dyn Stream>;
 
-/// The longest head of a response, in bytes.
+/// Longest head of a response in bytes.
 const MAX_HEAD: usize = 16 * 1024;
 
-/// The most header lines of a response.
+/// Largest number of header lines of a response.
 const MAX_HEADERS: usize = 64;
 
-/// A response as far as it has arrived.
+/// The part of a response that has arrived.
 #[derive(Debug)]
 pub(super) struct ResponseCapture {
     status: StatusCode,
@@ -42,10 +42,10 @@ pub(super) struct ResponseCapture {
 }
 
 impl ResponseCapture {
-    /// Keeps more of the body, as far as there is room.
+    /// Appends to the excerpt of the body, up to its limit.
     fn append(&mut self, data: &[u8]) {
-        let room = ReceiverResponse::MAX_EXCERPT - self.body.len();
-        self.body.extend(data.iter().take(room));
+        let limit = ReceiverResponse::MAX_EXCERPT - self.body.len();
+        self.body.extend(data.iter().take(limit));
     }
 
     const fn is_full(&self) -> bool {
@@ -54,22 +54,22 @@ impl ResponseCapture {
 }
 
 impl From<ResponseCapture> for ReceiverResponse {
-    /// The text harms no terminal and no database: invalid UTF-8 and control characters are replaced.
+    /// Replaces invalid UTF-8 and control characters, so that the text is safe for terminals and databases.
     fn from(capture: ResponseCapture) -> Self {
-        let is_harmful =
+        let is_unprintable =
             |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
-        let text = String::from_utf8_lossy(&capture.body).replace(is_harmful, "\u{fffd}");
+        let text = String::from_utf8_lossy(&capture.body).replace(is_unprintable, "\u{fffd}");
         Self {
             status: capture.status.as_u16(),
-            excerpt: Self::excerpt_of(text),
+            excerpt: Self::truncate_excerpt(text),
         }
     }
 }
 
-/// A connection. It is closed when this is dropped.
+/// A connection, closed on drop.
 pub(super) struct Connection {
     key: PoolKey,
-    /// Whether a request was sent on it before.
+    /// True if a request was sent on it before.
     pub(super) is_reused: bool,
     sender: SendRequest<Full<Bytes>>,
 }
@@ -88,7 +88,7 @@ impl Connection {
         })
     }
 
-    /// Sends a request, and puts the response into `capture` as it arrives.
+    /// Sends a request, and stores the response in `capture` as it arrives.
     pub(super) async fn send(
         &mut self,
         request: HttpRequest,
@@ -108,13 +108,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether another request can be sent on it, once the response was read.
+    /// Waits until the response was read; returns whether another request can be sent.
     pub(super) async fn is_ready(&mut self) -> bool {
         self.sender.ready().await.is_ok()
     }
 }
 
-/// Whether the receiver closed the connection instead of responding, as it does before it has read the request.
+/// Returns whether the receiver closed the connection before it responded.
 pub(super) fn was_closed(error: &Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
     let is_broken = cause(error).is_some_and(|cause| {
@@ -124,19 +124,17 @@ pub(super) fn was_closed(error: &Error) -> bool {
     is_broken || error.is_canceled() || error.is_closed() || error.is_incomplete_message()
 }
 
-/// There was a connection, and no response on it.
 pub(super) fn response_error(error: &Error) -> TransportError {
     let kind = cause(error).map(|cause| cause.kind().to_string());
-    let why = kind.unwrap_or_else(|| error.to_string());
-    TransportError(format!("no response: {why}"))
+    let reason = kind.unwrap_or_else(|| error.to_string());
+    TransportError(format!("no response: {reason}"))
 }
 
 fn cause(error: &Error) -> Option<&io::Error> {
     error.source()?.downcast_ref()
 }
 
-/// What a connection must have in common with an attempt: the host, whose certificate was verified if there is TLS, and
-/// an address that was checked.
+/// Key of reusable connections: scheme, host (whose certificate was verified) and address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PoolKey {
     host: Host,
@@ -154,24 +152,24 @@ impl PoolKey {
     }
 }
 
-/// Connections that wait for the next attempt, each for a limited time.
+/// Idle connections, each kept for a limited time.
 #[derive(Default)]
 pub(super) struct ConnectionPool(Mutex<Idle>);
 
 #[derive(Default)]
 struct Idle {
     connections: HashMap<PoolKey, Vec<(Connection, Instant)>>,
-    /// Whether a task closes the connections whose time is over.
+    /// True while a task closes expired connections.
     is_swept: bool,
 }
 
 impl ConnectionPool {
-    /// The open connection that has waited least.
+    /// Takes the open connection that was used last.
     pub(super) fn take(&self, key: &PoolKey) -> Option<Connection> {
         let mut idle = self.lock();
-        let waiting = idle.connections.get_mut(key)?;
-        while let Some((mut connection, until)) = waiting.pop() {
-            if until > Instant::now() && connection.sender.is_ready() {
+        let connections = idle.connections.get_mut(key)?;
+        while let Some((mut connection, expires_at)) = connections.pop() {
+            if expires_at > Instant::now() && connection.sender.is_ready() {
                 connection.is_reused = true;
                 return Some(connection);
             }
@@ -179,37 +177,37 @@ impl ConnectionPool {
         None
     }
 
-    pub(super) fn put(self: &Arc<Self>, connection: Connection, keep: Duration) {
-        let until = Instant::now() + keep;
+    pub(super) fn put(self: &Arc<Self>, connection: Connection, idle_timeout: Duration) {
+        let expires_at = Instant::now() + idle_timeout;
         let mut idle = self.lock();
-        let waiting = idle.connections.entry(connection.key.clone()).or_default();
-        waiting.push((connection, until));
+        let key = connection.key.clone();
+        let connections = idle.connections.entry(key).or_default();
+        connections.push((connection, expires_at));
         if !idle.is_swept {
             idle.is_swept = true;
-            tokio::spawn(sweep(Arc::downgrade(self), until));
+            tokio::spawn(sweep(Arc::downgrade(self), expires_at));
         }
     }
 
-    /// Closes the connections whose time is over; returns when the next one's will be.
+    /// Closes expired connections. Returns the next expiry, or `None` if the pool is empty.
     fn close_expired(&self, now: Instant) -> Option<Instant> {
         let mut idle = self.lock();
-        idle.connections.retain(|_, waiting| {
-            waiting.retain(|(_, until)| *until > now);
-            !waiting.is_empty()
+        idle.connections.retain(|_, connections| {
+            connections.retain(|(_, expires_at)| *expires_at > now);
+            !connections.is_empty()
         });
         let all = idle.connections.values().flatten();
-        let next = all.map(|(_, until)| *until).min();
+        let next = all.map(|(_, expires_at)| *expires_at).min();
         idle.is_swept = next.is_some();
         next
     }
 
-    /// No code that could panic runs under this lock.
     fn lock(&self) -> MutexGuard<'_, Idle> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Closes expired connections until none waits any more, or the pool is dropped.
+/// Closes expired connections until the pool is empty or dropped.
 async fn sweep(pool: Weak<ConnectionPool>, mut next: Instant) {
     loop {
         sleep_until(next).await;

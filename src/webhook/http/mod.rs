@@ -1,9 +1,8 @@
-//! Attempts over HTTP/1.1, to an address that was checked just before.
+//! HTTP transport: attempts over HTTP/1.1 to checked addresses.
 //!
-//! A connection is kept for a few seconds for the next attempt: one that has the same host, over the same scheme, and
-//! may go to the same address by then. No redirect is followed, no proxy of the environment is used, nothing is
-//! decompressed, and nothing of a response is kept but its status and the beginning of its body. One time limit covers
-//! the whole attempt.
+//! A connection is reused for a few seconds by attempts with the same scheme and host, if its address is still one of the
+//! host's. Redirects are not followed, proxies from the environment are not used, and responses are not decompressed. Only
+//! the status and the beginning of the body of a response are kept. One time limit covers the whole attempt.
 
 mod connect;
 mod connection;

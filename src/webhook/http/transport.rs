@@ -1,4 +1,4 @@
-//! The transport of attempts over HTTP, and its settings.
+//! The HTTP transport and its settings.
 
 use std::fmt;
 use std::future::Future;
@@ -23,20 +23,20 @@ use crate::webhook::{
     TransportError,
 };
 
-/// The settings of a [`HttpTransport`]. Take the defaults and change what you need.
+/// Settings of an [`HttpTransport`].
 #[derive(Clone, Debug)]
 pub struct HttpTransportSettings {
-    /// Whether webhooks may go to loopback, private and unique-local addresses. Default: no.
+    /// Allows loopback, private and unique-local addresses. Default: false.
     pub allow_private: bool,
-    /// How long it may take until there is a connection: the name's addresses, TCP, TLS. Default: 5 s.
+    /// Limit for the connection: name resolution, TCP and TLS. Default: 5 s.
     pub connect_timeout: Duration,
-    /// How long an attempt may take: until the head of the response, for the attempt to have one, and until the end of
-    /// what is read of its body. Default: 10 s. A worker's lease has to be longer.
+    /// Limit for the whole attempt. The status line and the headers must arrive within it; the body is read until it ends.
+    /// Default: 10 s. Must be shorter than the worker's [`step_timeout`](crate::worker::WorkerSettings::step_timeout).
     pub attempt_timeout: Duration,
-    /// How long a connection is kept open for the next attempt to the same host and address. Let it be shorter than
-    /// receivers wait for one. Default: 3 s. Zero: each attempt has a connection of its own.
+    /// Time for which an idle connection is kept for the next attempt to the same host and address. It is best shorter
+    /// than the idle timeout of receivers. Default: 3 s. With zero, connections are not reused.
     pub idle_timeout: Duration,
-    /// Certificates in PEM that are trusted as well as the system's. Default: none.
+    /// Root certificates in PEM that are trusted in addition to the system's. Default: empty.
     pub extra_roots_pem: String,
 }
 
@@ -52,7 +52,7 @@ impl Default for HttpTransportSettings {
     }
 }
 
-/// Sends attempts over HTTP and TLS. It needs a tokio runtime with its timers and its sockets.
+/// Sends attempts over HTTP and TLS. It needs a tokio runtime with time and I/O enabled.
 #[derive(Clone)]
 pub struct HttpTransport {
     settings: HttpTransportSettings,
@@ -62,10 +62,10 @@ pub struct HttpTransport {
 }
 
 impl HttpTransport {
-    /// A transport that uses the system's resolver and trusts the certificates that the system trusts.
+    /// Creates a transport with the system's resolver and root certificates.
     ///
     /// # Errors
-    /// When [`HttpTransportSettings::roots`] are no certificates.
+    /// Fails if [`HttpTransportSettings::extra_roots_pem`] is not empty and contains no valid certificates.
     pub fn new(settings: HttpTransportSettings) -> Result<Self, BoxError> {
         Ok(Self {
             resolver: Arc::new(SystemResolver),
@@ -75,47 +75,46 @@ impl HttpTransport {
         })
     }
 
-    /// Uses `resolver` instead of the system's.
+    /// Resolves host names with `resolver`. Default: [`SystemResolver`].
     #[must_use]
     pub fn resolver(self, resolver: Arc<dyn Resolver>) -> Self {
         Self { resolver, ..self }
     }
 
-    /// The response goes into `capture` as it arrives, so that it is there however the attempt ends.
+    /// Stores the response in `capture` as it arrives, so that a part of it remains after a timeout.
     ///
-    /// A receiver may close a connection in the moment in which it is used again. The request is then sent again on a new
-    /// connection.
+    /// A receiver may close an idle connection at the moment of its reuse. The request is then sent again on a new connection.
     async fn attempt(
         &self,
         request: SignedRequest,
         capture: &mut Option<ResponseCapture>,
     ) -> Result<(), TransportError> {
         let target = EndpointUrl::parse(&request.url, self.settings.allow_private);
-        let target = target.map_err(|refused| TransportError(refused.to_string()))?;
+        let target = target.map_err(|error| TransportError(error.to_string()))?;
         let request = self.request(&target, request)?;
-        let reached = self.with_connect_timeout(self.reach(&target));
-        let (addresses, mut connection) = reached.await?;
-        let mut ended = connection.send(request.clone(), capture).await;
-        if connection.is_reused && ended.as_ref().is_err_and(was_closed) {
+        let connect_or_reuse = self.with_connect_timeout(self.connect_or_reuse(&target));
+        let (addresses, mut connection) = connect_or_reuse.await?;
+        let mut result = connection.send(request.clone(), capture).await;
+        if connection.is_reused && result.as_ref().is_err_and(was_closed) {
             let connect = connect(&target, &addresses, &self.tls);
             connection = self.with_connect_timeout(connect).await?;
-            ended = connection.send(request, capture).await;
+            result = connection.send(request, capture).await;
         }
-        ended.map_err(|error| response_error(&error))?;
-        let keep = self.settings.idle_timeout;
-        if !keep.is_zero() && connection.is_ready().await {
-            self.pool.put(connection, keep);
+        result.map_err(|error| response_error(&error))?;
+        let idle_timeout = self.settings.idle_timeout;
+        if !idle_timeout.is_zero() && connection.is_ready().await {
+            self.pool.put(connection, idle_timeout);
         }
         Ok(())
     }
 
-    /// The addresses of the target now, and a connection to one of them: a pooled one, or else a new one.
-    async fn reach(
+    /// Returns the addresses of the target, and a connection to one of them from the pool or a new one.
+    async fn connect_or_reuse(
         &self,
         target: &EndpointUrl,
     ) -> Result<(Vec<SocketAddr>, Connection), TransportError> {
         let addresses = target.resolve(&*self.resolver).await;
-        let addresses = addresses.map_err(|refused| TransportError(refused.to_string()))?;
+        let addresses = addresses.map_err(|error| TransportError(error.to_string()))?;
         let mut keys = addresses
             .iter()
             .map(|address| PoolKey::new(target, *address));
@@ -131,16 +130,16 @@ impl HttpTransport {
         work: impl Future<Output = Result<T, TransportError>>,
     ) -> Result<T, TransportError> {
         let limit = self.settings.connect_timeout;
-        let done = timeout(limit, work).await;
-        done.map_err(|_| TransportError(format!("cannot connect within {limit:?}")))?
+        let result = timeout(limit, work).await;
+        result.map_err(|_| TransportError(format!("cannot connect within {limit:?}")))?
     }
 
     fn request(
         &self,
         target: &EndpointUrl,
-        outgoing: SignedRequest,
+        signed: SignedRequest,
     ) -> Result<HttpRequest, TransportError> {
-        let mut request = Request::new(Full::new(outgoing.body));
+        let mut request = Request::new(Full::new(signed.body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = target.path().clone();
         let host = HeaderValue::from_str(target.authority());
@@ -150,7 +149,7 @@ impl HttpTransport {
         if self.settings.idle_timeout.is_zero() {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        headers.extend(outgoing.headers);
+        headers.extend(signed.headers);
         Ok(request)
     }
 }
@@ -160,8 +159,8 @@ impl Transport for HttpTransport {
     async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError> {
         let limit = self.settings.attempt_timeout;
         let mut capture = None;
-        let ended = timeout(limit, self.attempt(request, &mut capture)).await;
-        match (capture, ended) {
+        let result = timeout(limit, self.attempt(request, &mut capture)).await;
+        match (capture, result) {
             (Some(capture), _) => Ok(capture.into()),
             (None, Ok(Err(error))) => Err(error),
             (None, Ok(Ok(())) | Err(_)) => {

@@ -1,5 +1,6 @@
 //! Addresses of webhooks (`docs/protocol.md`, section 13.15): only public addresses are connected to, or private ones
 //! if they are allowed.
+
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use forum_api::async_trait;

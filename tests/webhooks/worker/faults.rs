@@ -34,7 +34,7 @@ fn a_store_that_fails_for_long_is_called_ever_less_often() {
     fixture.pass(seconds(600));
     let counts = fixture.take_counts();
     assert_eq!(
-        (counts["outbox.waiting"], counts["deliveries.claim"]),
+        (counts["outbox.pending"], counts["deliveries.claim"]),
         (26, 26)
     );
     let health = handle.health();

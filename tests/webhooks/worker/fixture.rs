@@ -121,7 +121,7 @@ impl WorkerFixture {
     /// The calls of the worker since this was called before, without those of its metrics.
     pub(crate) fn take_counts(&self) -> BTreeMap<&'static str, u32> {
         let mut counts = self.calls.take_counts();
-        counts.remove("deliveries.backlog");
+        counts.remove("deliveries.queue_stats");
         counts
     }
 

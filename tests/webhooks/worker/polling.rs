@@ -12,7 +12,7 @@ use super::transport::Reply::Status;
 
 /// The same number of claims and of reads of the outbox.
 fn polls(number: u32) -> BTreeMap<&'static str, u32> {
-    BTreeMap::from([("deliveries.claim", number), ("outbox.waiting", number)])
+    BTreeMap::from([("deliveries.claim", number), ("outbox.pending", number)])
 }
 
 #[test]
@@ -65,9 +65,9 @@ fn one_delivery_takes_a_handful_of_calls() {
         ("deliveries.begin_sending", 1),
         ("deliveries.claim", 2),
         ("deliveries.settle", 1),
-        ("endpoints.all", 1),
+        ("endpoints.list", 1),
         ("outbox.fan_out", 1),
-        ("outbox.waiting", 1),
+        ("outbox.pending", 1),
     ];
     assert_eq!(fixture.take_counts(), BTreeMap::from(expected));
 }

@@ -1,0 +1,47 @@
+//! Settings of a worker.
+
+use std::time::Duration;
+
+use crate::webhook::Backoff;
+
+/// Settings of a [`Worker`](super::Worker).
+#[derive(Clone, Debug)]
+pub struct WorkerSettings {
+    /// Delays between the attempts of a delivery. Default: 30 s, doubled for each failure, at most one hour.
+    pub backoff: Backoff,
+    /// Largest number of concurrent attempts. Default: 256.
+    pub max_in_flight: u32,
+    /// Largest number of concurrent attempts for one endpoint. Default: 4.
+    pub max_in_flight_per_endpoint: u32,
+    /// Longest time between two reads of the store, to find events that other processes wrote. Default: 1 s.
+    pub poll_interval: Duration,
+    /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of sending,
+    /// sending, recording the result. Default: 15 s. Must be longer than the transport's own limit.
+    pub step_timeout: Duration,
+    /// Time after which delivered, gone and withheld deliveries are removed. Default: 7 days.
+    pub retention: Duration,
+    /// Time between two sweeps that remove old deliveries. Default: 1 hour.
+    pub sweep_interval: Duration,
+}
+
+impl Default for WorkerSettings {
+    fn default() -> Self {
+        Self {
+            backoff: Backoff::default(),
+            max_in_flight: 256,
+            max_in_flight_per_endpoint: 4,
+            poll_interval: Duration::from_secs(1),
+            step_timeout: Duration::from_secs(15),
+            retention: Duration::from_secs(7 * 24 * 60 * 60),
+            sweep_interval: Duration::from_secs(60 * 60),
+        }
+    }
+}
+
+impl WorkerSettings {
+    /// Duration of a lease: four times [`step_timeout`](Self::step_timeout), 60 s by default. The worker sends only if the
+    /// rest of the lease covers a step. The deliveries of a worker that died wait until their leases expire.
+    pub fn lease_duration(&self) -> Duration {
+        self.step_timeout.saturating_mul(4)
+    }
+}
