@@ -110,12 +110,8 @@ enum DatabaseCommand {
 impl Cli {
     /// Parses the arguments of the process. Ends it with status 2 if they are wrong.
     pub fn read() -> Self {
-        // Clap's derive has no attribute that makes flattened options global.
-        let matches = Self::command()
-            .mut_subcommand("webhook", |webhook| {
-                webhook.mut_args(|option| option.global(true))
-            })
-            .get_matches_from(options_behind_command(env::args_os().collect()));
+        let arguments = options_behind_command(env::args_os().collect());
+        let matches = parser().get_matches_from(arguments);
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
@@ -161,6 +157,13 @@ impl DatabaseCommand {
         database.close().await;
         outcome
     }
+}
+
+fn parser() -> clap::Command {
+    // Clap's derive has no attribute that makes flattened options global.
+    Cli::command().mut_subcommand("webhook", |webhook| {
+        webhook.mut_args(|option| option.global(true))
+    })
 }
 
 /// Moves options of `serve` that precede another command behind it, where that command takes or refuses them.
@@ -336,4 +339,55 @@ fn network(text: &str) -> BoardResult<IpNet, &'static str> {
     IpNet::from_str(text)
         .or_else(|_| single())
         .map_err(|_| "expected a network, for example 10.0.0.0/8, or an address")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind::{DisplayHelp, ValueValidation};
+
+    use super::*;
+
+    const README: &str = include_str!("../../../README.md");
+    const CLUSTERING: &str = include_str!("../../../src/guide/clustering.md");
+    const OPERATIONS: &str = include_str!("../../../src/guide/operations.md");
+
+    /// The arguments of the shell lines of a document that run the server.
+    fn shell_lines(document: &str) -> impl Iterator<Item = &str> {
+        let lines = document.lines().filter_map(|line| {
+            let line = line.split(" #").next()?;
+            let cargo = line.strip_prefix("cargo run -p forum-server");
+            let arguments = cargo.map(|rest| rest.trim_start().trim_start_matches("-- "));
+            arguments.or_else(|| line.strip_prefix("forum-server "))
+        });
+        lines.map(str::trim)
+    }
+
+    /// The commands of the table in the section "Commands".
+    fn table(chapter: &str) -> impl Iterator<Item = &str> {
+        let section = chapter.split("\n# Commands\n").nth(1).unwrap();
+        let section = section.split("\n# ").next().unwrap();
+        let cells = section.lines().filter_map(|line| line.split(" | ").nth(1));
+        cells.flat_map(|cell| cell.split('`').skip(1).step_by(2))
+    }
+
+    /// Placeholders such as `ID` are not valid values.
+    #[test]
+    fn documented_commands_exist() {
+        let documents = [README, CLUSTERING, OPERATIONS].into_iter();
+        let commands: Vec<_> = documents
+            .flat_map(shell_lines)
+            .chain(table(OPERATIONS))
+            .collect();
+        assert!(commands.len() > 30, "{commands:?}");
+        for command in commands {
+            let arguments = ["forum-server"]
+                .into_iter()
+                .chain(command.split_whitespace());
+            let arguments = options_behind_command(arguments.map(OsString::from).collect());
+            if let Err(error) = parser().try_get_matches_from(arguments) {
+                let is_known = matches!(error.kind(), DisplayHelp | ValueValidation);
+                assert!(is_known, "{command}: {error}");
+            }
+        }
+    }
 }
