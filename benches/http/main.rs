@@ -20,7 +20,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use measurements::{Goal, Samples, row};
 use serve::{Bare, bare, whole};
-use static_board::{BenchFixture, LARGE, SMALL, StaticBoard};
+use static_board::{BenchFixture, LARGE, SMALL, StaticBoard, body};
 use wrk::{requests_a_second, wrk};
 
 const ROUNDS: usize = 7;
@@ -29,11 +29,11 @@ fn main() {
     let board = Arc::new(StaticBoard::default());
     let rig = BenchFixture::over(Arc::clone(&board));
     let api = whole(rig.api.clone());
-    let small = Bytes::from(serde_json::to_vec(&board.small).unwrap());
+    let small = Bytes::from(body(&board.small));
     println!(
         "responses of {} and of {} bytes, {ROUNDS} rounds",
         small.len(),
-        serde_json::to_vec(&board.large).unwrap().len()
+        body(&board.large).len()
     );
     let headers = rig.answer(rig.request(SMALL)).headers().clone();
     for (what, path, hyper, against, goal) in [

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use measurements::{Goal, Samples, row};
 use parts::Parts;
-use static_board::{BenchFixture, SMALL, StaticBoard};
+use static_board::{BenchFixture, SMALL, StaticBoard, body};
 
 const ROUNDS: usize = 9;
 
@@ -34,13 +34,13 @@ fn main() {
     if instructions::are_counted_here(&rig) {
         return;
     }
-    let answer = serde_json::to_vec(&board.small).unwrap();
+    let answer = body(&board.small);
     println!("a response of {} bytes, {ROUNDS} rounds", answer.len());
     let parts = Parts::new(&board, &rig);
     let (mut written, mut needed, mut answered, mut more) =
         <(Samples, Samples, Samples, Samples)>::default();
     for _ in 0..ROUNDS {
-        let alone = micros(|| (), |()| serde_json::to_vec(&board.small).unwrap());
+        let alone = micros(|| (), |()| body(&board.small));
         let whole = micros(|| rig.request(SMALL), |request| rig.answer(request));
         written.add(alone);
         needed.add(micros(|| (), |()| parts.answer()));
