@@ -28,12 +28,12 @@ fn main() {
         ratios.add(core / direct);
     }
     println!("cold cargo build, in seconds");
-    core_times.report("the core");
-    direct_times.report("its direct dependencies alone");
+    core_times.report("without features");
+    direct_times.report("the direct dependencies");
     row(
-        "cold cargo build of the core",
+        "cold cargo build without features",
         "ratio",
-        "its direct dependencies alone",
+        "the direct dependencies",
         Goal::AtMost(1.5),
         &ratios,
     );

@@ -1,19 +1,19 @@
-//! Numbers and random text in the alphabet `0-9A-Za-z`.
+//! Base 62: numbers and random text in the alphabet `0-9A-Za-z`.
 
 use crate::runtime::{RandomError, RandomSource};
 
 const ALPHABET: [u8; 62] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// A big-endian number in `N` digits, padded with `0`; digits that find no place are lost.
-pub(crate) fn encode<const N: usize, const BYTES: usize>(mut rest: [u8; BYTES]) -> [u8; N] {
+/// Encodes a big-endian number in `N` digits, padded with `0`. Drops higher digits.
+pub(crate) fn encode<const N: usize, const BYTES: usize>(mut number: [u8; BYTES]) -> [u8; N] {
     let mut digits = [0; N];
-    for place in digits.iter_mut().rev() {
-        *place = digit(divide_by_62(&mut rest));
+    for last in digits.iter_mut().rev() {
+        *last = digit(divide_by_62(&mut number));
     }
     digits
 }
 
-/// Long division in place; gives the remainder.
+/// Divides in place and returns the remainder.
 fn divide_by_62(number: &mut [u8]) -> u16 {
     number.iter_mut().fold(0, |remainder, byte| {
         let dividend = remainder << 8 | u16::from(*byte);
@@ -22,16 +22,17 @@ fn divide_by_62(number: &mut [u8]) -> u16 {
     })
 }
 
-/// `N` random characters, each as likely as any other.
-pub(crate) fn random<const N: usize>(entropy: &dyn RandomSource) -> Result<[u8; N], RandomError> {
+/// Generates `N` uniformly distributed characters.
+pub(crate) fn random<const N: usize>(random: &dyn RandomSource) -> Result<[u8; N], RandomError> {
     let mut text = [0; N];
     let mut filled = 0;
     while filled < N {
         let mut bytes = [0; 32];
-        entropy.fill(&mut bytes)?;
-        let fair = bytes.iter().filter(|byte| **byte < 248);
-        for (place, byte) in text.iter_mut().skip(filled).zip(fair) {
-            *place = digit(u16::from(*byte % 62));
+        random.fill(&mut bytes)?;
+        // 248 is a multiple of 62: larger bytes would make some characters more likely.
+        let unbiased = bytes.iter().filter(|byte| **byte < 248);
+        for (next, byte) in text.iter_mut().skip(filled).zip(unbiased) {
+            *next = digit(u16::from(*byte % 62));
             filled += 1;
         }
     }

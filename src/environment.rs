@@ -1,4 +1,4 @@
-//! What the services, the administration and the worker of one board share.
+//! [`Environment`]: what the services of one board share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use crate::webhook::{PlaintextCipher, SecretCipher};
 
 /// Clock, random source, runtime, surface, public origin and secret cipher of a board.
 ///
-/// The API, the control panel, the administration of webhooks and the worker are made from one value, so that they
-/// agree. Each of them takes a [`Runtime`] alone, too: then the rest has its default.
+/// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that they agree.
+/// Each of them also accepts a [`Runtime`], if the other defaults fit.
 ///
 /// ```
 /// use forum_api::Environment;
-/// use forum_api::runtime::Inline;
+/// use forum_api::runtime::InlineRuntime;
 /// use forum_api::scope::Surface;
 ///
-/// let environment = Environment::new(Inline)
+/// let environment = Environment::new(InlineRuntime)
 ///     .surface(Surface::Compact)
 ///     .public_origin("https://board.example");
 /// # drop(environment);
@@ -35,10 +35,11 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The system's clock and random source, the full surface, and webhook secrets in plain text.
+    /// Creates an environment with the system's clock and random source, the full surface, no public origin, and webhook
+    /// secrets in plain text.
     ///
-    /// `runtime` is the executor that the host's server runs on: [`TokioRuntime`](crate::runtime::TokioRuntime) behind
-    /// the feature `tokio`.
+    /// `runtime` is the executor of the host's server, such as [`TokioRuntime`](crate::runtime::TokioRuntime) (feature
+    /// `tokio`).
     pub fn new(runtime: impl Runtime) -> Self {
         Self {
             clock: Arc::new(SystemClock),
@@ -51,27 +52,28 @@ impl Environment {
         }
     }
 
-    /// Takes the time from `clock`. Default: [`SystemClock`].
+    /// Sets the clock. Default: [`SystemClock`].
     #[must_use]
     pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
     }
 
-    /// Takes random bytes from `random`. Default: [`OsRandom`].
+    /// Sets the source of tokens, secrets and ids. Default: [`OsRandom`].
     #[must_use]
     pub fn random(self, random: Arc<dyn RandomSource>) -> Self {
         Self { random, ..self }
     }
 
-    /// The surface that is served, and whose scopes tokens have. Default: [`Surface::Full`].
+    /// Sets the surface that is served, and whose scopes tokens can have. Default: [`Surface::Full`].
     #[must_use]
     pub fn surface(self, surface: Surface) -> Self {
         Self { surface, ..self }
     }
 
-    /// The origin at which browsers and clients reach the host, as `https://board.example`. The OpenAPI document names
-    /// it, and a form that comes from there is one of the panel's own. Default: empty, for the address that a request
-    /// was sent to.
+    /// Sets the origin under which clients reach the host, such as `https://board.example`. Default: empty, which is the
+    /// origin of each request.
+    ///
+    /// The OpenAPI document contains it, and the control panel accepts only forms from this origin.
     #[must_use]
     pub fn public_origin(self, public_origin: impl Into<String>) -> Self {
         Self {
@@ -80,7 +82,7 @@ impl Environment {
         }
     }
 
-    /// Encrypts the secrets of webhooks with `secrets` (feature `webhooks`). Default: [`Plain`].
+    /// Sets the encryption of webhook secrets (feature `webhooks`). Default: [`PlaintextCipher`].
     #[cfg(feature = "webhooks")]
     #[must_use]
     pub fn secrets(self, secrets: Arc<dyn SecretCipher>) -> Self {

@@ -1,29 +1,29 @@
-//! Errors that hosts, stores and services share.
+//! Errors shared by hosts, stores and services.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
-/// Any error of a host or a backend, as a source.
+/// Any error of a host or a backend, used as a source.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Result of a store operation.
 pub type BackendResult<T> = Result<T, BackendError>;
 
-/// A store or another backend failed. The API answers 500 `internal_error` and writes one line to the log.
+/// Error of a store or another backend. The API returns 500 `internal_error` and logs the source.
 ///
-/// `?` makes it from the errors of the database drivers ([`IntoFault`]).
+/// `?` converts errors of the database drivers ([`IntoBackendError`]).
 #[derive(Debug, Error)]
 #[error(transparent)]
 pub struct BackendError(BoxError);
 
 impl BackendError {
-    /// A failure because of `source`.
+    /// Creates an error from its source.
     pub fn new(source: impl Into<BoxError>) -> Self {
         Self(source.into())
     }
 
-    /// Returns the reason.
+    /// Returns the source.
     pub fn into_inner(self) -> BoxError {
         self.0
     }
@@ -33,27 +33,28 @@ impl BackendError {
     }
 }
 
-/// An error of a database or its driver, which `?` turns into a [`Fault`] and a
+/// An error of a database or its driver. `?` converts it to a [`BackendError`] and to a
 /// [`BoardError`](crate::host::BoardError).
-pub trait IntoFault {
-    /// The failure that it causes. It prints as one sentence without values.
-    fn into_fault(self) -> BackendError;
+pub trait IntoBackendError {
+    /// Converts the error. The result displays as one sentence without the values of the statement.
+    fn into_backend_error(self) -> BackendError;
 }
 
-impl<E: IntoFault> From<E> for BackendError {
+impl<E: IntoBackendError> From<E> for BackendError {
     fn from(error: E) -> Self {
-        error.into_fault()
+        error.into_backend_error()
     }
 }
 
-/// The backend refused an operation because too many wait already. The operation was not run.
+/// The backend rejected an operation because its queue is full. The operation did not run.
 ///
-/// The source of a [`Fault`] or of [`BoardError::Failed`](crate::host::BoardError::Failed), at any depth. The API then answers
-/// 503 `internal_error` with `retry-after` instead of 500. A command that returns it has changed nothing: the
-/// `Idempotency-Key` of the request stays usable.
+/// The API looks for it in the sources of a [`BackendError`] and of
+/// [`BoardError::Internal`](crate::host::BoardError::Internal), at any depth, and returns 503 `internal_error` with
+/// `retry-after` instead of 500. The `Idempotency-Key` of the request stays usable, so a command that returns it must not
+/// have changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the backend is overloaded")]
 pub struct Overloaded {
-    /// Time after which the client can repeat the request.
+    /// Time to wait before a retry.
     pub retry_after: Duration,
 }

@@ -1,8 +1,9 @@
-//! Gives any forum board a complete, safe JSON REST API.
+//! Adds a JSON REST API to an existing forum.
 //!
-//! A host program implements [`Authorizer`](host::Authorizer) and [`Board`](host::Board) over its own data; the library
-//! gives it a [`tower_service::Service`] with every v1 endpoint, scoped tokens, unit-metered budgets, safe repeats, a
-//! live OpenAPI document and webhooks. What the host has not written yet answers 501, so that it grows into the traits:
+//! A host (a board server in Rust) implements [`Authorizer`](host::Authorizer) and [`Board`](host::Board) over its own
+//! database. The library provides a [`tower_service::Service`] with all endpoints of the API, scoped tokens, rate limits,
+//! idempotent writes, an OpenAPI 3.1 document, signed webhooks and a control panel. Methods of [`Board`](host::Board)
+//! that the host does not implement return 501:
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -36,44 +37,48 @@
 //! }
 //! ```
 //!
-//! # Where what is
+//! The [`guide`] explains each step, from this example to a complete board. Start there.
 //!
-//! - [`guide`]: how a board gets this API, a chapter at a time. **Begin there.**
-//! - [`host`]: the traits that a host implements, and how it says no.
-//! - [`model`]: the wire types, used by the host and by the JSON alike.
-//! - [`ForumApi`], [`Builder`], [`Settings`]: the service. [`Environment`]: what services and worker share.
-//! - [`store`]: where tokens, budgets, first answers and webhooks are kept, a backend each.
-//! - [`token`], [`rate_limit`], [`scope`]: their rules, as plain values and functions.
-//! - [`webhook`]: events, endpoints, deliveries and their signatures; [`webhook::verify`] for receivers.
-//! - `worker`, `webhook_admin` (feature `webhooks`): the worker that sends deliveries, and what an operator does with
-//!   endpoints.
-//! - `panel` (feature): the control panel, a service beside the API for the board's administrators.
-//! - `swagger_ui` (feature): the interactive reference, a service beside the API.
-//! - `metrics` (feature): what is counted and timed, in a table.
-//! - `conformance` (feature): the rules that any host's board and stores must keep, as named tests.
-//! - [`runtime`]: the doors to time, randomness and tasks.
+//! # Modules
 //!
-//! Sections in brackets are those of `docs/protocol.md` in the repository, which describes the protocol.
+//! | module | content |
+//! |---|---|
+//! | [`guide`] | Chapters about embedding, testing and operating the API. |
+//! | [`host`] | The traits that a host implements, the caller and its access, errors of a board. |
+//! | [`model`] | Resources, requests, ids, times and pages. |
+//! | [`store`] | Storage of tokens, rate limits, idempotency records and webhooks: the traits and their backends. |
+//! | [`token`], [`scope`], [`rate_limit`] | Format, states and issue of tokens; scopes and surfaces; windows and budgets. |
+//! | [`webhook`] | Events, endpoints, deliveries and signatures. [`webhook::verify`] is for receivers. |
+//! | `worker`, `webhook_admin` | Delivery worker and administration of endpoints (feature `webhooks`). |
+//! | `panel` | Control panel for the board's administrators (feature `panel`). |
+//! | `swagger_ui` | Interactive reference of the API (feature `swagger-ui`). |
+//! | `metrics` | Names, units and labels of the metrics (feature `metrics`). |
+//! | `conformance` | Tests for a host's board and stores (feature `conformance`). |
+//! | `test_util` | In-process client and deterministic runtime for tests (feature `test-util`). |
+//! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
+//!
+//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`]), the [`Environment`] that all
+//! services of a board share, and [`client_ip`]. Citations of `docs/protocol.md` refer to the repository.
 //!
 //! # Features
 //!
-//! None is on by default; each adds and never changes.
+//! All features are additive. No feature is enabled by default.
 //!
-//! - `tokio`: [`runtime::TokioRuntime`], so that writes run to their end whoever hangs up, and deadlines ring.
-//! - `sqlite`: tokens, idempotency keys and webhooks in SQLite.
-//! - `postgres`: tokens, idempotency keys and webhooks in Postgres, for any number of nodes.
-//! - `redis`: budgets in Redis or Valkey, shared by any number of nodes.
-//! - `webhooks`: a worker sends webhooks over HTTP and TLS, only to addresses that they may go to, and their secrets
-//!   are sealed with a key.
-//! - `panel`: the control panel; it brings `webhooks` along.
-//! - `swagger-ui`: the interactive reference, a page on which calls can be tried; its files are 0.5 MB.
-//! - `metrics`: counts and times for the operator, through the facade of that name.
-//! - `test-util`: the in-process client for a host's own tests, and an executor whose time goes on when it is told.
-//! - `conformance`: the rules that a host's board and stores must keep, as tests.
+//! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
+//!   enforced.
+//! - `sqlite`: stores for tokens, idempotency records and webhooks in SQLite.
+//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes.
+//! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes.
+//! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
+//! - `panel`: the control panel. Enables `webhooks`.
+//! - `swagger-ui`: the interactive reference. Adds 0.5 MB of assets to the binary.
+//! - `metrics`: counters, gauges and histograms through the `metrics` facade.
+//! - `test-util`: an in-process client, and a deterministic executor with manually advanced time.
+//! - `conformance`: tests for a host's board and stores. Enables `test-util`.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(unreachable_pub)]
-// The road of a request never panics. A test may.
+// A request must never panic. Tests may.
 #![cfg_attr(
     not(test),
     warn(
@@ -84,7 +89,7 @@
     )
 )]
 
-/// A type that prints as its name only: what it holds is secret, or has nothing to say.
+/// Implements `Debug` with the type's name only, for secrets and for values without readable state.
 macro_rules! opaque_debug {
     ($type:ident) => {
         impl std::fmt::Debug for $type {
@@ -95,7 +100,7 @@ macro_rules! opaque_debug {
     };
 }
 
-/// A type that prints with the settings of what it wraps, and with nothing else of it.
+/// Implements `Debug` with the settings of the wrapped value only.
 macro_rules! settings_debug {
     ($type:ident) => {
         impl std::fmt::Debug for $type {
@@ -141,7 +146,7 @@ pub mod webhook_admin;
 pub mod worker;
 
 pub use api::{
-    ApiSettings, ErrorMessages, ForumApi, ForumApiBuilder, Language, Malformed, client_ip,
+    ApiSettings, ErrorMessages, ForumApi, ForumApiBuilder, InvalidHeader, Language, client_ip,
     openapi_document,
 };
 pub use async_trait::async_trait;

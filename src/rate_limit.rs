@@ -8,32 +8,45 @@ use sha2::{Digest as _, Sha256};
 use crate::model::Timestamp;
 use crate::token::Lookup;
 
-/// How many units may be spent in how long a time.
+/// Number of units that can be charged in one window.
+///
+/// ```
+/// use std::time::Duration;
+/// use forum_api::model::Timestamp;
+/// use forum_api::rate_limit::Budget;
+///
+/// let budget = Budget { units: 10, window: Duration::from_secs(300) };
+/// let now = Timestamp::from_millis(0);
+/// let (state, first) = budget.charge(None, 8, now);
+/// assert!(first.allowed && first.remaining == 2);
+/// let (_, second) = budget.charge(state, 8, now);
+/// assert!(!second.allowed && second.remaining == 2);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// The units of one window.
+    /// Units per window.
     pub units: u32,
-    /// How long it lasts.
+    /// Length of a window.
     pub window: Duration,
 }
 
-/// The running window of one budget.
+/// State of a running window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowState {
-    /// When it ends: from this instant on it is over.
+    /// End of the window, exclusive.
     pub ends_at: Timestamp,
-    /// How many of its units are spent.
+    /// Units charged so far.
     pub used: u32,
 }
 
-/// Whose budget it is.
+/// Key of a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RateLimitKey {
-    /// A token's.
+    /// Budget of a token.
     Token(Lookup),
-    /// That of all guests whose address begins alike: the address with the rest zeroed, IPv4 as IPv4-mapped IPv6.
+    /// Budget shared by all guests of one network prefix. Holds the masked address; IPv4 is IPv4-mapped.
     Prefix(u128),
-    /// That of all guests without any address.
+    /// Budget shared by all guests whose address is unknown.
     UnknownAddress,
     /// Budget of failed password attempts. Holds a hash, see [`RateLimitKey::attempts`].
     Attempts(u128),
@@ -56,73 +69,70 @@ impl RateLimitKey {
     }
 }
 
-/// The outcome of a charge, and what the `x-ratelimit-*` headers show of it.
+/// Result of a charge. The `x-ratelimit-*` headers show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitDecision {
-    /// Whether it was within the budget. If not, nothing was spent.
+    /// True if the units were charged. Otherwise no unit was charged.
     pub allowed: bool,
-    /// The window's budget.
+    /// Units per window.
     pub limit: u32,
-    /// What is left after this charge.
+    /// Units that remain after this charge.
     pub remaining: u32,
-    /// When the window ends.
+    /// End of the window.
     pub resets_at: Timestamp,
-    /// When it was charged, by the clock that [`reset`](Self::reset) goes by.
+    /// Time of the charge, by the same clock as [`resets_at`](Self::resets_at).
     pub charged_at: Timestamp,
 }
 
 impl Budget {
-    /// Returns whether the window of `budget` still runs at `now`.
+    /// Returns whether the window of `state` is still running at `now`.
     ///
-    /// One that ends later than a whole window from now counts as ended: the clock was set back since it started.
-    pub fn is_running(self, budget: &WindowState, now: Timestamp) -> bool {
-        now < budget.ends_at && budget.ends_at <= now.saturating_add(self.window)
+    /// A window that ends more than one window length after `now` has ended too: the clock was set back after it began.
+    pub fn is_running(self, state: &WindowState, now: Timestamp) -> bool {
+        now < state.ends_at && state.ends_at <= now.saturating_add(self.window)
     }
 
-    /// Returns `budget` after `cost` of its units were given back; `None` while no window runs.
+    /// Returns `state` after a refund of `cost` units; `None` if no window is running.
     pub fn refund(
         self,
-        budget: Option<WindowState>,
+        state: Option<WindowState>,
         cost: u32,
         now: Timestamp,
     ) -> Option<WindowState> {
-        let running = budget.filter(|budget| self.is_running(budget, now))?;
+        let running = state.filter(|state| self.is_running(state, now))?;
         let used = running.used.saturating_sub(cost);
         (used > 0).then_some(WindowState { used, ..running })
     }
 
-    /// Charges `cost` units to a budget, all of them or none; a cost of 0 looks without starting a window.
+    /// Charges `cost` units if that many remain. A cost of 0 reads the state without starting a window.
     ///
-    /// Gives the budget as it is afterwards, `None` while no window runs.
+    /// Returns the state after the charge, or `None` if no window is running.
     pub fn charge(
         self,
-        budget: Option<WindowState>,
+        state: Option<WindowState>,
         cost: u32,
         now: Timestamp,
     ) -> (Option<WindowState>, RateLimitDecision) {
-        let running = budget.filter(|budget| self.is_running(budget, now));
-        let WindowState {
-            ends_at: ends,
-            used,
-        } = running.unwrap_or(WindowState {
+        let running = state.filter(|state| self.is_running(state, now));
+        let WindowState { ends_at, used } = running.unwrap_or(WindowState {
             ends_at: now.saturating_add(self.window),
             used: 0,
         });
-        let left = self.units.saturating_sub(used);
-        let granted = cost <= left;
-        let spent = if granted { cost } else { 0 };
-        let after = WindowState {
-            ends_at: ends,
-            used: used + spent,
-        };
-        let charge = RateLimitDecision {
-            allowed: granted,
+        let remaining = self.units.saturating_sub(used);
+        let allowed = cost <= remaining;
+        let charged = if allowed { cost } else { 0 };
+        let decision = RateLimitDecision {
+            allowed,
             limit: self.units,
-            remaining: left - spent,
-            resets_at: ends,
+            remaining: remaining - charged,
+            resets_at: ends_at,
             charged_at: now,
         };
-        let runs = running.is_some() || spent > 0;
-        (runs.then_some(after), charge)
+        let used = used + charged;
+        let is_running = running.is_some() || charged > 0;
+        (
+            is_running.then_some(WindowState { ends_at, used }),
+            decision,
+        )
     }
 }

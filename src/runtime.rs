@@ -1,5 +1,7 @@
-//! The doors to time, randomness and tasks: [`Clock`], [`Entropy`], [`Runtime`]. For threads and time limits of their
-//! own, stores and the HTTP transport ask std and tokio themselves.
+//! Interfaces to the clock, the random source and the executor: [`Clock`], [`RandomSource`], [`Runtime`].
+//!
+//! The library has no other access to them, except that stores and the HTTP transport use the threads and timers of std and
+//! tokio.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -9,43 +11,43 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::model::Timestamp;
 
-/// A boxed future, as [`Runtime`] takes and gives them.
+/// A boxed future that is `Send`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Tells the time.
+/// Source of the current time.
 pub trait Clock: Debug + Send + Sync + 'static {
-    /// The time now.
+    /// Returns the current time. It may go back.
     fn now(&self) -> Timestamp;
 }
 
-/// Gives bytes that nobody can guess.
+/// Cryptographically secure source of random bytes. Tokens and secrets depend on it.
 pub trait RandomSource: Debug + Send + Sync + 'static {
-    /// Fills `bytes` with random ones.
+    /// Fills `bytes` with random bytes.
     ///
     /// # Errors
-    /// When the source of randomness does not answer.
+    /// [`RandomError`] if the source is not available.
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError>;
 }
 
-/// The source of randomness did not answer.
+/// The random source is not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the random source failed")]
 pub struct RandomError;
 
-/// The host's executor: what a write and a deadline need of it.
+/// The host's executor.
 ///
-/// A client that hangs up makes an HTTP server drop the request's future. A write must not be cut off with it, so
-/// it runs [detached](Self::detach).
+/// An HTTP server drops the future of a request when its client disconnects. A write must not be interrupted then, so the
+/// library [spawns](Self::spawn) it.
 pub trait Runtime: Debug + Send + Sync + 'static {
-    /// Starts `work`, which runs to its end even when the future that is returned is dropped. That future is ready
-    /// when the work has ended.
+    /// Starts `work` as a task that completes even if the returned future is dropped. The returned future is ready when
+    /// the task has ended, even by a panic.
     fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
 
-    /// Is ready after `duration`.
+    /// Returns a future that is ready after `duration`.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
-/// The system's clock.
+/// Clock of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -58,22 +60,22 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told: for tests.
+/// Clock that is set and advanced by hand, for tests.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// A clock that stands at `now`.
+    /// Creates a clock that shows `now`.
     pub const fn new(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.as_millis()))
     }
 
-    /// Sets the time, which may go back.
+    /// Sets the time.
     pub fn set(&self, now: Timestamp) {
         self.0.store(now.as_millis(), Ordering::SeqCst);
     }
 
-    /// Goes on by `duration`.
+    /// Advances the time by `duration`.
     pub fn advance(&self, duration: Duration) {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         self.0.fetch_add(millis, Ordering::SeqCst);
@@ -86,7 +88,7 @@ impl Clock for ManualClock {
     }
 }
 
-/// The system's source of randomness.
+/// Random source of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OsRandom;
 
@@ -96,12 +98,12 @@ impl RandomSource for OsRandom {
     }
 }
 
-/// The same bytes in the same order each time, which anybody can guess: for tests.
+/// Predictable random source that generates the same bytes for the same seed, for tests.
 #[derive(Debug, Default)]
 pub struct SeededRandom(AtomicU64);
 
 impl SeededRandom {
-    /// Bytes that follow from `seed`.
+    /// Creates a source with a seed.
     pub const fn new(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }
@@ -121,10 +123,10 @@ impl RandomSource for SeededRandom {
     }
 }
 
-/// No executor: work runs inside the request's own future, and no deadline ever rings.
+/// Executor that runs tasks inside of the calling future. Timers never fire, so timeouts are not enforced.
 ///
-/// A client that hangs up cuts a write off between two awaits. For synchronous tests, and for hosts whose server
-/// never drops a request's future.
+/// A client that disconnects interrupts a write between two awaits. For synchronous tests, and for hosts whose server never
+/// drops the future of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InlineRuntime;
 
@@ -138,7 +140,7 @@ impl Runtime for InlineRuntime {
     }
 }
 
-/// The tokio runtime that the request runs on (feature `tokio`).
+/// The tokio runtime of the calling task (feature `tokio`). Its methods panic outside of a tokio runtime.
 #[cfg(feature = "tokio")]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TokioRuntime;

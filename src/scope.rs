@@ -1,10 +1,10 @@
-//! The scopes that a token can carry, and the surfaces that know them (`docs/protocol.md`, section 3.5).
+//! Scopes of tokens, and the surfaces that define them (`docs/protocol.md`, sections 1.3 and 3.5).
 
 use std::fmt;
 
 macro_rules! scopes {
     ($($name:ident $text:literal [$($surface:ident),+] $description:literal)+) => {
-        /// What a token lets its bearer do, as far as its owner may.
+        /// Scope of a token. It restricts its owner's permissions and never extends them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Scope {
@@ -14,17 +14,17 @@ macro_rules! scopes {
         impl Scope {
             const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// The scope as it is written, such as `forums:read`.
+            /// Returns the name, such as `forums:read`.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text,)+ }
             }
 
-            /// What the scope allows, in a sentence.
+            /// Returns what the scope allows, as a sentence.
             pub const fn description(self) -> &'static str {
                 match self { $(Self::$name => $description,)+ }
             }
 
-            /// The surfaces that know it.
+            /// Returns the surfaces that define the scope.
             const fn surfaces(self) -> &'static [Surface] {
                 match self { $(Self::$name => &[$(Surface::$surface),+],)+ }
             }
@@ -66,7 +66,7 @@ pub enum Surface {
 }
 
 impl Surface {
-    /// The scopes that this surface knows. Any other is refused when a token is issued, and dropped when one is read.
+    /// Returns the scopes of this surface. Other scopes are rejected when a token is issued, and ignored when it is used.
     pub fn scopes(self) -> impl Iterator<Item = Scope> {
         Scope::ALL
             .iter()
@@ -74,7 +74,7 @@ impl Surface {
             .filter(move |scope| scope.surfaces().contains(&self))
     }
 
-    /// The scope that `text` spells on this surface.
+    /// Parses the name of a scope of this surface.
     pub fn parse_scope(self, text: &str) -> Option<Scope> {
         self.scopes().find(|scope| scope.as_str() == text)
     }
@@ -85,7 +85,7 @@ mod tests {
     use super::Surface;
 
     #[test]
-    fn thirteen_and_eight() {
+    fn the_full_surface_has_13_scopes_and_the_compact_surface_8() {
         assert_eq!(Surface::Full.scopes().count(), 13);
         assert_eq!(Surface::Compact.scopes().count(), 8);
         assert!(Surface::Full.parse_scope("admin:read").is_none());

@@ -1,4 +1,4 @@
-//! Futures that panic, exceed a time limit, or lose the client that waits for them.
+//! Future combinators: panic catching, timeout, and detached execution that survives client disconnects.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -14,8 +14,8 @@ use tracing::Instrument;
 use crate::host::BackendError;
 use crate::runtime::Runtime;
 
-/// The host's code panicked, with this text if it is a literal. A formatted text may quote what somebody wrote; only the
-/// panic hook sees it.
+/// The host's code panicked. Holds the message only for `&'static str` payloads; formatted messages may contain user
+/// content and are left to the panic hook.
 #[derive(Debug, Error)]
 #[error("the host's code panicked: {0}")]
 pub(crate) struct PanicError(&'static str);
@@ -28,14 +28,15 @@ impl PanicError {
 }
 
 impl From<PanicError> for BackendError {
-    fn from(panicked: PanicError) -> Self {
-        Self::new(panicked)
+    fn from(panic: PanicError) -> Self {
+        Self::new(panic)
     }
 }
 
-/// Runs `future`; a panic in it becomes an error like any other.
+/// Runs `future` and converts a panic to an error.
 ///
-/// Whatever the panic left half-done is the host's own state: the library keeps none across an await.
+/// Unwind safety: a panic can only leave the host's own state inconsistent, because the library holds no state across an
+/// await.
 pub(crate) async fn catch_panic<T, E: From<PanicError>>(
     future: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {
@@ -47,7 +48,7 @@ pub(crate) async fn catch_panic<T, E: From<PanicError>>(
     .await
 }
 
-/// Runs `future`; `None` when it is not ready after `limit`. One that is ready at once costs no timer.
+/// Runs `future`. Returns `None` after `limit`. Creates no timer if the future is ready when it is polled first.
 pub(crate) async fn timeout<T>(
     runtime: &dyn Runtime,
     limit: Duration,
@@ -65,7 +66,9 @@ pub(crate) async fn timeout<T>(
     .await
 }
 
-/// Runs `future` to its end, whoever hangs up; `None` when the executor lost it.
+/// Runs `future` as a task and waits for it. The task completes even if the returned future is dropped.
+///
+/// Returns `None` if the runtime dropped the task.
 pub(crate) async fn spawn_and_join<T: Send + 'static>(
     runtime: &dyn Runtime,
     future: impl Future<Output = T> + Send + 'static,

@@ -20,7 +20,7 @@ use http::HeaderMap;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use measurements::{Goal, Samples, row};
 use serve::{Bare, bare, whole};
-use static_board::{BenchFixture, LARGE, SMALL, StaticBoard};
+use static_board::{BenchFixture, LARGE, SMALL, StaticBoard, body};
 use wrk::{requests_a_second, wrk};
 
 const ROUNDS: usize = 7;
@@ -29,23 +29,23 @@ fn main() {
     let board = Arc::new(StaticBoard::default());
     let rig = BenchFixture::over(Arc::clone(&board));
     let api = whole(rig.api.clone());
-    let small = Bytes::from(serde_json::to_vec(&board.small).unwrap());
+    let small = Bytes::from(body(&board.small));
     println!(
-        "answers of {} and of {} bytes, {ROUNDS} rounds",
+        "responses of {} and of {} bytes, {ROUNDS} rounds",
         small.len(),
-        serde_json::to_vec(&board.large).unwrap().len()
+        body(&board.large).len()
     );
     let headers = rig.answer(rig.request(SMALL)).headers().clone();
     for (what, path, hyper, against, goal) in [
         (
-            "requests/s over HTTP, 300-byte answer",
+            "requests/s over HTTP, 300-byte response",
             SMALL,
             bare(headers, Bare::Bytes(small.clone())),
             "bare hyper with the same bytes",
             0.80,
         ),
         (
-            "requests/s over HTTP, 300-byte answer",
+            "requests/s over HTTP, 300-byte response",
             SMALL,
             bare(json(), Bare::Bytes(small)),
             "bare hyper with the same body and one header",
@@ -55,7 +55,7 @@ fn main() {
             "requests/s over HTTP, 5 KB page",
             LARGE,
             bare(json(), Bare::Posts(board)),
-            "bare hyper that makes and serialises the same structs",
+            "bare hyper that builds and serialises the same structs",
             0.90,
         ),
     ] {

@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tower::ServiceExt;
 
-use crate::static_board::StaticBoard;
+use crate::static_board::{StaticBoard, body};
 
 /// Response of bare hyper.
 #[derive(Clone)]
@@ -32,7 +32,7 @@ impl Bare {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
             // A board builds its posts for each request.
-            Self::Posts(board) => serde_json::to_vec(&board.large.clone()).unwrap().into(),
+            Self::Posts(board) => body(&board.large.clone()).into(),
         }
     }
 }

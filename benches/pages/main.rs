@@ -58,8 +58,8 @@ fn measure(place: &Backend, served: &Served, plain: &str, kind: Kind) {
     let of = |side: usize| rounds.iter().map(|round| round[side]).collect::<Samples>();
     let what = format!("{}, {}", kind.what(), place.name());
     for (side, against) in [
-        (1, "axum by hand, no token, no budget"),
-        (2, "axum by hand that looks up token and owner"),
+        (1, "handwritten handler without token and rate limit"),
+        (2, "handwritten handler that looks up token and owner"),
     ] {
         of(side).report(&format!("{against}, requests/s"));
         let ratios = rounds.iter().map(|round| round[0] / round[side]).collect();
@@ -67,13 +67,7 @@ fn measure(place: &Backend, served: &Served, plain: &str, kind: Kind) {
         row(&what, "requests/s, ratio", against, goal, &ratios);
     }
     match place.pace(kind) {
-        Some(pace) => row(
-            &what,
-            "requests/s",
-            "64 connections on two cores",
-            pace,
-            &of(0),
-        ),
+        Some(pace) => row(&what, "requests/s", "none", pace, &of(0)),
         None => of(0).report("requests/s"),
     }
 }

@@ -34,14 +34,14 @@ pub async fn measure() {
     bare.report("a count in as many bare maps behind locks, ns");
     first.report("the first charge of a prefix, ns");
     row(
-        "budgets, 1,000,000 live prefixes, memory",
+        "rate limits, 1,000,000 live prefixes, memory",
         "MB",
         "none",
         Goal::AtMost(64.0),
         &memory,
     );
     row(
-        "budgets, 1,000,000 live prefixes, a charge",
+        "rate limits, 1,000,000 live prefixes, one charge",
         "ns",
         "none",
         Goal::AtMost(250.0),

@@ -36,7 +36,7 @@ pub fn measure() {
         }
     }
     let [many, few] = boards;
-    let what = here(&format!("{many} posts, the worst of all read endpoints"));
+    let what = here(&format!("worst read endpoint, {many} posts"));
     let against = format!("{few} posts");
     let goal = Goal::AtMost(1.5);
     row(&what, "ratio of p99", &against, goal, &worst.unwrap());

@@ -18,7 +18,7 @@ pub fn measure() {
         assert_eq!(first.status, 200, "{first:?}");
         times.add(begun.elapsed().as_secs_f64() * 1e3);
     }
-    let what = here(&format!("first answer on {} posts", posts()));
+    let what = here(&format!("first response, {} posts", posts()));
     row(
         &what,
         "ms",

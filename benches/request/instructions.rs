@@ -36,7 +36,7 @@ pub fn count() {
         .unwrap_or_else(|| panic!("{output}"));
     let each = Samples::from_iter([sum / REQUESTS as f64]);
     row(
-        "one request",
+        "request in process, 300-byte response",
         "instructions",
         "none",
         Goal::AtMost(40_000.0),

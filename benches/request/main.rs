@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use measurements::{Goal, Samples, row};
 use parts::Parts;
-use static_board::{BenchFixture, SMALL, StaticBoard};
+use static_board::{BenchFixture, SMALL, StaticBoard, body};
 
 const ROUNDS: usize = 9;
 
@@ -34,26 +34,26 @@ fn main() {
     if instructions::are_counted_here(&rig) {
         return;
     }
-    let answer = serde_json::to_vec(&board.small).unwrap();
-    println!("an answer of {} bytes, {ROUNDS} rounds", answer.len());
+    let answer = body(&board.small);
+    println!("a response of {} bytes, {ROUNDS} rounds", answer.len());
     let parts = Parts::new(&board, &rig);
     let (mut written, mut needed, mut answered, mut more) =
         <(Samples, Samples, Samples, Samples)>::default();
     for _ in 0..ROUNDS {
-        let alone = micros(|| (), |()| serde_json::to_vec(&board.small).unwrap());
+        let alone = micros(|| (), |()| body(&board.small));
         let whole = micros(|| rig.request(SMALL), |request| rig.answer(request));
         written.add(alone);
         needed.add(micros(|| (), |()| parts.answer()));
         answered.add(whole);
         more.add(whole - alone);
     }
-    written.report("serialising the answer alone, us");
-    needed.report("the parts that no API can do without, us");
-    answered.report("the whole request, us");
-    let against = "serialising the same answer alone";
+    written.report("serialising the response, µs");
+    needed.report("the parts that every API needs, µs");
+    answered.report("the whole request, µs");
+    let against = "serialising the same response";
     row(
-        "a request in process, 300-byte answer",
-        "us more",
+        "request in process, 300-byte response",
+        "µs more",
         against,
         Goal::AtMost(2.0),
         &more,

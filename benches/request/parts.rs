@@ -12,7 +12,7 @@ use forum_api::token::{Lookup, PlainToken};
 use http::{HeaderMap, Response};
 use http_body_util::Full;
 
-use crate::static_board::{BenchFixture, SMALL, StaticBoard, at_once, token};
+use crate::static_board::{BenchFixture, SMALL, StaticBoard, at_once, body, token};
 
 /// The parts and their data.
 pub struct Parts<'a> {
@@ -39,7 +39,7 @@ impl<'a> Parts<'a> {
         let token = PlainToken::parse(&self.token).unwrap();
         at_once(self.admit(*token.lookup(), &token));
         let page = black_box(&self.board.small).clone();
-        let body = serde_json::to_vec(&page).unwrap();
+        let body = body(&page);
         let mut response = Response::new(Full::new(body.into()));
         // Each header is hashed and inserted for each response.
         let headers = self.headers.iter();

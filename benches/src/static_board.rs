@@ -22,6 +22,7 @@ use forum_api::{ApiSettings, ForumApi, async_trait};
 use http::header::{ACCEPT, AUTHORIZATION, HOST};
 use http::{Request, Response};
 use http_body_util::{Empty, Full};
+use serde::Serialize;
 use tower::Service;
 
 /// A list with a response of 300 bytes.
@@ -47,6 +48,20 @@ impl Default for StaticBoard {
             large: page([1, 2, 3, 4].map(|number| post(2, number, &long))),
         }
     }
+}
+
+/// Body of a response with this page, which is the last one.
+pub fn body(page: &Page<Post>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Body<'a> {
+        items: &'a [Post],
+        next: Option<&'a str>,
+    }
+    let body = Body {
+        items: &page.items,
+        next: None,
+    };
+    serde_json::to_vec(&body).unwrap()
 }
 
 fn page(items: impl Into<Vec<Post>>) -> Page<Post> {

@@ -43,9 +43,9 @@ pub async fn measure() {
         ratio.add(beside / alone);
     }
     empty.report("an empty queue, p50 in ms");
-    flooded.report(&format!("{queued} queued for another, p50 in ms"));
+    flooded.report(&format!("{queued} queued for another endpoint, p50 in ms"));
     let what = format!(
-        "claim beside {queued} queued for one that hangs, on {}",
+        "claim with {queued} deliveries queued for an unresponsive receiver, {}",
         place::name()
     );
     row(

@@ -31,10 +31,10 @@ struct BenchScenario {
 }
 
 pub async fn measure() {
-    println!("from an event to its receipt, at 50 a second (least, median, most of {ROUNDS})");
+    println!("from an event to its receipt, at 50 events/s (least, median, most of {ROUNDS})");
     let mut scenarios = [
-        BenchScenario::new("alone", false).await,
-        BenchScenario::new("beside one that never answers", true).await,
+        BenchScenario::new("no other receiver", false).await,
+        BenchScenario::new("with an unresponsive receiver", true).await,
     ];
     for _ in 0..ROUNDS {
         for scenario in &mut scenarios {
@@ -94,18 +94,13 @@ impl BenchScenario {
 
     fn report(&self) {
         let what = format!(
-            "event to receipt at 50 a second on {}, {}",
+            "event to receipt at 50 events/s, {}, {}",
             place::name(),
             self.what
         );
         for (part, known, limit, figures) in [
-            ("p50", "4 ms of a known sender alone", 3.0, &self.times.p50),
-            (
-                "p99",
-                "23 ms of a known sender alone",
-                15.0,
-                &self.times.p99,
-            ),
+            ("p50", "svix-server: 4 ms", 3.0, &self.times.p50),
+            ("p99", "svix-server: 23 ms", 15.0, &self.times.p99),
         ] {
             let what = format!("{what}, {part}");
             row(&what, "ms", known, Goal::AtMost(limit), figures);

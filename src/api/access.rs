@@ -1,17 +1,105 @@
-//! Scope check, access, online check and visibility check: steps 4 to 6 and 8 of the pipeline, and the visibility of a
-//! stored response.
+//! Steps 2, 4, 5, 6 and 8: authentication, scope check, access, online check and visibility check
+//! (`docs/protocol.md`, sections 2.3, 2.4 and 10).
 
-use super::authentication::AuthenticatedToken;
-use super::error::ApiError;
+use std::sync::{Arc, LazyLock};
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+use super::endpoint::Invocation;
+use super::error::{ApiError, AuthFailure};
 use super::extract::value::InputValue;
+use super::output::can_see;
 use crate::host::{
     Authorizer, Board, BoardError, Caller, MemberCaller, PresentedToken, ResourceRef,
 };
-use crate::model::{ForumId, UserRef};
-use crate::scope::Scope;
-use crate::store::ResourceIds;
+use crate::metrics::recorder;
+use crate::model::{ForumId, Timestamp, TokenInfo, UserId};
+use crate::scope::{Scope, Surface};
+use crate::store::{ResourceIds, TokenStore};
+use crate::token::{self, Lookup, SecretDigest, TokenRecord, TokenState};
 
-/// A token needs the endpoint's scope, even where a guest needs no token.
+/// Label of the token store in the metrics.
+const STORE: &str = "tokens";
+
+/// Dummy record to compare against when the lookup is unknown, so that unknown and wrong tokens take the same time. No
+/// secret hashes to its all-zero digest.
+static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
+    lookup: Lookup::DUMMY,
+    digest: SecretDigest::new([0; 32]),
+    owner: UserId::from(0),
+    label: "dummy".into(),
+    scopes: Arc::default(),
+    created_at: Timestamp::default(),
+    expires_at: None,
+    revoked_at: None,
+    last_used_at: None,
+});
+
+/// Returns the valid token of a request with its owner; `None` without an `authorization` header.
+pub(super) async fn authenticate(
+    headers: &HeaderMap,
+    tokens: &dyn TokenStore,
+    surface: Surface,
+    now: Timestamp,
+) -> Result<Option<(UserId, PresentedToken)>, ApiError> {
+    let Some((lookup, digest)) = parse_header(headers)? else {
+        return Ok(None);
+    };
+    let record = tokens.find(&lookup).await;
+    let record = record.inspect_err(|_| recorder::record_store_error(STORE))?;
+    let record = record.unwrap_or_else(|| DUMMY_RECORD.clone());
+    if record.digest != digest {
+        return Err(AuthFailure::Unknown.into());
+    }
+    match record.state(now) {
+        TokenState::Revoked => return Err(AuthFailure::Revoked.into()),
+        TokenState::Expired => return Err(AuthFailure::Expired.into()),
+        TokenState::Valid => {}
+    }
+    record_use(&record, tokens, now).await;
+    // Scopes that this surface does not know have no effect.
+    let scopes = record
+        .scopes
+        .iter()
+        .filter_map(|scope| surface.parse_scope(scope));
+    let presented = PresentedToken {
+        lookup: record.lookup,
+        scopes: scopes.collect(),
+        token: TokenInfo {
+            label: record.label,
+            created_at: record.created_at,
+            expires_at: record.expires_at,
+        },
+    };
+    Ok(Some((record.owner, presented)))
+}
+
+/// Accepts exactly one `authorization` header with the value `Bearer`, one space and a token.
+fn parse_header(headers: &HeaderMap) -> Result<Option<(Lookup, SecretDigest)>, AuthFailure> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let Some(value) = values.next() else {
+        return Ok(None);
+    };
+    let text = value.to_str().ok().filter(|_| values.next().is_none());
+    let credentials = text.and_then(|text| text.split_once(' '));
+    let bearer = credentials.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let parsed = bearer.and_then(|(_, token)| token::parse_presented(token).ok());
+    parsed.map(Some).ok_or(AuthFailure::Malformed)
+}
+
+/// Records the use of a token. A failure is logged and does not reject the request.
+async fn record_use(record: &TokenRecord, tokens: &dyn TokenStore, now: Timestamp) {
+    if !record.should_record_use(now) {
+        return;
+    }
+    if let Err(error) = tokens.record_use(&record.lookup, now).await {
+        recorder::record_store_error(STORE);
+        tracing::warn!(token = %record.lookup, %error, "failed to record token use");
+    }
+}
+
+/// Rejects a token without the endpoint's scope, even if guests may call the endpoint.
 pub(super) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Result<(), ApiError> {
     match token {
         Some(token) if !token.scopes.contains(&scope) => Err(ApiError::MissingScope),
@@ -19,7 +107,7 @@ pub(super) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Res
     }
 }
 
-/// Checks the additional scope that `true` in a field of the body needs.
+/// Checks the additional scope that `true` in a field of the body requires.
 pub(super) fn require_field_scope(
     field_scope: Option<(&str, Scope)>,
     body: &InputValue<'_>,
@@ -33,20 +121,20 @@ pub(super) fn require_field_scope(
     }
 }
 
-/// The caller with the access that the board grants now; nothing of it is kept.
+/// Asks the host for the caller's current access. The library does not cache it.
 pub(super) async fn resolve_caller(
-    token: Option<AuthenticatedToken>,
-    authority: &dyn Authorizer,
+    token: Option<(UserId, PresentedToken)>,
+    authorizer: &dyn Authorizer,
 ) -> Result<Caller, ApiError> {
-    let Some(AuthenticatedToken { owner, presented }) = token else {
-        return Ok(Caller::Guest(authority.guest_access().await?));
+    let Some((owner, presented)) = token else {
+        return Ok(Caller::Guest(authorizer.guest_access().await?));
     };
-    let standing = authority.member_access(&owner).await?;
-    let standing = standing.ok_or(ApiError::OwnerUnavailable)?;
-    Ok(Caller::bearer(owner, standing, presented))
+    let access = authorizer.member_access(&owner).await?;
+    let access = access.ok_or(ApiError::OwnerUnavailable)?;
+    Ok(Caller::bearer(owner, access, presented))
 }
 
-/// An offline board answers the callers who may see it.
+/// Rejects callers who may not see the board while it is offline.
 pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
     if caller.access().deny_offline {
         return Err(ApiError::BoardOffline);
@@ -54,50 +142,31 @@ pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Checks that the caller sees the place that a path names.
+/// Checks that the caller can see the resource that the path names.
 ///
-/// A forum is looked up in the caller's standing. For any other place the board is asked, before writes only: the
+/// A forum is looked up in the caller's access. For other resources the board is asked, but only before writes: the
 /// result of a read is checked itself.
 pub(super) async fn require_visible(
     board: &dyn Board,
-    caller: &Caller,
-    place: ResourceRef<'_>,
-    operation_id: &str,
-    is_read: bool,
+    invocation: &dyn Invocation,
 ) -> Result<(), ApiError> {
-    let is_visible = match place {
+    let (caller, endpoint) = (invocation.caller(), invocation.endpoint());
+    let is_visible = match invocation.resource() {
         ResourceRef::Global => true,
-        ResourceRef::Forum(forum) => sees(caller, forum),
-        _ if is_read => true,
-        place => {
-            let forum = board.containing_forum(caller, place).await;
-            let forum = forum.inspect_err(|refusal| warn_forum_unknown(operation_id, refusal))?;
-            can_see(caller, &forum, operation_id)
+        ResourceRef::Forum(forum) => caller.access().visible_forums.contains(forum),
+        _ if endpoint.is_read() => true,
+        resource => {
+            let forum = board.containing_forum(caller, resource).await;
+            let forum = forum.inspect_err(|error| warn_forum_unknown(endpoint.operation_id, error));
+            can_see(caller, &forum?, endpoint.operation_id)
         }
     };
     is_visible.then_some(()).ok_or(ApiError::NotFound)
 }
 
-fn sees(caller: &Caller, forum: &ForumId) -> bool {
-    caller.access().visible_forums.contains(forum)
-}
-
-/// Returns whether the caller sees the forum of what the board answered. If not, the board is at fault.
-pub(super) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> bool {
-    let is_visible = sees(caller, forum);
-    if !is_visible {
-        tracing::warn!(
-            command = operation_id,
-            %forum,
-            "the board returned a result from a hidden forum; result dropped"
-        );
-    }
-    is_visible
-}
-
-/// Without this line a host that has written the method would look for the 501 there.
-fn warn_forum_unknown(operation_id: &str, refusal: &BoardError) {
-    if let BoardError::NotImplemented = refusal {
+/// Logs why a write is a 501 although the host implements the endpoint's own method.
+fn warn_forum_unknown(operation_id: &str, error: &BoardError) {
+    if let BoardError::NotImplemented = error {
         tracing::info!(
             command = operation_id,
             "`Board::containing_forum` is not implemented; write rejected"
@@ -105,39 +174,38 @@ fn warn_forum_unknown(operation_id: &str, refusal: &BoardError) {
     }
 }
 
-/// Checks that the caller can still see what a stored response is about, and that a member whom the path names still
-/// exists.
+/// Checks that the caller can still see the resource of a stored response, and that a member in the path still exists.
 ///
-/// The path never names the thread or post that was created, nor the thread that is followed. If the board does not
-/// implement `containing_forum`, only the forum is checked.
+/// The path does not name a created thread or post, nor a subscribed thread. Checks only the forum if the board does not
+/// implement `containing_forum`.
 pub(super) async fn require_replay_visible(
     board: &dyn Board,
-    caller: &Caller,
-    resource: &ResourceIds,
-    place: ResourceRef<'_>,
-    member: Option<&UserRef>,
+    invocation: &dyn Invocation,
+    stored: &ResourceIds,
 ) -> Result<(), ApiError> {
-    if let Some(member) = member {
+    let caller = invocation.caller();
+    if let Some(member) = invocation.member() {
         match board.get_member(caller, member.clone()).await {
             Ok(_) | Err(BoardError::NotImplemented) => {}
-            Err(refusal) => return Err(refusal.into()),
+            Err(error) => return Err(error.into()),
         }
     }
-    if !resource.forum_id.as_ref().is_none_or(|id| sees(caller, id)) {
-        return Err(match place {
+    let sees = |forum: &ForumId| caller.access().visible_forums.contains(forum);
+    if !stored.forum_id.as_ref().is_none_or(sees) {
+        return Err(match invocation.resource() {
             ResourceRef::Global => ApiError::ReplayNotFound,
             _ => ApiError::NotFound,
         });
     }
-    let place = match (&resource.thread_id, &resource.post_id) {
+    let resource = match (&stored.thread_id, &stored.post_id) {
         (Some(thread), Some(post)) => ResourceRef::Post(thread, post),
         (Some(thread), None) => ResourceRef::Thread(thread),
         (None, _) => return Ok(()),
     };
-    match board.containing_forum(caller, place).await {
-        Ok(forum) if sees(caller, &forum) => Ok(()),
+    match board.containing_forum(caller, resource).await {
+        Ok(forum) if sees(&forum) => Ok(()),
         Ok(_) | Err(BoardError::PathNotFound) => Err(ApiError::ReplayNotFound),
         Err(BoardError::NotImplemented) => Ok(()),
-        Err(refusal) => Err(refusal.into()),
+        Err(error) => Err(error.into()),
     }
 }

@@ -1,88 +1,182 @@
-//! What the service is made of, and what is known of a request.
+//! Shared parts of the service, and the context of one request: its id, client, token budget and log lines.
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::Extensions;
 use http::request::Parts;
+use http::{Extensions, StatusCode};
+use tracing::field::Empty;
+use tracing::{Span, record_all};
+use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::ApiSettings;
-use super::client_ip::budget_key;
-use super::endpoint::ApiEndpoint;
-use super::request_id::{Hex128, RequestIdGenerator};
+use super::error::ApiError;
 use crate::environment::Environment;
 use crate::host::{Authorizer, Board};
-use crate::http_util::{OriginalUri, restore_uri};
+use crate::http_util::OriginalUri;
 use crate::model::Timestamp;
 use crate::rate_limit::{RateLimitDecision, RateLimitKey};
+use crate::runtime::RandomSource;
 use crate::store::Stores;
 
-/// What the service is made of.
+const X_REQUEST_ID: &str = "x-request-id";
+
+/// State shared by all clones of a [`ForumApi`](crate::ForumApi).
 pub(super) struct ApiInner {
-    pub(super) authority: Arc<dyn Authorizer>,
+    pub(super) authorizer: Arc<dyn Authorizer>,
     pub(super) board: Arc<dyn Board>,
     pub(super) stores: Stores,
     pub(super) environment: Environment,
     pub(super) settings: ApiSettings,
     pub(super) request_ids: RequestIdGenerator,
+    /// The OpenAPI document as JSON.
     pub(super) document: Bytes,
-    pub(super) peer: fn(&Extensions) -> Option<IpAddr>,
+    pub(super) peer_ip: fn(&Extensions) -> Option<IpAddr>,
     pub(super) original_uri: OriginalUri,
     pub(super) warned_no_peer_ip: AtomicBool,
 }
 
-/// A request, with what the steps of the pipeline find out about it.
+/// A request and the results of the pipeline's steps that the response and the log need.
 pub(super) struct RequestContext<'h> {
-    /// Has the URI that the request was sent with, before a router cut its path.
+    /// Its URI includes the path prefix that a router in front of the service removed.
     pub(super) head: &'h Parts,
-    pub(super) id: Hex128,
-    /// The budget of the address that the request comes from.
+    pub(super) id: RequestId,
+    /// Budget that is charged for a request without a valid token.
     pub(super) guest_key: RateLimitKey,
     pub(super) received_at: Timestamp,
-    pub(super) endpoint: Option<&'static ApiEndpoint>,
-    /// The template of the path, if there is such an endpoint.
+    /// Path template of the endpoint; `None` for an unknown path.
     pub(super) route: Option<&'static str>,
+    /// True if no response may be stored, not even by the client.
+    pub(super) is_private: bool,
+    /// True if a successful response has an `etag`.
+    pub(super) is_conditional: bool,
     pub(super) charge: Option<RateLimitDecision>,
-    /// The units that were charged, once that is known.
+    /// Charged units; `None` before step 3.
     pub(super) charged_units: Option<u32>,
-    /// True while the body is read: a timeout is the client's fault then.
+    /// True while the body is read. A timeout is then a client error.
     pub(super) reading_body: bool,
 }
 
-/// Extension of a request that the HTTP server in front rejects, for example because of its `Host` header. The API
-/// answers 400 `bad_request` with its usual headers, and charges nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed {
-    /// The header at fault, in lower case.
-    pub header: &'static str,
-    /// Expected value of the header: an English phrase, which [`Messages::phrases`](crate::Messages::phrases) can translate.
-    pub expected: &'static str,
-}
-
-impl ApiInner {
-    pub(super) fn begin<'h>(&self, head: &'h mut Parts) -> RequestContext<'h> {
-        restore_uri(head, self.original_uri);
-        let head = &*head;
-        let peer = (self.peer)(&head.extensions);
-        if peer.is_none() && !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                "client IP unknown; all such guests share one budget (see ForumApiBuilder::peer_ip)"
-            );
-        }
-        let guest_key = budget_key(peer, &head.headers, &self.settings);
-        let received_at = self.environment.clock.now();
-        RequestContext {
+impl<'h> RequestContext<'h> {
+    pub(super) fn new(
+        head: &'h Parts,
+        id: RequestId,
+        guest_key: RateLimitKey,
+        received_at: Timestamp,
+    ) -> Self {
+        Self {
             head,
-            id: self.request_ids.next(received_at),
+            id,
             guest_key,
             received_at,
-            endpoint: None,
             route: None,
+            is_private: false,
+            is_conditional: false,
             charge: None,
             charged_units: None,
             reading_body: false,
         }
+    }
+
+    /// Opens the span of the request. The empty fields are recorded later.
+    pub(super) fn span(&self) -> Span {
+        tracing::info_span!(
+            "request",
+            request_id = self.id.as_str(),
+            client_request_id = self.client_request_id(),
+            method = %self.head.method,
+            route = Empty,
+            cost = Empty,
+            owner = Empty,
+            token = Empty,
+            status = Empty,
+            code = Empty,
+            elapsed_ms = Empty,
+        )
+    }
+
+    /// Id that the client sent, if it has 1 to 64 characters of `A-Za-z0-9._-`.
+    fn client_request_id(&self) -> Option<&str> {
+        let text = self.head.headers.get(X_REQUEST_ID)?.to_str().ok()?;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        ((1..=64).contains(&text.len()) && text.bytes().all(is_plain)).then_some(text)
+    }
+
+    /// Logs the end of the request. Records all fields in one call, because each call makes a subscriber look up the
+    /// span.
+    pub(super) fn log_response(
+        &self,
+        status: StatusCode,
+        code: Option<&'static str>,
+        elapsed: Duration,
+    ) {
+        record_all!(
+            Span::current(),
+            route = self.route,
+            cost = self.charged_units,
+            status = status.as_u16(),
+            code = code,
+            elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        );
+        tracing::info!("request completed");
+    }
+}
+
+/// Logs the cause of an error that the response does not reveal.
+pub(super) fn log_error(error: &ApiError, id: RequestId) {
+    let request_id = id.as_str();
+    match error {
+        ApiError::Internal(source) => {
+            tracing::error!(request_id, error = %source, "internal error");
+        }
+        ApiError::Overloaded(_) => tracing::warn!(request_id, "backend overloaded"),
+        ApiError::Unauthenticated(reason) => {
+            tracing::warn!(request_id, ?reason, "unauthenticated");
+        }
+        _ => {}
+    }
+}
+
+/// Id of a request: 128 bits as 32 lower-case hexadecimal digits.
+#[derive(Clone, Copy)]
+pub(super) struct RequestId([u8; 32]);
+
+impl RequestId {
+    pub(super) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+/// Generates the request ids of a service. The ids do not reveal the number of requests.
+#[derive(Debug)]
+pub(super) struct RequestIdGenerator {
+    seed: u64,
+    counter: AtomicU64,
+}
+
+impl RequestIdGenerator {
+    pub(super) fn new(random: &dyn RandomSource) -> Self {
+        let mut seed = [0; 8];
+        if let Err(error) = random.fill(&mut seed) {
+            tracing::error!(%error, "no randomness for request ids; using the clock");
+        }
+        Self {
+            seed: u64::from_le_bytes(seed),
+            counter: AtomicU64::new(0),
+        }
+    }
+
+    /// Combines 48 bits of the time, so that ids sort by time, with 80 bits of a hashed counter.
+    pub(super) fn next(&self, now: Timestamp) -> RequestId {
+        let count = self.counter.fetch_add(1, Ordering::Relaxed);
+        let hash = xxh3_128_with_seed(&count.to_le_bytes(), self.seed);
+        let time = u128::from(now.as_millis().unsigned_abs()) << 80;
+        let mut digits = [b'0'; 32];
+        // 16 bytes have exactly 32 digits, so this cannot fail.
+        let _ = base16ct::lower::encode(&(time | hash >> 48).to_be_bytes(), &mut digits);
+        RequestId(digits)
     }
 }

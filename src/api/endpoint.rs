@@ -1,4 +1,4 @@
-//! A row of the table of endpoints, and the typed handler behind it.
+//! A row of the endpoint table, and the typed handler that runs it.
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -6,50 +6,49 @@ use http::{Method, StatusCode};
 use schemars::{Schema, SchemaGenerator};
 
 use super::error::{ApiError, ErrorCode};
-use super::extract::params::{Params, Source};
-use super::extract::path::{PathParams, RawPathParams};
-use super::extract::query;
+use super::extract::params::{Params, PathParams, RawPathParams, Source};
 use super::extract::value::InputValue;
-use super::output::{RenderContext, Rendered, ToWire};
-use super::pagination::CursorScope;
+use super::output::{RenderContext, ToWire};
+use super::pagination::{self, CursorScope};
 use super::response::ApiResponse;
 use crate::host::{Board, BoardResult, Caller, MemberCaller, ResourceRef};
-use crate::model::{UserId, UserRef};
+use crate::model::UserRef;
 use crate::runtime::BoxFuture;
 use crate::scope::{Scope, Surface};
 
-/// Capacity with which the body of a response begins, in bytes.
+/// Initial capacity of a response body, in bytes.
 const INITIAL_CAPACITY: usize = 1024;
 
-/// An endpoint: everything that a client can see of it comes from here.
+/// A row of the endpoint table. Everything that a client can observe of an endpoint comes from its row.
 pub(super) struct ApiEndpoint {
     pub(super) method: Method,
-    /// Its path below the base path, with variables in braces.
+    /// Path below the base path, with variables in braces.
     pub(super) path: &'static str,
     pub(super) operation_id: &'static str,
     pub(super) tag: &'static str,
     pub(super) summary: &'static str,
-    /// What its types cannot say.
+    /// Further description for the OpenAPI document; may be empty.
     pub(super) notes: &'static str,
     pub(super) scope: Scope,
-    /// A field of the body, and the scope that a request with `true` in it needs beside the endpoint's own.
+    /// A boolean field of the body, and the additional scope that `true` in it requires.
     pub(super) field_scope: Option<(&'static str, Scope)>,
+    /// Units that a request is charged.
     pub(super) cost: u32,
     pub(super) privacy: Privacy,
-    /// True if a request changes something: it runs to its end even if the client hangs up.
+    /// Requests with side effects complete even if the client disconnects.
     pub(super) has_side_effects: bool,
-    /// The codes that the board's own rules raise.
+    /// Codes of the board's own errors that this endpoint can return.
     pub(super) board_errors: &'static [ErrorCode],
     pub(super) surfaces: &'static [Surface],
     pub(super) handler: &'static dyn ErasedHandler,
 }
 
-/// Who may store a response.
+/// Caching policy of an endpoint's successful responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Privacy {
-    /// The client, which asks again before it uses it.
+    /// The client may store a response and must revalidate it: `private, no-cache`.
     Client,
-    /// Nobody: it holds private affairs of the caller.
+    /// A response must not be stored: `no-store`.
     NoStore,
 }
 
@@ -66,23 +65,23 @@ impl ApiEndpoint {
         self.privacy == Privacy::NoStore
     }
 
-    /// Returns whether responses have an `etag`.
+    /// Returns whether successful responses have an `etag`.
     pub(super) fn is_conditional(&self) -> bool {
         !self.has_side_effects
     }
 }
 
-/// Who may call an endpoint: anybody, or the owner of a token.
+/// The caller type of a handler: any [`Caller`], or only a [`MemberCaller`].
 pub(super) trait CallerKind: Sync + Send + 'static {
     const NEEDS_TOKEN: bool;
 
-    fn of(caller: &Caller) -> Option<&Self>;
+    fn from_caller(caller: &Caller) -> Option<&Self>;
 }
 
 impl CallerKind for Caller {
     const NEEDS_TOKEN: bool = false;
 
-    fn of(caller: &Caller) -> Option<&Self> {
+    fn from_caller(caller: &Caller) -> Option<&Self> {
         Some(caller)
     }
 }
@@ -90,16 +89,16 @@ impl CallerKind for Caller {
 impl CallerKind for MemberCaller {
     const NEEDS_TOKEN: bool = true;
 
-    fn of(caller: &Caller) -> Option<&Self> {
+    fn from_caller(caller: &Caller) -> Option<&Self> {
         caller.as_member()
     }
 }
 
-/// A call of a method of the board.
-pub(super) type HandlerFn<C, P, A, T> =
+/// A call of a method of the board with caller `C`, path variables `P`, parameters `A` and result `T`.
+type HandlerFn<C, P, A, T> =
     for<'a> fn(&'a dyn Board, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
 
-/// A method of the board: who may call it, with which path variables and parameters, and what it returns.
+/// A method of the board and the status of its success.
 pub(super) struct Handler<C, P, A, T> {
     function: HandlerFn<C, P, A, T>,
     status: StatusCode,
@@ -107,74 +106,77 @@ pub(super) struct Handler<C, P, A, T> {
 
 impl<C, P, A, T> Handler<C, P, A, T> {
     pub(super) const fn ok(function: HandlerFn<C, P, A, T>) -> Self {
-        Self::with_status(StatusCode::OK, function)
+        let status = StatusCode::OK;
+        Self { function, status }
     }
 
     pub(super) const fn created(function: HandlerFn<C, P, A, T>) -> Self {
-        Self::with_status(StatusCode::CREATED, function)
+        let status = StatusCode::CREATED;
+        Self { function, status }
     }
 
     pub(super) const fn no_content(function: HandlerFn<C, P, A, T>) -> Self {
-        Self::with_status(StatusCode::NO_CONTENT, function)
-    }
-
-    const fn with_status(status: StatusCode, function: HandlerFn<C, P, A, T>) -> Self {
+        let status = StatusCode::NO_CONTENT;
         Self { function, status }
     }
 }
 
-/// The schemas of an endpoint.
+/// Schemas, statuses and headers of an endpoint, for the OpenAPI document.
 pub(super) struct OperationSchemas {
     pub(super) path_params: Vec<(&'static str, Schema)>,
     pub(super) source: Source,
     pub(super) params: Schema,
     pub(super) output: Schema,
-    /// The statuses of success.
+    /// Statuses of success.
     pub(super) statuses: Vec<StatusCode>,
-    /// Headers that the output adds.
+    /// Headers that the result adds.
     pub(super) headers: &'static [&'static str],
 }
 
-/// A handler without its types.
+/// A [`Handler`] with its types erased.
 pub(super) trait ErasedHandler: Sync {
     fn needs_token(&self) -> bool;
+
     fn source(&self) -> Source;
+
     fn describe(
         &self,
         inputs: &mut SchemaGenerator,
         outputs: &mut SchemaGenerator,
     ) -> OperationSchemas;
-    /// Refuses a path that can name nothing.
-    fn check_path(&self, path: RawPathParams<'_>) -> Result<(), ApiError>;
-    /// Decodes the path and the parameters, which are in `body` or, without one, in the query.
-    fn decode(
+
+    /// Parses the path variables: the first part of step 7.
+    ///
+    /// # Errors
+    /// [`ApiError::NotFound`] if no resource can have such an id.
+    fn parse_path(
         &'static self,
-        operation_id: &'static str,
-        head: &Parts,
+        endpoint: &'static ApiEndpoint,
         path: RawPathParams<'_>,
-        body: Option<InputValue<'_>>,
-        caller: &Caller,
+        caller: Caller,
     ) -> Result<Box<dyn Invocation>, ApiError>;
 }
 
-/// A handler with its decoded input.
+/// A call of a handler: its caller and decoded input.
 pub(super) trait Invocation: Send + Sync {
-    /// The place that the path names.
-    fn place(&self) -> ResourceRef<'_>;
+    fn endpoint(&self) -> &'static ApiEndpoint;
+
+    fn caller(&self) -> &Caller;
+
+    /// The resource in a forum that the path names.
+    fn resource(&self) -> ResourceRef<'_>;
+
     /// The member that the path names.
     fn member(&self) -> Option<&UserRef>;
-    /// Step 10: calls the board, and renders its result.
+
+    /// Decodes the parameters from the query or the body: the last part of step 7.
+    fn decode_params(&mut self, head: &Parts, value: InputValue<'_>) -> Result<(), ApiError>;
+
+    /// Runs step 10: calls the board, checks its result and renders it.
     fn run<'a>(
         self: Box<Self>,
         board: &'a dyn Board,
-        caller: &'a Caller,
     ) -> BoxFuture<'a, Result<ApiResponse, ApiError>>;
-}
-
-impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Handler<C, P, A, T> {
-    fn parse_path(path: RawPathParams<'_>) -> Result<P, ApiError> {
-        P::parse(path).ok_or(ApiError::NotFound)
-    }
 }
 
 impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handler<C, P, A, T> {
@@ -191,117 +193,114 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handl
         inputs: &mut SchemaGenerator,
         outputs: &mut SchemaGenerator,
     ) -> OperationSchemas {
+        let mut params = A::schema(inputs);
+        if A::IS_LIST {
+            pagination::add_parameter(&mut params, inputs);
+        }
         OperationSchemas {
             path_params: P::NAMES.iter().copied().zip(P::schemas(inputs)).collect(),
             source: A::SOURCE,
-            params: A::schema(inputs),
+            params,
             output: outputs.subschema_for::<T::Wire>(),
             statuses: [&[self.status], T::STATUSES].concat(),
             headers: T::HEADERS,
         }
     }
 
-    fn check_path(&self, path: RawPathParams<'_>) -> Result<(), ApiError> {
-        Self::parse_path(path).map(drop)
-    }
-
-    fn decode(
+    fn parse_path(
         &'static self,
-        operation_id: &'static str,
-        head: &Parts,
+        endpoint: &'static ApiEndpoint,
         path: RawPathParams<'_>,
-        body: Option<InputValue<'_>>,
-        caller: &Caller,
+        caller: Caller,
     ) -> Result<Box<dyn Invocation>, ApiError> {
-        let path = Self::parse_path(path)?;
-        let value = match body {
-            Some(value) => value,
-            None => query::parse(head.uri.query())?,
-        };
-        let mut params = A::decode(value, &head.method)?;
-        let owner = caller.user_id().filter(|_| C::NEEDS_TOKEN);
-        let cursor_scope = bind_cursor(&mut params, head.uri.path(), owner)?;
         Ok(Box::new(TypedInvocation {
             handler: self,
-            operation_id,
-            path,
-            params,
-            cursor_scope,
+            endpoint,
+            caller,
+            path: P::parse(path).ok_or(ApiError::NotFound)?,
+            params: None,
+            cursor_scope: None,
         }))
     }
 }
 
-/// The list that a request asks for; its cursor becomes the host's position.
-fn bind_cursor(
-    params: &mut impl Params,
-    path: &str,
-    owner: Option<&UserId>,
-) -> Result<Option<CursorScope>, ApiError> {
-    if params.after().is_none() {
-        return Ok(None);
-    }
-    let scope = CursorScope::new(path, params, owner).map_err(ApiError::internal)?;
-    if let Some(Some(after)) = params.after() {
-        *after = scope.decode(after.as_str())?;
-    }
-    Ok(Some(scope))
-}
-
 struct TypedInvocation<C: 'static, P: 'static, A: 'static, T: 'static> {
     handler: &'static Handler<C, P, A, T>,
-    operation_id: &'static str,
+    endpoint: &'static ApiEndpoint,
+    caller: Caller,
     path: P,
-    params: A,
+    /// `None` until they are decoded.
+    params: Option<A>,
+    /// The requested list; `None` for an endpoint that is not a list.
     cursor_scope: Option<CursorScope>,
 }
 
 impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Invocation
     for TypedInvocation<C, P, A, T>
 {
-    fn place(&self) -> ResourceRef<'_> {
-        self.path.place()
+    fn endpoint(&self) -> &'static ApiEndpoint {
+        self.endpoint
+    }
+
+    fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    fn resource(&self) -> ResourceRef<'_> {
+        self.path.resource()
     }
 
     fn member(&self) -> Option<&UserRef> {
         self.path.member()
     }
 
+    fn decode_params(&mut self, head: &Parts, mut value: InputValue<'_>) -> Result<(), ApiError> {
+        let params = if A::IS_LIST {
+            let owner = self.caller.user_id().filter(|_| C::NEEDS_TOKEN);
+            let cursor = value.take_text(pagination::AFTER)?;
+            let mut params = A::decode(value, &head.method)?;
+            let scope = CursorScope::new(head.uri.path(), &params, owner);
+            let scope = scope.map_err(ApiError::internal)?;
+            if let Some(cursor) = cursor {
+                params.set_after(scope.decode(&cursor)?);
+            }
+            self.cursor_scope = Some(scope);
+            params
+        } else {
+            A::decode(value, &head.method)?
+        };
+        params.check()?;
+        self.params = Some(params);
+        Ok(())
+    }
+
     fn run<'a>(
         self: Box<Self>,
         board: &'a dyn Board,
-        caller: &'a Caller,
     ) -> BoxFuture<'a, Result<ApiResponse, ApiError>> {
         Box::pin(async move {
-            let kind = C::of(caller);
-            let kind =
-                kind.ok_or_else(|| ApiError::internal("a guest reached a member's endpoint"))?;
-            let Handler { function, status } = self.handler;
-            let context = RenderContext {
-                caller,
-                cursor_scope: self.cursor_scope,
-                operation_id: self.operation_id,
+            let Self { handler, path, .. } = *self;
+            let (Some(caller), Some(params)) = (C::from_caller(&self.caller), self.params) else {
+                let operation = self.endpoint.operation_id;
+                return Err(ApiError::internal(format!("{operation} ran without input")));
             };
-            let result = function(board, kind, self.path, self.params).await?;
-            render(*status, result.to_wire(&context)?)
+            let context = RenderContext {
+                caller: &self.caller,
+                cursor_scope: self.cursor_scope,
+                operation_id: self.endpoint.operation_id,
+            };
+            let result = (handler.function)(board, caller, path, params).await?;
+            let mut response = ApiResponse {
+                status: handler.status,
+                ..ApiResponse::default()
+            };
+            let wire = result.to_wire(&context, &mut response)?;
+            if response.status != StatusCode::NO_CONTENT {
+                let mut body = Vec::with_capacity(INITIAL_CAPACITY);
+                serde_json::to_writer(&mut body, &wire).map_err(ApiError::internal)?;
+                response.body = Bytes::from(body);
+            }
+            Ok(response)
         })
     }
-}
-
-fn render<T: serde::Serialize>(
-    status: StatusCode,
-    rendered: Rendered<T>,
-) -> Result<ApiResponse, ApiError> {
-    let status = rendered.status.unwrap_or(status);
-    let mut body = Vec::new();
-    if status != StatusCode::NO_CONTENT {
-        body.reserve(INITIAL_CAPACITY);
-        serde_json::to_writer(&mut body, &rendered.wire).map_err(ApiError::internal)?;
-    }
-    Ok(ApiResponse {
-        status,
-        location: rendered.location.filter(|_| status == StatusCode::CREATED),
-        next: rendered.next,
-        resource: rendered.resource,
-        ..ApiResponse::ok(Bytes::from(body))
-    })
 }

@@ -1,22 +1,77 @@
-//! The table of endpoints, in the order of `docs/protocol.md`, section 12.1.
+//! Step 1: the table of endpoints, and the routing of a request to a row (`docs/protocol.md`, sections 2.2 and 12).
 
 use http::Method;
 
 use super::endpoint::{ApiEndpoint, Handler, Privacy};
 use super::error::ErrorCode;
-use super::extract::params::{NoParams, OpenMessage};
+use super::extract::params::{NoParams, OpenMessage, RawPathParams};
 use crate::host::{Caller, MemberCaller};
 use crate::model::NewSubscription;
 use crate::scope::Scope::*;
 use crate::scope::Surface::{self, Compact, Full};
 
-/// The endpoints of a surface.
+/// Path of the OpenAPI document, below the base path.
+pub(super) const OPENAPI_PATH: &str = "/openapi.json";
+
+/// Target of a request.
+pub(super) enum Route<'a> {
+    Endpoint(&'static ApiEndpoint, RawPathParams<'a>),
+    OpenApi,
+}
+
+/// Finds the target of a request. Compares the path as it was sent, without decoding or normalizing it.
+///
+/// Returns `None` for an unknown path, and for a method that the path does not have.
+pub(super) fn match_route<'a>(
+    surface: Surface,
+    base_path: &str,
+    method: &Method,
+    path: &'a str,
+) -> Option<Route<'a>> {
+    let method = match *method {
+        Method::HEAD => &Method::GET,
+        _ => method,
+    };
+    let path = path.strip_prefix(base_path)?;
+    if path == OPENAPI_PATH {
+        return (*method == Method::GET).then_some(Route::OpenApi);
+    }
+    let mut served = endpoints(surface).filter(|endpoint| endpoint.method == *method);
+    served.find_map(|endpoint| {
+        let params = match_path(endpoint.path, path)?;
+        Some(Route::Endpoint(endpoint, params))
+    })
+}
+
+fn match_path<'a>(template: &str, path: &'a str) -> Option<RawPathParams<'a>> {
+    let mut params = RawPathParams::default();
+    let mut values = params.0.iter_mut();
+    let mut segments = path.split('/');
+    for expected in template.split('/') {
+        let segment = segments.next()?;
+        if expected.starts_with('{') {
+            *values.next()? = variable(segment)?;
+        } else if segment != expected {
+            return None;
+        }
+    }
+    segments.next().is_none().then_some(params)
+}
+
+/// Rejects empty segments and encoded slashes.
+fn variable(segment: &str) -> Option<&str> {
+    let is_slash = |bytes: &[u8]| bytes.eq_ignore_ascii_case(b"%2f");
+    let has_slash = segment.as_bytes().windows(3).any(is_slash);
+    (!segment.is_empty() && !has_slash).then_some(segment)
+}
+
+/// Returns the endpoints of a surface.
 pub(super) fn endpoints(surface: Surface) -> impl Iterator<Item = &'static ApiEndpoint> {
     let is_served = move |endpoint: &&ApiEndpoint| endpoint.surfaces.contains(&surface);
     ENDPOINTS.iter().filter(is_served)
 }
 
-/// Routing, access, rate limits, decoding, responses and the OpenAPI document all read these rows.
+/// The rows. Routing, access checks, rate limits, decoding, responses and the OpenAPI document read them.
 #[rustfmt::skip]
 static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
@@ -41,7 +96,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Pinned threads are not sorted first; `pinned` marks them.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, list| b.list_threads(c, at, list)),
+        handler: &Handler::ok(|b, c: &Caller, path, params| b.list_threads(c, path, params)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/forums/{forumId}/threads", operation_id: "createThread", tag: "forums",
@@ -49,7 +104,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "`poll` creates a poll with the thread. `state` in the response shows whether the thread awaits approval.",
         scope: ThreadsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 10, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, at, new| b.create_thread(m, at, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.create_thread(m, path, new)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}", operation_id: "getThread", tag: "threads",
@@ -57,7 +112,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.get_thread(c, at)),
+        handler: &Handler::ok(|b, c: &Caller, path, NoParams {}| b.get_thread(c, path)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/posts", operation_id: "listPosts", tag: "threads",
@@ -66,7 +121,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             at a certain post, send its id as `from`.",
         scope: PostsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, list| b.list_posts(c, at, list)),
+        handler: &Handler::ok(|b, c: &Caller, path, params| b.list_posts(c, path, params)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/threads/{threadId}/posts", operation_id: "createPost", tag: "threads",
@@ -74,7 +129,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "`state` in the response shows whether the post awaits approval.",
         scope: PostsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 5, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, at, reply| b.create_post(m, at, reply)),
+        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.create_post(m, path, new)),
     },
     ApiEndpoint {
         method: Method::PATCH, path: "/threads/{threadId}/posts/{postId}", operation_id: "updatePost", tag: "threads",
@@ -83,7 +138,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             `expectedVersion`: if the post has changed since then, the response is 409 and the post stays as it is.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::ok(|b, m: &MemberCaller, at, edit| b.update_post(m, at, edit)),
+        handler: &Handler::ok(|b, m: &MemberCaller, path, update| b.update_post(m, path, update)),
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/threads/{threadId}/posts/{postId}", operation_id: "deletePost", tag: "threads",
@@ -92,7 +147,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             through this API. Deleting it again is a 404, or a 409 for callers who can still see it.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::no_content(|b, m: &MemberCaller, at, NoParams {}| b.delete_post(m, at)),
+        handler: &Handler::no_content(|b, m: &MemberCaller, path, NoParams {}| b.delete_post(m, path)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/members/{userId}", operation_id: "getMember", tag: "members",
@@ -100,7 +155,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.get_member(c, at)),
+        handler: &Handler::ok(|b, c: &Caller, path, NoParams {}| b.get_member(c, path)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/members/{userId}/reputation", operation_id: "rateMember", tag: "members",
@@ -109,7 +164,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             allowed. 0 points, and ratings that the settings do not allow, are a 422.",
         scope: ReputationWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, at, rating| b.rate_member(m, at, rating)),
+        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.rate_member(m, path, new)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages", operation_id: "listMessages", tag: "messages",
@@ -117,7 +172,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &MemberCaller, (), list| b.list_messages(m, list)),
+        handler: &Handler::ok(|b, m: &MemberCaller, (), params| b.list_messages(m, params)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/messages", operation_id: "sendMessage", tag: "messages",
@@ -133,7 +188,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Each request reaches the board, so the response has no `etag`. HEAD does not mark the message as read.",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: &[],
-        handler: &Handler::ok(|b, m: &MemberCaller, at, params: OpenMessage| b.open_message(m, at, params.opening)),
+        handler: &Handler::ok(|b, m: &MemberCaller, path, params: OpenMessage| b.open_message(m, path, params.mark_read)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/poll", operation_id: "getPoll", tag: "threads",
@@ -141,7 +196,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "A thread without a poll is a 404.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, at, NoParams {}| b.get_poll(c, at)),
+        handler: &Handler::ok(|b, c: &Caller, path, NoParams {}| b.get_poll(c, path)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/polls/{pollId}/votes", operation_id: "vote", tag: "polls",
@@ -150,7 +205,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             option, a repeated option, or more options than `maxChoices` are a 422. An unknown option is a 404.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, at, vote| b.vote(m, at, vote)),
+        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.vote(m, path, new)),
     },
     ApiEndpoint {
         method: Method::PATCH, path: "/polls/{pollId}", operation_id: "updatePoll", tag: "polls",
@@ -162,7 +217,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             another edit.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::ok(|b, m: &MemberCaller, at, edit| b.update_poll(m, at, edit)),
+        handler: &Handler::ok(|b, m: &MemberCaller, path, update| b.update_poll(m, path, update)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/subscriptions", operation_id: "listSubscriptions", tag: "subscriptions",
@@ -170,7 +225,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Subscriptions to content the caller may no longer see are omitted until access is restored.",
         scope: SubscriptionsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &MemberCaller, (), list| b.list_subscriptions(m, list)),
+        handler: &Handler::ok(|b, m: &MemberCaller, (), params| b.list_subscriptions(m, params)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/subscriptions", operation_id: "subscribe", tag: "subscriptions",
@@ -179,7 +234,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             exist or is hidden is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, (), follow: NewSubscription| b.subscribe(m, follow.into())),
+        handler: &Handler::created(|b, m: &MemberCaller, (), new: NewSubscription| b.subscribe(m, new.into())),
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/subscriptions/{target}/{targetId}", operation_id: "unsubscribe", tag: "subscriptions",
@@ -187,7 +242,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "The target may be hidden by now. A subscription that does not exist is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::no_content(|b, m: &MemberCaller, at, NoParams {}| b.unsubscribe(m, at)),
+        handler: &Handler::no_content(|b, m: &MemberCaller, path, NoParams {}| b.unsubscribe(m, path)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/search", operation_id: "search", tag: "search",
@@ -196,7 +251,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             member that does not exist or is hidden gives no hits.",
         scope: SearchRead, field_scope: None, cost: 10, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, (), search| b.search(c, search)),
+        handler: &Handler::ok(|b, c: &Caller, (), params| b.search(c, params)),
     },
 ];
 

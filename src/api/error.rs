@@ -1,8 +1,8 @@
-//! Both tables of errors (`docs/protocol.md`, section 5), and where each error comes from.
+//! Error codes and errors of the API (`docs/protocol.md`, section 5).
 //!
-//! The library's own codes are lower-case. The board's handlers raise the upper-case ones, with the board's own text. The
-//! library itself raises two of them for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` when the caller can no
-//! longer see what the stored response is about.
+//! The library raises the lower-case codes. The board raises the upper-case codes, with its own messages. The library also
+//! raises two of the board's codes for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` if the caller can no
+//! longer see the resource of the stored response.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use http::StatusCode;
 use thiserror::Error;
 
-use super::ErrorMessages;
+use super::error_messages::ErrorMessages;
 use super::extract::error::InputError;
 use crate::host::{BackendError, BoardError, BoxError, Overloaded};
 use crate::scope::Surface;
@@ -18,7 +18,7 @@ use crate::task::PanicError;
 
 macro_rules! codes {
     ($($name:ident $status:ident $code:literal [$($surface:ident),+] $meaning:literal)+) => {
-        /// A row of the tables of errors.
+        /// Error code of a response.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum ErrorCode {
             $(#[doc = $meaning] $name,)+
@@ -39,7 +39,7 @@ macro_rules! codes {
                 match self { $(Self::$name => $meaning,)+ }
             }
 
-            /// The surfaces whose tables of errors list it.
+            /// The surfaces that document the code.
             const fn surfaces(self) -> &'static [Surface] {
                 match self { $(Self::$name => &[$(Surface::$surface),+],)+ }
             }
@@ -66,7 +66,7 @@ codes! {
 }
 
 impl ErrorCode {
-    /// The codes that the board's own rules raise.
+    /// Codes that the board raises.
     pub(super) const BOARD: &'static [Self] = &[
         Self::Forbidden,
         Self::BoardNotFound,
@@ -75,14 +75,14 @@ impl ErrorCode {
         Self::BoardRateLimited,
     ];
 
-    /// The codes in the table of errors of `surface`.
+    /// Returns the codes that `surface` documents.
     pub(super) fn of(surface: Surface) -> impl Iterator<Item = Self> {
         let all = Self::ALL.iter().copied();
         all.filter(move |code| code.surfaces().contains(&surface))
     }
 }
 
-/// Why a request was refused. Clients get what [`ApiError::describe`] returns.
+/// Reason why a request failed. [`ApiError::describe`] returns the code and message that the client receives.
 #[derive(Debug, Error)]
 #[error("{self:?}")]
 pub(super) enum ApiError {
@@ -92,23 +92,34 @@ pub(super) enum ApiError {
     OwnerUnavailable,
     NoSuchRoute,
     NotFound,
-    /// The handler ran, and returned what this caller may not see.
+    /// The board returned a result that this caller may not see.
     HiddenResult,
-    /// The client can repeat the request after this time, when the window ends.
+    /// With the time until the window ends.
     RateLimited(Duration),
     NotImplemented,
     BoardOffline,
     Internal(#[source] BoxError),
-    /// The backend did not run the operation. The client can repeat the request after this time.
+    /// The backend did not run the operation. With the time to wait before a retry.
     Overloaded(Duration),
-    /// With the board's own text, and the time after which the client can repeat the request.
+    /// An error of the board, with its message and the time to wait before a retry.
     Board(ErrorCode, String, Option<Duration>),
     Idempotency(IdempotencyConflict),
-    /// The caller can no longer see what the stored response is about, and the path does not name it.
+    /// The caller can no longer see the resource of a stored response, and the path does not name it.
     ReplayNotFound,
 }
 
-/// Why a caller is not authenticated. Only the log tells.
+/// Request extension with which the HTTP server in front of the API reports an invalid header, for example a wrong `Host`.
+///
+/// The API answers 400 `bad_request` with its usual headers and does not charge the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InvalidHeader {
+    /// Lower-case name of the header.
+    pub name: &'static str,
+    /// Expected value of the header, as an English phrase. [`ErrorMessages::translations`] can translate it.
+    pub expected: &'static str,
+}
+
+/// Reason of a 401. It is logged and not sent to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{self:?}")]
 pub(super) enum AuthFailure {
@@ -119,12 +130,12 @@ pub(super) enum AuthFailure {
     Expired,
 }
 
-/// Why a request with an `Idempotency-Key` is refused.
+/// Reason why a request with an `Idempotency-Key` is a 409.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IdempotencyConflict {
-    Running,
-    Unknown,
-    OtherRequest,
+    InProgress,
+    OutcomeUnknown,
+    KeyReused,
 }
 
 impl ApiError {
@@ -147,12 +158,12 @@ impl ApiError {
         match self {
             Self::RateLimited(after) | Self::Overloaded(after) => Some(*after),
             Self::Board(_, _, after) => *after,
-            Self::Idempotency(IdempotencyConflict::Running) => Some(Duration::from_secs(1)),
+            Self::Idempotency(IdempotencyConflict::InProgress) => Some(Duration::from_secs(1)),
             _ => None,
         }
     }
 
-    /// The code and the message that the client gets.
+    /// Returns the code and the message that the client receives.
     pub(super) fn describe<'a>(&'a self, messages: &'a ErrorMessages) -> (ErrorCode, Cow<'a, str>) {
         let (code, text) = match self {
             Self::BadRequest(error) => {
@@ -173,9 +184,9 @@ impl ApiError {
             }
             Self::Idempotency(conflict) => {
                 let text = match conflict {
-                    IdempotencyConflict::Running => &messages.idempotency_in_progress,
-                    IdempotencyConflict::Unknown => &messages.idempotency_outcome_unknown,
-                    IdempotencyConflict::OtherRequest => &messages.idempotency_key_reused,
+                    IdempotencyConflict::InProgress => &messages.idempotency_in_progress,
+                    IdempotencyConflict::OutcomeUnknown => &messages.idempotency_outcome_unknown,
+                    IdempotencyConflict::KeyReused => &messages.idempotency_key_reused,
                 };
                 (ErrorCode::Conflict, &**text)
             }
@@ -191,14 +202,14 @@ impl From<PanicError> for ApiError {
 }
 
 impl From<BackendError> for ApiError {
-    fn from(fault: BackendError) -> Self {
-        Self::internal(fault.into_inner())
+    fn from(error: BackendError) -> Self {
+        Self::internal(error.into_inner())
     }
 }
 
 impl From<BoardError> for ApiError {
-    fn from(refusal: BoardError) -> Self {
-        match refusal {
+    fn from(error: BoardError) -> Self {
+        match error {
             BoardError::PathNotFound => Self::NotFound,
             BoardError::InvalidParameter(name, phrase) => InputError::phrase(name, phrase).into(),
             BoardError::Forbidden(text) => Self::Board(ErrorCode::Forbidden, text, None),

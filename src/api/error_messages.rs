@@ -1,4 +1,4 @@
-//! The library's own messages, in English and German; a host can replace them.
+//! Messages of the library's own errors, in English and German.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use crate::model::{Expected, SearchQuery};
 
 type Text = Cow<'static, str>;
 
-/// What the library itself says to clients (`docs/protocol.md`, section 5.6). A board's commands bring their own texts.
+/// Messages of the library's own errors (`docs/protocol.md`, section 5.6). A board supplies the messages of its own errors.
 #[derive(Clone, Debug)]
 pub struct ErrorMessages {
-    /// 401 `unauthenticated`: one sentence, the same for every reason.
+    /// 401 `unauthenticated`: the same message for every reason.
     pub unauthenticated: Text,
     /// 403 `missing_scope`.
     pub missing_scope: Text,
@@ -28,28 +28,28 @@ pub struct ErrorMessages {
     pub not_implemented: Text,
     /// 503 `board_offline`.
     pub board_offline: Text,
-    /// 409 `CONFLICT`: the first request with this `Idempotency-Key` still runs.
+    /// 409 `CONFLICT`: the first request with this `Idempotency-Key` is still in progress.
     pub idempotency_in_progress: Text,
-    /// 409 `CONFLICT`: the first request with this `Idempotency-Key` was cut off.
+    /// 409 `CONFLICT`: the outcome of the first request with this `Idempotency-Key` is unknown.
     pub idempotency_outcome_unknown: Text,
-    /// 409 `CONFLICT`: the `Idempotency-Key` belongs to another request.
+    /// 409 `CONFLICT`: the `Idempotency-Key` was used for a different request.
     pub idempotency_key_reused: Text,
-    /// 400 `bad_request`, after a name and a colon: what was expected; the phrase follows.
+    /// 400 `bad_request`, between `name: ` and the expected value.
     pub expected_prefix: Text,
-    /// 400 `bad_request`, after a name and a colon: it is missing.
+    /// 400 `bad_request`, after `name: `: the field is missing.
     pub field_missing: Text,
-    /// 400 `bad_request`, after a name and a colon: it is there more than once.
+    /// 400 `bad_request`, after `name: `: the field or parameter is repeated.
     pub field_repeated: Text,
-    /// 400 `bad_request`, after a name and a colon: it is unknown field or parameter.
+    /// 400 `bad_request`, after `name: `: the field or parameter is unknown.
     pub field_unknown: Text,
-    /// The language of the library's own phrases: what is expected of a field.
+    /// Language of the library's own phrases for expected values.
     pub language: Language,
-    /// Phrases and what replaces them, for those of the host and of its HTTP server, and for a language that the library
-    /// does not know. A phrase that is not listed stays.
+    /// Phrases for expected values and their replacements. Use it for phrases of the host and of its HTTP server, and for
+    /// languages that the library does not have. Phrases that are not listed stay unchanged.
     pub translations: Cow<'static, [(&'static str, &'static str)]>,
 }
 
-/// A language of the library's own messages.
+/// Language of the library's own messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
     /// English.
@@ -60,7 +60,7 @@ pub enum Language {
 }
 
 impl ErrorMessages {
-    /// The sentences that the library ships.
+    /// Returns the library's messages in a language.
     pub fn for_language(language: Language) -> Self {
         match language {
             Language::English => english(),
@@ -68,13 +68,14 @@ impl ErrorMessages {
         }
     }
 
+    /// Returns the message of a `bad_request`.
     pub(super) fn render(&self, error: &InputError) -> String {
         let name = error.safe_name();
         let expected = |phrase: &str| format!("{name}: {} {phrase}", self.expected_prefix);
         match &error.kind {
-            InputErrorKind::Expected(phrase) => expected(self.replaced(self.translate(*phrase))),
+            InputErrorKind::Expected(phrase) => expected(self.replace(self.translate(*phrase))),
             InputErrorKind::OneOf(words) => expected(&words.join(", ")),
-            InputErrorKind::Phrase(phrase) => expected(self.replaced(phrase)),
+            InputErrorKind::Phrase(phrase) => expected(self.replace(phrase)),
             InputErrorKind::Missing => format!("{name}: {}", self.field_missing),
             InputErrorKind::Repeated => format!("{name}: {}", self.field_repeated),
             InputErrorKind::Unknown => format!("{name}: {}", self.field_unknown),
@@ -88,9 +89,10 @@ impl ErrorMessages {
         }
     }
 
-    fn replaced<'a>(&'a self, phrase: &'a str) -> &'a str {
-        let found = self.translations.iter().find(|(known, _)| *known == phrase);
-        found.map_or(phrase, |(_, replacement)| replacement)
+    fn replace<'a>(&'a self, phrase: &'a str) -> &'a str {
+        let mut translations = self.translations.iter();
+        let translation = translations.find(|(known, _)| *known == phrase);
+        translation.map_or(phrase, |(_, replacement)| replacement)
     }
 }
 
@@ -140,7 +142,7 @@ fn german() -> ErrorMessages {
     }
 }
 
-/// Phrases that boards and HTTP servers use.
+/// Translations of phrases that boards and HTTP servers use.
 const GERMAN_PHRASES: &[(&str, &str)] = &[
     (SearchQuery::EXPECTED_FORMAT, Expected::SearchQuery.german()),
     (Expected::Cursor.english(), Expected::Cursor.german()),

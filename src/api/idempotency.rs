@@ -1,4 +1,4 @@
-//! Step 9: `Idempotency-Key`, at most once whatever happens (`docs/protocol.md`, section 9).
+//! Step 9: executes a request with an `Idempotency-Key` at most once (`docs/protocol.md`, section 9).
 
 use http::HeaderMap;
 use http::request::Parts;
@@ -16,10 +16,10 @@ use crate::token::Lookup;
 
 const HEADER: &str = "idempotency-key";
 
-/// The store's label in the metrics.
+/// Label of the idempotency store in the metrics.
 const STORE: &str = "idempotency";
 
-/// The request's key, if it has one: 1-64 visible ASCII characters.
+/// Parses the request's key: 1 to 64 visible ASCII characters.
 pub(super) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputError> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else {
@@ -34,7 +34,7 @@ pub(super) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputErro
         .ok_or_else(|| InputError::expected(HEADER, Expected::IdempotencyKey))
 }
 
-/// The request as its key knows it: method, path and body, byte for byte.
+/// Hashes the request that a key belongs to: its method, path and body.
 pub(super) fn fingerprint(
     token: Lookup,
     key: String,
@@ -47,45 +47,44 @@ pub(super) fn fingerprint(
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }
-    let request = hash.finalize().into();
     IdempotentRequest {
         token,
         key,
-        fingerprint: request,
+        fingerprint: hash.finalize().into(),
     }
 }
 
-/// Looks up the key of a request, and claims it if it is new: the ticket, or the stored response.
+/// Looks up the key of a request and reserves it if it is new. Returns the reservation, or the response to replay.
 pub(super) async fn begin(
     store: &dyn IdempotencyStore,
-    attempt: &IdempotentRequest,
+    request: &IdempotentRequest,
     now: Timestamp,
 ) -> Result<Result<Reservation, StoredResponse>, ApiError> {
-    let begun = store.begin(attempt, now).await;
-    let conflict = match begun.inspect_err(|_| recorder::record_store_error(STORE))? {
-        BeginOutcome::Reserved(ticket) => return Ok(Ok(ticket)),
-        BeginOutcome::Replay(kept) => return Ok(Err(kept)),
-        BeginOutcome::InProgress => IdempotencyConflict::Running,
-        BeginOutcome::OutcomeUnknown => IdempotencyConflict::Unknown,
-        BeginOutcome::KeyReused => IdempotencyConflict::OtherRequest,
+    let outcome = store.begin(request, now).await;
+    let conflict = match outcome.inspect_err(|_| recorder::record_store_error(STORE))? {
+        BeginOutcome::Reserved(reservation) => return Ok(Ok(reservation)),
+        BeginOutcome::Replay(stored) => return Ok(Err(stored)),
+        BeginOutcome::InProgress => IdempotencyConflict::InProgress,
+        BeginOutcome::OutcomeUnknown => IdempotencyConflict::OutcomeUnknown,
+        BeginOutcome::KeyReused => IdempotencyConflict::KeyReused,
     };
     Err(ApiError::Idempotency(conflict))
 }
 
-/// Records the outcome of a first request.
+/// Records the outcome of a request that holds a reservation. A failure is logged.
 pub(super) async fn complete(
     store: &dyn IdempotencyStore,
-    ticket: &Reservation,
+    reservation: &Reservation,
     result: &Result<ApiResponse, ApiError>,
     request_id: &str,
 ) {
-    if let Err(fault) = store.complete(ticket, completion_of(result)).await {
+    if let Err(error) = store.complete(reservation, completion_of(result)).await {
         recorder::record_store_error(STORE);
-        tracing::error!(error = %fault, request_id, "failed to record idempotency outcome");
+        tracing::error!(%error, request_id, "failed to record idempotency outcome");
     }
 }
 
-/// A refusal changed nothing. After an internal error, or a result that the caller cannot see, the outcome is unknown.
+/// A rejected request changed nothing. After an internal error or a hidden result the outcome is unknown.
 fn completion_of(result: &Result<ApiResponse, ApiError>) -> Completion {
     match result {
         Ok(response) => Completion::Responded(response.into()),

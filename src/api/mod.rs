@@ -1,9 +1,6 @@
-//! The API: the table of endpoints, and the pipeline that every request passes (`docs/protocol.md`, section 2).
+//! The HTTP API: the table of endpoints, and the pipeline that every request passes.
 
 mod access;
-mod authentication;
-mod builder;
-mod client_ip;
 mod context;
 mod endpoint;
 mod endpoints;
@@ -16,19 +13,15 @@ mod output;
 mod pagination;
 mod pipeline;
 mod rate_limit;
-mod request_id;
 mod response;
-mod router;
 mod service;
 mod settings;
-mod trace;
 
-pub use builder::ForumApiBuilder;
-pub use client_ip::client_ip;
-pub use context::Malformed;
 #[cfg(feature = "test-util")]
 pub(crate) use error::ErrorCode;
+pub use error::InvalidHeader;
 pub use error_messages::{ErrorMessages, Language};
 pub use openapi::document as openapi_document;
-pub use service::ForumApi;
+pub use rate_limit::client_ip;
+pub use service::{ForumApi, ForumApiBuilder};
 pub use settings::ApiSettings;

@@ -1,4 +1,4 @@
-//! The results of handlers: checked against what the caller sees, and turned into what goes over the wire.
+//! Results of handlers: checked against the caller's access and converted to their wire form.
 
 use std::collections::HashMap;
 
@@ -6,173 +6,174 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::access;
 use super::error::ApiError;
-use super::pagination::CursorScope;
+use super::pagination::{self, CursorScope, WirePage};
+use super::response::ApiResponse;
 use crate::host::{Caller, HasForum, InForum, MemberCaller};
 use crate::model::{
-    Forum, ForumId, Me, Member, Message, MessageSummary, OwnAccount, Page, PageKey, Poll, Post,
-    Rating, SubscribeOutcome, Subscription, SubscriptionTargetKind, Thread,
+    Forum, ForumId, Me, Member, Message, MessageSummary, OwnAccount, Page, Poll, Post, Rating,
+    SubscribeOutcome, Subscription, SubscriptionTargetKind, Thread,
 };
 use crate::scope::Scope;
-use crate::store::ResourceIds;
 
-/// For whom a result is rendered.
+/// The caller and the list for which a result is rendered.
 pub(super) struct RenderContext<'a> {
     pub(super) caller: &'a Caller,
-    /// The list that cursors belong to; `None` where there is no list.
+    /// The list that cursors belong to; `None` for an endpoint that is not a list.
     pub(super) cursor_scope: Option<CursorScope>,
     pub(super) operation_id: &'static str,
 }
 
+/// Returns whether the caller sees the forum of a result. Logs a warning if not, because the board returned it.
+pub(super) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> bool {
+    let is_visible = caller.access().visible_forums.contains(forum);
+    if !is_visible {
+        tracing::warn!(
+            command = operation_id,
+            %forum,
+            "the board returned a result from a hidden forum; result dropped"
+        );
+    }
+    is_visible
+}
+
 impl RenderContext<'_> {
-    fn require_visible(&self, forum: &ForumId) -> Result<(), ApiError> {
-        self.can_see(forum)
-            .then_some(())
-            .ok_or(ApiError::HiddenResult)
-    }
-
     fn can_see(&self, forum: &ForumId) -> bool {
-        access::can_see(self.caller, forum, self.operation_id)
+        can_see(self.caller, forum, self.operation_id)
     }
 
-    /// Renders `wire`, which is in `forum`, if the caller sees it.
-    fn in_forum<T>(&self, forum: ForumId, wire: T) -> Result<Rendered<T>, ApiError> {
-        self.require_visible(&forum)?;
-        let mut rendered = Rendered::from(wire);
-        rendered.resource.forum_id = Some(forum);
-        Ok(rendered)
-    }
-}
-
-/// A result as it goes over the wire.
-pub(super) struct Rendered<T> {
-    pub(super) wire: T,
-    /// The status, where the result decides it.
-    pub(super) status: Option<StatusCode>,
-    /// The path of what was created.
-    pub(super) location: Option<String>,
-    /// The cursor of the next page.
-    pub(super) next: Option<String>,
-    /// Ids of what the result is about.
-    pub(super) resource: ResourceIds,
-}
-
-impl<T> From<T> for Rendered<T> {
-    fn from(wire: T) -> Self {
-        Self {
-            wire,
-            status: None,
-            location: None,
-            next: None,
-            resource: ResourceIds::default(),
+    /// Rejects a result from a forum that the caller does not see, and keeps the forum for a stored response.
+    fn require_visible(&self, forum: ForumId, response: &mut ApiResponse) -> Result<(), ApiError> {
+        if !self.can_see(&forum) {
+            return Err(ApiError::HiddenResult);
         }
+        response.resource.forum_id = Some(forum);
+        Ok(())
     }
 }
 
-/// The result of a handler. It carries the forum that it is in, or is in no forum.
+/// Result of a handler. It carries its forum, or is in no forum.
 ///
-/// A result without a forum to check does not compile: [`ForumContent`] is a result only within [`In`].
+/// A result whose forum is unknown does not compile: [`ForumContent`] is a result only within [`InForum`].
 pub(super) trait ToWire: Send + Sized + 'static {
     type Wire: Serialize + JsonSchema;
 
-    /// Statuses that the result itself decides on, beside the endpoint's own.
+    /// Statuses that the result can choose in addition to the handler's status.
     const STATUSES: &'static [StatusCode] = &[];
 
     /// Headers that the result adds.
     const HEADERS: &'static [&'static str] = &[];
 
-    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self::Wire>, ApiError>;
+    /// Checks the result, sets its headers and ids in `response`, and converts it to the body.
+    fn to_wire(
+        self,
+        context: &RenderContext<'_>,
+        response: &mut ApiResponse,
+    ) -> Result<Self::Wire, ApiError>;
 }
 
-/// Something that is in a forum and does not say in which one.
-pub(super) trait ForumContent: Serialize + JsonSchema + Send + Sized + 'static {
+/// Content of a forum that does not name its forum.
+pub(super) trait ForumContent: Send + Sized + 'static {
+    type Wire: Serialize + JsonSchema;
+
     const HEADERS: &'static [&'static str] = &[];
 
-    fn render(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        Ok(self.into())
-    }
+    fn to_wire(
+        self,
+        context: &RenderContext<'_>,
+        response: &mut ApiResponse,
+    ) -> Result<Self::Wire, ApiError>;
 }
 
 impl<T: ForumContent> ToWire for InForum<T> {
-    type Wire = T;
+    type Wire = T::Wire;
 
     const HEADERS: &'static [&'static str] = T::HEADERS;
 
-    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<T>, ApiError> {
-        context.require_visible(&self.forum_id)?;
-        let mut rendered = self.value.render(context)?;
-        rendered.resource.forum_id = Some(self.forum_id);
-        Ok(rendered)
+    fn to_wire(
+        self,
+        context: &RenderContext<'_>,
+        response: &mut ApiResponse,
+    ) -> Result<T::Wire, ApiError> {
+        context.require_visible(self.forum_id, response)?;
+        self.value.to_wire(context, response)
     }
 }
 
-impl ForumContent for Poll {}
+impl ForumContent for Poll {
+    type Wire = Self;
+
+    fn to_wire(self, _: &RenderContext<'_>, _: &mut ApiResponse) -> Result<Self, ApiError> {
+        Ok(self)
+    }
+}
 
 impl ForumContent for Post {
-    fn render(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        let mut rendered = Rendered::from(self);
-        rendered.resource.thread_id = Some(rendered.wire.thread_id.clone());
-        rendered.resource.post_id = Some(rendered.wire.post_id.clone());
-        Ok(rendered)
+    type Wire = Self;
+
+    fn to_wire(self, _: &RenderContext<'_>, response: &mut ApiResponse) -> Result<Self, ApiError> {
+        response.resource.thread_id = Some(self.thread_id.clone());
+        response.resource.post_id = Some(self.post_id.clone());
+        Ok(self)
     }
 }
 
 impl ForumContent for Page<Post> {
+    type Wire = WirePage<Post>;
+
     const HEADERS: &'static [&'static str] = LINK;
 
-    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        encode_cursor(self, context)
+    fn to_wire(
+        self,
+        context: &RenderContext<'_>,
+        response: &mut ApiResponse,
+    ) -> Result<WirePage<Post>, ApiError> {
+        page_to_wire(self, context, response)
     }
 }
 
-/// A list loses the items that the caller does not see.
+/// Removes the items that the caller does not see.
 impl<T: HasForum + Serialize + JsonSchema + Send + 'static> ToWire for Page<T> {
-    type Wire = Self;
+    type Wire = WirePage<T>;
 
     const HEADERS: &'static [&'static str] = LINK;
 
-    fn to_wire(mut self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+    fn to_wire(
+        mut self,
+        context: &RenderContext<'_>,
+        response: &mut ApiResponse,
+    ) -> Result<WirePage<T>, ApiError> {
         self.items.retain(|item| context.can_see(item.forum_id()));
-        encode_cursor(self, context)
+        page_to_wire(self, context, response)
     }
 }
 
-/// Private messages are in no forum: the board returns the caller's own.
+/// Private messages are in no forum. The board returns only the caller's own.
 impl ToWire for Page<MessageSummary> {
-    type Wire = Self;
+    type Wire = WirePage<MessageSummary>;
 
     const HEADERS: &'static [&'static str] = LINK;
 
-    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        encode_cursor(self, context)
+    fn to_wire(
+        self,
+        context: &RenderContext<'_>,
+        response: &mut ApiResponse,
+    ) -> Result<WirePage<MessageSummary>, ApiError> {
+        page_to_wire(self, context, response)
     }
 }
 
-/// The header of a page that is followed by another.
+/// Header of every page except the last.
 const LINK: &[&str] = &["link"];
 
-/// Replaces the host's position by the cursor that clients see.
-fn encode_cursor<T>(
-    mut page: Page<T>,
+fn page_to_wire<T>(
+    page: Page<T>,
     context: &RenderContext<'_>,
-) -> Result<Rendered<Page<T>>, ApiError> {
-    let Some(position) = &page.next else {
-        return Ok(page.into());
-    };
-    let scope = context.cursor_scope;
-    let cursor = scope.and_then(|scope| scope.encode(position));
-    let cursor = cursor.ok_or_else(|| {
-        let (length, max) = (position.as_str().len(), PageKey::MAX_LEN);
-        ApiError::internal(format!(
-            "a page key has {length} bytes, and the maximum is {max}; use only the sort key"
-        ))
-    })?;
-    page.next = Some(PageKey::new(&cursor));
-    Ok(Rendered {
-        next: Some(cursor),
-        ..page.into()
-    })
+    response: &mut ApiResponse,
+) -> Result<WirePage<T>, ApiError> {
+    let (page, next) = pagination::to_wire(page, context.cursor_scope)?;
+    response.next = next;
+    Ok(page)
 }
 
 impl ToWire for Thread {
@@ -180,12 +181,15 @@ impl ToWire for Thread {
 
     const HEADERS: &'static [&'static str] = &["location"];
 
-    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        let thread_id = self.thread_id.clone();
-        let mut rendered = context.in_forum(self.forum_id.clone(), self)?;
-        rendered.location = Some(format!("/threads/{thread_id}"));
-        rendered.resource.thread_id = Some(thread_id);
-        Ok(rendered)
+    fn to_wire(
+        self,
+        context: &RenderContext<'_>,
+        response: &mut ApiResponse,
+    ) -> Result<Self, ApiError> {
+        context.require_visible(self.forum_id.clone(), response)?;
+        response.set_location(format!("/threads/{}", self.thread_id));
+        response.resource.thread_id = Some(self.thread_id.clone());
+        Ok(self)
     }
 }
 
@@ -194,22 +198,20 @@ impl ToWire for Message {
 
     const HEADERS: &'static [&'static str] = &["location"];
 
-    fn to_wire(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        Ok(Rendered {
-            location: Some(format!("/messages/{}", self.summary.message_id)),
-            ..self.into()
-        })
+    fn to_wire(self, _: &RenderContext<'_>, response: &mut ApiResponse) -> Result<Self, ApiError> {
+        response.set_location(format!("/messages/{}", self.summary.message_id));
+        Ok(self)
     }
 }
 
-/// A guest who sees no forum sees no member either.
+/// Guests who see no forum see no member either.
 impl ToWire for Member {
     type Wire = Self;
 
-    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+    fn to_wire(self, context: &RenderContext<'_>, _: &mut ApiResponse) -> Result<Self, ApiError> {
         match context.caller {
             Caller::Guest(guest) if guest.visible_forums.is_empty() => Err(ApiError::NotFound),
-            _ => Ok(self.into()),
+            _ => Ok(self),
         }
     }
 }
@@ -217,17 +219,16 @@ impl ToWire for Member {
 impl ToWire for OwnAccount {
     type Wire = Me;
 
-    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Me>, ApiError> {
+    fn to_wire(self, context: &RenderContext<'_>, _: &mut ApiResponse) -> Result<Me, ApiError> {
         let presented = context.caller.as_member().and_then(MemberCaller::presented);
         let presented = presented.ok_or_else(|| ApiError::internal("`me` ran without a token"))?;
         let can_read_messages = presented.scopes.contains(&Scope::MessagesRead);
-        let me = Me {
+        Ok(Me {
             owner: self.owner,
             scopes: presented.scopes.iter().map(ToString::to_string).collect(),
             token: presented.token.clone(),
             unread_messages: self.unread_messages.filter(|_| can_read_messages),
-        };
-        Ok(me.into())
+        })
     }
 }
 
@@ -236,39 +237,50 @@ impl ToWire for SubscribeOutcome {
 
     const STATUSES: &'static [StatusCode] = &[StatusCode::OK];
 
-    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Subscription>, ApiError> {
+    fn to_wire(
+        self,
+        context: &RenderContext<'_>,
+        response: &mut ApiResponse,
+    ) -> Result<Subscription, ApiError> {
         let (status, subscription) = match self {
             Self::Created(subscription) => (StatusCode::CREATED, subscription),
             Self::Existing(subscription) => (StatusCode::OK, subscription),
         };
-        let is_thread = subscription.target == SubscriptionTargetKind::Thread;
-        let target_id = subscription.target_id.clone();
-        let mut rendered = context.in_forum(subscription.forum_id.clone(), subscription)?;
-        rendered.status = Some(status);
-        rendered.resource.thread_id = is_thread.then(|| target_id.into());
-        Ok(rendered)
+        context.require_visible(subscription.forum_id.clone(), response)?;
+        response.status = status;
+        if subscription.target == SubscriptionTargetKind::Thread {
+            response.resource.thread_id = Some(subscription.target_id.clone().into());
+        }
+        Ok(subscription)
     }
 }
 
 impl ToWire for Rating {
     type Wire = Self;
 
-    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        match self.forum_id.clone() {
-            Some(forum) => context.in_forum(forum, self),
-            None if self.post_id.is_some() => Err(ApiError::internal(
-                "the rating of a post does not have the post's forum",
-            )),
-            None => Ok(self.into()),
+    fn to_wire(
+        self,
+        context: &RenderContext<'_>,
+        response: &mut ApiResponse,
+    ) -> Result<Self, ApiError> {
+        match &self.forum_id {
+            Some(forum) => context.require_visible(forum.clone(), response)?,
+            None if self.post_id.is_some() => {
+                return Err(ApiError::internal(
+                    "the rating of a post does not have the post's forum",
+                ));
+            }
+            None => {}
         }
+        Ok(self)
     }
 }
 
 impl ToWire for () {
     type Wire = Self;
 
-    fn to_wire(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
-        Ok(self.into())
+    fn to_wire(self, _: &RenderContext<'_>, _: &mut ApiResponse) -> Result<Self, ApiError> {
+        Ok(())
     }
 }
 
@@ -279,11 +291,15 @@ pub(super) struct ForumList {
     items: Vec<Forum>,
 }
 
-/// Positions are counted anew: a gap would tell of a hidden forum.
+/// Removes hidden forums and renumbers the positions, because a gap would reveal a hidden forum.
 impl ToWire for Vec<Forum> {
     type Wire = ForumList;
 
-    fn to_wire(self, context: &RenderContext<'_>) -> Result<Rendered<ForumList>, ApiError> {
+    fn to_wire(
+        self,
+        context: &RenderContext<'_>,
+        _: &mut ApiResponse,
+    ) -> Result<ForumList, ApiError> {
         let ancestors = ForumAncestors::new(&self, context);
         let visible = self
             .into_iter()
@@ -300,11 +316,11 @@ impl ToWire for Vec<Forum> {
             }
         });
         let items = items.collect();
-        Ok(ForumList { items }.into())
+        Ok(ForumList { items })
     }
 }
 
-/// Which forums the caller sees, and the parent of each.
+/// Visibility and parent of each forum.
 struct ForumAncestors(HashMap<ForumId, (bool, Option<ForumId>)>);
 
 impl ForumAncestors {
@@ -323,7 +339,7 @@ impl ForumAncestors {
         self.0.get(forum).is_some_and(|(is_visible, _)| *is_visible)
     }
 
-    /// The nearest visible forum from `parent` upwards; a cycle of parents ends.
+    /// Finds the nearest visible forum from `parent` upwards. Terminates even if the parents form a cycle.
     fn nearest_visible(&self, parent: Option<ForumId>) -> Option<ForumId> {
         let up = |forum: &ForumId| self.0.get(forum)?.1.clone();
         let mut chain = std::iter::successors(parent, up).take(self.0.len());

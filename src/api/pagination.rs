@@ -1,21 +1,51 @@
-//! Cursors: a position in a list, bound to that list and checksummed (`docs/protocol.md`, section 7.2).
+//! Cursors and pages on the wire (`docs/protocol.md`, section 7).
+//!
+//! A [`Cursor`] is the opaque text that clients send and receive. A [`PageKey`] is the host's position in a list. Only
+//! this module converts between them.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::Value;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
+use super::error::ApiError;
 use super::extract::error::InputError;
 use super::extract::params::Params;
-use crate::model::{Expected, PageKey, UserId};
+use crate::model::{Expected, Page, PageKey, UserId};
 
-/// Which list a cursor belongs to: a hash of its path, its filters and its owner.
+/// Query parameter that holds a cursor.
+pub(super) const AFTER: &str = "after";
+
+/// Length of the checksum, in bytes.
+const CHECKSUM: usize = 8;
+
+/// A page key on the wire: a checksum and the key, in base64.
+#[derive(Clone, Serialize, JsonSchema)]
+#[schemars(
+    inline,
+    description = "An opaque cursor, valid only for the list that returned it.",
+    extend("maxLength" = 200)
+)]
+pub(super) struct Cursor(String);
+
+/// A page of a list.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
+pub(super) struct WirePage<T> {
+    /// The items, in the list's order.
+    items: Vec<T>,
+    /// Cursor of the next page, to be sent as `after`; null on the last page.
+    next: Option<Cursor>,
+}
+
+/// The list that a cursor belongs to: a hash of its path, its filters and, if it is personal, its owner.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CursorScope(u64);
 
-const CHECKSUM: usize = 8;
-
 impl CursorScope {
-    /// The list behind `path`, narrowed by `params`; it is `owner`'s own if it is personal.
+    /// `owner` is the caller if the list is personal.
     pub(super) fn new(
         path: &str,
         params: &impl Params,
@@ -28,26 +58,56 @@ impl CursorScope {
         Ok(Self(xxh3_64_with_seed(owner.as_bytes(), filters.digest())))
     }
 
-    fn checksum(self, position: &[u8]) -> [u8; CHECKSUM] {
-        xxh3_64_with_seed(position, self.0).to_be_bytes()
+    fn checksum(self, key: &[u8]) -> [u8; CHECKSUM] {
+        xxh3_64_with_seed(key, self.0).to_be_bytes()
     }
 
-    /// The opaque cursor of a position; `None` for one that is too long.
-    pub(super) fn encode(self, position: &PageKey) -> Option<String> {
-        let position = position.as_str().as_bytes();
-        let cursor = [&self.checksum(position), position].concat();
-        (position.len() <= PageKey::MAX_LEN).then(|| BASE64_URL_SAFE_NO_PAD.encode(cursor))
+    /// Encodes a page key; `None` if it is longer than [`PageKey::MAX_LEN`].
+    fn encode(self, key: &PageKey) -> Option<Cursor> {
+        let key = key.as_str().as_bytes();
+        let bytes = [&self.checksum(key), key].concat();
+        (key.len() <= PageKey::MAX_LEN).then(|| Cursor(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    /// The position in a cursor, if this list made it.
+    /// Decodes a cursor that this list returned.
     pub(super) fn decode(self, cursor: &str) -> Result<PageKey, InputError> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
         let parts = bytes.split_at_checked(CHECKSUM);
-        let own = parts.filter(|(checksum, position)| self.checksum(position) == *checksum);
-        let text = own.and_then(|(_, position)| std::str::from_utf8(position).ok());
-        text.map(PageKey::new)
-            .ok_or_else(|| InputError::expected("after", Expected::Cursor))
+        let own = parts.filter(|(checksum, key)| self.checksum(key) == *checksum);
+        let key = own.and_then(|(_, key)| std::str::from_utf8(key).ok());
+        key.map(PageKey::new)
+            .ok_or_else(|| InputError::expected(AFTER, Expected::Cursor))
     }
+}
+
+/// Adds the cursor to the schema of a list's query parameters.
+pub(super) fn add_parameter(params: &mut Schema, generator: &mut SchemaGenerator) {
+    let mut cursor = Cursor::json_schema(generator);
+    cursor.insert("description".into(), "`next` of the previous page.".into());
+    let properties = params.get_mut("properties").and_then(Value::as_object_mut);
+    if let Some(properties) = properties {
+        properties.insert(AFTER.into(), cursor.into());
+    }
+}
+
+/// Converts a host's page. Returns the page with its cursor, and the cursor again for the `link` header.
+pub(super) fn to_wire<T>(
+    page: Page<T>,
+    scope: Option<CursorScope>,
+) -> Result<(WirePage<T>, Option<String>), ApiError> {
+    let Page { items, next } = page;
+    let encode = |key: PageKey| {
+        let cursor = scope.and_then(|scope| scope.encode(&key));
+        cursor.ok_or_else(|| {
+            let (length, max) = (key.as_str().len(), PageKey::MAX_LEN);
+            ApiError::internal(format!(
+                "a page key has {length} bytes, and the maximum is {max}; use only the sort key"
+            ))
+        })
+    };
+    let next = next.map(encode).transpose()?;
+    let link = next.as_ref().map(|cursor| cursor.0.clone());
+    Ok((WirePage { items, next }, link))
 }
 
 #[cfg(test)]
@@ -56,11 +116,11 @@ mod tests {
     use crate::model::ListPostsParams;
 
     #[test]
-    fn the_longest_position_fits_into_200_characters() {
+    fn the_longest_page_key_fits_into_200_characters() {
         let list = CursorScope::new("", &ListPostsParams::default(), None).unwrap();
         for (length, fits) in [(PageKey::MAX_LEN, true), (PageKey::MAX_LEN + 1, false)] {
             let cursor = list.encode(&PageKey::new("x".repeat(length)));
-            assert_eq!(cursor.is_some_and(|cursor| cursor.len() <= 200), fits);
+            assert_eq!(cursor.is_some_and(|cursor| cursor.0.len() <= 200), fits);
         }
     }
 }

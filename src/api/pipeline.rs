@@ -1,4 +1,4 @@
-//! The steps that every request passes, in order (`docs/protocol.md`, section 2.1).
+//! The pipeline: the steps that a request passes, in order (`docs/protocol.md`, section 2.1).
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -9,34 +9,22 @@ use http::request::Parts;
 use http_body_util::Full;
 use tracing::Instrument;
 
-use super::context::{ApiInner, Malformed, RequestContext};
+use super::context::{ApiInner, RequestContext, RequestId, log_error};
 use super::endpoint::{ApiEndpoint, Invocation};
-use super::error::{ApiError, AuthFailure};
-use super::extract::body::{self, LazyBody};
+use super::endpoints::{self, Route};
+use super::error::{ApiError, AuthFailure, InvalidHeader};
 use super::extract::error::InputError;
-use super::extract::params::{NoParams, Params, Source};
-use super::extract::path::RawPathParams;
-use super::extract::query;
-use super::request_id::Hex128;
-use super::response::{ApiResponse, ResponseContext};
-use super::router::{self, Route};
-use super::{access, authentication, idempotency, trace};
+use super::extract::params::{NoParams, Params, RawPathParams, Source};
+use super::extract::value::{self, InputValue};
+use super::response::{self, ApiResponse};
+use super::{access, idempotency};
 use crate::host::{Caller, MemberCaller};
-use crate::http_util::run;
+use crate::http_util::{LazyBody, restore_uri, run};
 use crate::metrics::recorder;
 use crate::model::Expected;
 use crate::rate_limit::RateLimitKey;
 use crate::store::{IdempotentRequest, Reservation};
 use crate::task::{catch_panic, spawn_and_join};
-
-/// A request that passed steps 1 to 7.
-struct DecodedRequest {
-    endpoint: &'static ApiEndpoint,
-    caller: Caller,
-    invocation: Box<dyn Invocation>,
-    /// `None` without an `Idempotency-Key`.
-    attempt: Option<IdempotentRequest>,
-}
 
 impl ApiInner {
     pub(super) async fn handle(
@@ -44,79 +32,66 @@ impl ApiInner {
         mut head: Parts,
         body: LazyBody<'_>,
     ) -> Response<Full<Bytes>> {
-        let context = self.begin(&mut head);
-        let span = trace::request_span(&context);
+        restore_uri(&mut head, self.original_uri);
+        let received_at = self.environment.clock.now();
+        let id = self.request_ids.next(received_at);
+        let guest_key = self.guest_key(&head.extensions, &head.headers);
+        let context = RequestContext::new(&head, id, guest_key, received_at);
+        let span = context.span();
         self.respond(context, body).instrument(span).await
     }
 
+    /// Runs the pipeline and converts its result to HTTP. Panics are caught here, except in requests with side effects.
     async fn respond(
         self: &Arc<Self>,
         mut context: RequestContext<'_>,
         body: LazyBody<'_>,
     ) -> Response<Full<Bytes>> {
         let outcome = {
-            // Pinned here: a future that is passed on by value would be stored twice.
+            // Pinned here, because a future that is passed by value would be stored twice.
             let pipeline = pin!(self.run_pipeline(&mut context, body));
-            run(
-                &*self.environment.runtime,
-                self.settings.request_timeout,
-                pipeline,
-            )
-            .await
+            let runtime = &*self.environment.runtime;
+            run(runtime, self.settings.request_timeout, pipeline).await
         };
         let result = outcome.unwrap_or_else(|| Err(timeout_error(context.reading_body)));
-        let response = result.unwrap_or_else(|error| self.refuse(&error, context.id));
+        let response = result.unwrap_or_else(|error| self.error_response(&error, context.id));
         let code = response.code;
-        let response = ResponseContext {
-            head: context.head,
-            base_path: &self.settings.base_path,
-            request_id: context.id.as_str(),
-            charge: context
-                .charge
-                .unwrap_or_else(|| self.untouched_budget(&context)),
-            is_private: context.endpoint.is_some_and(ApiEndpoint::is_private),
-            is_conditional: context.route.is_some()
-                && context.endpoint.is_none_or(ApiEndpoint::is_conditional),
-        }
-        .respond(response);
-        let (status, elapsed) = (
-            response.status(),
-            self.environment
-                .clock
-                .now()
-                .saturating_duration_since(context.received_at),
-        );
-        trace::on_response(&context, status, code, elapsed);
+        let charge = context.charge;
+        let charge = charge.unwrap_or_else(|| self.untouched_budget(&context));
+        let response = response::into_http(response, &context, &self.settings.base_path, charge);
+        let (status, now) = (response.status(), self.environment.clock.now());
+        let elapsed = now.saturating_duration_since(context.received_at);
+        context.log_response(status, code, elapsed);
         recorder::record_request(&context.head.method, context.route, status, code, elapsed);
         response
     }
 
-    /// Steps 1 to 10. The first step that refuses gives the response.
+    /// Runs steps 1 to 10. The first step that rejects the request determines the response.
     async fn run_pipeline(
         self: &Arc<Self>,
         context: &mut RequestContext<'_>,
         body: LazyBody<'_>,
     ) -> Result<ApiResponse, ApiError> {
         let head = context.head;
-        if let Some(Malformed { header, expected }) = head.extensions.get() {
-            return Err(InputError::phrase(header, expected).into());
+        if let Some(InvalidHeader { name, expected }) = head.extensions.get() {
+            return Err(InputError::phrase(name, expected).into());
         }
 
         // 1. Routing
         let (surface, base_path) = (self.environment.surface, &self.settings.base_path);
-        let route = router::match_route(surface, base_path, &head.method, head.uri.path());
+        let route = endpoints::match_route(surface, base_path, &head.method, head.uri.path());
         let (endpoint, path) = match route {
             Some(Route::Endpoint(endpoint, path)) => (endpoint, path),
             Some(Route::OpenApi) => return self.serve_openapi(context).await,
             None => return Err(self.charge_guest(context, ApiError::NoSuchRoute).await),
         };
-        context.endpoint = Some(endpoint);
         context.route = Some(endpoint.path);
+        context.is_private = endpoint.is_private();
+        context.is_conditional = endpoint.is_conditional();
 
         // 2. Authentication
         let (headers, now) = (&head.headers, context.received_at);
-        let tokens = &*self.stores.tokens;
-        let token = match authentication::authenticate(headers, tokens, surface, now).await {
+        let token = match access::authenticate(headers, &*self.stores.tokens, surface, now).await {
             Ok(None) if endpoint.handler.needs_token() => Err(AuthFailure::Absent.into()),
             result => result,
         };
@@ -126,137 +101,140 @@ impl ApiInner {
             }
             result => result?,
         };
-        token.iter().for_each(trace::record_identity);
+        if let Some((owner, presented)) = &token {
+            let lookup = presented.lookup.as_str();
+            tracing::record_all!(tracing::Span::current(), owner = %owner, token = lookup);
+        }
 
         // 3. Rate limiting
-        let presented = token.as_ref().map(|token| &token.presented);
+        let presented = token.as_ref().map(|(_, presented)| presented);
         let key = presented.map_or(context.guest_key, |token| RateLimitKey::Token(token.lookup));
-        self.charge_or_reject(context, &key, endpoint.cost).await?;
+        self.charge_or_reject(context, key, endpoint.cost).await?;
 
         // 4. Scope check, 5. access, 6. online check
         access::require_scope(presented, endpoint.scope)?;
-        let caller = access::resolve_caller(token, &*self.authority).await?;
+        let caller = access::resolve_caller(token, &*self.authorizer).await?;
         access::require_online(&caller)?;
 
         // 7. Input decoding
-        let request = decode(context, endpoint, path, caller, body).await?;
+        let (invocation, keyed) = decode(context, endpoint, path, caller, body).await?;
 
         // 8. Visibility check, 9. idempotency, 10. handler
         if endpoint.has_side_effects {
-            self.run_detached(request, context.id).await
+            self.run_detached(invocation, keyed, context.id).await
         } else {
-            self.run_request(request, &mut None).await
+            self.run_invocation(invocation, keyed, &mut None).await
         }
     }
 
-    /// The OpenAPI document. The token is ignored and nothing is charged; the headers show the address's budget.
+    /// Serves the OpenAPI document. Ignores the token and charges nothing; the headers show the address budget.
     async fn serve_openapi(
         &self,
         context: &mut RequestContext<'_>,
     ) -> Result<ApiResponse, ApiError> {
-        context.route = Some(router::DOCUMENT);
-        let key = context.guest_key;
-        self.charge(context, &key, 0).await?;
-        let Parts { uri, method, .. } = context.head;
-        let NoParams {} = NoParams::decode(query::parse(uri.query())?, method)?;
-        Ok(ApiResponse::ok(self.document.clone()))
+        context.route = Some(endpoints::OPENAPI_PATH);
+        context.is_conditional = true;
+        self.charge(context, context.guest_key, 0).await?;
+        reject_query(context.head)?;
+        Ok(ApiResponse {
+            body: self.document.clone(),
+            ..ApiResponse::default()
+        })
     }
 
-    /// Runs a request with side effects to its end, even if the client hangs up, and waits for its response.
+    /// Runs a request with side effects as a task of its own, which completes even if the client disconnects or the
+    /// request times out.
     async fn run_detached(
         self: &Arc<Self>,
-        request: DecodedRequest,
-        id: Hex128,
+        invocation: Box<dyn Invocation>,
+        keyed: Option<IdempotentRequest>,
+        id: RequestId,
     ) -> Result<ApiResponse, ApiError> {
         let inner = Arc::clone(self);
         let work = async move {
-            let mut ticket = None;
-            let result = catch_panic(inner.run_request(request, &mut ticket)).await;
-            if let Some(ticket) = ticket {
+            let mut reservation = None;
+            let run = inner.run_invocation(invocation, keyed, &mut reservation);
+            let result = catch_panic(run).await;
+            if let Some(reservation) = reservation {
                 let store = &*inner.stores.idempotency;
-                idempotency::complete(store, &ticket, &result, id.as_str()).await;
+                idempotency::complete(store, &reservation, &result, id.as_str()).await;
             }
-            result.unwrap_or_else(|error| inner.refuse(&error, id))
+            result.unwrap_or_else(|error| inner.error_response(&error, id))
         };
         let response = spawn_and_join(&*self.environment.runtime, work).await;
         response.ok_or_else(|| ApiError::internal("the runtime dropped a write"))
     }
 
-    /// Steps 8 to 10. `ticket` is set when the key of the request is new: its outcome must be recorded.
-    async fn run_request(
+    /// Runs steps 8 to 10. Sets `reservation` if the idempotency key is new; the outcome must then be recorded.
+    async fn run_invocation(
         &self,
-        request: DecodedRequest,
-        ticket: &mut Option<Reservation>,
+        invocation: Box<dyn Invocation>,
+        keyed: Option<IdempotentRequest>,
+        reservation: &mut Option<Reservation>,
     ) -> Result<ApiResponse, ApiError> {
-        let (board, caller, invocation) = (&*self.board, &request.caller, &request.invocation);
-        let (place, operation_id) = (invocation.place(), request.endpoint.operation_id);
-        let is_read = request.endpoint.is_read();
-        access::require_visible(board, caller, place, operation_id, is_read).await?;
-        if let Some(attempt) = &request.attempt {
+        let board = &*self.board;
+        access::require_visible(board, &*invocation).await?;
+        if let Some(request) = keyed {
             let (store, now) = (&*self.stores.idempotency, self.environment.clock.now());
-            match idempotency::begin(store, attempt, now).await? {
-                Ok(first) => *ticket = Some(first),
-                Err(kept) => {
-                    let (resource, member) = (&kept.resource, invocation.member());
-                    access::require_replay_visible(board, caller, resource, place, member).await?;
-                    return Ok(kept.into());
+            match idempotency::begin(store, &request, now).await? {
+                Ok(new) => *reservation = Some(new),
+                Err(stored) => {
+                    access::require_replay_visible(board, &*invocation, &stored.resource).await?;
+                    return Ok(stored.into());
                 }
             }
         }
-        request.invocation.run(board, &request.caller).await
+        invocation.run(board).await
     }
 
-    /// The response to a refused request. This is the only place where errors are logged.
-    fn refuse(&self, error: &ApiError, id: Hex128) -> ApiResponse {
-        trace::log_error(error, id.as_str());
-        ApiResponse::refusal(error, &self.settings.error_messages, id.as_str())
+    /// Logs an error and renders it. Every error passes this function exactly once.
+    fn error_response(&self, error: &ApiError, id: RequestId) -> ApiResponse {
+        log_error(error, id);
+        ApiResponse::error(error, &self.settings.error_messages, id.as_str())
     }
 }
 
-/// Step 7: path, query, headers and body, in this order. The body is read only when nothing before it is refused.
+/// Runs step 7: decodes path, query, headers and body, in this order. Reads the body only if everything else is valid.
 async fn decode(
     context: &mut RequestContext<'_>,
     endpoint: &'static ApiEndpoint,
     path: RawPathParams<'_>,
     caller: Caller,
     body: LazyBody<'_>,
-) -> Result<DecodedRequest, ApiError> {
-    let (head, handler) = (context.head, endpoint.handler);
-    let operation_id = endpoint.operation_id;
-    if handler.source() == Source::Query {
-        return Ok(DecodedRequest {
-            endpoint,
-            invocation: handler.decode(operation_id, head, path, None, &caller)?,
-            caller,
-            attempt: None,
-        });
+) -> Result<(Box<dyn Invocation>, Option<IdempotentRequest>), ApiError> {
+    let head = context.head;
+    let mut invocation = endpoint.handler.parse_path(endpoint, path, caller)?;
+    if endpoint.handler.source() == Source::Query {
+        invocation.decode_params(head, InputValue::from_query(head.uri.query())?)?;
+        return Ok((invocation, None));
     }
-    handler.check_path(path)?;
-    let NoParams {} = NoParams::decode(query::parse(head.uri.query())?, &head.method)?;
+    reject_query(head)?;
     let key = match endpoint.accepts_idempotency_key() {
         true => idempotency::parse_key(&head.headers)?,
         false => None,
     };
-    body::require_json(&head.headers)?;
+    value::require_json(&head.headers)?;
     context.reading_body = true;
     let bytes = body.await.map_err(InputError::from)?;
     context.reading_body = false;
-    let value = body::parse(&bytes)?;
-    let field_scope = access::require_field_scope(endpoint.field_scope, &value, &caller);
-    let invocation = handler.decode(operation_id, head, path, Some(value), &caller)?;
-    field_scope?;
+    let value = InputValue::from_json(&bytes)?;
+    let caller = invocation.caller();
+    let field_scope = access::require_field_scope(endpoint.field_scope, &value, caller);
     let token = caller.as_member().and_then(MemberCaller::presented);
     let keyed = token.map(|token| token.lookup).zip(key);
-    let attempt = keyed.map(|(token, key)| idempotency::fingerprint(token, key, head, &bytes));
-    Ok(DecodedRequest {
-        endpoint,
-        caller,
-        invocation,
-        attempt,
-    })
+    invocation.decode_params(head, value)?;
+    field_scope?;
+    let keyed = keyed.map(|(token, key)| idempotency::fingerprint(token, key, head, &bytes));
+    Ok((invocation, keyed))
 }
 
-/// A timeout while the body is read is the client's fault.
+/// Rejects all query parameters.
+fn reject_query(head: &Parts) -> Result<(), InputError> {
+    let NoParams {} = NoParams::decode(InputValue::from_query(head.uri.query())?, &head.method)?;
+    Ok(())
+}
+
+/// Returns the error of a timeout. While the body is read it is the client's error.
 fn timeout_error(reading_body: bool) -> ApiError {
     if reading_body {
         return InputError::expected("body", Expected::CompleteBodyInTime).into();

@@ -1,75 +1,245 @@
-//! Step 3: what a request costs, and whose budget it is charged to (`docs/protocol.md`, section 4).
+//! Step 3: the client's IP address, its budget, and the charge (`docs/protocol.md`, section 4).
 
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::Ordering;
+
+use http::{Extensions, HeaderMap};
+use ipnet::IpNet;
+
+use super::ApiSettings;
 use super::context::{ApiInner, RequestContext};
 use super::error::ApiError;
 use crate::metrics::recorder;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 
+const X_FORWARDED_FOR: &str = "x-forwarded-for";
+
+/// Label of the store in the metrics.
+const STORE: &str = "budgets";
+
 impl ApiInner {
-    /// Charges all of the cost, or nothing and refuses the request.
+    /// Returns the budget of the client's address.
+    pub(super) fn guest_key(&self, extensions: &Extensions, headers: &HeaderMap) -> RateLimitKey {
+        if let Some(peer) = (self.peer_ip)(extensions) {
+            return guest_key(peer, headers, &self.settings);
+        }
+        if !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "client IP unknown; all such guests share one budget (see ForumApiBuilder::peer_ip)"
+            );
+        }
+        RateLimitKey::UnknownAddress
+    }
+
+    /// Charges `cost` units, or rejects the request without charging it.
     pub(super) async fn charge_or_reject(
         &self,
         context: &mut RequestContext<'_>,
-        key: &RateLimitKey,
+        key: RateLimitKey,
         cost: u32,
     ) -> Result<(), ApiError> {
         let charge = self.charge(context, key, cost).await?;
         if charge.allowed {
             return Ok(());
         }
-        Err(ApiError::RateLimited(
-            charge
-                .resets_at
-                .saturating_duration_since(charge.charged_at),
-        ))
+        let wait = charge
+            .resets_at
+            .saturating_duration_since(charge.charged_at);
+        Err(ApiError::RateLimited(wait))
     }
 
-    /// Charges a unit to the guest's address for a request that `error` refuses. It is refused with `error` even when the
-    /// budget is spent.
+    /// Charges one unit to the client's address budget when routing or authentication fails with `error`.
+    ///
+    /// Returns `error` even if the budget is exhausted. A failure of the store replaces it.
     pub(super) async fn charge_guest(
         &self,
         context: &mut RequestContext<'_>,
         error: ApiError,
     ) -> ApiError {
-        let key = context.guest_key;
-        let charge = self.charge(context, &key, 1).await;
+        let charge = self.charge(context, context.guest_key, 1).await;
         charge.err().unwrap_or(error)
     }
 
-    /// Charges a budget, and keeps what the headers show of it. A spent budget is not an error here.
+    /// Charges a budget and keeps the decision for the response headers. An exhausted budget is not an error.
     pub(super) async fn charge(
         &self,
         context: &mut RequestContext<'_>,
-        key: &RateLimitKey,
+        key: RateLimitKey,
         cost: u32,
     ) -> Result<RateLimitDecision, ApiError> {
-        let (window, now) = (self.window(key), context.received_at);
-        let charge = self.stores.rate_limits.charge(key, cost, window, now).await;
-        let charge = charge.inspect_err(|_| recorder::record_store_error("budgets"))?;
-        recorder::record_charge(metric_label(key), cost, charge.allowed);
+        let ((label, budget), now) = (self.budget(key), context.received_at);
+        let charge = self
+            .stores
+            .rate_limits
+            .charge(&key, cost, budget, now)
+            .await;
+        let charge = charge.inspect_err(|_| recorder::record_store_error(STORE))?;
+        recorder::record_charge(label, cost, charge.allowed);
         context.charged_units = Some(if charge.allowed { cost } else { 0 });
         context.charge = Some(charge);
         Ok(charge)
     }
 
-    /// The headers of a request that was never charged, because a store failed before: those of a whole budget.
+    /// Returns a full budget for the headers of a request that failed before it was charged.
     pub(super) fn untouched_budget(&self, context: &RequestContext<'_>) -> RateLimitDecision {
-        let window = self.window(&context.guest_key);
-        window.charge(None, 0, context.received_at).1
+        let (_, budget) = self.budget(context.guest_key);
+        budget.charge(None, 0, context.received_at).1
     }
 
-    fn window(&self, key: &RateLimitKey) -> Budget {
+    /// Returns the budget of a key, with its label in the metrics.
+    const fn budget(&self, key: RateLimitKey) -> (&'static str, Budget) {
         match key {
-            RateLimitKey::Token(_) => self.settings.token_budget,
-            _ => self.settings.guest_budget,
+            RateLimitKey::Token(_) => ("token", self.settings.token_budget),
+            _ => ("guest", self.settings.guest_budget),
         }
     }
 }
 
-/// The kind of a budget, without its owner.
-const fn metric_label(key: &RateLimitKey) -> &'static str {
-    match key {
-        RateLimitKey::Token(_) => "token",
-        _ => "guest",
+/// Finds the peer's address where a host puts it by default: an `IpAddr` or a `SocketAddr` extension.
+pub(super) fn peer_ip(extensions: &Extensions) -> Option<IpAddr> {
+    let socket = || extensions.get::<SocketAddr>().map(SocketAddr::ip);
+    extensions.get::<IpAddr>().copied().or_else(socket)
+}
+
+fn guest_key(peer: IpAddr, headers: &HeaderMap, settings: &ApiSettings) -> RateLimitKey {
+    let client = client_ip(peer, headers, &settings.trusted_proxies);
+    RateLimitKey::Prefix(settings.address_prefix(client))
+}
+
+/// Returns the client's IP address.
+///
+/// That is `peer`, unless `peer` is in one of the `trusted` networks. Then it is the right-most address in
+/// `x-forwarded-for` that is in none of them. An entry that is not an address ends the search at the last trusted
+/// address. IPv4-mapped IPv6 addresses become IPv4 addresses.
+///
+/// ```
+/// use forum_api::client_ip;
+/// use http::HeaderMap;
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert("x-forwarded-for", "203.0.113.7, 10.0.0.2".parse()?);
+/// let trusted = ["10.0.0.0/8".parse()?];
+/// let client = client_ip("10.0.0.1".parse()?, &headers, &trusted);
+/// assert_eq!(client.to_string(), "203.0.113.7");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
+    let peer = peer.to_canonical();
+    let is_trusted = |address: &IpAddr| trusted.iter().any(|net| net.contains(address));
+    if !is_trusted(&peer) {
+        return peer;
+    }
+    let mut hop = peer;
+    for line in headers.get_all(X_FORWARDED_FOR).iter().rev() {
+        for entry in line.to_str().unwrap_or_default().rsplit(',') {
+            match parse_address(entry.trim()) {
+                Some(address) if is_trusted(&address) => hop = address,
+                Some(address) => return address,
+                None => return hop,
+            }
+        }
+    }
+    hop
+}
+
+/// Parses an address with or without brackets and a port.
+fn parse_address(text: &str) -> Option<IpAddr> {
+    let bracketed = text
+        .strip_prefix('[')
+        .and_then(|text| text.strip_suffix(']'));
+    let bare = bracketed.unwrap_or(text).parse::<IpAddr>();
+    let with_port = || text.parse::<SocketAddr>().map(|socket| socket.ip());
+    bare.or_else(|_| with_port())
+        .ok()
+        .map(|address| address.to_canonical())
+}
+
+impl ApiSettings {
+    /// Returns the network prefix of `address`, whose clients share a budget.
+    ///
+    /// Keeps the first [`ipv4_prefix_len`](Self::ipv4_prefix_len) or [`ipv6_prefix_len`](Self::ipv6_prefix_len) bits of
+    /// the address and sets the others to zero. An IPv4 prefix is IPv4-mapped IPv6.
+    pub fn address_prefix(&self, address: IpAddr) -> u128 {
+        let address = address.to_canonical();
+        let length = match address {
+            IpAddr::V4(_) => self.ipv4_prefix_len,
+            IpAddr::V6(_) => self.ipv6_prefix_len,
+        };
+        match IpNet::new(address, length).map_or(address, |net| net.network()) {
+            IpAddr::V4(v4) => v4.to_ipv6_mapped().into(),
+            IpAddr::V6(v6) => v6.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv6Addr;
+
+    use super::*;
+
+    fn settings() -> ApiSettings {
+        let trusted_proxies = vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()];
+        ApiSettings {
+            trusted_proxies,
+            ..ApiSettings::default()
+        }
+    }
+
+    /// Separates the lines of the header in `forwarded` by bars.
+    fn key(peer: &str, forwarded: &str) -> RateLimitKey {
+        let mut headers = HeaderMap::new();
+        for line in forwarded.split('|') {
+            headers.append(X_FORWARDED_FOR, line.parse().unwrap());
+        }
+        guest_key(peer.parse().unwrap(), &headers, &settings())
+    }
+
+    #[test]
+    fn clients_behind_trusted_proxies_are_charged_by_their_own_prefix() {
+        for (peer, forwarded, prefix) in [
+            ("192.0.2.17", "", "::ffff:192.0.2.0"),
+            ("::ffff:192.0.2.99", "", "::ffff:192.0.2.0"),
+            ("2001:db8:1:2:3::4", "", "2001:db8:1:2::"),
+            ("192.0.2.1", "203.0.113.1", "::ffff:192.0.2.0"),
+            ("10.0.0.1", "203.0.113.1", "::ffff:203.0.113.0"),
+            (
+                "10.0.0.1",
+                "192.0.2.9, 203.0.113.1, 10.9.9.9",
+                "::ffff:203.0.113.0",
+            ),
+            ("10.0.0.1", "192.0.2.9|203.0.113.1", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "203.0.113.1:4711", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::"),
+            ("10.0.0.1", "[2001:db8::1]", "2001:db8::"),
+            ("::ffff:10.0.0.1", "203.0.113.1", "::ffff:203.0.113.0"),
+            ("fd00::1", "::ffff:203.0.113.1", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "", "::ffff:10.0.0.0"),
+            ("10.0.0.1", "garbage", "::ffff:10.0.0.0"),
+            (
+                "10.0.0.1",
+                "203.0.113.1, garbage, 10.1.1.1",
+                "::ffff:10.1.1.0",
+            ),
+            ("10.0.0.1", "10.2.2.2, 10.1.1.1", "::ffff:10.2.2.0"),
+        ] {
+            let expected: Ipv6Addr = prefix.parse().unwrap();
+            let expected = RateLimitKey::Prefix(expected.into());
+            assert_eq!(key(peer, forwarded), expected, "{peer} {forwarded}");
+        }
+    }
+
+    #[test]
+    fn an_address_prefix_keeps_the_configured_number_of_bits() {
+        let address = Ipv6Addr::from(u128::MAX);
+        for (ipv6_prefix_len, expected) in
+            [(0, 0), (1, 1 << 127), (128, u128::MAX), (200, u128::MAX)]
+        {
+            let settings = ApiSettings {
+                ipv6_prefix_len,
+                ..settings()
+            };
+            assert_eq!(settings.address_prefix(address.into()), expected);
+        }
     }
 }

@@ -7,16 +7,16 @@ use http::header::{
     CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LINK, LOCATION,
     RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
-use http::request::Parts;
-use http::{HeaderMap, Method, Response, StatusCode};
+use http::{HeaderMap, Method, Response, StatusCode, Uri};
 use http_body_util::Full;
 use itoa::{Buffer, Integer};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::ErrorMessages;
+use super::context::RequestContext;
 use super::error::ApiError;
+use super::error_messages::ErrorMessages;
 use crate::http_util::{EntityTag, form_decode, retry_after};
 use crate::rate_limit::RateLimitDecision;
 use crate::store::{ResourceIds, StoredResponse};
@@ -35,21 +35,21 @@ const TRUE: HeaderValue = HeaderValue::from_static("true");
 const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// A response before its headers are attached.
+/// A response before its headers are built.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ApiResponse {
     pub(super) status: StatusCode,
     pub(super) body: Bytes,
-    /// The error code of a refusal.
+    /// The error code of an error response.
     pub(super) code: Option<&'static str>,
-    /// A path below the base path.
+    /// Path below the base path of the created resource.
     pub(super) location: Option<String>,
-    /// The cursor of the next page.
+    /// Cursor of the next page.
     pub(super) next: Option<String>,
     pub(super) retry_after: Option<Duration>,
     /// True if it is a stored response.
     pub(super) replayed: bool,
-    /// Ids of what the response is about, stored with it.
+    /// Ids that a stored response is checked by before it is replayed.
     pub(super) resource: ResourceIds,
 }
 
@@ -73,14 +73,12 @@ struct ErrorObject<'a> {
 }
 
 impl ApiResponse {
-    pub(super) fn ok(body: Bytes) -> Self {
-        Self {
-            body,
-            ..Self::default()
-        }
+    /// Keeps the path of a created resource. Does nothing unless the status is 201.
+    pub(super) fn set_location(&mut self, path: String) {
+        self.location = (self.status == StatusCode::CREATED).then_some(path);
     }
 
-    pub(super) fn refusal(error: &ApiError, messages: &ErrorMessages, request_id: &str) -> Self {
+    pub(super) fn error(error: &ApiError, messages: &ErrorMessages, request_id: &str) -> Self {
         let (code, message) = error.describe(messages);
         let object = ErrorObject {
             code: code.as_str(),
@@ -110,121 +108,75 @@ impl From<&ApiResponse> for StoredResponse {
 }
 
 impl From<StoredResponse> for ApiResponse {
-    fn from(kept: StoredResponse) -> Self {
+    fn from(stored: StoredResponse) -> Self {
         Self {
-            status: StatusCode::from_u16(kept.status).unwrap_or_default(),
-            resource: kept.resource,
-            location: kept.location,
-            body: kept.body,
+            status: StatusCode::from_u16(stored.status).unwrap_or_default(),
+            resource: stored.resource,
+            location: stored.location,
+            body: stored.body,
             replayed: true,
             ..Self::default()
         }
     }
 }
 
-/// What the headers say of a request.
-pub(super) struct ResponseContext<'a> {
-    pub(super) head: &'a Parts,
-    pub(super) base_path: &'a str,
-    pub(super) request_id: &'a str,
-    pub(super) charge: RateLimitDecision,
-    /// True if not even the client may store the response.
-    pub(super) is_private: bool,
-    /// True if the response has an `etag`.
-    pub(super) is_conditional: bool,
-}
-
-impl ResponseContext<'_> {
-    pub(super) fn respond(&self, response: ApiResponse) -> Response<Full<Bytes>> {
-        let mut headers = Headers::new();
-        self.common_headers(&mut headers, response.status);
-        self.conditional_headers(&mut headers, &response);
-        let (mut status, mut body) = (response.status, response.body);
-        if self.is_conditional && status == StatusCode::OK {
-            let tag = EntityTag::of(&body);
-            headers.insert_parts(ETAG, &[tag.as_str()]);
-            if tag.is_known(&self.head.headers) {
-                (status, body) = (StatusCode::NOT_MODIFIED, Bytes::new());
-            }
-        }
-        let body = self.finish_body(&mut headers, body);
-        let mut response = Response::new(Full::new(body));
-        *response.status_mut() = status;
-        *response.headers_mut() = headers.map;
-        response
-    }
-
-    fn common_headers(&self, headers: &mut Headers, status: StatusCode) {
-        let is_refusal = status.is_client_error() || status.is_server_error();
-        let cache = if self.is_private || is_refusal {
-            NO_STORE
-        } else {
-            PRIVATE_NO_CACHE
-        };
-        let reset = self.charge.resets_at.as_secs_ceil();
-        headers.map.insert(CACHE_CONTROL, cache);
-        headers.map.insert(VARY, VARY_AUTHORIZATION);
-        headers.map.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        headers.insert_int(X_RATELIMIT_LIMIT, self.charge.limit);
-        headers.insert_int(X_RATELIMIT_REMAINING, self.charge.remaining);
-        headers.insert_int(X_RATELIMIT_RESET, reset);
-        headers.insert_parts(X_REQUEST_ID, &[self.request_id]);
-    }
-
-    fn conditional_headers(&self, headers: &mut Headers, response: &ApiResponse) {
-        if let Some(path) = &response.location {
-            headers.insert_parts(LOCATION, &[self.base_path, path]);
-        }
-        if let Some(next) = &response.next {
-            headers.insert_parts(LINK, &[&self.link(next)]);
-        }
-        if response.replayed {
-            headers.map.insert(IDEMPOTENCY_REPLAYED, TRUE);
-        }
-        if response.status == StatusCode::UNAUTHORIZED {
-            headers.map.insert(WWW_AUTHENTICATE, BEARER);
-        }
-        if let Some(after) = response.retry_after {
-            headers.insert_int(RETRY_AFTER, retry_after(after));
+/// Converts a response to HTTP. `charge` is shown in the rate limit headers.
+///
+/// Answers 304 if the client already has the body, and drops the body of a `HEAD` request.
+pub(super) fn into_http(
+    response: ApiResponse,
+    context: &RequestContext<'_>,
+    base_path: &str,
+    charge: RateLimitDecision,
+) -> Response<Full<Bytes>> {
+    let mut headers = Headers::new();
+    headers.add_common(response.status, context.is_private);
+    headers.add_rate_limit(charge);
+    headers.insert_parts(X_REQUEST_ID, &[context.id.as_str()]);
+    headers.add_conditional(&response, base_path, &context.head.uri);
+    let (mut status, mut body) = (response.status, response.body);
+    if context.is_conditional && status == StatusCode::OK {
+        let tag = EntityTag::of(&body);
+        headers.insert_parts(ETAG, &[tag.as_str()]);
+        if tag.matches(&context.head.headers) {
+            (status, body) = (StatusCode::NOT_MODIFIED, Bytes::new());
         }
     }
-
-    /// The body; a `HEAD` gets only its length.
-    fn finish_body(&self, headers: &mut Headers, body: Bytes) -> Bytes {
-        if body.is_empty() {
-            return body;
-        }
+    if !body.is_empty() {
         headers.map.insert(CONTENT_TYPE, JSON);
         headers.insert_int(CONTENT_LENGTH, body.len());
-        match self.head.method {
-            Method::HEAD => Bytes::new(),
-            _ => body,
-        }
     }
-
-    /// The same request for the next page, in ASCII as a header must be.
-    fn link(&self, next: &str) -> String {
-        let query = self.head.uri.query().unwrap_or_default();
-        let stays = |pair: &&str| {
-            let name = pair.split('=').next().and_then(form_decode);
-            !matches!(name.as_deref(), Some("after" | "from" | ""))
-        };
-        let mut pairs: Vec<&str> = query.split('&').filter(stays).collect();
-        let after = format!("after={next}");
-        pairs.push(&after);
-        let target = format!("{}?{}", self.head.uri.path(), pairs.join("&"));
-        format!("<{}>; rel=\"next\"", utf8_percent_encode(&target, CONTROLS))
+    if context.head.method == Method::HEAD {
+        body.clear();
     }
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers.map;
+    response
 }
 
-/// Headers, and one buffer for the values that are written for this response.
+/// Builds the `link` header: the request's own URI with the cursor of the next page, percent-encoded to ASCII.
+fn link(uri: &Uri, next: &str) -> String {
+    let query = uri.query().unwrap_or_default();
+    let is_kept = |pair: &&str| {
+        let name = pair.split('=').next().and_then(form_decode);
+        !matches!(name.as_deref(), Some("after" | "from" | ""))
+    };
+    let mut pairs: Vec<&str> = query.split('&').filter(is_kept).collect();
+    let after = format!("after={next}");
+    pairs.push(&after);
+    let target = format!("{}?{}", uri.path(), pairs.join("&"));
+    format!("<{}>; rel=\"next\"", utf8_percent_encode(&target, CONTROLS))
+}
+
+/// Headers of a response, and one buffer for the values that are formatted.
 struct Headers {
     map: HeaderMap,
     text: BytesMut,
 }
 
 impl Headers {
-    /// With room for the headers of most responses.
+    /// Allocates capacity for the headers of most responses.
     fn new() -> Self {
         Self {
             map: HeaderMap::with_capacity(12),
@@ -232,11 +184,47 @@ impl Headers {
         }
     }
 
+    fn add_common(&mut self, status: StatusCode, is_private: bool) {
+        let is_error = status.is_client_error() || status.is_server_error();
+        let cache = if is_private || is_error {
+            NO_STORE
+        } else {
+            PRIVATE_NO_CACHE
+        };
+        self.map.insert(CACHE_CONTROL, cache);
+        self.map.insert(VARY, VARY_AUTHORIZATION);
+        self.map.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+    }
+
+    fn add_rate_limit(&mut self, charge: RateLimitDecision) {
+        self.insert_int(X_RATELIMIT_LIMIT, charge.limit);
+        self.insert_int(X_RATELIMIT_REMAINING, charge.remaining);
+        self.insert_int(X_RATELIMIT_RESET, charge.resets_at.as_secs_ceil());
+    }
+
+    fn add_conditional(&mut self, response: &ApiResponse, base_path: &str, uri: &Uri) {
+        if let Some(path) = &response.location {
+            self.insert_parts(LOCATION, &[base_path, path]);
+        }
+        if let Some(next) = &response.next {
+            self.insert_parts(LINK, &[&link(uri, next)]);
+        }
+        if response.replayed {
+            self.map.insert(IDEMPOTENCY_REPLAYED, TRUE);
+        }
+        if response.status == StatusCode::UNAUTHORIZED {
+            self.map.insert(WWW_AUTHENTICATE, BEARER);
+        }
+        if let Some(after) = response.retry_after {
+            self.insert_int(RETRY_AFTER, retry_after(after));
+        }
+    }
+
     fn insert_int(&mut self, name: HeaderName, number: impl Integer) {
         self.insert_parts(name, &[Buffer::new().format(number)]);
     }
 
-    /// Inserts a value that consists of these parts. A value that is invalid in a header is left out.
+    /// Inserts the concatenated parts. Omits a header whose value would be invalid.
     fn insert_parts(&mut self, name: HeaderName, parts: &[&str]) {
         for part in parts {
             self.text.extend_from_slice(part.as_bytes());

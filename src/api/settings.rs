@@ -1,4 +1,4 @@
-//! What an operator may set.
+//! Settings of the API.
 
 use std::time::Duration;
 
@@ -7,43 +7,50 @@ use ipnet::IpNet;
 use super::error_messages::{ErrorMessages, Language};
 use crate::rate_limit::Budget;
 
-/// The settings of a service. Take the defaults and change what you need.
+/// Settings of a [`ForumApi`](crate::ForumApi).
+///
+/// ```
+/// use forum_api::{ApiSettings, ErrorMessages, Language};
+///
+/// let mut settings = ApiSettings {
+///     error_messages: ErrorMessages::for_language(Language::German),
+///     trusted_proxies: vec!["10.0.0.0/8".parse()?],
+///     ..ApiSettings::default()
+/// };
+/// settings.guest_budget.units = 60;
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct ApiSettings {
-    /// The path below which the service answers. Default: `/api/v1`.
+    /// Path prefix of all endpoints. A trailing slash is removed. Default: `/api/v1`.
     pub base_path: String,
-    /// The library's own sentences. Default: English.
+    /// Messages of the library's own errors. Default: English.
     pub error_messages: ErrorMessages,
-    /// The budget of a token. Default: 600 units in 300 s.
+    /// Budget of each token. Default: 600 units per 300 s.
     pub token_budget: Budget,
-    /// The budget of the guests of one address prefix. Default: 120 units in 300 s.
+    /// Budget shared by the guests of one address prefix. Default: 120 units per 300 s.
     pub guest_budget: Budget,
-    /// How many leading bits of an IPv4 address share a budget. Default: 24.
+    /// Length of an address prefix for IPv4, in bits. Values above 32 mean the whole address. Default: 24.
     pub ipv4_prefix_len: u8,
-    /// How many leading bits of an IPv6 address share a budget. Default: 64.
+    /// Length of an address prefix for IPv6, in bits. Values above 128 mean the whole address. Default: 64.
     pub ipv6_prefix_len: u8,
-    /// Peers whose `x-forwarded-for` is believed. Default: none.
+    /// Networks of proxies whose `x-forwarded-for` header is trusted, see [`client_ip`](crate::client_ip). Default: none.
     pub trusted_proxies: Vec<IpNet>,
-    /// How many bytes of a body are read at most. Default: 1 MiB.
+    /// Maximum length of a body, in bytes. A longer body is a 400. Default: 1 MiB.
     pub body_limit: usize,
-    /// How long a request may take from its head on. Default: 30 s. A write goes on to its end all the same.
+    /// Maximum duration of a request, from its head. A read is then canceled; a write still completes. The response is a
+    /// 400 while the body is read, and a 500 afterwards. Default: 30 s.
     pub request_timeout: Duration,
 }
 
 impl Default for ApiSettings {
     fn default() -> Self {
-        let length = Duration::from_secs(300);
+        let window = Duration::from_secs(300);
         Self {
             base_path: "/api/v1".into(),
             error_messages: ErrorMessages::for_language(Language::English),
-            token_budget: Budget {
-                units: 600,
-                window: length,
-            },
-            guest_budget: Budget {
-                units: 120,
-                window: length,
-            },
+            token_budget: Budget { units: 600, window },
+            guest_budget: Budget { units: 120, window },
             ipv4_prefix_len: 24,
             ipv6_prefix_len: 64,
             trusted_proxies: Vec::new(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::error::{BackendError, BoxError, IntoFault, Overloaded};
+use crate::error::{BackendError, BoxError, IntoBackendError, Overloaded};
 use crate::model::{InvalidIdError, InvalidPageKeyError};
 
 /// Error of a command (`docs/protocol.md`, section 5.3). The host supplies the texts, in the board's language.
@@ -84,9 +84,9 @@ impl From<BackendError> for BoardError {
     }
 }
 
-impl<E: IntoFault> From<E> for BoardError {
+impl<E: IntoBackendError> From<E> for BoardError {
     fn from(error: E) -> Self {
-        error.into_fault().into()
+        error.into_backend_error().into()
     }
 }
 

@@ -9,7 +9,7 @@ mod caller;
 mod error;
 mod in_forum;
 
-pub use crate::error::{BackendError, BackendResult, BoxError, IntoFault, Overloaded};
+pub use crate::error::{BackendError, BackendResult, BoxError, IntoBackendError, Overloaded};
 #[cfg(feature = "panel")]
 pub use admin_auth::{AdminAuth, Session};
 pub use authorizer::{Access, Authorizer, VisibleForums};

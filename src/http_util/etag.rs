@@ -1,10 +1,10 @@
-//! Conditional requests.
+//! Entity tags and conditional requests.
 
 use http::HeaderMap;
 use http::header::IF_NONE_MATCH;
 use xxhash_rust::xxh3::xxh3_128;
 
-/// A strong entity tag of a body: its hash in hexadecimal, with the quotation marks.
+/// Strong entity tag of a body: its hash in hexadecimal, in quotation marks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EntityTag([u8; 34]);
 
@@ -12,7 +12,7 @@ impl EntityTag {
     pub(crate) fn of(body: &[u8]) -> Self {
         let mut tag = [b'"'; 34];
         if let Some(digits) = tag.get_mut(1..33) {
-            // The length fits, so this cannot fail.
+            // 16 bytes have exactly 32 digits, so this cannot fail.
             let _ = base16ct::lower::encode(&xxh3_128(body).to_be_bytes(), digits);
         }
         Self(tag)
@@ -22,13 +22,13 @@ impl EntityTag {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// Whether `if-none-match` names this tag. Tags are compared weakly (RFC 9110, section 13.1.2).
-    pub(crate) fn is_known(&self, headers: &HeaderMap) -> bool {
+    /// Returns whether `if-none-match` lists this tag or is `*`. Compares weakly (RFC 9110, section 13.1.2).
+    pub(crate) fn matches(&self, headers: &HeaderMap) -> bool {
         let lines = headers.get_all(IF_NONE_MATCH).iter();
-        let mut known = lines.flat_map(|line| line.to_str().unwrap_or_default().split(','));
-        known.any(|known| {
-            let known = known.trim();
-            known == "*" || known.strip_prefix("W/").unwrap_or(known) == self.as_str()
+        let mut tags = lines.flat_map(|line| line.to_str().unwrap_or_default().split(','));
+        tags.any(|tag| {
+            let tag = tag.trim();
+            tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == self.as_str()
         })
     }
 }
@@ -38,11 +38,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_known_by_itself_weakly_in_a_list_or_by_a_star() {
+    fn a_tag_matches_itself_a_weak_tag_a_list_and_a_star() {
         let tag = EntityTag::of(b"body");
         let digits = format!("{:032x}", xxh3_128(b"body"));
         assert_eq!(tag.as_str(), format!("\"{digits}\""));
-        for (known, expected) in [
+        for (listed, expected) in [
             (tag.as_str().to_owned(), true),
             (format!("W/{}", tag.as_str()), true),
             (format!("\"x\", {}", tag.as_str()), true),
@@ -50,9 +50,9 @@ mod tests {
             (digits, false),
             ("\"x\"".into(), false),
         ] {
-            let headers = [(IF_NONE_MATCH, known.parse().unwrap())];
+            let headers = [(IF_NONE_MATCH, listed.parse().unwrap())];
             let headers = headers.into_iter().collect();
-            assert_eq!(tag.is_known(&headers), expected, "{known}");
+            assert_eq!(tag.matches(&headers), expected, "{listed}");
         }
     }
 }

@@ -1,16 +1,16 @@
-//! Form encoding, decoded strictly.
+//! Strict decoder for queries and `application/x-www-form-urlencoded`.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// The pairs of a query or of `application/x-www-form-urlencoded` before they are decoded.
+/// Splits a query or a form into pairs, which are still encoded. Skips empty pairs.
 pub(crate) fn form_pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-/// Decodes `+` and `%XX`. Stricter than the `form_urlencoded` crate: `None` for an incomplete escape or invalid UTF-8.
+/// Decodes `+` and `%XX`. Unlike the crate `form_urlencoded`, returns `None` for an incomplete escape or invalid UTF-8.
 pub(crate) fn form_decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('+') {
         return percent_decode(text);
@@ -19,7 +19,7 @@ pub(crate) fn form_decode(text: &str) -> Option<Cow<'_, str>> {
     Some(spaced.into())
 }
 
-/// Decodes `%XX`. `None` when a `%` is not followed by two hexadecimal digits, or when the bytes are not UTF-8.
+/// Decodes `%XX`. Returns `None` if a `%` is not followed by two hexadecimal digits, or if the bytes are not UTF-8.
 pub(crate) fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('%') {
         return Some(text.into());

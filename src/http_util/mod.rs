@@ -1,4 +1,4 @@
-//! What the HTTP services of the library share.
+//! HTTP helpers shared by the API, the control panel and the interactive reference.
 
 mod etag;
 mod form;
@@ -12,4 +12,6 @@ pub(crate) use form::{form_decode, form_pairs, percent_decode};
 pub(crate) use page::{Content, page_headers, respond};
 #[cfg(feature = "panel")]
 pub(crate) use request::run_write;
-pub(crate) use request::{BodyError, OriginalUri, read_body, restore_uri, retry_after, run};
+pub(crate) use request::{
+    BodyError, LazyBody, OriginalUri, read_body, restore_uri, retry_after, run,
+};

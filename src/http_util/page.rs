@@ -1,4 +1,4 @@
-//! Responses that a browser shows: pages and their assets.
+//! Responses for browsers: pages and their assets.
 
 use bytes::Bytes;
 use http::header::{
@@ -10,7 +10,7 @@ use http_body_util::Full;
 
 use super::EntityTag;
 
-/// The headers of every page and of its assets.
+/// Returns the security headers of pages and their assets.
 pub(crate) fn page_headers(content_security_policy: &'static str) -> HeaderMap {
     let headers = [
         (CONTENT_SECURITY_POLICY, content_security_policy),
@@ -21,7 +21,7 @@ pub(crate) fn page_headers(content_security_policy: &'static str) -> HeaderMap {
     headers.into_iter().collect()
 }
 
-/// What a response carries.
+/// Body of a response, with its type, encoding and entity tag.
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
     pub(crate) content_type: &'static str,
@@ -40,7 +40,7 @@ impl Content {
         }
     }
 
-    /// Content that a client may ask for under a condition.
+    /// Creates content with an entity tag, for conditional requests.
     pub(crate) fn tagged(content_type: &'static str, body: impl Into<Bytes>) -> Self {
         let content = Self::new(content_type, body);
         Self {
@@ -50,7 +50,7 @@ impl Content {
     }
 }
 
-/// Makes a response with these headers: 304 without the content when the client knows its tag, and no body for `HEAD`.
+/// Builds a response. Returns 304 without content if `if-none-match` lists its tag, and no body for `HEAD`.
 pub(crate) fn respond(
     method: &Method,
     request_headers: &HeaderMap,
@@ -67,7 +67,7 @@ pub(crate) fn respond(
     let headers = response.headers_mut();
     if let Some(tag) = content.tag {
         headers.extend(HeaderValue::from_str(tag.as_str()).map(|tag| (ETAG, tag)));
-        if tag.is_known(request_headers) {
+        if tag.matches(request_headers) {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
             return response;
         }

@@ -1,6 +1,7 @@
-//! Requests: their URI before a router, their body, and the limits under which they run.
+//! Requests: original URI, body, timeout and panics.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
@@ -15,17 +16,17 @@ use crate::runtime::Runtime;
 use crate::task::spawn_and_join;
 use crate::task::{PanicError, catch_panic, timeout};
 
-/// Finds the URI as it was sent in the extensions of a request whose path a router has cut.
+/// Finds the original URI in the extensions of a request whose path prefix a router removed.
 pub(crate) type OriginalUri = fn(&Extensions) -> Option<&Uri>;
 
-/// Gives a request the URI as it was sent.
+/// Replaces the URI of a request by the original one.
 pub(crate) fn restore_uri(head: &mut Parts, original_uri: OriginalUri) {
     if let Some(original) = original_uri(&head.extensions) {
         head.uri = original.clone();
     }
 }
 
-/// The reason why a body could not be read.
+/// Error of [`read_body`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyError {
     #[error("the body is longer than the limit")]
@@ -34,7 +35,10 @@ pub(crate) enum BodyError {
     Incomplete,
 }
 
-/// Reads a whole body of at most `limit` bytes. Nothing is read before the future is polled.
+/// A [`read_body`] future. Nothing is read before it is polled.
+pub(crate) type LazyBody<'a> = Pin<&'a mut (dyn Future<Output = Result<Bytes, BodyError>> + Send)>;
+
+/// Reads a whole body of at most `limit` bytes.
 pub(crate) async fn read_body<B>(body: B, limit: usize) -> Result<Bytes, BodyError>
 where
     B: Body + Send + 'static,
@@ -48,16 +52,16 @@ where
     }
 }
 
-/// Runs the steps of a request: a panic becomes an error, and `None` means that the deadline has passed.
+/// Runs the steps of a request. Converts a panic to an error, and returns `None` after `limit`.
 pub(crate) async fn run<T, E: From<PanicError>>(
     runtime: &dyn Runtime,
-    deadline: Duration,
+    limit: Duration,
     steps: impl Future<Output = Result<T, E>>,
 ) -> Option<Result<T, E>> {
-    timeout(runtime, deadline, catch_panic(steps)).await
+    timeout(runtime, limit, catch_panic(steps)).await
 }
 
-/// Completes a write, even when the client disconnects. `None` means that the executor dropped it.
+/// Completes a write even if the client disconnects. Returns `None` if the runtime dropped it.
 #[cfg(feature = "panel")]
 pub(crate) async fn run_write<T, E>(
     runtime: &dyn Runtime,
@@ -70,7 +74,7 @@ where
     spawn_and_join(runtime, catch_panic(write)).await
 }
 
-/// The value of `retry-after`: whole seconds, rounded up, at least one.
+/// Returns the value of `retry-after`: whole seconds, rounded up, at least 1.
 pub(crate) fn retry_after(wait: Duration) -> u128 {
     wait.as_millis().div_ceil(1000).max(1)
 }

@@ -1,8 +1,8 @@
-//! What is counted and timed (feature `metrics`), in one table (`docs/protocol.md`, section 18.3).
+//! Metrics (feature `metrics`; `docs/protocol.md`, section 18.3).
 //!
-//! The library speaks through the [`metrics`](https://docs.rs/metrics) facade: install a recorder before anything else,
-//! and call [`describe`] then. Without one, nothing is kept. Labels have few values: routes are templates, and whatever a
-//! client could make up is `other`.
+//! The library records metrics through the [`metrics`](https://docs.rs/metrics) facade. Install a recorder at startup, then
+//! call [`describe`]. Without a recorder no metric is kept. Labels have a bounded number of values: a route is the template
+//! of a path, and unknown methods and routes are `other`.
 
 pub(crate) mod recorder;
 #[cfg(feature = "metrics")]

@@ -1,8 +1,8 @@
-//! Where things are counted and timed while the feature `metrics` is on; while it is off, nothing is done here.
+//! Records metrics. Every function does nothing without the feature `metrics`.
 
 #![cfg_attr(
     not(feature = "metrics"),
-    allow(unused_variables, reason = "nothing is measured then")
+    allow(unused_variables, reason = "nothing is recorded then")
 )]
 
 use std::time::Duration;
@@ -14,11 +14,11 @@ use metrics::{Label, SharedString, counter, histogram};
 #[cfg(feature = "metrics")]
 use super::table;
 
-/// What a label says of what a client could make up.
+/// Label of a method or a route that is not in the table of endpoints.
 #[cfg(feature = "metrics")]
 const OTHER: &str = "other";
 
-/// A request was answered; `route` is the template of a route that there is.
+/// Records a completed request. `route` is the path template; `None` for an unknown path.
 pub(crate) fn record_request(
     method: &Method,
     route: Option<&'static str>,
@@ -29,8 +29,8 @@ pub(crate) fn record_request(
     #[cfg(feature = "metrics")]
     {
         let (method, route) = (method_label(method), route.unwrap_or(OTHER));
-        let took = labels(&table::REQUEST_SECONDS, [method, route]);
-        histogram!(table::REQUEST_SECONDS.name, took).record(elapsed);
+        let duration_labels = labels(&table::REQUEST_SECONDS, [method, route]);
+        histogram!(table::REQUEST_SECONDS.name, duration_labels).record(elapsed);
         let [method, route, code] =
             [method, route, code.unwrap_or_default()].map(SharedString::const_str);
         let status = SharedString::from_owned(status.as_str().to_owned());
@@ -39,20 +39,19 @@ pub(crate) fn record_request(
     }
 }
 
-/// A budget, of a `token` or of a `guest`, was asked for units.
-pub(crate) fn record_charge(budget: &'static str, units: u32, granted: bool) {
+/// Records a charge of a budget. `budget` is `token` or `guest`.
+pub(crate) fn record_charge(budget: &'static str, units: u32, allowed: bool) {
     #[cfg(feature = "metrics")]
     {
-        let (metric, by) = if granted {
+        let (metric, count) = if allowed {
             (table::UNITS, units)
         } else {
             (table::REFUSALS, 1)
         };
-        counter!(metric.name, labels(&metric, [budget])).increment(by.into());
+        counter!(metric.name, labels(&metric, [budget])).increment(count.into());
     }
 }
 
-/// A store failed to do what it was asked.
 pub(crate) fn record_store_error(store: &'static str) {
     #[cfg(feature = "metrics")]
     {
@@ -61,31 +60,31 @@ pub(crate) fn record_store_error(store: &'static str) {
     }
 }
 
-/// A row of webhooks could not be decoded.
+/// Records a row of a webhook table that cannot be decoded.
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
-pub(crate) fn record_unreadable(rows_of: &'static str) {
+pub(crate) fn record_unreadable_row(table: &'static str) {
     #[cfg(feature = "metrics")]
     {
-        let labels = labels(&table::UNREADABLE, [rows_of]);
+        let labels = labels(&table::UNREADABLE, [table]);
         counter!(table::UNREADABLE.name, labels).increment(1);
     }
 }
 
-/// An attempt ended, and its delivery is in this state now. It `took` so long if something was sent.
+/// Records a delivery attempt. `state` is the resulting state of the delivery; `duration` is `None` if no request was sent.
 #[cfg(feature = "webhooks")]
-pub(crate) fn record_attempt(topic: &str, state: &'static str, took: Option<Duration>) {
+pub(crate) fn record_attempt(topic: &str, state: &'static str, duration: Option<Duration>) {
     #[cfg(feature = "metrics")]
     {
         let topic = SharedString::from_owned(topic.to_owned());
         let labels = labels(&table::DELIVERIES, [topic, SharedString::const_str(state)]);
         counter!(table::DELIVERIES.name, labels).increment(1);
-        if let Some(took) = took {
-            histogram!(table::ATTEMPT_SECONDS.name).record(took);
+        if let Some(duration) = duration {
+            histogram!(table::ATTEMPT_SECONDS.name).record(duration);
         }
     }
 }
 
-/// Number of due deliveries, at least, and age of the oldest of them.
+/// Records the number of due deliveries and the age of the oldest one.
 #[cfg(all(feature = "metrics", feature = "webhooks"))]
 pub(crate) fn record_queue(depth: u64, age: Duration) {
     metrics::gauge!(table::QUEUE_DEPTH.name).set(depth as f64);
@@ -104,7 +103,7 @@ fn labels<const N: usize>(
         .collect()
 }
 
-/// The method, if the table of endpoints has one like it.
+/// Returns the method if an endpoint has it, or [`OTHER`].
 #[cfg(feature = "metrics")]
 fn method_label(method: &Method) -> &'static str {
     let mut known = ["GET", "HEAD", "POST", "PATCH", "DELETE"].into_iter();

@@ -2,46 +2,46 @@
 
 use ::metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 
-/// How a metric is read.
+/// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
-    /// It only grows.
+    /// A value that only increases.
     Counter,
-    /// As it is now.
+    /// A current value.
     Gauge,
-    /// How values are spread.
+    /// A distribution of values.
     Histogram,
 }
 
-/// A metric.
+/// Name, kind, unit and labels of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its name, as in `forum_api_requests_total`.
+    /// Name, such as `forum_api_requests_total`.
     pub name: &'static str,
-    /// How it is read.
+    /// Kind.
     pub kind: MetricKind,
-    /// Of what unit its values are.
+    /// Unit of the values.
     pub unit: Unit,
-    /// The names of its labels.
+    /// Names of the labels.
     pub labels: &'static [&'static str],
-    /// What it tells, in one sentence.
+    /// Description, as a sentence.
     pub description: &'static str,
 }
 
 macro_rules! metrics {
-    ($($id:ident $kind:ident $unit:ident $name:literal [$($label:literal),*] $help:literal)+) => {
+    ($($id:ident $kind:ident $unit:ident $name:literal [$($label:literal),*] $description:literal)+) => {
         $(
-            #[doc = $help]
+            #[doc = $description]
             pub(super) const $id: Metric = Metric {
                 name: $name,
                 kind: MetricKind::$kind,
                 unit: Unit::$unit,
                 labels: &[$($label),*],
-                description: $help,
+                description: $description,
             };
         )+
 
-        /// Every metric.
+        /// All metrics of the library.
         pub const ALL: &[Metric] = &[$($id),+];
     };
 }
@@ -69,19 +69,19 @@ metrics! {
         "Failed store operations."
 }
 
-/// Tells the recorder that is installed the kind, the unit and the meaning of [`ALL`].
+/// Passes kind, unit and description of each metric to the installed recorder.
 pub fn describe() {
     for metric in ALL {
         let Metric {
             name,
             unit,
-            description: help,
+            description,
             ..
         } = *metric;
         match metric.kind {
-            MetricKind::Counter => describe_counter!(name, unit, help),
-            MetricKind::Gauge => describe_gauge!(name, unit, help),
-            MetricKind::Histogram => describe_histogram!(name, unit, help),
+            MetricKind::Counter => describe_counter!(name, unit, description),
+            MetricKind::Gauge => describe_gauge!(name, unit, description),
+            MetricKind::Histogram => describe_histogram!(name, unit, description),
         }
     }
 }
@@ -91,7 +91,7 @@ mod tests {
     use super::ALL;
 
     #[test]
-    fn the_guide_has_this_table() {
+    fn the_guide_lists_all_metrics() {
         let guide = include_str!("../guide/observability.md");
         for metric in ALL {
             let labels: Vec<_> = metric

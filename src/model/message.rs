@@ -102,8 +102,8 @@ pub struct ListMessagesParams {
     /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
 }
 

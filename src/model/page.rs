@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use schemars::{JsonSchema, json_schema};
+use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
@@ -10,12 +10,11 @@ use super::Expected;
 use super::serde_helpers::inline_schema;
 
 /// A page of a list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "{T}Page")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
     /// The items, in the list's order.
     pub items: Vec<T>,
-    /// Cursor of the next page, to be sent as `after`; null on the last page.
+    /// Position after the last item; `None` on the last page. Clients receive it as an opaque cursor.
     pub next: Option<PageKey>,
 }
 
@@ -74,28 +73,6 @@ impl PageKey {
             .ok_or(InvalidPageKeyError)
     }
 }
-
-impl Serialize for PageKey {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for PageKey {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self)
-    }
-}
-
-inline_schema!(
-    PageKey,
-    "Cursor",
-    json_schema!({
-        "type": "string",
-        "maxLength": 200,
-        "description": "An opaque cursor, valid only for the list that returned it.",
-    })
-);
 
 /// How many items a page holds: 1-100, 20 by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

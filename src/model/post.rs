@@ -89,8 +89,8 @@ pub struct ListPostsParams {
     /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
     /// Only posts that were created later than this time.
     pub since: Option<Timestamp>,

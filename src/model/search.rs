@@ -138,8 +138,8 @@ pub struct SearchParams {
     /// Number of items per page, 1 to 100.
     #[serde(default, skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(default, skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
 }
 

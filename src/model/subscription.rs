@@ -75,8 +75,8 @@ pub struct ListSubscriptionsParams {
     /// Number of items per page, 1 to 100.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
-    /// `next` of the previous page.
-    #[serde(skip_serializing)]
+    /// Position after which the page starts; `None` for the first page.
+    #[serde(skip)]
     pub after: Option<PageKey>,
 }
 

@@ -36,6 +36,6 @@ pub(crate) fn decode_event(
 
 /// Logs and counts a row that cannot be decoded, and is therefore set aside.
 pub(crate) fn report_unreadable(table: &'static str, id: &str, reason: &str) {
-    crate::metrics::recorder::record_unreadable(table);
+    crate::metrics::recorder::record_unreadable_row(table);
     tracing::error!(table, id, reason, "failed to decode row; row skipped");
 }

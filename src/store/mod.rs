@@ -44,7 +44,7 @@ mod tokens;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use crate::error::{BackendError, BackendResult, IntoFault, Overloaded};
+pub use crate::error::{BackendError, BackendResult, IntoBackendError, Overloaded};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use decode::{decode_event, report_unreadable, scopes_from_json, scopes_to_json};
 use deliveries::ended_at;

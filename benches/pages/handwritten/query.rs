@@ -1,7 +1,7 @@
 //! The pages: statements of the board with their parameters and results.
 
 use forum_api::model;
-use forum_api::model::{Forum, LastPost, Page, PageKey, Post};
+use forum_api::model::{Forum, LastPost, Post};
 use serde::Serialize;
 
 use super::Row;
@@ -15,6 +15,13 @@ const SEEN: &str = ",1,2,3,";
 const MODERATED: &str = ",";
 
 const GUEST: Option<i64> = None;
+
+/// A page of a list, with the position after it.
+#[derive(Serialize)]
+pub struct Page<T> {
+    items: Vec<T>,
+    next: Option<String>,
+}
 
 /// Query of a page.
 pub trait Query: Send + Sync + 'static {
@@ -226,6 +233,6 @@ fn beyond<T>(items: &mut Vec<T>, rows: i64) -> Option<&T> {
     items.last().filter(|_| more)
 }
 
-fn place(time: model::Timestamp, id: impl std::fmt::Display) -> PageKey {
-    PageKey::new(format_args!("{}.{id}", time.as_millis()))
+fn place(time: model::Timestamp, id: impl std::fmt::Display) -> String {
+    format!("{}.{id}", time.as_millis())
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a part of a request: the reason of a 400 `bad_request`.
+//! [`InputError`]: the cause of a 400 `bad_request` (`docs/protocol.md`, section 5.4).
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -8,22 +8,22 @@ use thiserror::Error;
 
 use crate::model::Expected;
 
-/// A field, parameter or header that cannot be used, and why.
+/// An invalid field, parameter or header.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {kind:?}", self.safe_name())]
 pub(crate) struct InputError {
-    /// Its name; empty while it is not known yet.
+    /// Name of the field; empty while the deserializer does not know it yet.
     pub(crate) name: String,
     pub(crate) kind: InputErrorKind,
 }
 
-/// Why it cannot be used.
+/// Reason of an [`InputError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum InputErrorKind {
     Expected(Expected),
-    /// One of these words was expected.
+    /// Expected one of these words.
     OneOf(&'static [&'static str]),
-    /// Something else was expected, in the words of the host.
+    /// Expectation in the words of the host.
     Phrase(Cow<'static, str>),
     Missing,
     Repeated,
@@ -40,12 +40,11 @@ impl InputError {
         Self::new(name, InputErrorKind::Expected(expected))
     }
 
-    /// With a phrase of the host's.
     pub(crate) fn phrase(name: &str, phrase: &'static str) -> Self {
         Self::new(name, InputErrorKind::Phrase(phrase.into()))
     }
 
-    /// The same error in a value inside of the field `outer`.
+    /// Prepends the field that contains the value.
     pub(crate) fn in_field(mut self, outer: &str) -> Self {
         let is_path = self.name.is_empty() || self.name.starts_with('[');
         let dot = if is_path { "" } else { "." };
@@ -53,7 +52,8 @@ impl InputError {
         self
     }
 
-    /// The name if it can be repeated to the client: short, plain, and not a secret in the wrong place.
+    /// Returns the name, or `?` if the response must not repeat it: it is longer than 64 characters, has other characters
+    /// than those of a field, or looks like a secret.
     pub(crate) fn safe_name(&self) -> &str {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
         let is_short = (1..=64).contains(&self.name.len());
@@ -71,10 +71,10 @@ impl de::Error for InputError {
         Self::new("", InputErrorKind::Phrase(phrase.to_string().into()))
     }
 
-    fn invalid_value(unexpected: Unexpected<'_>, wanted: &dyn de::Expected) -> Self {
+    fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
         match Expected::of_error(unexpected) {
-            Some(expected) => Self::expected("", expected),
-            None => Self::custom(wanted),
+            Some(phrase) => Self::expected("", phrase),
+            None => Self::custom(expected),
         }
     }
 

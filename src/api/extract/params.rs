@@ -1,4 +1,4 @@
-//! The parameters of an endpoint, in its query or its body.
+//! Path variables, query parameters and bodies of the endpoints.
 
 use std::io::Write;
 
@@ -9,46 +9,165 @@ use serde::de::DeserializeOwned;
 
 use super::error::{InputError, InputErrorKind};
 use super::value::InputValue;
+use crate::host::ResourceRef;
+use crate::http_util::percent_decode;
 use crate::model::{
-    Expected, ListMessagesParams, ListPostsParams, ListSubscriptionsParams, ListThreadsParams,
-    MarkRead, NewMessage, NewPost, NewRating, NewSubscription, NewThread, NewVote, PageKey,
-    PollUpdate, PostUpdate, SearchParams,
+    Expected, ForumId, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
+    ListThreadsParams, MarkRead, MessageId, NewMessage, NewPost, NewRating, NewSubscription,
+    NewThread, NewVote, PageKey, PollId, PollUpdate, PostId, PostPath, PostUpdate, SearchParams,
+    SubscriptionTarget, SubscriptionTargetKind, TargetId, ThreadId, UserRef,
 };
 
-/// Where the parameters are.
+/// Variable segments of a path, still percent-encoded. No endpoint has more than two.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RawPathParams<'a>(pub(crate) [&'a str; 2]);
+
+impl RawPathParams<'_> {
+    fn decode<T>(&self, index: usize, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        let text = percent_decode(self.0.get(index)?)?;
+        parse(&text)
+    }
+}
+
+/// Path variables of an endpoint.
+pub(crate) trait PathParams: Send + Sync + Sized + 'static {
+    /// Names in the order of the path.
+    const NAMES: &'static [&'static str];
+
+    /// Decodes and parses the segments. Returns `None` for a text that cannot be an id; the response is then the same 404
+    /// as for an unknown id.
+    fn parse(raw: RawPathParams<'_>) -> Option<Self>;
+
+    /// The resource whose forum is checked before a write.
+    fn resource(&self) -> ResourceRef<'_> {
+        ResourceRef::Global
+    }
+
+    /// The member that the path names.
+    fn member(&self) -> Option<&UserRef> {
+        None
+    }
+
+    /// Schemas of the variables, in order.
+    fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
+}
+
+impl PathParams for () {
+    const NAMES: &'static [&'static str] = &[];
+
+    fn parse(_: RawPathParams<'_>) -> Option<Self> {
+        Some(())
+    }
+
+    fn schemas(_: &mut SchemaGenerator) -> Vec<Schema> {
+        Vec::new()
+    }
+}
+
+/// A path with one variable.
+macro_rules! path_param {
+    ($type:ident, $name:literal $(, $method:ident: $result:ty = $value:expr)?) => {
+        impl PathParams for $type {
+            const NAMES: &'static [&'static str] = &[$name];
+
+            fn parse(raw: RawPathParams<'_>) -> Option<Self> {
+                raw.decode(0, Self::parse)
+            }
+
+            $(fn $method(&self) -> $result {
+                $value(self)
+            })?
+
+            fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
+                vec![Self::json_schema(generator)]
+            }
+        }
+    };
+}
+
+path_param!(ForumId, "forumId", resource: ResourceRef<'_> = ResourceRef::Forum);
+path_param!(ThreadId, "threadId", resource: ResourceRef<'_> = ResourceRef::Thread);
+path_param!(PollId, "pollId", resource: ResourceRef<'_> = ResourceRef::Poll);
+path_param!(UserRef, "userId", member: Option<&UserRef> = Some);
+path_param!(MessageId, "messageId");
+
+impl PathParams for PostPath {
+    const NAMES: &'static [&'static str] = &["threadId", "postId"];
+
+    fn parse(raw: RawPathParams<'_>) -> Option<Self> {
+        Some(Self {
+            thread_id: raw.decode(0, ThreadId::parse)?,
+            post_id: raw.decode(1, PostId::parse)?,
+        })
+    }
+
+    fn resource(&self) -> ResourceRef<'_> {
+        ResourceRef::Post(&self.thread_id, &self.post_id)
+    }
+
+    fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
+        vec![
+            ThreadId::json_schema(generator),
+            PostId::json_schema(generator),
+        ]
+    }
+}
+
+/// Names no resource to check, because a caller can unsubscribe from a target that became hidden.
+impl PathParams for SubscriptionTarget {
+    const NAMES: &'static [&'static str] = &["target", "targetId"];
+
+    fn parse(raw: RawPathParams<'_>) -> Option<Self> {
+        let kind = raw.decode(0, |kind| Some(kind.to_owned()))?;
+        match kind.as_str() {
+            "thread" => raw.decode(1, ThreadId::parse).map(Self::Thread),
+            "forum" => raw.decode(1, ForumId::parse).map(Self::Forum),
+            _ => None,
+        }
+    }
+
+    fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
+        let mut kind = generator.subschema_for::<SubscriptionTargetKind>();
+        kind.insert("description".into(), "Kind of the target.".into());
+        vec![kind, TargetId::json_schema(generator)]
+    }
+}
+
+/// Location of the parameters in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     Query,
     Body,
 }
 
-/// The parameters of an endpoint.
+/// Parameters of an endpoint.
 pub(crate) trait Params: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     const SOURCE: Source = Source::Query;
 
-    /// Checks what a schema cannot say.
+    /// True for the parameters of a paged list, which has a cursor in `after`.
+    const IS_LIST: bool = false;
+
+    /// Checks rules that the types cannot express.
     fn check(&self) -> Result<(), InputError> {
         Ok(())
     }
 
-    /// The same parameters of a request with this method.
+    /// Adapts the parameters to the method of the request.
     fn for_method(self, _: &Method) -> Self {
         self
     }
 
-    /// The cursor of a list; `None` where there is no list.
-    fn after(&mut self) -> Option<&mut Option<PageKey>> {
-        None
-    }
+    /// Sets the page key that the cursor of a list contains.
+    fn set_after(&mut self, _: PageKey) {}
 
-    /// Writes what narrows a list, to which a cursor is bound.
+    /// Writes the filters of a list, which its cursors are bound to.
     fn write_filters(&self, _: &mut dyn Write) -> serde_json::Result<()> {
         Ok(())
     }
 
+    /// Decodes all parameters except the cursor. [`check`](Self::check) must follow.
     fn decode(value: InputValue<'_>, method: &Method) -> Result<Self, InputError> {
         let params: Self = deserialize(value)?;
-        params.check()?;
         Ok(params.for_method(method))
     }
 
@@ -60,63 +179,65 @@ pub(crate) trait Params: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     }
 }
 
-/// An expectation of no particular field is one of the whole body.
+/// Attributes a type error without a field name to the whole body.
 fn deserialize<T: DeserializeOwned>(value: InputValue<'_>) -> Result<T, InputError> {
     T::deserialize(value).map_err(|mut error| {
-        let is_expectation = !matches!(
+        let is_type_error = !matches!(
             error.kind,
             InputErrorKind::Missing | InputErrorKind::Repeated | InputErrorKind::Unknown
         );
-        if error.name.is_empty() && is_expectation {
+        if error.name.is_empty() && is_type_error {
             error.name = "body".into();
         }
         error
     })
 }
 
-/// No parameters at all.
+/// Rejects every parameter.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoParams {}
 
 impl Params for NoParams {}
 
-/// No parameters either; the method decides whether the message is marked as read.
+/// Rejects every parameter. The method determines whether the message is marked as read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OpenMessage {
-    #[serde(skip, default = "read")]
-    pub(crate) opening: MarkRead,
+    #[serde(skip, default = "mark_read")]
+    pub(crate) mark_read: MarkRead,
 }
 
-fn read() -> MarkRead {
+fn mark_read() -> MarkRead {
     MarkRead::Yes
 }
 
 impl Params for OpenMessage {
     fn for_method(self, method: &Method) -> Self {
-        let opening = match *method {
+        let mark_read = match *method {
             Method::HEAD => MarkRead::No,
             _ => MarkRead::Yes,
         };
-        Self { opening }
+        Self { mark_read }
     }
 }
 
-/// The parameters of a list.
+/// Implements [`Params`] for the query of a list.
 macro_rules! list_params {
     ($($type:ident $(, check: $check:path)?;)+) => {$(
         impl Params for $type {
+            const IS_LIST: bool = true;
+
             $(fn check(&self) -> Result<(), InputError> {
                 $check(self)
             })?
 
-            fn after(&mut self) -> Option<&mut Option<PageKey>> {
-                Some(&mut self.after)
+            fn set_after(&mut self, key: PageKey) {
+                self.after = Some(key);
             }
 
-            fn write_filters(&self, to: &mut dyn Write) -> serde_json::Result<()> {
-                serde_json::to_writer(to, self)
+            fn write_filters(&self, writer: &mut dyn Write) -> serde_json::Result<()> {
+                serde_json::to_writer(writer, self)
             }
         }
     )+};
@@ -130,14 +251,14 @@ list_params! {
     SearchParams;
 }
 
-fn reject_from_with_after(list: &ListPostsParams) -> Result<(), InputError> {
-    if list.from.is_some() && list.after.is_some() {
+fn reject_from_with_after(params: &ListPostsParams) -> Result<(), InputError> {
+    if params.from.is_some() && params.after.is_some() {
         return Err(InputError::expected("from", Expected::NoAfter));
     }
     Ok(())
 }
 
-/// The parameters in a body.
+/// Implements [`Params`] for a JSON body.
 macro_rules! body_params {
     ($($type:ident $(, check: $check:path)?;)+) => {$(
         impl Params for $type {
@@ -161,7 +282,7 @@ body_params! {
     NewSubscription;
 }
 
-fn require_change(edit: &PollUpdate) -> Result<(), InputError> {
+fn require_change(update: &PollUpdate) -> Result<(), InputError> {
     let PollUpdate {
         question,
         options,
@@ -169,7 +290,7 @@ fn require_change(edit: &PollUpdate) -> Result<(), InputError> {
         can_change_vote,
         closes_at,
         expected_version: _,
-    } = edit;
+    } = update;
     let has_change = question.is_some()
         || options.is_some()
         || max_choices.is_some()

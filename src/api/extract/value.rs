@@ -1,38 +1,103 @@
-//! A query or a body as a tree, and serde's types decoded from it.
+//! [`InputValue`]: a query or a JSON body as a tree, and a serde deserializer over it.
 //!
-//! serde_json's own errors cannot be translated, name no path to the field, and let the last of repeated names win.
-//! Here each error is an [`InputError`] that names the field.
+//! serde_json's own errors cannot be translated, do not name the path of the field, and accept repeated names. Here each
+//! error is an [`InputError`] that names the field.
 
 use std::borrow::Cow;
 
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
 use serde::de::{
     self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
 };
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::Number;
 
-use super::error::InputError;
+use super::error::{InputError, InputErrorKind};
+use crate::http_util::{BodyError, form_decode, form_pairs};
 use crate::model::{Expected, FORBIDDEN_CHARS};
 
-/// JSON. An object keeps repeated names, so that they can be refused.
+impl From<BodyError> for InputError {
+    fn from(error: BodyError) -> Self {
+        let expected = match error {
+            BodyError::TooLong => Expected::SmallerBody,
+            BodyError::Incomplete => Expected::CompleteBody,
+        };
+        Self::expected("body", expected)
+    }
+}
+
+/// Checks that there is exactly one `content-type`, and that it is `application/json`.
+pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), InputError> {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let first = types.next().and_then(|value| value.to_str().ok());
+    let essence = first.and_then(|value| value.split(';').next());
+    let is_json =
+        essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"));
+    if is_json && types.next().is_none() {
+        return Ok(());
+    }
+    Err(InputError::expected("content-type", Expected::JsonType))
+}
+
+/// A JSON value. An object keeps repeated names, so that they can be rejected.
 #[derive(Clone, Debug)]
 pub(crate) enum InputValue<'a> {
     Null,
     Bool(bool),
     Number(Number),
     Text(Cow<'a, str>),
-    /// A query parameter's value: the type of its field decides how it is read.
+    /// Value of a query parameter. The type of its field determines how it is parsed.
     Parameter(Cow<'a, str>),
     List(Vec<InputValue<'a>>),
     Object(Vec<(Cow<'a, str>, InputValue<'a>)>),
 }
 
 impl<'a> InputValue<'a> {
+    /// Parses a query into an object. An absent query is an empty object.
+    ///
+    /// Names and values must be percent-encoded UTF-8.
+    pub(crate) fn from_query(query: Option<&'a str>) -> Result<Self, InputError> {
+        let parameter = |(name, value): (&'a str, &'a str)| {
+            let error = |name: &str| InputError::expected(name, Expected::PercentEncoding);
+            let name = form_decode(name).ok_or_else(|| error("query"))?;
+            let value = form_decode(value).ok_or_else(|| error(&name))?;
+            Ok((name, Self::Parameter(value)))
+        };
+        let fields: Result<_, _> = form_pairs(query.unwrap_or_default())
+            .map(parameter)
+            .collect();
+        fields.map(Self::Object)
+    }
+
+    /// Parses a JSON body.
+    pub(crate) fn from_json(body: &'a [u8]) -> Result<Self, InputError> {
+        serde_json::from_slice(body).map_err(|_| InputError::expected("body", Expected::Json))
+    }
+
+    /// Removes the text of a field from an object.
+    ///
+    /// # Errors
+    /// When the name is repeated, or the value is not an accepted text.
+    pub(crate) fn take_text(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, InputError> {
+        let Self::Object(fields) = self else {
+            return Ok(None);
+        };
+        let Some(index) = fields.iter().position(|(field, _)| field == name) else {
+            return Ok(None);
+        };
+        let (_, value) = fields.remove(index);
+        if fields.iter().any(|(field, _)| field == name) {
+            return Err(InputError::new(name, InputErrorKind::Repeated));
+        }
+        value.text().map(Some).map_err(|error| error.in_field(name))
+    }
+
     fn expected<T>(expected: Expected) -> Result<T, InputError> {
         Err(InputError::expected("", expected))
     }
 
-    /// A JSON number beyond `i64` becomes the nearest `i64`, which the board refuses by its own rules.
+    /// Returns the whole number. A JSON number outside of `i64` becomes the nearest `i64`; the board's own rules reject it.
     fn whole_number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => number.as_i64().or_else(|| saturate_i64(number)),
@@ -51,13 +116,13 @@ impl<'a> InputValue<'a> {
         }
     }
 
-    /// Returns whether it is an object with `true` in the field of this name.
+    /// Returns whether this is an object with `true` in the field `name`.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         let Self::Object(fields) = self else {
             return false;
         };
-        let mut found = fields.iter().filter(|(field, _)| field == name);
-        found.any(|(_, value)| matches!(value, Self::Bool(true)))
+        let mut fields = fields.iter();
+        fields.any(|(field, value)| field == name && matches!(value, Self::Bool(true)))
     }
 
     fn text(self) -> Result<Cow<'a, str>, InputError> {

@@ -1,4 +1,4 @@
-//! The description of the whole document: what the author of a client reads first.
+//! Descriptions of the document and of its security scheme.
 
 use crate::api::ApiSettings;
 use crate::api::error::ErrorCode;
@@ -8,6 +8,7 @@ use crate::scope::Surface;
 const INTRODUCTION: &str = include_str!("introduction.md");
 const AUTHENTICATION: &str = include_str!("authentication.md");
 
+/// Returns the description of the document, with tables of errors and budgets.
 pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
     let errors = ErrorCode::of(surface).map(|code| {
         let status = code.status().as_str().to_owned();
@@ -28,7 +29,7 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
         .replace("{budgets}", &budgets)
 }
 
-/// Who may call, and what each scope allows.
+/// Returns the description of the security scheme, with a table of scopes.
 pub(super) fn authentication(surface: Surface) -> String {
     let scopes = surface.scopes();
     let scopes = scopes.map(|scope| [format!("`{scope}`"), scope.description().into()]);
@@ -36,12 +37,12 @@ pub(super) fn authentication(surface: Surface) -> String {
     AUTHENTICATION.trim_end().replace("{scopes}", &scopes)
 }
 
-fn budget(window: Budget) -> String {
-    let seconds = window.window.as_secs();
-    format!("{} units in {seconds} seconds", window.units)
+fn budget(budget: Budget) -> String {
+    let seconds = budget.window.as_secs();
+    format!("{} units in {seconds} seconds", budget.units)
 }
 
-/// A table in Markdown.
+/// Formats a Markdown table.
 fn table<const N: usize>(heads: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let mut table = format!("| {} |\n|{}", heads.join(" | "), "---|".repeat(N));
     for cells in rows {

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, generated from rows and types that serve requests (`docs/protocol.md`, section 14).
+//! The OpenAPI 3.1 document, generated from the endpoint table and the wire types (`docs/protocol.md`, section 14).
 
 mod info;
 mod normalize;
@@ -16,7 +16,7 @@ use crate::api::error::ErrorCode;
 use crate::environment::Environment;
 use crate::scope::Surface;
 
-/// The document of the surface that `environment` names, as it is served at `openapi.json`.
+/// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json`.
 pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
     let surface = environment.surface;
     let server = format!("{}{}", environment.public_origin, settings.base_path);
@@ -115,7 +115,7 @@ fn paths(
     paths
 }
 
-/// The smaller surface is published with colon parameters.
+/// Adds the path with colon parameters on the compact surface.
 fn path_item(path: &str, surface: Surface) -> Value {
     match surface {
         Surface::Full => json!({}),

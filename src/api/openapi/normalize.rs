@@ -1,4 +1,4 @@
-//! Makes schemas such that tools and generators of clients take them as they are meant.
+//! Schema transformations for client generators and other tools.
 
 use schemars::Schema;
 use schemars::transform::{Transform, transform_subschemas};
@@ -6,8 +6,12 @@ use serde_json::Value;
 
 use crate::model::text_pattern;
 
-/// Unsigned formats are no formats of OpenAPI's: the minimum says it all. Choices become an enumeration. A default
-/// moves to the description, as generators make a field with one required; where it says nothing it goes.
+/// Normalizes schemas:
+///
+/// - Unsigned formats, which OpenAPI does not have, become `int64`. The minimum stays.
+/// - A `oneOf` of constants becomes an `enum`.
+/// - A default moves to the description, because generators make a field with a default required. A default of `null` or of
+///   a required field is removed.
 #[derive(Clone)]
 pub(super) struct NormalizeSchemas;
 
@@ -29,7 +33,7 @@ impl Transform for NormalizeSchemas {
     }
 }
 
-/// The values of an enumeration that says of each what it means, and these lines.
+/// Returns the values of a `oneOf` of described constants, and a list item for each of them.
 fn choices(schema: &Schema) -> Option<(Vec<Value>, Vec<String>)> {
     let choices = schema.get("oneOf")?.as_array()?.iter();
     let choice = |choice: &Value| {
@@ -60,8 +64,8 @@ fn describe_default(property: &mut Value, required: bool) {
     let default = property
         .as_object_mut()
         .and_then(|fields| fields.remove("default"));
-    let told = default.filter(|default| !required && !default.is_null());
-    if let Some(default) = told {
+    let described = default.filter(|default| !required && !default.is_null());
+    if let Some(default) = described {
         append(
             property.get_mut("description"),
             &format!(" Default: `{default}`."),
@@ -75,14 +79,14 @@ fn append(description: Option<&mut Value>, text: &str) {
     }
 }
 
-/// Texts that are narrowed by nothing else take whatever can be typed.
+/// Adds the pattern of accepted characters to texts without another restriction.
 #[derive(Clone)]
 pub(super) struct RestrictText;
 
 impl Transform for RestrictText {
     fn transform(&mut self, schema: &mut Schema) {
-        let narrowed = ["enum", "const", "format", "pattern"];
-        let is_free = !narrowed.iter().any(|word| schema.get(*word).is_some());
+        let restrictions = ["enum", "const", "format", "pattern"];
+        let is_free = !restrictions.iter().any(|word| schema.get(*word).is_some());
         if is_free && is_text(schema) {
             schema.insert("pattern".into(), text_pattern().into());
         }

@@ -1,4 +1,4 @@
-//! One operation of the document, from one endpoint.
+//! Operation objects, one for each endpoint.
 
 use http::Method;
 use serde_json::{Map, Value, json};
@@ -29,8 +29,8 @@ pub(super) fn operation(
         "x-scope": endpoint.scope.as_str(),
         "x-ratelimit-cost": endpoint.cost,
     });
-    let known = field_scope(endpoint, surface);
-    if let (Some((field, scope)), Some(operation)) = (known, operation.as_object_mut()) {
+    let field_scope = field_scope(endpoint, surface);
+    if let (Some((field, scope)), Some(operation)) = (field_scope, operation.as_object_mut()) {
         operation.insert("x-field-scopes".into(), json!({ field: scope.as_str() }));
     }
     if let (Source::Body, Some(operation)) = (operation_schemas.source, operation.as_object_mut()) {
@@ -66,7 +66,7 @@ fn description(endpoint: &ApiEndpoint, surface: Surface) -> String {
         .join("\n\n")
 }
 
-/// The scope that `true` in a field of the body needs, if the surface knows it.
+/// Returns the scope that `true` in a field of the body requires, if the surface has it.
 fn field_scope(endpoint: &ApiEndpoint, surface: Surface) -> Option<(&'static str, Scope)> {
     let is_known = |scope| surface.scopes().any(|known| known == scope);
     endpoint.field_scope.filter(|(_, scope)| is_known(*scope))
@@ -105,12 +105,12 @@ fn parameters(endpoint: &ApiEndpoint, operation_schemas: &OperationSchemas) -> V
     path.chain(query).chain(header(endpoint)).collect()
 }
 
-/// A parameter for each property of the arguments.
-fn query(arguments: &Value) -> Vec<Value> {
-    let required = arguments.get("required").and_then(Value::as_array);
+/// Returns a parameter for each property of the schema.
+fn query(params: &Value) -> Vec<Value> {
+    let required = params.get("required").and_then(Value::as_array);
     let is_required =
         |name: &str| required.is_some_and(|names| names.iter().any(|needed| needed == name));
-    let properties = arguments
+    let properties = params
         .get("properties")
         .and_then(Value::as_object)
         .into_iter()
@@ -122,7 +122,7 @@ fn query(arguments: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// The description moves from the schema to the parameter, where tools look for it.
+/// Builds a parameter. Moves the description from the schema to the parameter, where tools expect it.
 fn parameter(name: &str, place: &str, required: bool, mut schema: Value) -> Value {
     let description = schema
         .as_object_mut()

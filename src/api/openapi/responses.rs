@@ -1,4 +1,4 @@
-//! The responses of an operation: its successes, and each error status with its codes.
+//! Response objects: successes, and error statuses with their codes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
 use crate::api::error::ErrorCode;
 use crate::scope::Surface;
 
-/// Headers, by their names in lower case: what they say, their type, and whether every response carries them.
+/// Headers: name, description, type, and whether every response has it.
 #[rustfmt::skip]
 const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("cache-control", "Caching policy of the response.", "string", true),
@@ -27,7 +27,7 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("idempotency-replayed", "`true` if this is a stored response; absent otherwise.", "string", false),
 ];
 
-/// The headers that these parts of the document refer to.
+/// Returns the headers that these parts of the document refer to.
 pub(super) fn headers_in(parts: &[&Map<String, Value>]) -> Map<String, Value> {
     let text = json!(parts).to_string();
     let used = HEADERS
@@ -46,14 +46,12 @@ fn reference(header: &str) -> String {
     format!("#/components/headers/{header}")
 }
 
-/// References to the headers that every response carries, and to these.
+/// Returns references to the headers of every response and to `more`.
 fn header_refs(more: &[&str]) -> Map<String, Value> {
-    let carried = HEADERS.iter().map(|(name, _, _, always)| (*name, *always));
-    let names = carried
-        .filter(|(name, always)| *always || more.contains(name))
-        .map(|(name, _)| name);
-    names
-        .map(|name| (name.into(), json!({ "$ref": reference(name) })))
+    HEADERS
+        .iter()
+        .filter(|(name, _, _, always)| *always || more.contains(name))
+        .map(|(name, ..)| ((*name).into(), json!({ "$ref": reference(name) })))
         .collect()
 }
 
@@ -83,7 +81,7 @@ pub(super) fn responses(
         );
     }
     for (status, codes) in by_status(endpoint, schemas, surface) {
-        responses.insert(status.as_str().to_owned(), refusal(&codes, shared));
+        responses.insert(status.as_str().to_owned(), error_response(&codes, shared));
     }
     if surface == Surface::Compact {
         let other = json!({ "description": "Any other error.", "headers": header_refs(&[]), "content": error_content(&[]) });
@@ -102,14 +100,14 @@ fn success(endpoint: &ApiEndpoint, status: StatusCode, schemas: &OperationSchema
     response
 }
 
-/// The headers that an answer has beside those that every response carries.
+/// Returns the additional headers of a successful response.
 fn success_headers(
     endpoint: &ApiEndpoint,
     status: StatusCode,
     schemas: &OperationSchemas,
 ) -> Vec<&'static str> {
-    let of_the_reply = schemas.headers.iter().copied();
-    let mut headers: Vec<_> = of_the_reply
+    let headers = schemas.headers.iter().copied();
+    let mut headers: Vec<_> = headers
         .filter(|name| *name != "location" || status == StatusCode::CREATED)
         .collect();
     headers.extend((endpoint.is_conditional()).then_some("etag"));
@@ -121,24 +119,24 @@ fn success_headers(
     headers
 }
 
-/// The codes that an operation can answer and the surface lists.
+/// Returns the error codes of an operation on a surface, by status.
 fn by_status(
     endpoint: &ApiEndpoint,
     schemas: &OperationSchemas,
     surface: Surface,
 ) -> BTreeMap<StatusCode, Vec<ErrorCode>> {
     let mut by_status: BTreeMap<StatusCode, Vec<ErrorCode>> = BTreeMap::new();
-    for code in ErrorCode::of(surface).filter(|code| can_answer(endpoint, schemas, *code)) {
+    for code in ErrorCode::of(surface).filter(|code| can_return(endpoint, schemas, *code)) {
         by_status.entry(code.status()).or_default().push(code);
     }
-    // An overloaded backend. The compact surface has `default` for it.
+    // An overloaded backend. The compact surface documents it as `default`.
     if let Some(codes) = by_status.get_mut(&StatusCode::SERVICE_UNAVAILABLE) {
         codes.push(ErrorCode::InternalError);
     }
     by_status
 }
 
-fn can_answer(endpoint: &ApiEndpoint, schemas: &OperationSchemas, code: ErrorCode) -> bool {
+fn can_return(endpoint: &ApiEndpoint, schemas: &OperationSchemas, code: ErrorCode) -> bool {
     match code {
         ErrorCode::NoSuchRoute => false,
         ErrorCode::NotFound => !schemas.path_params.is_empty(),
@@ -147,8 +145,8 @@ fn can_answer(endpoint: &ApiEndpoint, schemas: &OperationSchemas, code: ErrorCod
     }
 }
 
-/// A reference to the response that all operations with these codes share.
-fn refusal(codes: &[ErrorCode], shared: &mut Map<String, Value>) -> Value {
+/// Returns a reference to the response that all operations with these codes share.
+fn error_response(codes: &[ErrorCode], shared: &mut Map<String, Value>) -> Value {
     let names: Vec<_> = codes.iter().map(|code| format!("{code:?}")).collect();
     let name = names.join("Or");
     shared.entry(&name).or_insert_with(|| response(codes));

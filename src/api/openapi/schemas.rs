@@ -1,4 +1,4 @@
-//! JSON Schemas of what goes in and what comes out.
+//! JSON Schemas of requests and responses.
 
 use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::normalize::{NormalizeSchemas, RestrictText};
 use crate::api::response::ErrorBody;
 
-/// Both directions: a field that may be left out of a request is always there in an answer.
+/// Generators for both directions: an optional field of a request is required in a response.
 pub(super) struct Schemas {
     pub(super) inputs: SchemaGenerator,
     pub(super) outputs: SchemaGenerator,
@@ -41,7 +41,7 @@ fn settings(contract: Contract) -> SchemaSettings {
     settings.with_transform(NormalizeSchemas)
 }
 
-/// A parameter is there or not: it is never null, and no list is its default.
+/// Removes `null` and list defaults from the schema of a query parameter, which is present or absent.
 pub(super) fn strip_null(mut schema: Value) -> Value {
     let Some(fields) = schema.as_object_mut() else {
         return schema;
@@ -58,13 +58,11 @@ pub(super) fn strip_null(mut schema: Value) -> Value {
         }
     }
     if let Some(Value::Array(choices)) = fields.remove("anyOf") {
-        let some = choices
-            .into_iter()
+        let non_null = choices
+            .iter()
             .find(|choice| choice.get("type") != Some(&"null".into()));
-        let some = some
-            .and_then(|some| some.as_object().cloned())
-            .unwrap_or_default();
-        fields.extend(some);
+        let non_null = non_null.and_then(Value::as_object).cloned();
+        fields.extend(non_null.unwrap_or_default());
     }
     schema
 }

@@ -1,4 +1,4 @@
-//! The webhooks of the document: one for each topic, made from the types of the events themselves.
+//! Webhook objects, one for each topic, generated from the event types.
 
 use serde_json::{Map, Value, json};
 
@@ -6,14 +6,14 @@ use super::schemas::Schemas;
 use crate::webhook::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP};
 use crate::webhook::{EVENT_KINDS, EventKind};
 
-/// The tag of all webhooks, and what holds for each.
+/// Tag of all webhooks, with its description.
 pub(super) const TAG: (&str, &str) = ("webhooks", DESCRIPTION);
 
 const DESCRIPTION: &str = include_str!("webhooks.md");
 
 const SEE: &str = "The description of the tag `webhooks` explains signatures and responses.";
 
-/// A header of a delivery: its name, the name of its parameter, what it says, and its schema.
+/// Header of a delivery: name, parameter name, description, schema.
 type Header = (&'static str, &'static str, &'static str, fn() -> Value);
 
 #[rustfmt::skip]
@@ -28,7 +28,7 @@ const HEADERS: &[Header] = &[
         || json!({ "type": "string", "pattern": "^sha256=[0-9a-f]{64}$" })),
 ];
 
-/// What a receiver may answer: the status, the name of the response, and what follows.
+/// Response of a receiver: status, response name, description.
 type ReceiverResponse = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
@@ -38,7 +38,7 @@ const RESPONSES: &[ReceiverResponse] = &[
     ("default", "NotReceived", "Any other response is a failure. The delivery is retried, up to six attempts in total."),
 ];
 
-/// A webhook for each topic.
+/// Returns a webhook for each topic.
 pub(super) fn webhooks(schemas: &mut Schemas) -> Map<String, Value> {
     let mut webhook = |kind: &EventKind| {
         let (name, mut schema) = (name(kind), (kind.schema)(&mut schemas.outputs));
@@ -76,7 +76,7 @@ fn operation(kind: &EventKind, name: &str) -> Value {
     })
 }
 
-/// `PostCreated` for `post.created`.
+/// Converts a topic to a schema name: `PostCreated` for `post.created`.
 fn name(kind: &EventKind) -> String {
     let words = kind.topic.as_str().split(['.', '_']).map(|word| {
         let (first, rest) = word.split_at(1);
@@ -89,7 +89,7 @@ fn reference(kind: &str, name: &str) -> Value {
     json!({ "$ref": format!("#/components/{kind}/{name}") })
 }
 
-/// The headers that all webhooks share.
+/// Returns the header parameters that all webhooks share.
 pub(super) fn parameters() -> Map<String, Value> {
     let parameter = |(header, name, description, schema): &Header| {
         let parameter = json!({
@@ -100,7 +100,7 @@ pub(super) fn parameters() -> Map<String, Value> {
     HEADERS.iter().map(parameter).collect()
 }
 
-/// The answers that all webhooks share.
+/// Returns the responses that all webhooks share.
 pub(super) fn responses() -> Map<String, Value> {
     let response = |(_, name, description): &ReceiverResponse| {
         ((*name).to_owned(), json!({ "description": description }))

@@ -5,7 +5,7 @@ use std::fmt;
 
 use deadpool_postgres::{PoolError, TimeoutType};
 
-use crate::error::{BackendError, IntoFault};
+use crate::error::{BackendError, IntoBackendError};
 use crate::store::MigrationError;
 
 /// An error of Postgres or of the connection to it. It prints as one sentence without parameters.
@@ -85,20 +85,20 @@ impl From<PoolError> for PostgresError {
     }
 }
 
-impl IntoFault for PostgresError {
-    fn into_fault(self) -> BackendError {
+impl IntoBackendError for PostgresError {
+    fn into_backend_error(self) -> BackendError {
         BackendError::new(self)
     }
 }
 
-impl IntoFault for tokio_postgres::Error {
-    fn into_fault(self) -> BackendError {
-        PostgresError::from(self).into_fault()
+impl IntoBackendError for tokio_postgres::Error {
+    fn into_backend_error(self) -> BackendError {
+        PostgresError::from(self).into_backend_error()
     }
 }
 
-impl IntoFault for PoolError {
-    fn into_fault(self) -> BackendError {
-        PostgresError::from(self).into_fault()
+impl IntoBackendError for PoolError {
+    fn into_backend_error(self) -> BackendError {
+        PostgresError::from(self).into_backend_error()
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
-use crate::error::{BackendError, IntoFault, Overloaded};
+use crate::error::{BackendError, IntoBackendError, Overloaded};
 
 /// An error of a [`Database`](super::Database). It prints as one sentence.
 ///
@@ -94,14 +94,14 @@ impl From<rusqlite::Error> for SqliteError {
     }
 }
 
-impl IntoFault for SqliteError {
-    fn into_fault(self) -> BackendError {
+impl IntoBackendError for SqliteError {
+    fn into_backend_error(self) -> BackendError {
         BackendError::new(self)
     }
 }
 
-impl IntoFault for rusqlite::Error {
-    fn into_fault(self) -> BackendError {
-        SqliteError::from(self).into_fault()
+impl IntoBackendError for rusqlite::Error {
+    fn into_backend_error(self) -> BackendError {
+        SqliteError::from(self).into_backend_error()
     }
 }
