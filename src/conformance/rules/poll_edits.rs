@@ -142,13 +142,8 @@ board_rules! {
         ] {
             poll.edit(&poll.alice, &edit).await.expect_validation_error(field)?;
         }
-<<<<<<< HEAD
-        for stranger in [OptionId::from(i64::MAX), OptionId::empty()] {
-            let edit = to_options(&[(Some(green), "Green"), (Some(&stranger), "Black")]);
-=======
-        for unknown in [OptionId::from(i64::MAX), OptionId::nothing()] {
+        for unknown in [OptionId::from(i64::MAX), OptionId::empty()] {
             let edit = options_update(&[(Some(green), "Green"), (Some(&unknown), "Black")]);
->>>>>>> main
             poll.edit(&poll.alice, &edit).await.expect_not_found()?;
         }
         check_eq!(poll.fetch(&poll.alice).await?, before)

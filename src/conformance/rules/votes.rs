@@ -59,13 +59,8 @@ board_rules! {
         let (alice, bob, forum) = (poll.alice.clone(), poll.bob.clone(), poll.forum.clone());
         let other = PollFixture::create(alice, bob, forum, &thread_with_poll(suite, new_poll())?).await?;
         let [elsewhere, ..] = other.options;
-<<<<<<< HEAD
-        for stranger in [elsewhere, OptionId::from(i64::MAX), OptionId::empty()] {
-            let vote = with(poll.vote(&[0]), |vote| vote.option_ids.push(stranger));
-=======
-        for unknown in [elsewhere, OptionId::from(i64::MAX), OptionId::nothing()] {
+        for unknown in [elsewhere, OptionId::from(i64::MAX), OptionId::empty()] {
             let vote = with(poll.new_vote(&[0]), |vote| vote.option_ids.push(unknown));
->>>>>>> main
             poll.bob.vote(&poll.id, &vote).await.expect_not_found()?;
         }
         poll.expect_counts(&poll.bob, [0, 0, 0], 0).await

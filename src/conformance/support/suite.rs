@@ -218,19 +218,10 @@ impl Suite {
         Ok((forum, self.member("alice").await?))
     }
 
-<<<<<<< HEAD
-    pub(crate) async fn forums<const N: usize>(&self) -> TestResult<[ForumId; N]> {
-        let mut forums = std::array::from_fn(|_| ForumId::empty());
-        for forum in &mut forums {
-            *forum = self.forum(Audience::Guests).await?;
-        }
-        Ok(forums)
-=======
     /// Adds two forums that all callers see.
     pub(crate) async fn two_forums(&self) -> TestResult<[ForumId; 2]> {
         let first = self.forum(Audience::Guests).await?;
         Ok([first, self.forum(Audience::Guests).await?])
->>>>>>> main
     }
 
     /// Writes a thread a minute after the previous write, and returns the path of its first post. Needs
