@@ -3,6 +3,6 @@
 use forum_api::conformance::board_tests;
 
 use crate::fixture::Existing;
-use crate::fixture::try_in_postgres;
+use crate::fixture::run_with_postgres;
 
-board_tests!(Existing, try_in_postgres);
+board_tests!(Existing, run_with_postgres);

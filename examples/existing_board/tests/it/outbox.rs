@@ -8,7 +8,7 @@ use forum_api::store::postgres::PostgresStore;
 use forum_api::webhook::{Event, Topic};
 use serde_json::Value;
 
-use crate::fixture::try_in_postgres;
+use crate::fixture::run_with_postgres;
 use crate::site::Site;
 
 const TOPIC: i64 = 1;
@@ -20,7 +20,7 @@ async fn waiting(site: &Site) -> Vec<Event> {
 
 #[test]
 fn an_event_comes_with_its_entry() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         assert_eq!(site.type_reply(TOPIC, "Green.").await.status, 303);
         let posted = site.post_reply(TOPIC, "Black.").await.json();
@@ -49,7 +49,7 @@ const FAILS: &str = "
 
 #[test]
 fn there_is_no_event_without_its_entry() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         let client = site.club.pool.get().await.unwrap();
         client.batch_execute(FAILS).await.unwrap();
@@ -73,7 +73,7 @@ fn there_is_no_event_without_its_entry() {
 
 #[test]
 fn there_is_no_entry_without_its_event() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         let rename = "ALTER TABLE forum_api_events RENAME TO elsewhere";
         site.change(rename, &[]).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use forum_api::store::OutboxStore;
 use forum_api::store::postgres::PostgresStore;
 
-use crate::fixture::try_in_postgres;
+use crate::fixture::run_with_postgres;
 use crate::site::Site;
 
 const TOPIC: i64 = 1;
@@ -58,7 +58,7 @@ fn refusals() -> Vec<BoardError> {
 
 #[test]
 fn the_form_and_the_api_fail_alike() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         for refusal in refusals() {
             let site = Site::new(PAUSE).await;
             site.change(refusal.because, &[]).await;
@@ -85,7 +85,7 @@ fn the_form_and_the_api_fail_alike() {
 
 #[test]
 fn a_reply_through_one_door_makes_the_next_wait_at_the_other() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let (site, other) = (Site::new(PAUSE).await, Site::new(PAUSE).await);
         assert_eq!(site.type_reply(TOPIC, "Green.").await.status, 303);
         assert_eq!(site.post_reply(TOPIC, "Black.").await.status, 429);
@@ -96,7 +96,7 @@ fn a_reply_through_one_door_makes_the_next_wait_at_the_other() {
 
 #[test]
 fn a_guest_is_kept_out_at_both_doors() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(PAUSE).await;
         let doors = ["/topics/1", "/api/v1/threads/1/posts"];
         for (hidden, method, status) in [(0_i16, "GET", 200), (0, "POST", 401), (1, "GET", 404)] {

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::fixture::try_in_postgres;
+use crate::fixture::run_with_postgres;
 use crate::site::Site;
 
 const TOPIC: i64 = 1;
 
 #[test]
 fn a_typed_reply_is_in_the_api() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         assert_eq!(site.type_reply(TOPIC, "Green & <b>\n☕").await.status, 303);
         let posts = site.list(TOPIC).await.json();
@@ -22,7 +22,7 @@ fn a_typed_reply_is_in_the_api() {
 
 #[test]
 fn a_reply_through_the_api_is_on_the_page() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         let post = site.post_reply(TOPIC, "Green & <b>").await;
         assert_eq!(post.status, 201);

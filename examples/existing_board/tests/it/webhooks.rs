@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 
 use crate::added::webhooks;
-use crate::fixture::try_in_postgres;
+use crate::fixture::run_with_postgres;
 use crate::site::Site;
 
 const TOPIC: i64 = 1;
@@ -48,7 +48,7 @@ async fn told(gets: &mut UnboundedReceiver<(HeaderMap, Bytes)>, secret: &Webhook
 
 #[test]
 fn a_reply_through_either_door_arrives_signed() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         let (url, mut gets) = receiver().await;
         let secret = webhooks::register(&site.club, site.alice, url)
