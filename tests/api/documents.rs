@@ -9,7 +9,7 @@ use forum_api::scope::Surface;
 use serde_json::{Map, Value, json};
 
 use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES, rows};
-use crate::support::schema::{check, resolved};
+use crate::support::schema::{check, resolve_ref};
 use crate::support::server::settings;
 use crate::support::{Ask, ROWS, Row, Server};
 
@@ -213,7 +213,7 @@ async fn answers_have_exactly_the_fields_of_their_schemas() {
         compare(&document, content, &answer, row);
     }
     let refused = server.send(&Ask::get("/me")).await.json();
-    let response = resolved(
+    let response = resolve_ref(
         &document,
         &operation(&document, &ROWS[0])["responses"]["401"],
     );

@@ -8,7 +8,7 @@ use forum_api::test_util::TestResponse;
 use forum_api::{Environment, openapi_document};
 use serde_json::Value;
 
-use crate::support::schema::resolved;
+use crate::support::schema::resolve_ref;
 use crate::support::server::settings;
 use crate::support::*;
 
@@ -49,7 +49,7 @@ fn check(document: &Value, row: &Row, answer: &TestResponse) {
     let operation = &document["paths"][row.template][row.method.to_lowercase()];
     let case = format!("{row:?} {answer:?}");
     let response = operation["responses"].get(answer.status.to_string());
-    let response = resolved(document, response.unwrap_or_else(|| panic!("{case}")));
+    let response = resolve_ref(document, response.unwrap_or_else(|| panic!("{case}")));
     if let Some(code) = answer.code() {
         let examples = &response["content"]["application/json"]["examples"];
         assert!(examples.get(code).is_some(), "{case}");

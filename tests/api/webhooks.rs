@@ -9,7 +9,7 @@ use forum_api::webhook::{Event, Topic};
 use forum_api::{ApiSettings, openapi_document};
 use serde_json::{Value, json};
 
-use crate::support::schema::{check, resolved};
+use crate::support::schema::{check, resolve_ref};
 
 fn document(surface: Surface) -> Value {
     let environment = Environment::new(InlineRuntime).surface(surface);
@@ -48,7 +48,7 @@ fn each_has_the_four_headers_and_says_what_to_answer() {
     let document = document(Surface::Full);
     for (topic, operation) in webhooks(&document) {
         let parameters = operation["parameters"].as_array().unwrap().iter();
-        let headers = parameters.map(|parameter| &resolved(&document, parameter)["name"]);
+        let headers = parameters.map(|parameter| &resolve_ref(&document, parameter)["name"]);
         let expected = [
             "x-forum-event",
             "x-forum-delivery",
@@ -62,7 +62,7 @@ fn each_has_the_four_headers_and_says_what_to_answer() {
         );
         let answers = operation["responses"].as_object().unwrap().iter();
         let answers: Vec<_> = answers
-            .filter(|(_, answer)| resolved(&document, answer)["description"].is_string())
+            .filter(|(_, answer)| resolve_ref(&document, answer)["description"].is_string())
             .map(|(status, _)| status)
             .collect();
         assert_eq!(answers, ["2XX", "410", "default"], "{topic}");
@@ -95,7 +95,7 @@ fn no_field_depends_on_a_reader() {
         .map(|(_, operation)| &operation["requestBody"])
         .collect();
     while let Some(part) = parts.pop() {
-        let part = resolved(&document, part);
+        let part = resolve_ref(&document, part);
         if let Some(fields) = part.as_object() {
             let found = Event::READER_FIELDS
                 .iter()

@@ -2,6 +2,6 @@
 
 use forum_api::conformance::board_tests;
 
-use crate::fixture::{ClubFactory, try_in_postgres};
+use crate::fixture::{ClubFactory, run_with_postgres};
 
-board_tests!(ClubFactory, try_in_postgres);
+board_tests!(ClubFactory, run_with_postgres);

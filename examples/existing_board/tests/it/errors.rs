@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::fixture::try_in_postgres;
+use crate::fixture::run_with_postgres;
 use crate::site::{Site, TOPIC};
 
 const PAUSE: Duration = Duration::from_secs(15);
@@ -49,7 +49,7 @@ fn cases() -> Vec<Case> {
 
 #[test]
 fn the_form_and_the_api_return_the_same_errors() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         for case in cases() {
             let site = Site::new(PAUSE).await;
             site.change(case.setup, &[]).await;
@@ -72,7 +72,7 @@ fn the_form_and_the_api_return_the_same_errors() {
 
 #[test]
 fn the_form_and_the_api_share_the_pause_between_replies() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let (site, other) = (Site::new(PAUSE).await, Site::new(PAUSE).await);
         assert_eq!(site.submit_reply(TOPIC, "Green.").await.status, 303);
         assert_eq!(site.post_reply(TOPIC, "Black.").await.status, 429);
@@ -83,7 +83,7 @@ fn the_form_and_the_api_share_the_pause_between_replies() {
 
 #[test]
 fn a_guest_can_read_public_sections_and_cannot_reply() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(PAUSE).await;
         for (rank, method, status) in [(0_i16, "GET", 200), (0, "POST", 401), (1, "GET", 404)] {
             site.change("UPDATE section SET rank = $1", &[&rank]).await;

@@ -18,7 +18,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::before::{Club, connect};
 
-pub use forum_test_support::postgres::try_in_postgres;
+pub use forum_test_support::postgres::run_with_postgres;
 
 /// Returns an empty board whose members have to wait for `pause` between two entries.
 pub async fn club(pause: Duration) -> Club {

@@ -6,12 +6,12 @@ use forum_api::model::ForumId;
 use forum_api::webhook::Topic;
 use serde_json::Value;
 
-use crate::fixture::try_in_postgres;
+use crate::fixture::run_with_postgres;
 use crate::site::{Site, TOPIC};
 
 #[test]
 fn an_entry_emits_an_event() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         assert_eq!(site.submit_reply(TOPIC, "Green.").await.status, 303);
         let posted = site.post_reply(TOPIC, "Black.").await.json();
@@ -40,7 +40,7 @@ const FAIL_COMMITS: &str = "
 
 #[test]
 fn a_failed_entry_emits_no_event() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         let client = site.club.pool.get().await.unwrap();
         client.batch_execute(FAIL_COMMITS).await.unwrap();
@@ -64,7 +64,7 @@ fn a_failed_entry_emits_no_event() {
 
 #[test]
 fn a_failed_event_writes_no_entry() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         let rename = "ALTER TABLE forum_api_events RENAME TO elsewhere";
         site.change(rename, &[]).await;

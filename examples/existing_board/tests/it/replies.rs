@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::fixture::try_in_postgres;
+use crate::fixture::run_with_postgres;
 use crate::site::{Site, TOPIC};
 
 #[test]
 fn a_reply_through_the_form_appears_in_the_api() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         assert_eq!(
             site.submit_reply(TOPIC, "Green & <b>\n☕").await.status,
@@ -23,7 +23,7 @@ fn a_reply_through_the_form_appears_in_the_api() {
 
 #[test]
 fn a_reply_through_the_api_appears_on_the_page() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         let post = site.post_reply(TOPIC, "Green & <b>").await;
         assert_eq!(post.status, 201);

@@ -14,7 +14,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 
 use crate::added::webhooks;
-use crate::fixture::try_in_postgres;
+use crate::fixture::run_with_postgres;
 use crate::site::{Site, TOPIC};
 
 /// Maximum duration of a delivery.
@@ -49,7 +49,7 @@ async fn next_post(
 
 #[test]
 fn a_reply_through_the_form_or_the_api_is_delivered_signed() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
         let (url, mut requests) = receiver().await;
         let secret = webhooks::register(&site.club, site.alice, url)
