@@ -142,7 +142,7 @@ board_rules! {
         ] {
             poll.edit(&poll.alice, &edit).await.expect_validation_error(field)?;
         }
-        for unknown in [OptionId::from(i64::MAX), OptionId::nothing()] {
+        for unknown in [OptionId::from(i64::MAX), OptionId::empty()] {
             let edit = options_update(&[(Some(green), "Green"), (Some(&unknown), "Black")]);
             poll.edit(&poll.alice, &edit).await.expect_not_found()?;
         }

@@ -93,7 +93,7 @@ board_rules! {
         let [alice, bob, carol] = three_members(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
         let carols = suite.thread(&carol, &forum).await?.post_id;
-        for post in [carols, PostId::from(i64::MAX), PostId::nothing()] {
+        for post in [carols, PostId::from(i64::MAX), PostId::empty()] {
             alice.rate_member(&bob.id_ref(), &new_rating(1, Some(&post))).await.expect_not_found()?;
         }
         expect_reputation(&bob, 0).await

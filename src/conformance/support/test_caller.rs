@@ -170,7 +170,7 @@ impl TestCaller {
 
     /// Returns the id. The guest's is empty, an id that no resource has.
     pub fn id(&self) -> UserId {
-        self.user.clone().unwrap_or_else(UserId::nothing)
+        self.user.clone().unwrap_or_else(UserId::empty)
     }
 
     /// Returns a reference to the member by id.
