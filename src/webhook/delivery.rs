@@ -222,5 +222,6 @@ pub struct AttemptRecord {
     /// Duration in milliseconds.
     pub duration_ms: u64,
     /// Beginning of the response's body, at most 4 KiB; `None` if there was no response.
+    #[serde(rename = "answer")]
     pub response_excerpt: Option<String>,
 }

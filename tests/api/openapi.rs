@@ -13,7 +13,7 @@ use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde_json::{Map, Value, json};
 
 use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES, rows};
-use crate::support::schema::{check, resolved};
+use crate::support::schema::{check, resolve_ref};
 use crate::support::server::settings;
 use crate::support::{Request, Row, Server};
 
@@ -124,7 +124,7 @@ fn operations_with_the_field_subscribe_name_its_scope() {
         for row in rows(surface).filter(|row| row.method == "POST") {
             let operation = operation(&document, row);
             let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
-            let properties = &resolved(&document, schema)["properties"];
+            let properties = &resolve_ref(&document, schema)["properties"];
             let has_field = properties.get("subscribe").is_some();
             let description = operation["description"].as_str().unwrap();
             let is_described = description.contains("`subscribe: true`");
@@ -398,13 +398,13 @@ fn webhooks_have_four_headers_and_three_described_responses() {
     let document = document(Surface::Full);
     for (topic, operation) in webhooks(&document) {
         let parameters = operation["parameters"].as_array().unwrap().iter();
-        let headers = parameters.map(|parameter| &resolved(&document, parameter)["name"]);
+        let headers = parameters.map(|parameter| &resolve_ref(&document, parameter)["name"]);
         let expected = ["event", "delivery", "timestamp", "signature"];
         let expected = expected.map(|name| json!(format!("x-forum-{name}")));
         assert!(headers.eq(&expected), "{topic}");
         let responses = object(&operation["responses"]).iter();
         let described = responses
-            .filter(|(_, response)| resolved(&document, response)["description"].is_string());
+            .filter(|(_, response)| resolve_ref(&document, response)["description"].is_string());
         let statuses = described.map(|(status, _)| status);
         assert!(statuses.eq(["2XX", "410", "default"]), "{topic}");
     }
@@ -435,7 +435,7 @@ fn webhooks_have_no_field_that_depends_on_the_reader() {
     let bodies = webhooks(&document).map(|(_, operation)| &operation["requestBody"]);
     let mut parts: Vec<&Value> = bodies.collect();
     while let Some(part) = parts.pop() {
-        let part = resolved(&document, part);
+        let part = resolve_ref(&document, part);
         if let Some(fields) = part.as_object() {
             let is_field = |name: &&&str| fields.contains_key(**name);
             let field = Event::READER_FIELDS.iter().find(is_field);

@@ -8,7 +8,7 @@ use forum_api::test_util::TestResponse;
 use serde_json::Value;
 
 use crate::openapi::{document, operation};
-use crate::support::schema::{self, resolved};
+use crate::support::schema::{self, resolve_ref};
 use crate::support::server::settings;
 use crate::support::*;
 
@@ -26,7 +26,7 @@ const OPTIONAL: [&str; 6] = [
 fn check(document: &Value, row: &Row, response: &TestResponse) {
     let case = format!("{row:?} {response:?}");
     let declared = operation(document, row)["responses"].get(response.status.to_string());
-    let declared = resolved(document, declared.unwrap_or_else(|| panic!("{case}")));
+    let declared = resolve_ref(document, declared.unwrap_or_else(|| panic!("{case}")));
     let content = &declared["content"]["application/json"];
     if let Some(code) = response.code() {
         assert!(content["examples"].get(code).is_some(), "{case}");

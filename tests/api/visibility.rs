@@ -5,7 +5,7 @@ use forum_api::{Environment, openapi_document};
 use serde_json::json;
 
 use crate::support::paging::{ids, pages};
-use crate::support::schema::resolved;
+use crate::support::schema::resolve_ref;
 use crate::support::server::settings;
 use crate::support::*;
 
@@ -44,10 +44,10 @@ fn lists() -> Vec<(&'static Row, Checked)> {
     let checked = |row: &'static Row| {
         let operation = &document["paths"][row.template][row.method.to_lowercase()];
         let schema = &operation["responses"]["200"]["content"]["application/json"]["schema"];
-        let items = &resolved(&document, schema)["properties"]["items"];
+        let items = &resolve_ref(&document, schema)["properties"]["items"];
         let item = items
             .is_object()
-            .then(|| resolved(&document, &items["items"]))?;
+            .then(|| resolve_ref(&document, &items["items"]))?;
         let checked = match row.template {
             "/messages" => Checked::NotInForum,
             _ if item["properties"].get("forumId").is_some() => Checked::ByItem,

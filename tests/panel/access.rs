@@ -35,9 +35,9 @@ const FORM: &Fields<'static> = &[
 
 #[tokio::test]
 async fn each_form_changes_something() {
-    let count = paths("post", &PanelFixture::furnished().await).len();
+    let count = paths("post", &PanelFixture::with_content().await).len();
     for number in 0..count {
-        let fixture = PanelFixture::furnished().await;
+        let fixture = PanelFixture::with_content().await;
         let path = &paths("post", &fixture)[number];
         let before = fixture.snapshot().await;
         let done = fixture.post(path, FORM).await;
@@ -48,7 +48,7 @@ async fn each_form_changes_something() {
 
 #[tokio::test]
 async fn a_forged_form_changes_nothing() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let before = fixture.snapshot().await;
     let own = fixture.csrf().await;
     let other = fixture.get_as("admin/2", "/panel/tokens/new").await;
@@ -76,7 +76,7 @@ async fn a_forged_form_changes_nothing() {
 
 #[tokio::test]
 async fn only_an_administrator_sees_or_changes_anything() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let before = fixture.snapshot().await;
     let absent = fixture.get("/panel/nothing").await;
     for path in paths("get", &fixture) {
@@ -106,7 +106,7 @@ async fn only_an_administrator_sees_or_changes_anything() {
 
 #[tokio::test]
 async fn a_form_that_cannot_be_read_changes_nothing() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let before = fixture.snapshot().await;
     for label in ["\0", &"x".repeat(2 << 20)] {
         let form = [&[("label", label)], FORM].concat();

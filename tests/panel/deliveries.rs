@@ -9,7 +9,7 @@ use crate::fixture::PanelFixture;
 
 #[tokio::test]
 async fn every_delivery_that_is_not_queued_can_be_retried() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let path = format!("/panel/deliveries/{}", fixture.delivery);
     let retry = format!("{path}/retry");
     let button = format!("action=\"{retry}\"");
@@ -36,7 +36,7 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
 
 #[tokio::test]
 async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let list = fixture
         .get(&format!("/panel/deliveries?endpoint={}", fixture.endpoint))
         .await;
@@ -49,7 +49,7 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
 
 #[tokio::test]
 async fn a_removed_delivery_is_gone() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let path = format!("/panel/deliveries/{}", fixture.delivery);
     let remove = format!("{path}/remove");
     let done = fixture.post(&remove, &[]).await;
@@ -66,7 +66,7 @@ async fn a_removed_delivery_is_gone() {
 
 #[tokio::test]
 async fn the_list_is_filtered_and_has_pages() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     fixture.queue(60).await;
     let count = |body: &str| body.matches("href=\"/panel/deliveries/dlv_").count();
     for (query, expected) in [
@@ -115,7 +115,7 @@ async fn events_that_cannot_be_read_are_shown() {
 #[tokio::test]
 async fn the_usage_counts_every_delivery_of_the_last_day() {
     const MANY: usize = 12_000;
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let page = fixture.get("/panel/usage").await;
     assert!(page.contains("1 delivery in 24 hours · busiest hour: 1") && page.contains("<svg"));
     fixture.queue(MANY).await;

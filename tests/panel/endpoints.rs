@@ -79,7 +79,7 @@ async fn each_incorrect_field_is_marked() {
 
 #[tokio::test]
 async fn topics_are_changed() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let path = format!("/panel/webhooks/{}/topics", fixture.endpoint);
     let form = [("topics", "post.created"), ("topics", "poll.voted")];
     let done = fixture.post(&path, &form).await;
@@ -96,7 +96,7 @@ async fn topics_are_changed() {
 
 #[tokio::test]
 async fn a_secret_is_rotated_once_and_activated() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let before = fixture.stored_endpoint().await.unwrap();
     let page = fixture
         .get(&format!("/panel/webhooks/{}", fixture.endpoint))
@@ -119,7 +119,7 @@ async fn a_secret_is_rotated_once_and_activated() {
 
 #[tokio::test]
 async fn a_disabled_endpoint_is_not_pinged() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let (_, page) = fixture.act("disable").await;
     assert!(page.contains("Endpoint disabled.") && !page.contains("/ping\""));
     let (status, page) = fixture.act("ping").await;
@@ -132,7 +132,7 @@ async fn a_disabled_endpoint_is_not_pinged() {
 
 #[tokio::test]
 async fn an_endpoint_is_removed_with_its_deliveries() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let (status, page) = fixture.act("remove").await;
     assert!(status == 303 && page.contains("Endpoint deleted"));
     assert_eq!(

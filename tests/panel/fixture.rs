@@ -29,7 +29,7 @@ pub const PASSWORD: &str = "correct horse";
 pub const ADMIN: (&str, &str) = ("cookie", "admin/1");
 
 /// An answer of a receiver with markup.
-pub const ANSWER: &str = "<script>alert('\"')</script>";
+pub const RESPONSE_BODY: &str = "<script>alert('\"')</script>";
 
 /// The URL of the endpoint.
 pub const URL: &str = "https://93.184.215.14/?<script>";
@@ -182,7 +182,7 @@ impl PanelFixture {
     }
 
     /// A panel with a token, an endpoint whose new secret is pending, and a dead delivery. Their names are markup.
-    pub async fn furnished() -> Self {
+    pub async fn with_content() -> Self {
         let mut fixture = Self::new().await;
         fixture.token = fixture.add_token("<script>alert(1)</script>").await;
         let form = [("url", URL), ("owner", NAMES[2]), ("topics", "*")];
@@ -348,7 +348,7 @@ impl PanelFixture {
             status: Some(500),
             error: None,
             duration_ms: 17,
-            response_excerpt: Some(ANSWER.into()),
+            response_excerpt: Some(RESPONSE_BODY.into()),
         };
         let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempted));
         let settled = self.webhooks.deliveries.settle(&[settlement], now).await;

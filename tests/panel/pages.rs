@@ -37,7 +37,7 @@ fn assert_is_passive(page: &Response, path: &str) {
 
 #[tokio::test]
 async fn every_page_has_its_headers_and_runs_nothing() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     for (path, status) in [
         ("/panel/tokens".to_owned(), 200),
         ("/panel/tokens/new".to_owned(), 200),
@@ -63,7 +63,7 @@ async fn every_page_has_its_headers_and_runs_nothing() {
 
 #[tokio::test]
 async fn text_of_members_and_receivers_is_escaped() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let delivery = format!("/panel/deliveries/{}", fixture.delivery);
     for (path, escaped) in [
         ("/panel/tokens", "&lt;script&gt;alert(1)&lt;/script&gt;"),

@@ -125,7 +125,7 @@ async fn wrong_passwords_count_for_five_minutes_and_right_ones_do_not_count() {
 
 #[tokio::test]
 async fn a_token_is_revoked_without_a_password() {
-    let fixture = PanelFixture::furnished().await;
+    let fixture = PanelFixture::with_content().await;
     let path = format!("/panel/tokens/{}/revoke", fixture.token);
     let (status, list) = fixture.post_and_follow(&path).await;
     assert_eq!(status, 303);

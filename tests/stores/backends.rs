@@ -8,7 +8,7 @@ use forum_api::conformance::{Capability, FixtureResult, store_tests, stores::Sto
 use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{Stores, WebhookStores};
-use forum_test_support::postgres::try_in_postgres;
+use forum_test_support::postgres::run_with_postgres;
 use tempfile::TempDir;
 
 use crate::fixture::open;
@@ -99,7 +99,7 @@ mod postgres {
             let pool = tables().await;
             (Stores::in_postgres(&pool), webhooks(&pool))
         })),
-        try_in_postgres
+        run_with_postgres
     );
 }
 

@@ -4,7 +4,7 @@
 use forum_api::store::sqlite::rusqlite::{Connection, params_from_iter};
 use forum_api::store::{QueueStats, Settlement, WebhookStores};
 use forum_api::webhook::{AttemptRecord, Event};
-use forum_test_support::postgres::try_in_postgres;
+use forum_test_support::postgres::run_with_postgres;
 use forum_test_support::thread_log;
 
 use crate::fixture::{DELIVERED, LEASE, add, at, claim, endpoint, event, open, path, queue};
@@ -22,7 +22,7 @@ macro_rules! on_both {
         mod postgres {
             $(#[test]
             fn $name() {
-                super::try_in_postgres(async { super::$name(super::Sql::postgres().await).await });
+                super::run_with_postgres(async { super::$name(super::Sql::postgres().await).await });
             })+
         }
     };

@@ -15,18 +15,22 @@ use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin, WebhookAdminError};
 
 use crate::sample::{after, secret};
 use crate::secret::cipher;
-use crate::wire::Names;
+use crate::wire::FakeResolver;
 
-fn registry(webhooks: &WebhookStores, environment: Environment) -> WebhookAdmin {
+fn admin(webhooks: &WebhookStores, environment: Environment) -> WebhookAdmin {
     let environment = environment.clock(Arc::new(ManualClock::new(after(0))));
-    WebhookAdmin::new(webhooks.clone(), environment).resolver(Names::leading_to(&["8.8.8.8"]))
+    WebhookAdmin::new(webhooks.clone(), environment)
+        .resolver(FakeResolver::resolving_to(&["8.8.8.8"]))
 }
 
-fn plain(webhooks: &WebhookStores) -> WebhookAdmin {
-    registry(webhooks, Environment::new(InlineRuntime))
+fn admin_without_key(webhooks: &WebhookStores) -> WebhookAdmin {
+    admin(webhooks, Environment::new(InlineRuntime))
 }
 
-async fn register(registry: &WebhookAdmin, topics: &str) -> Result<EndpointId, WebhookAdminError> {
+async fn add_endpoint(
+    registry: &WebhookAdmin,
+    topics: &str,
+) -> Result<EndpointId, WebhookAdminError> {
     let new = NewEndpoint {
         url: "https://receiver.example/hook".into(),
         topics: topics.parse().unwrap(),
@@ -42,9 +46,9 @@ async fn stored(webhooks: &WebhookStores, id: &EndpointId) -> Endpoint {
 
 /// The same bytes each time.
 #[derive(Debug)]
-struct Stuck;
+struct ConstantRandom;
 
-impl RandomSource for Stuck {
+impl RandomSource for ConstantRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         bytes.fill(7);
         Ok(())
@@ -54,12 +58,12 @@ impl RandomSource for Stuck {
 #[tokio::test]
 async fn an_endpoint_whose_id_is_taken_is_not_added() {
     let webhooks = WebhookStores::in_memory();
-    let registry = registry(
+    let registry = admin(
         &webhooks,
-        Environment::new(InlineRuntime).random(Arc::new(Stuck)),
+        Environment::new(InlineRuntime).random(Arc::new(ConstantRandom)),
     );
-    register(&registry, "*").await.unwrap();
-    let again = register(&registry, "post.created").await;
+    add_endpoint(&registry, "*").await.unwrap();
+    let again = add_endpoint(&registry, "post.created").await;
     assert!(matches!(again, Err(WebhookAdminError::Backend(_))));
     assert_eq!(webhooks.endpoints.list().await.unwrap().len(), 1);
 }
@@ -67,9 +71,9 @@ async fn an_endpoint_whose_id_is_taken_is_not_added() {
 #[tokio::test]
 async fn a_host_has_topics_of_its_own() {
     let webhooks = WebhookStores::in_memory();
-    let (registry, own) = (plain(&webhooks), "garden.gate.opened");
-    let id = register(&registry, "*").await.unwrap();
-    let unknown = register(&registry, own).await;
+    let (registry, own) = (admin_without_key(&webhooks), "garden.gate.opened");
+    let id = add_endpoint(&registry, "*").await.unwrap();
+    let unknown = add_endpoint(&registry, own).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
     let unknown = registry.set_topics(&id, own.parse().unwrap()).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
@@ -94,8 +98,8 @@ async fn concurrent_changes_are_all_made() {
     // Reads and writes run on separate threads, so that all changes read before one writes.
     let database = Database::open(&DatabasePath::Memory).unwrap();
     let webhooks = WebhookStores::in_sqlite(&database);
-    let registry = plain(&webhooks);
-    let id = register(&registry, "*").await.unwrap();
+    let registry = admin_without_key(&webhooks);
+    let id = add_endpoint(&registry, "*").await.unwrap();
     let (rotated, disabled, subscribed) = tokio::join!(
         registry.rotate(&id),
         registry.set_enabled(&id, false),
@@ -112,9 +116,9 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     const MANY: u32 = 1_100;
     let calls = StoreInterceptor::default();
     let webhooks = calls.webhooks(&WebhookStores::in_memory());
-    let registry = plain(&webhooks);
-    let id = register(&registry, "*").await.unwrap();
-    let other = register(&registry, "*").await.unwrap();
+    let registry = admin_without_key(&webhooks);
+    let id = add_endpoint(&registry, "*").await.unwrap();
+    let other = add_endpoint(&registry, "*").await.unwrap();
     for _ in 0..MANY {
         registry.ping(&id).await.unwrap();
     }
@@ -160,11 +164,11 @@ async fn fail_all(webhooks: &WebhookStores) {
 }
 
 /// A registry with this key, or without one.
-fn with_key(webhooks: &WebhookStores, key: Option<&[u8]>) -> WebhookAdmin {
+fn admin_with_key(webhooks: &WebhookStores, key: Option<&[u8]>) -> WebhookAdmin {
     let environment = Environment::new(InlineRuntime);
     match key {
-        Some(key) => registry(webhooks, environment.secrets(Arc::new(cipher(key)))),
-        None => registry(webhooks, environment),
+        Some(key) => admin(webhooks, environment.secrets(Arc::new(cipher(key)))),
+        None => admin(webhooks, environment),
     }
 }
 
@@ -175,14 +179,17 @@ const NEW: Option<&[u8]> = Some(&[8; 16]);
 async fn a_registry_with_another_key_is_refused_and_changes_nothing() {
     for (first, second) in [(OLD, NEW), (OLD, None), (None, OLD)] {
         let webhooks = WebhookStores::in_memory();
-        let (before, after) = (with_key(&webhooks, first), with_key(&webhooks, second));
+        let (before, after) = (
+            admin_with_key(&webhooks, first),
+            admin_with_key(&webhooks, second),
+        );
         before.check_key().await.unwrap();
-        let added = register(&after, "*").await;
+        let added = add_endpoint(&after, "*").await;
         assert!(
             matches!(added, Err(WebhookAdminError::Key(_))),
             "before the first endpoint, too"
         );
-        let id = register(&before, "*").await.unwrap();
+        let id = add_endpoint(&before, "*").await.unwrap();
         let recorded = webhooks.endpoints.key_id().await.unwrap();
         let outcomes = [after.check_key().await, after.rotate(&id).await.map(drop)];
         for outcome in outcomes {
@@ -202,8 +209,8 @@ async fn a_registry_with_another_key_is_refused_and_changes_nothing() {
 async fn all_secrets_are_encrypted_with_the_new_key() {
     for (former, new) in [(OLD, NEW), (None, NEW)] {
         let webhooks = WebhookStores::in_memory();
-        let before = with_key(&webhooks, former);
-        let id = register(&before, "*").await.unwrap();
+        let before = admin_with_key(&webhooks, former);
+        let id = add_endpoint(&before, "*").await.unwrap();
         let rotated = before.rotate(&id).await.unwrap().secret;
         let cipher = cipher(new.unwrap());
         for call in 0..2 {
@@ -215,7 +222,7 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
                 assert_eq!(opened.expose_secret(), expected.expose_secret());
             }
         }
-        with_key(&webhooks, new).check_key().await.unwrap();
+        admin_with_key(&webhooks, new).check_key().await.unwrap();
         assert!(before.check_key().await.is_err());
     }
 }
@@ -223,10 +230,12 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
 #[tokio::test]
 async fn a_wrong_old_key_changes_nothing_and_a_lost_one_is_replaced_without_endpoints() {
     let webhooks = WebhookStores::in_memory();
-    let id = register(&with_key(&webhooks, OLD), "*").await.unwrap();
+    let id = add_endpoint(&admin_with_key(&webhooks, OLD), "*")
+        .await
+        .unwrap();
     let before = stored(&webhooks, &id).await;
     for wrong in [None, Some([9; 16].as_slice())] {
-        let outcome = with_key(&webhooks, wrong)
+        let outcome = admin_with_key(&webhooks, wrong)
             .reencrypt(&cipher(&[8; 16]))
             .await;
         assert!(
@@ -235,9 +244,9 @@ async fn a_wrong_old_key_changes_nothing_and_a_lost_one_is_replaced_without_endp
         );
     }
     assert_eq!(stored(&webhooks, &id).await, before);
-    with_key(&webhooks, OLD).check_key().await.unwrap();
-    let without = plain(&webhooks);
+    admin_with_key(&webhooks, OLD).check_key().await.unwrap();
+    let without = admin_without_key(&webhooks);
     without.remove(&id).await.unwrap();
     assert_eq!(without.reencrypt(&cipher(&[8; 16])).await.unwrap(), 0);
-    with_key(&webhooks, NEW).check_key().await.unwrap();
+    admin_with_key(&webhooks, NEW).check_key().await.unwrap();
 }

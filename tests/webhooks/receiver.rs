@@ -7,8 +7,8 @@ use forum_api::runtime::{Clock, SystemClock};
 use forum_api::webhook::{Event, SignedRequest};
 
 use crate::client;
-use crate::program::example;
-use crate::sample::{attempt, secret};
+use crate::program::example_path;
+use crate::sample::{secret, signed_request};
 
 /// The status of the response to a delivery.
 fn status(url: &str, delivery: &SignedRequest) -> u16 {
@@ -20,13 +20,13 @@ fn status(url: &str, delivery: &SignedRequest) -> u16 {
 
 /// A delivery of now, signed with the secret of this letter.
 fn delivery(letter: &str, id: &str, body: &str) -> SignedRequest {
-    attempt(&secret(letter), id, body, SystemClock.now())
+    signed_request(&secret(letter), id, body, SystemClock.now())
 }
 
 #[test]
 fn a_receiver_accepts_each_verified_delivery_once() {
     let secrets = ["A", "B"].map(|letter| secret(letter).expose_secret().to_owned());
-    let mut child = Command::new(example("receiver"))
+    let mut child = Command::new(example_path("receiver"))
         .arg("127.0.0.1:0")
         .env("WEBHOOK_SECRETS", secrets.join(","))
         .stdout(Stdio::piped())
@@ -67,7 +67,7 @@ fn a_receiver_accepts_each_verified_delivery_once() {
 #[test]
 fn a_receiver_needs_a_secret() {
     for secrets in [None, Some("short")] {
-        let mut command = Command::new(example("receiver"));
+        let mut command = Command::new(example_path("receiver"));
         command.arg("127.0.0.1:0").env_remove("WEBHOOK_SECRETS");
         command.envs(secrets.map(|secrets| ("WEBHOOK_SECRETS", secrets)));
         let output = command.output().unwrap();

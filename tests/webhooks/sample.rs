@@ -36,11 +36,11 @@ pub fn endpoint(letter: &str) -> Endpoint {
 
 /// An attempt at the beginning to deliver this body, signed with `secret`.
 pub fn signed(secret: &WebhookSecret, body: &str) -> SignedRequest {
-    attempt(secret, "dlv_1", body, after(999))
+    signed_request(secret, "dlv_1", body, after(999))
 }
 
 /// An attempt at `now` to deliver this body under this id, signed with `secret`.
-pub fn attempt(
+pub fn signed_request(
     secret: &WebhookSecret,
     delivery: &str,
     body: &str,

@@ -198,7 +198,7 @@ impl WebhookTables {
     /// What a claim may take, or has to wait for.
     fn pending(&self, claim: &ClaimRequest) -> Vec<(Timestamp, DeliveryId)> {
         let enabled = self.endpoints.iter().filter(|endpoint| endpoint.enabled);
-        let due = |id| self.rows.due(id, claim.room_at(id));
+        let due = |id| self.rows.due(id, claim.capacity_for(id));
         enabled.flat_map(|endpoint| due(&endpoint.id)).collect()
     }
 

@@ -1,5 +1,5 @@
-//! Cursors (`docs/protocol.md`, section 7.2): each decodes to its page key, in its own list only, and only cursors of the
-//! list decode at all.
+//! Cursors (`docs/protocol.md`, section 7.2): each decodes to its page key, in its own list only, and only cursors of
+//! the list decode at all.
 //!
 //! Cursors are checksummed, not secret: the fuzzer, which observes comparisons, can construct some.
 

@@ -8,7 +8,7 @@ use forum_api::store::RateLimitStore;
 
 use super::{WINDOW, charge, left, until};
 use crate::fixture::lookup;
-use forum_test_support::redis::Server;
+use forum_test_support::redis::RedisServer;
 
 fn token() -> RateLimitKey {
     RateLimitKey::Token(lookup(1))
@@ -16,8 +16,8 @@ fn token() -> RateLimitKey {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_that_was_restarted_empty_gets_the_known_budgets() {
-    let mut server = Server::new();
-    let (one, other) = (server.node().await, server.node().await);
+    let mut server = RedisServer::new();
+    let (one, other) = (server.store().await, server.store().await);
     let spent = charge(&one, token(), 100).await;
     server.kill();
     assert_eq!(charge(&one, token(), 5).await.remaining, 15);
@@ -36,8 +36,8 @@ async fn a_redis_that_was_restarted_empty_gets_the_known_budgets() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flush_grants_no_unit_twice() {
-    let server = Server::new();
-    let (one, other) = (server.node().await, server.node().await);
+    let server = RedisServer::new();
+    let (one, other) = (server.store().await, server.store().await);
     charge(&one, token(), 120).await;
     server.command(&["flushall"]);
     assert!(!charge(&one, token(), 1).await.allowed);
@@ -49,8 +49,8 @@ async fn a_flush_grants_no_unit_twice() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_local_budgets_the_greater_counts() {
-    let mut server = Server::absent();
-    let (one, other) = (server.node().await, server.node().await);
+    let mut server = RedisServer::stopped();
+    let (one, other) = (server.store().await, server.store().await);
     charge(&one, token(), 30).await;
     let later = charge(&other, token(), 50).await;
     server.start();
@@ -64,8 +64,8 @@ async fn of_local_budgets_the_greater_counts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn expired_and_impossible_budgets_are_not_sent() {
-    let mut server = Server::absent();
-    let node = server.node().await;
+    let mut server = RedisServer::stopped();
+    let node = server.store().await;
     let now = SystemClock.now();
     let too_early = now.saturating_sub(Duration::from_millis(300_001));
     let too_late = now.saturating_add(Duration::from_secs(100));

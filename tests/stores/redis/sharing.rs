@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{WINDOW, charge, left, node, prefix, try_in_redis, until};
 use crate::fixture::{at, lookup, waits};
-use forum_test_support::redis::Server;
+use forum_test_support::redis::RedisServer;
 
 const GUESTS: RateLimitKey = RateLimitKey::UnknownAddress;
 
@@ -58,8 +58,8 @@ async fn the_clock_of_redis_decides() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_of_a_clock_that_was_set_back_counts_as_ended() {
-    let server = Server::new();
-    let node = server.node().await;
+    let server = RedisServer::new();
+    let node = server.store().await;
     let ends = SystemClock
         .now()
         .saturating_add(WINDOW.window * 2)
@@ -83,8 +83,8 @@ async fn boards_with_different_prefixes_share_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_named_as_documented_and_expire_with_their_windows() {
-    let server = Server::new();
-    let node = server.node().await;
+    let server = RedisServer::new();
+    let node = server.store().await;
     let names = [
         ("token:0000000000000007", RateLimitKey::Token(lookup(7))),
         (
@@ -111,8 +111,8 @@ async fn keys_are_named_as_documented_and_expire_with_their_windows() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_forgotten_script_is_sent_again() {
-    let server = Server::new();
-    let node = server.node().await;
+    let server = RedisServer::new();
+    let node = server.store().await;
     charge(&node, GUESTS, 1).await;
     server.command(&["script", "flush"]);
     charge(&node, GUESTS, 1).await;

@@ -10,14 +10,14 @@ use forum_api::store::redis::{RedisFallback, RedisSettings};
 
 use super::{WINDOW, charge, left, until};
 use crate::fixture::{at, lookup};
-use forum_test_support::redis::{PATIENCE, Server};
+use forum_test_support::redis::{RedisServer, TIMEOUT};
 
 const GUESTS: RateLimitKey = RateLimitKey::UnknownAddress;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_continues_from_the_last_known_state() {
-    let mut server = Server::new();
-    let node = server.node().await;
+    let mut server = RedisServer::new();
+    let node = server.store().await;
     let keys = [
         RateLimitKey::Token(lookup(1)),
         RateLimitKey::Prefix(1),
@@ -40,8 +40,8 @@ async fn a_node_continues_from_the_last_known_state() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_clock_of_redis_is_used_while_it_is_unreachable() {
-    let mut server = Server::new();
-    let node = server.node().await;
+    let mut server = RedisServer::new();
+    let node = server.store().await;
     let shared = node.charge(&GUESTS, 1, WINDOW, at(0)).await.unwrap();
     server.kill();
     for (now, remaining) in [(0, 118), (299_000, 117), (300_000, 119)] {
@@ -60,8 +60,8 @@ async fn the_clock_of_redis_is_used_while_it_is_unreachable() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_halted_redis_delays_only_the_first_charges() {
-    let server = Server::new();
-    let node = Arc::new(server.node().await);
+    let server = RedisServer::new();
+    let node = Arc::new(server.store().await);
     charge(&node, GUESTS, 1).await;
     server.signal("STOP");
     let start = Instant::now();
@@ -73,7 +73,7 @@ async fn a_halted_redis_delays_only_the_first_charges() {
         assert!(charge.await.unwrap().allowed);
     }
     let waited = start.elapsed();
-    assert!(PATIENCE <= waited && waited < 16 * PATIENCE, "{waited:?}");
+    assert!(TIMEOUT <= waited && waited < 16 * TIMEOUT, "{waited:?}");
     assert!(node.is_unreachable());
     let start = Instant::now();
     for _ in 0..10_000 {
@@ -81,7 +81,7 @@ async fn a_halted_redis_delays_only_the_first_charges() {
     }
     let waited = start.elapsed();
     // The charges do not wait.
-    assert!(waited < 100 * PATIENCE, "{waited:?}");
+    assert!(waited < 100 * TIMEOUT, "{waited:?}");
     server.signal("CONT");
     until(|| !node.is_unreachable()).await;
     assert_eq!(left(&node, GUESTS).await, 55);
@@ -89,12 +89,12 @@ async fn a_halted_redis_delays_only_the_first_charges() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_setting_refuses_charges_instead() {
-    let mut server = Server::absent();
+    let mut server = RedisServer::stopped();
     let settings = RedisSettings {
         fallback: RedisFallback::Refuse,
         ..RedisSettings::default()
     };
-    let node = server.node_with(settings).await;
+    let node = server.store_with(settings).await;
     let ask = || node.charge(&GUESTS, 1, WINDOW, SystemClock.now());
     let refused = ask().await.unwrap_err().to_string();
     assert_eq!(refused, "Redis is unreachable");
@@ -107,8 +107,8 @@ async fn a_setting_refuses_charges_instead() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redis_without_writes_is_unreachable() {
-    let server = Server::new();
-    let node = server.node().await;
+    let server = RedisServer::new();
+    let node = server.store().await;
     charge(&node, GUESTS, 1).await;
     for (disturb, repair) in [
         (

@@ -9,8 +9,8 @@ use forum_api::webhook::{
     DeliveryState, EncryptedSecret, Endpoint, KeyId, PlaintextCipher, SecretCipher, WebhookSecret,
 };
 
-use super::fixture::{HOUR, SECRET, Spread, WorkerFixture, seconds};
-use super::transport::Reply::{self, After, Hangs, Panics, Refuses, Status};
+use super::fixture::{FixedJitter, HOUR, SECRET, WorkerFixture, seconds};
+use super::transport::Reply::{self, ConnectError, Delayed, Hangs, Panics, Status};
 
 #[test]
 fn the_replies_of_the_receiver_decide_how_a_delivery_ends() {
@@ -18,7 +18,7 @@ fn the_replies_of_the_receiver_decide_how_a_delivery_ends() {
     for (replies, state, attempts) in [
         (vec![Status(204)], DeliveryState::Delivered, 1),
         (
-            vec![failed, Refuses, Status(204)],
+            vec![failed, ConnectError, Status(204)],
             DeliveryState::Delivered,
             3,
         ),
@@ -31,14 +31,14 @@ fn the_replies_of_the_receiver_decide_how_a_delivery_ends() {
             6,
         ),
         (vec![Status(302)], DeliveryState::Dead, 6),
-        (vec![Refuses], DeliveryState::Dead, 6),
+        (vec![ConnectError], DeliveryState::Dead, 6),
         (vec![Panics], DeliveryState::Dead, 6),
         (vec![Hangs], DeliveryState::Dead, 6),
     ] {
         let fixture = WorkerFixture::with_replies(replies.clone());
         fixture.start();
-        fixture.pass(HOUR);
-        let (delivery, log) = fixture.only();
+        fixture.advance(HOUR);
+        let (delivery, log) = fixture.only_delivery();
         assert_eq!(fixture.progress(), (state, attempts), "{replies:?}");
         assert_eq!(delivery.progress.due_at, None);
         let numbers: Vec<_> = log.iter().map(|attempt| attempt.attempt).collect();
@@ -59,11 +59,11 @@ fn the_replies_of_the_receiver_decide_how_a_delivery_ends() {
 
 #[test]
 fn an_attempt_is_recorded_with_its_response_or_its_error() {
-    let slow = After(Duration::from_millis(120), 500);
-    let fixture = WorkerFixture::with_replies([slow, Refuses, Hangs, Status(204)]);
+    let slow = Delayed(Duration::from_millis(120), 500);
+    let fixture = WorkerFixture::with_replies([slow, ConnectError, Hangs, Status(204)]);
     fixture.start();
-    fixture.pass(HOUR);
-    let log = fixture.only().1;
+    fixture.advance(HOUR);
+    let log = fixture.only_delivery().1;
     let ends = log
         .iter()
         .map(|one| (one.status, one.error.as_deref(), one.duration_ms));
@@ -88,9 +88,9 @@ fn an_operator_retry_has_six_attempts_with_the_same_id() {
         ((DeliveryState::Gone, 1), 7),
         ((DeliveryState::Dead, 6), 13),
     ] {
-        fixture.pass(HOUR);
+        fixture.advance(HOUR);
         assert_eq!(fixture.progress(), progress);
-        let (id, sent) = (fixture.only().0.id.to_string(), fixture.sent());
+        let (id, sent) = (fixture.only_delivery().0.id.to_string(), fixture.sent());
         assert!(
             sent.iter()
                 .all(|sent| sent.header("x-forum-delivery") == id)
@@ -112,12 +112,12 @@ fn the_next_attempt_follows_exactly_after_the_backoff() {
         (0, Duration::from_millis(50), HOUR, [50, 100, 200, 400, 800]),
     ] {
         let mut fixture = WorkerFixture::with_replies([Status(500)]);
-        fixture.spread = Spread(spread);
+        fixture.jitter = FixedJitter(spread);
         fixture.settings.poll_interval = poll;
         fixture.settings.backoff.initial = initial;
         fixture.start();
-        fixture.pass(HOUR);
-        let times = fixture.transport.times("a");
+        fixture.advance(HOUR);
+        let times = fixture.transport.send_times("a");
         let waits = times
             .windows(2)
             .map(|pair| pair[1].saturating_duration_since(pair[0]).as_millis());
@@ -130,15 +130,15 @@ fn a_rotated_secret_signs_from_its_activation() {
     let fixture = WorkerFixture::with_replies([Status(500)]);
     let (new, now) = ("whsec_the-one-after-it", fixture.now());
     let id = EndpointId::parse("whe_a").unwrap();
-    fixture.change(&id, |endpoint| {
+    fixture.update(&id, |endpoint| {
         let sealed = PlaintextCipher
             .encrypt(&WebhookSecret::parse(new).unwrap(), &endpoint.id)
             .unwrap();
         endpoint.rotated(sealed, now)
     });
     fixture.start();
-    fixture.change(&id, |endpoint| endpoint.activated(now).unwrap());
-    fixture.pass(seconds(30));
+    fixture.update(&id, |endpoint| endpoint.activated(now).unwrap());
+    fixture.advance(seconds(30));
     let sent = fixture.sent();
     assert!(sent.len() == 2 && sent[0].is_signed(SECRET) && sent[1].is_signed(new));
 }
@@ -166,10 +166,10 @@ fn deliveries_whose_secret_cannot_be_decrypted_wait_uncounted_and_ever_longer() 
     let mut fixture = WorkerFixture::with_replies([Status(204)]);
     fixture.secrets = Arc::new(LostKey);
     let handle = fixture.start();
-    let log = fixture.only().1;
+    let log = fixture.only_delivery().1;
     assert_eq!(log[0].error.as_deref(), Some("not sent: no key"));
-    fixture.pass(HOUR * 24);
-    let (delivery, log) = fixture.only();
+    fixture.advance(HOUR * 24);
+    let (delivery, log) = fixture.only_delivery();
     let tried = log.iter().map(|one| {
         one.at
             .saturating_duration_since(delivery.created_at)
@@ -183,7 +183,7 @@ fn deliveries_whose_secret_cannot_be_decrypted_wait_uncounted_and_ever_longer() 
     fixture.runtime.block_on(handle.stop());
     fixture.secrets = Arc::new(PlaintextCipher);
     fixture.start();
-    fixture.pass(HOUR);
+    fixture.advance(HOUR);
     assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
 }
 
@@ -197,21 +197,21 @@ fn a_secret_that_cannot_be_decrypted_delays_no_other_endpoint() {
     fixture.queue(&unreadable, 1);
     fixture.queue(&fixture.add("other"), 3);
     fixture.start();
-    assert_eq!(fixture.transport.times("other").len(), 3);
+    assert_eq!(fixture.transport.send_times("other").len(), 3);
 }
 
 /// The states that end a delivery are kept for seven days, dead deliveries until an operator removes them.
 #[test]
 fn ended_deliveries_are_swept_after_a_week_and_dead_ones_are_kept() {
-    let fixture = WorkerFixture::sleepy();
+    let fixture = WorkerFixture::with_hourly_poll();
     for (name, reply) in [("good", 204), ("gone", 410), ("dead", 500)] {
         fixture.add(name);
-        fixture.transport.replies(name, [Status(reply)]);
+        fixture.transport.set_replies(name, [Status(reply)]);
     }
-    let withheld = fixture.add_of(2, "withheld");
+    let withheld = fixture.add_for_owner(2, "withheld");
     fixture.owners.set(2, super::owners::OwnerAccess::CannotAct);
     fixture.queue(&withheld, 1);
-    fixture.put_post();
+    fixture.insert_post_event();
     let handle = fixture.start();
     let day = HOUR * 24;
     let states = [
@@ -220,28 +220,28 @@ fn ended_deliveries_are_swept_after_a_week_and_dead_ones_are_kept() {
         DeliveryState::Withheld,
         DeliveryState::Dead,
     ];
-    fixture.pass(day * 6);
+    fixture.advance(day * 6);
     assert_eq!(states.map(|state| fixture.count(state)), [1, 1, 1, 1]);
-    fixture.pass(day * 2);
+    fixture.advance(day * 2);
     assert_eq!(states.map(|state| fixture.count(state)), [0, 0, 0, 1]);
-    fixture.transport.replies("dead", [Reply::Status(200)]);
+    fixture.transport.set_replies("dead", [Reply::Status(200)]);
     fixture.retry(&handle);
     assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
 }
 
 #[test]
 fn a_sweep_removes_small_batches_at_the_start_and_each_hour() {
-    let fixture = WorkerFixture::sleepy();
+    let fixture = WorkerFixture::with_hourly_poll();
     fixture.queue(&fixture.add("a"), 1200);
     let handle = fixture.start();
     assert_eq!(fixture.count(DeliveryState::Delivered), 1200);
     fixture.runtime.block_on(handle.stop());
-    fixture.pass(HOUR * 24 * 8);
+    fixture.advance(HOUR * 24 * 8);
     fixture.start();
     assert_eq!(fixture.deliveries().len(), 700, "one batch at once");
     fixture.take_counts();
-    fixture.pass(seconds(1));
+    fixture.advance(seconds(1));
     assert_eq!(fixture.deliveries().len(), 0);
-    fixture.pass(HOUR * 24 - seconds(1));
+    fixture.advance(HOUR * 24 - seconds(1));
     assert_eq!(fixture.take_counts()["deliveries.sweep"], 2 + 23);
 }

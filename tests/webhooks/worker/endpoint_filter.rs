@@ -58,9 +58,9 @@ fn an_endpoint_receives_the_topics_to_which_it_subscribes() {
     ] {
         subscribe(&fixture, 1, name, topics);
     }
-    fixture.put_post();
-    fixture.put(fixture.event(&Topic::parse("garden.gate.opened").unwrap(), None));
-    fixture.put(message(&fixture, 1, &[2]));
+    fixture.insert_post_event();
+    fixture.insert_event(fixture.event(&Topic::parse("garden.gate.opened").unwrap(), None));
+    fixture.insert_event(message(&fixture, 1, &[2]));
     fixture.start();
     assert_eq!(recipients(&fixture), ["a", "a", "b", "c", "d", "d", "d"]);
 }
@@ -69,12 +69,12 @@ fn an_endpoint_receives_the_topics_to_which_it_subscribes() {
 #[test]
 fn an_endpoint_receives_no_event_from_before_its_registration() {
     let fixture = WorkerFixture::new();
-    fixture.put_post();
-    fixture.pass(Duration::from_millis(1));
+    fixture.insert_post_event();
+    fixture.advance(Duration::from_millis(1));
     fixture.add("a");
-    let first = fixture.put_post();
+    let first = fixture.insert_post_event();
     fixture.start();
-    fixture.pass(HOUR);
+    fixture.advance(HOUR);
     let sent = fixture.sent();
     assert!(sent.len() == 1 && sent[0].request.body == first.body);
 }
@@ -91,12 +91,12 @@ fn an_owner_decides_by_what_it_sees_at_fan_out() {
         fixture.add("a");
         fixture.owners.set(1, access);
         for forum in [Some(7), Some(8), None] {
-            fixture.put(fixture.event(&Topic::POST_CREATED, forum));
+            fixture.insert_event(fixture.event(&Topic::POST_CREATED, forum));
         }
         fixture.start();
         assert_eq!(fixture.deliveries().len(), expected.len());
         fixture.owners.set(1, OwnerAccess::Sees(vec![7, 8]));
-        fixture.pass(HOUR);
+        fixture.advance(HOUR);
         assert_eq!(
             fixture.sent().len(),
             expected.len(),
@@ -111,9 +111,9 @@ fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
     for (owner, name) in [(1, "sender"), (2, "recipient"), (3, "third"), (4, "other")] {
         subscribe(&fixture, owner, name, MESSAGES);
     }
-    fixture.put(message(&fixture, 1, &[2, 3]));
+    fixture.insert_event(message(&fixture, 1, &[2, 3]));
     let many: Vec<_> = (1..100_000).collect();
-    fixture.put(message(&fixture, 1, &many));
+    fixture.insert_event(message(&fixture, 1, &many));
     for data in [
         json!({}),
         json!({ "message": { "messageId": "4", "recipientIds": ["1"] } }),
@@ -122,7 +122,7 @@ fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
     ] {
         let event = fixture.event(&Topic::MESSAGE_SENT, None);
         let (id, at) = (event.id, event.occurred_at);
-        fixture.put(Event::new(
+        fixture.insert_event(Event::new(
             Topic::MESSAGE_SENT,
             EventMeta {
                 id,
@@ -153,23 +153,26 @@ fn a_delivery_is_withheld_when_its_owner_may_not_receive_it_at_the_attempt() {
         }),
         (true, |fixture, endpoint| {
             let owner = 3.into();
-            fixture.change(&endpoint.id, |endpoint| Endpoint { owner, ..endpoint });
+            fixture.update(&endpoint.id, |endpoint| Endpoint { owner, ..endpoint });
         }),
     ];
     for (is_message, change) in rows {
         let fixture = WorkerFixture::new();
         let endpoint = subscribe(&fixture, 1, "a", MESSAGES);
-        fixture.transport.replies("a", [Status(500)]);
+        fixture.transport.set_replies("a", [Status(500)]);
         match is_message {
-            true => fixture.put(message(&fixture, 2, &[1])),
-            false => fixture.put_post(),
+            true => fixture.insert_event(message(&fixture, 2, &[1])),
+            false => fixture.insert_post_event(),
         };
         fixture.start();
         assert_eq!(fixture.progress(), (DeliveryState::Retrying, 1));
         change(&fixture, endpoint);
-        fixture.pass(HOUR);
+        fixture.advance(HOUR);
         assert_eq!(fixture.progress(), (DeliveryState::Withheld, 1));
-        assert_eq!((fixture.sent().len(), fixture.only().1.len()), (1, 1));
+        assert_eq!(
+            (fixture.sent().len(), fixture.only_delivery().1.len()),
+            (1, 1)
+        );
     }
 }
 
@@ -193,7 +196,7 @@ fn a_disabled_endpoint_receives_nothing_new_and_its_queue_waits() {
     let fixture = WorkerFixture::new();
     let endpoint = fixture.add("a");
     let enable = |enabled| {
-        fixture.change(&endpoint.id, |endpoint| Endpoint {
+        fixture.update(&endpoint.id, |endpoint| Endpoint {
             enabled,
             ..endpoint
         })
@@ -201,11 +204,11 @@ fn a_disabled_endpoint_receives_nothing_new_and_its_queue_waits() {
     fixture.queue(&endpoint, 1);
     enable(false);
     fixture.start();
-    fixture.put_post();
-    fixture.pass(HOUR);
+    fixture.insert_post_event();
+    fixture.advance(HOUR);
     assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
     enable(true);
-    fixture.pass(HOUR);
+    fixture.advance(HOUR);
     assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
     assert_eq!(fixture.sent().len(), 1);
 }
@@ -214,17 +217,17 @@ fn a_disabled_endpoint_receives_nothing_new_and_its_queue_waits() {
 fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
     let fixture = WorkerFixture::new();
     for (owner, name) in [(0, "a"), (1, "b"), (0, "c"), (1, "d")] {
-        fixture.add_of(owner, name);
+        fixture.add_for_owner(owner, name);
         fixture.owners.set(owner, OwnerAccess::CannotAct);
     }
     subscribe(&fixture, 8, "other-topic", "poll.voted");
-    let disabled = fixture.add_of(9, "disabled");
+    let disabled = fixture.add_for_owner(9, "disabled");
     let enabled = false;
-    fixture.change(&disabled.id, |endpoint| Endpoint {
+    fixture.update(&disabled.id, |endpoint| Endpoint {
         enabled,
         ..endpoint
     });
-    (0..100).for_each(|_| drop(fixture.put_post()));
+    (0..100).for_each(|_| drop(fixture.insert_post_event()));
     fixture.start();
     assert_eq!(fixture.owners.calls.load(Ordering::SeqCst), 2);
 }
@@ -241,25 +244,25 @@ fn while_the_authority_fails_deliveries_wait_and_other_owners_do_not() {
             let fixture = WorkerFixture::with_replies([Status(204)]);
             fixture.owners.set(1, access.clone());
             fixture.start();
-            fixture.pass(seconds(600));
+            fixture.advance(seconds(600));
             assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
             let calls = fixture.owners.calls.load(Ordering::SeqCst);
             assert!((20..150).contains(&calls), "{calls} calls in ten minutes");
             fixture.owners.set(1, later);
-            fixture.pass(seconds(60));
+            fixture.advance(seconds(60));
             assert_eq!(fixture.progress(), (state, attempts));
             assert_eq!(fixture.sent().len(), attempts as usize);
         }
         let fixture = WorkerFixture::new();
-        let (stuck, other) = (fixture.add("stuck"), fixture.add_of(2, "other"));
+        let (stuck, other) = (fixture.add("stuck"), fixture.add_for_owner(2, "other"));
         fixture.owners.set(1, access);
         for _ in 0..50 {
             fixture.queue(&stuck, 1);
             fixture.queue(&other, 1);
         }
-        fixture.put_post();
+        fixture.insert_post_event();
         fixture.start();
-        fixture.pass(seconds(15));
+        fixture.advance(seconds(15));
         assert_eq!(recipients(&fixture), ["other"; 51]);
     }
 }
@@ -270,7 +273,7 @@ fn a_failing_authority_is_not_called_at_once_for_the_rest_of_the_queue() {
     fixture.owners.set(1, OwnerAccess::Fails);
     fixture.queue(&fixture.add("a"), 1000);
     fixture.start();
-    fixture.pass(seconds(59));
+    fixture.advance(seconds(59));
     let calls = fixture.owners.calls.load(Ordering::SeqCst);
     assert!((12..=4 * 12).contains(&calls), "{calls} calls");
 }

@@ -6,7 +6,7 @@ use forum_api::store::Settlement;
 use forum_api::webhook::DeliveryState;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
-use super::transport::Reply::{After, Status};
+use super::transport::Reply::{Delayed, Status};
 
 #[test]
 fn a_store_that_fails_now_and_then_loses_nothing() {
@@ -15,12 +15,12 @@ fn a_store_that_fails_now_and_then_loses_nothing() {
         fixture.add(name);
         fixture
             .transport
-            .replies(name, [Status(500), After(seconds(1), 204)]);
+            .set_replies(name, [Status(500), Delayed(seconds(1), 204)]);
     }
-    (0..200).for_each(|_| drop(fixture.put_post()));
+    (0..200).for_each(|_| drop(fixture.insert_post_event()));
     fixture.fail(|_, calls| calls % 5 == 0);
     let handle = fixture.start();
-    fixture.pass(HOUR);
+    fixture.advance(HOUR);
     assert_eq!(fixture.count(DeliveryState::Delivered), 600);
     assert_eq!(fixture.sent().len(), 603, "nothing is sent twice");
     assert!(handle.health().consecutive_failures <= 1);
@@ -31,7 +31,7 @@ fn a_store_that_fails_for_long_is_called_ever_less_often() {
     let fixture = WorkerFixture::with_replies([Status(204)]);
     fixture.fail(|_, _| true);
     let handle = fixture.start();
-    fixture.pass(seconds(600));
+    fixture.advance(seconds(600));
     let counts = fixture.take_counts();
     assert_eq!(
         (counts["outbox.pending"], counts["deliveries.claim"]),
@@ -48,7 +48,7 @@ fn a_store_that_fails_for_long_is_called_ever_less_often() {
         "a wake does not hasten it"
     );
     fixture.fail(|_, _| false);
-    fixture.pass(seconds(31));
+    fixture.advance(seconds(31));
     assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
     assert_eq!(handle.health().consecutive_failures, 0);
 }
@@ -58,7 +58,7 @@ fn an_end_that_cannot_be_recorded_is_recorded_later() {
     let fixture = WorkerFixture::with_replies([Status(204)]);
     fixture.fail(|method, calls| method == "deliveries.settle" && calls < 12);
     fixture.start();
-    fixture.pass(seconds(15));
+    fixture.advance(seconds(15));
     assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
     assert_eq!(fixture.sent().len(), 1);
 }
@@ -69,7 +69,7 @@ fn an_end_that_cannot_be_recorded_affects_no_other() {
     for name in ["a", "b", "c"] {
         fixture.add(name);
     }
-    fixture.transport.replies("b", [Status(500)]);
+    fixture.transport.set_replies("b", [Status(500)]);
     fixture.calls.on_arguments(
         "deliveries.settle",
         |(settlements, _): &mut (Vec<Settlement>, Timestamp)| {
@@ -80,7 +80,7 @@ fn an_end_that_cannot_be_recorded_affects_no_other() {
             }
         },
     );
-    fixture.put_post();
+    fixture.insert_post_event();
     fixture.start();
     assert_eq!(fixture.count(DeliveryState::Delivered), 2);
     assert_eq!(fixture.count(DeliveryState::Queued), 1);
@@ -96,12 +96,12 @@ fn an_end_that_is_never_recorded_counts_as_failed_when_the_lease_expires() {
     let fixture = WorkerFixture::with_replies([Status(204)]);
     fixture.fail(|method, _| method == "deliveries.settle");
     fixture.start();
-    fixture.pass(seconds(59));
+    fixture.advance(seconds(59));
     assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
     fixture.fail(|_, _| false);
-    fixture.pass(seconds(1));
+    fixture.advance(seconds(1));
     assert_eq!(fixture.progress(), (DeliveryState::Retrying, 1));
-    fixture.pass(seconds(30));
+    fixture.advance(seconds(30));
     assert_eq!(fixture.progress(), (DeliveryState::Delivered, 2));
     let sent = fixture.sent();
     let id = |place: usize| sent[place].header("x-forum-delivery");

@@ -39,7 +39,7 @@ pub(crate) struct WorkerFixture {
     /// Intercepts the calls of the worker.
     pub(crate) calls: StoreInterceptor,
     pub(crate) settings: WorkerSettings,
-    pub(crate) spread: Spread,
+    pub(crate) jitter: FixedJitter,
     pub(crate) secrets: Arc<dyn SecretCipher>,
     events: AtomicI64,
 }
@@ -56,7 +56,7 @@ impl WorkerFixture {
             stores: WebhookStores::in_memory(),
             calls: StoreInterceptor::default(),
             settings: WorkerSettings::default(),
-            spread: Spread(0),
+            jitter: FixedJitter(0),
             secrets: Arc::new(PlaintextCipher),
             events: AtomicI64::default(),
         }
@@ -66,13 +66,13 @@ impl WorkerFixture {
     pub(crate) fn with_replies(replies: impl IntoIterator<Item = Reply>) -> Self {
         let fixture = Self::new();
         fixture.add("a");
-        fixture.transport.replies("a", replies);
-        fixture.put_post();
+        fixture.transport.set_replies("a", replies);
+        fixture.insert_post_event();
         fixture
     }
 
     /// A worker that polls only once an hour unless it is woken.
-    pub(crate) fn sleepy() -> Self {
+    pub(crate) fn with_hourly_poll() -> Self {
         let mut fixture = Self::new();
         fixture.settings.poll_interval = HOUR;
         fixture
@@ -83,7 +83,7 @@ impl WorkerFixture {
         let environment = Environment::new(self.runtime.clone())
             .secrets(self.secrets.clone())
             .clock(self.clock.clone())
-            .random(Arc::new(self.spread));
+            .random(Arc::new(self.jitter));
         let stores = self.calls.webhooks(&self.stores);
         let (owners, transport) = (self.owners.clone(), self.transport.clone());
         let worker = Worker::new(stores, owners, transport, environment);
@@ -142,12 +142,12 @@ impl WorkerFixture {
     }
 
     /// Adds an endpoint for this member.
-    pub(crate) fn add_of(&self, owner: i64, name: &str) -> Endpoint {
+    pub(crate) fn add_for_owner(&self, owner: i64, name: &str) -> Endpoint {
         let owner = owner.into();
         self.add_with(name, |endpoint| Endpoint { owner, ..endpoint })
     }
 
-    pub(crate) fn change(&self, id: &EndpointId, change: impl FnOnce(Endpoint) -> Endpoint) {
+    pub(crate) fn update(&self, id: &EndpointId, change: impl FnOnce(Endpoint) -> Endpoint) {
         let found = self.runtime.block_on(self.stores.endpoints.find(id));
         let changed = change(found.unwrap().unwrap());
         let updated = self.stores.endpoints.update(&changed);
@@ -155,11 +155,11 @@ impl WorkerFixture {
     }
 
     /// Puts an event of a post in forum 1 into the outbox.
-    pub(crate) fn put_post(&self) -> Event {
-        self.put(self.event(&Topic::POST_CREATED, Some(1)))
+    pub(crate) fn insert_post_event(&self) -> Event {
+        self.insert_event(self.event(&Topic::POST_CREATED, Some(1)))
     }
 
-    pub(crate) fn put(&self, event: Event) -> Event {
+    pub(crate) fn insert_event(&self, event: Event) -> Event {
         let put = self.stores.outbox.insert(&event);
         self.runtime.block_on(put).unwrap();
         event
@@ -186,7 +186,7 @@ impl WorkerFixture {
 
     /// An operator retries the only delivery.
     pub(crate) fn retry(&self, handle: &WorkerHandle) {
-        let id = self.only().0.id;
+        let id = self.only_delivery().0.id;
         let retried = self.stores.deliveries.retry(&id, self.now());
         assert!(self.runtime.block_on(retried).unwrap());
         self.wake(handle);
@@ -196,7 +196,7 @@ impl WorkerFixture {
         self.clock.now()
     }
 
-    pub(crate) fn pass(&self, duration: Duration) {
+    pub(crate) fn advance(&self, duration: Duration) {
         self.runtime.advance(duration);
     }
 
@@ -216,7 +216,7 @@ impl WorkerFixture {
     }
 
     /// The only delivery, and its attempts.
-    pub(crate) fn only(&self) -> (Delivery, Vec<AttemptRecord>) {
+    pub(crate) fn only_delivery(&self) -> (Delivery, Vec<AttemptRecord>) {
         let [one] = &self.deliveries()[..] else {
             panic!("there is one delivery");
         };
@@ -226,7 +226,7 @@ impl WorkerFixture {
 
     /// The state of the only delivery, and how many attempts have ended since it was queued.
     pub(crate) fn progress(&self) -> (DeliveryState, u32) {
-        let progress = self.only().0.progress;
+        let progress = self.only_delivery().0.progress;
         (progress.state, progress.attempts)
     }
 
@@ -268,9 +268,9 @@ pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timesta
 
 /// Spreads each wait by the same share: not at all with 0, almost by a fifth with 255.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spread(pub(crate) u8);
+pub(crate) struct FixedJitter(pub(crate) u8);
 
-impl RandomSource for Spread {
+impl RandomSource for FixedJitter {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         bytes.fill(self.0);
         Ok(())

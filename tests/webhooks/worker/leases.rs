@@ -36,12 +36,12 @@ fn a_lease_that_expires_before_sending_is_not_an_attempt() {
     fixture.queue(&fixture.add("a"), 1);
     for _ in 0..8 {
         claim(&fixture);
-        fixture.pass(seconds(60));
+        fixture.advance(seconds(60));
     }
     fixture.start();
     assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
     assert_eq!(fixture.sent().len(), 1);
-    assert_eq!(fixture.only().1.len(), 1);
+    assert_eq!(fixture.only_delivery().1.len(), 1);
 }
 
 /// The worker is paused for a while, such as with its virtual machine.
@@ -59,13 +59,13 @@ fn nothing_is_sent_on_a_lease_that_does_not_cover_the_attempt() {
         }
         fixture.owners.set(1, OwnerAccess::Sees(vec![1]));
         fixture.take_counts();
-        fixture.pass(seconds(5));
+        fixture.advance(seconds(5));
         let sent = fixture.sent().len();
         let released = fixture.take_counts().contains_key("deliveries.release");
         let covered = pause <= 45;
         assert_eq!(released, !covered, "after {pause} s");
         assert_eq!(sent, usize::from(!another), "after {pause} s");
-        fixture.pass(seconds(60));
+        fixture.advance(seconds(60));
         assert_eq!(
             fixture.progress(),
             (DeliveryState::Delivered, 1),
@@ -84,7 +84,7 @@ fn an_attempt_whose_start_cannot_be_recorded_is_not_sent() {
     assert!(fixture.sent().is_empty());
     assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
     fixture.fail(|_, _| false);
-    fixture.pass(seconds(5));
+    fixture.advance(seconds(5));
     assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
 }
 
@@ -106,20 +106,20 @@ fn a_lease_that_expires_after_sending_began_is_a_failed_attempt() {
     fixture.queue(&fixture.add("a"), 1);
     send_and_die(&fixture);
     fixture.start();
-    fixture.pass(seconds(59));
+    fixture.advance(seconds(59));
     assert_eq!(
         fixture.progress(),
         (DeliveryState::Queued, 0),
         "the lease holds"
     );
-    fixture.pass(seconds(1));
+    fixture.advance(seconds(1));
     assert_eq!(fixture.progress(), (DeliveryState::Retrying, 1));
     assert!(fixture.sent().is_empty());
-    fixture.pass(seconds(29));
+    fixture.advance(seconds(29));
     assert!(fixture.sent().is_empty());
-    fixture.pass(seconds(1));
+    fixture.advance(seconds(1));
     assert_eq!(fixture.progress(), (DeliveryState::Delivered, 2));
-    let (_, attempts) = fixture.only();
+    let (_, attempts) = fixture.only_delivery();
     let lost = attempts[0].error.as_deref();
     assert_eq!(
         lost,

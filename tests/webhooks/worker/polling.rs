@@ -20,15 +20,15 @@ fn an_event_is_delivered_at_a_wake_and_otherwise_within_a_second() {
     let fixture = WorkerFixture::new();
     let endpoint = fixture.add("a");
     let handle = fixture.start();
-    fixture.pass(Duration::from_millis(300));
-    fixture.put_post();
+    fixture.advance(Duration::from_millis(300));
+    fixture.insert_post_event();
     fixture.wake(&handle);
-    assert_eq!(fixture.transport.times("a"), [fixture.now()]);
-    fixture.put_post();
-    fixture.pass(seconds(1));
+    assert_eq!(fixture.transport.send_times("a"), [fixture.now()]);
+    fixture.insert_post_event();
+    fixture.advance(seconds(1));
     assert_eq!(fixture.count(DeliveryState::Delivered), 2);
     fixture.queue(&endpoint, 1);
-    fixture.pass(seconds(1));
+    fixture.advance(seconds(1));
     assert_eq!(fixture.count(DeliveryState::Delivered), 3);
 }
 
@@ -38,7 +38,7 @@ fn a_worker_polls_once_a_second_also_while_a_delivery_waits_for_a_retry() {
         let fixture = WorkerFixture::with_replies([reply]);
         fixture.start();
         fixture.take_counts();
-        fixture.pass(seconds(29));
+        fixture.advance(seconds(29));
         assert_eq!(fixture.take_counts(), polls(29), "{reply:?}");
     }
 }
@@ -59,7 +59,7 @@ fn one_delivery_takes_a_handful_of_calls() {
     fixture.add("a");
     let handle = fixture.start();
     fixture.take_counts();
-    fixture.put_post();
+    fixture.insert_post_event();
     fixture.wake(&handle);
     let expected = [
         ("deliveries.begin_sending", 1),
@@ -76,7 +76,7 @@ fn one_delivery_takes_a_handful_of_calls() {
 fn a_worker_that_polls_is_healthy() {
     let fixture = WorkerFixture::new();
     let handle = fixture.start();
-    fixture.pass(seconds(600));
+    fixture.advance(seconds(600));
     let health = handle.health();
     assert_eq!(health.last_poll_at, Some(fixture.now()));
     assert_eq!(
@@ -100,6 +100,6 @@ fn deliveries_that_another_worker_is_claiming_are_not_asked_for_at_once() {
     );
     fixture.start();
     fixture.take_counts();
-    fixture.pass(seconds(60));
+    fixture.advance(seconds(60));
     assert_eq!(fixture.take_counts()["deliveries.claim"], 60);
 }

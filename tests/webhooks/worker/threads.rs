@@ -49,7 +49,7 @@ async fn share(each: [WebhookStores; 2]) {
     for (handle, transport) in &workers {
         timeout(seconds(60), handle.stop()).await.unwrap();
         assert!(handle.health().stopped);
-        let (here, in_all) = transport.most();
+        let (here, in_all) = transport.max_in_flight();
         assert!(here <= 4 && in_all <= 16, "{here} to one, {in_all} in all");
         for sent in transport.sent() {
             assert!(ids.insert(sent.header("x-forum-delivery").to_owned()));
@@ -61,8 +61,8 @@ async fn share(each: [WebhookStores; 2]) {
 fn worker(stores: &WebhookStores) -> (WorkerHandle, FakeTransport) {
     let transport = FakeTransport::new(Arc::new(SystemClock), TokioRuntime);
     for name in NAMES {
-        let answers = Reply::After(Duration::from_millis(1), 204);
-        transport.replies(name, [answers]);
+        let answers = Reply::Delayed(Duration::from_millis(1), 204);
+        transport.set_replies(name, [answers]);
     }
     let settings = WorkerSettings {
         max_in_flight: 16,

@@ -95,6 +95,7 @@ mod tests {
             assert!(html.len() <= 8 * source.len() + 4096);
         }
         assert!(render("> > > deep").contains("<blockquote>"));
+        assert!(render(&"<".repeat(3000)).starts_with("<p>"));
     }
 
     #[test]

@@ -263,6 +263,7 @@ mod tests {
     fn text<T>(result: BoardResult<T>) -> Option<String> {
         result.err().map(|refusal| match refusal {
             BoardError::Validation { message: text, .. }
+            | BoardError::Forbidden(text)
             | BoardError::NotFound(text)
             | BoardError::Conflict(text) => text,
             other => panic!("{other:?}"),
@@ -363,6 +364,25 @@ mod tests {
                 expected,
                 "{edit}"
             );
+        }
+    }
+
+    #[test]
+    fn editors_may_reply_and_are_the_author_or_a_moderator() {
+        for (replies, writer, moderator, locked, expected) in [
+            (false, true, true, false, Some(TEXTS.may_not_reply)),
+            (true, false, false, false, Some(TEXTS.poll_may_not_edit)),
+            (true, true, false, false, None),
+            (true, true, false, true, Some(TEXTS.locked)),
+            (true, false, true, true, None),
+        ] {
+            let editor = Editor {
+                writer,
+                moderator,
+                replies,
+            };
+            let found = text(may_edit(editor, locked, TEXTS));
+            assert_eq!(found.as_deref(), expected, "{editor:?}");
         }
     }
 

@@ -69,7 +69,7 @@ async fn visible_and_unknown_posts_are_neither_approved_nor_restored() {
     let demo = Demo::new().await;
     for (post, approved, restored) in [
         (1, "is not awaiting approval", "is not deleted"),
-        (999, "there is no post", "there is no post"),
+        (999, "unknown post", "unknown post"),
     ] {
         let refusal = demo.approve(post).await.unwrap_err().to_string();
         assert!(refusal.contains(approved), "{refusal}");

@@ -4,6 +4,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::board::generate::Amount;
+use crate::board::settings;
 use crate::demo::{Demo, all, body, code};
 
 /// Returns the hits of `query`.
@@ -67,6 +68,39 @@ async fn the_best_are_found_among_the_newest_of_a_window() {
     assert_eq!(found, expected);
 }
 
+/// A page reads twice the window, so that hits that were restored meanwhile displace none.
+#[tokio::test]
+async fn a_walk_by_relevance_keeps_its_hits_when_others_are_restored() {
+    let demo = Demo::new().await;
+    demo.set(settings::POST_INTERVAL.key, "0").await;
+    demo.set(settings::SEARCH_WINDOW.key, "5").await;
+    let tea = demo.tea().await;
+    let mut posts = Vec::new();
+    for _ in 0..9 {
+        let (_, post) = demo.post("alice", &tea, body("zebra")).await;
+        posts.push(post["postId"].as_str().unwrap().to_owned());
+    }
+    let (kept, deleted): (Vec<_>, Vec<_>) = (0..9).partition(|place| place % 2 == 0);
+    let moderator = demo.as_member("mod").await;
+    for place in &deleted {
+        let post = &posts[*place];
+        assert_eq!(moderator.delete(&format!("{tea}/{post}")).await.status, 204);
+    }
+    let path = "/search?q=zebra&limit=1";
+    let (_, first) = demo.get("guest", path).await;
+    for place in deleted {
+        demo.restore(posts[place].parse().unwrap()).await.unwrap();
+    }
+    let after = first["next"].as_str().unwrap();
+    let rest = hits(&demo, "guest", &format!("q=zebra&after={after}")).await;
+    let found = json!({ "items": rest });
+    let found = [all(&first, "postId"), all(&found, "postId")].concat();
+    assert!(
+        kept.iter()
+            .all(|place| found.contains(&posts[*place].as_str()))
+    );
+}
+
 /// Removed accounts have no id.
 #[tokio::test]
 async fn who_is_gone_is_found_by_no_id() {
@@ -92,7 +126,7 @@ async fn a_walk_through_threads_meets_each_and_no_page_is_empty() {
     demo.generate(amount).await;
     for sort in ["newest", "oldest"] {
         let query = format!("q=da&sort={sort}");
-        let posts = walk(&demo, &query, 100).await;
+        let (posts, _) = walk(&demo, &query, 100).await;
         let mut threads = Vec::new();
         for hit in &posts {
             if !threads.contains(&hit["threadId"]) {
@@ -101,25 +135,29 @@ async fn a_walk_through_threads_meets_each_and_no_page_is_empty() {
         }
         assert!(threads.len() > 100);
         for limit in [1, 3, 100] {
-            let walked = walk(&demo, &format!("{query}&show=threads"), limit).await;
+            let (walked, pages) = walk(&demo, &format!("{query}&show=threads"), limit).await;
             let walked: Vec<_> = walked.iter().map(|hit| hit["threadId"].clone()).collect();
             assert_eq!(walked, threads, "{sort} by {limit}");
+            if limit == 100 {
+                assert_eq!(pages, threads.len().div_ceil(100), "{sort}");
+            }
         }
     }
 }
 
-/// All hits of `query`, which come by so many, and on each page there are some.
-async fn walk(demo: &Demo, query: &str, limit: u8) -> Vec<Value> {
-    let (mut walked, mut after) = (Vec::new(), String::new());
+/// Returns all hits of `query` and the number of pages, of which none is empty.
+async fn walk(demo: &Demo, query: &str, limit: u8) -> (Vec<Value>, usize) {
+    let (mut walked, mut pages, mut after) = (Vec::new(), 0, String::new());
     loop {
         let path = format!("/search?{query}&limit={limit}{after}");
         let (_, page) = demo.get("alice", &path).await;
         let hits = page["items"].as_array().unwrap();
         assert!(!hits.is_empty(), "{path}");
         walked.extend(hits.clone());
+        pages += 1;
         match page["next"].as_str() {
             Some(next) => after = format!("&after={next}"),
-            None => return walked,
+            None => return (walked, pages),
         }
     }
 }

@@ -96,6 +96,16 @@ async fn the_next_one_clears_away_what_is_over() {
 }
 
 #[tokio::test]
+async fn a_session_that_was_ended_is_over() {
+    let demo = Demo::new().await;
+    begin(&demo, ONE).await;
+    begin(&demo, ANOTHER).await;
+    demo.change(|tx| Box::pin(async move { Ok(sessions::end(tx, &ONE).await?) }))
+        .await;
+    assert!(!is_on(&demo, ONE).await && is_on(&demo, ANOTHER).await);
+}
+
+#[tokio::test]
 async fn a_session_ends_when_the_password_changes() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;

@@ -56,7 +56,10 @@ impl SearchFilter {
             text: dialect.text(search, author.flatten()),
             place: (dialect.place)(&forums, everywhere, &left_out),
             anywhere: (dialect.place)(&forums, true, &left_out),
-            forums: (!everywhere).then_some(forums),
+            forums: match everywhere {
+                true => None,
+                false => Some(forums),
+            },
             posts,
         }))
     }
