@@ -57,7 +57,7 @@ async fn a_failed_migration_rolls_back_all() {
         table: "note_migrations",
         all: &[
             notes(1).all[0],
-            migration("0002_second", "INSERT INTO nowhere VALUES (1)"),
+            migration("0002_second", "INSERT INTO missing VALUES (1)"),
         ],
     };
     migrate_in(&database, BROKEN).await.unwrap_err();
