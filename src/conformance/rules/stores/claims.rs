@@ -200,18 +200,10 @@ async fn expect_queue_stats(
     depth: u64,
     since: Option<i64>,
 ) -> TestResult {
-    let actual = fixture
-        .webhooks
-        .deliveries
-        .queue_stats(instant(now))
-        .await?;
-    let since = since.map(instant);
-    check_eq!(
-        actual,
-        QueueStats {
-            depth,
-            oldest_due_at: since
-        },
-        "the backlog at {now}"
-    )
+    let stats = fixture.webhooks.deliveries.queue_stats(instant(now));
+    let expected = QueueStats {
+        depth,
+        oldest_due_at: since.map(instant),
+    };
+    check_eq!(stats.await?, expected, "queue statistics at {now}")
 }
