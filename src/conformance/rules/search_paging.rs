@@ -125,8 +125,9 @@ board_rules! {
         Ok(())
     }
 
-    /// Pages of any sort order contain each thread that existed from the start once, while matches are written in threads
-    /// on earlier and on later pages, and in new threads. Deleting another match than a thread's hit keeps the thread.
+    /// Pages of any sort order contain each thread that existed from the start once, while matches are written in
+    /// threads on earlier and on later pages, and in new threads. Deleting another match than a thread's hit keeps the
+    /// thread.
     async fn pagination_finds_each_thread_once_during_writes(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let mia = suite.moderator("mia", &fixture.forum).await?;
