@@ -162,7 +162,7 @@ board_rules! {
         Ok(())
     }
 
-    /// An edit of an older version is a conflict and changes nothing.
+    /// An edit of an older version is a conflict and changes nothing. A vote does not change the version.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
         let poll = PollFixture::new(suite, new_poll()).await?;
