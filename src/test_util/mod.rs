@@ -1,5 +1,5 @@
-//! Test utilities (feature `test-util`): an in-process client, an interceptor for stores, and a deterministic executor with
-//! a manual clock.
+//! Test utilities (feature `test-util`): an in-process client, an interceptor for stores, and a deterministic executor
+//! with a manual clock.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -68,8 +68,8 @@ impl TestApi {
         })
     }
 
-    /// Creates an API with these stores and settings, in the environment that `change` returns. The token store must be in
-    /// memory.
+    /// Creates an API with these stores and settings, in the environment that `change` returns. The token store must be
+    /// in memory.
     pub fn with(
         authorizer: Arc<dyn Authorizer>,
         board: Arc<dyn Board>,

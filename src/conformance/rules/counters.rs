@@ -79,13 +79,13 @@ board_rules! {
         Ok(())
     }
 
-    /// A member's profile stays as it is when a post is deleted or restored in a forum that not every member sees.
-    async fn a_profile_does_not_count_hidden_posts(suite: &Suite) -> TestResult {
+    /// Deleting and restoring posts of a forum that not every member sees does not change a post count.
+    async fn a_members_post_count_omits_hidden_posts(suite: &Suite) -> TestResult {
         let hidden = suite.forum(Audience::Staff).await?;
         let (sam, mia) = (suite.staff("sam").await?, suite.moderator("mia", &hidden).await?);
         let first = suite.thread(&sam, &hidden).await?;
-        let at = suite.post(&sam, &first.thread_id).await?;
-        for deleted in [&at, &first] {
+        let reply = suite.post(&sam, &first.thread_id).await?;
+        for deleted in [&reply, &first] {
             mia.delete_post(deleted).await.expect_ok()?;
             check_eq!(post_counts([&sam, &mia]).await?, [0, 0], "after a deletion")?;
             suite.fixture.restore(&deleted.post_id).await?;

@@ -53,7 +53,7 @@ board_rules! {
     /// If one recipient is unknown, no recipient gets the message.
     async fn an_unknown_recipient_cancels_the_message(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
-        for unknown in [UserRef::Name("unknown".into()), UserRef::Id(UserId::nothing())] {
+        for unknown in [UserRef::Name("unknown".into()), UserRef::Id(UserId::empty())] {
             let new = new_message(suite, [bob.id_ref(), unknown]);
             alice.send_message(&new).await.expect_not_found()?;
         }

@@ -142,7 +142,7 @@ board_rules! {
         ] {
             poll.edit(&poll.alice, &edit).await.expect_validation_error(field)?;
         }
-        for unknown in [OptionId::from(i64::MAX), OptionId::nothing()] {
+        for unknown in [OptionId::from(i64::MAX), OptionId::empty()] {
             let edit = options_update(&[(Some(green), "Green"), (Some(&unknown), "Black")]);
             poll.edit(&poll.alice, &edit).await.expect_not_found()?;
         }
@@ -162,7 +162,7 @@ board_rules! {
         Ok(())
     }
 
-    /// An edit of an older version is a conflict and changes nothing.
+    /// An edit of an older version is a conflict and changes nothing. A vote does not change the version.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
         let poll = PollFixture::new(suite, new_poll()).await?;

@@ -80,7 +80,8 @@ board_rules! {
         for (rater, user) in [(&carol, &bob), (&alice, &carol)] {
             rater.rate_member(&user.id_ref(), &once).await.expect_ok()?;
         }
-        // Each write advances the clock by a minute: the first one is a minute before the end of the day, the second at it.
+        // Each write advances the clock by a minute: the first one is a minute before the end of the day, the second at
+        // it.
         let minute = Duration::from_secs(60);
         suite.advance(DAY - suite.now().saturating_duration_since(rated) - minute * 2);
         alice.rate_member(&bob.id_ref(), &once).await.expect_conflict()?;
@@ -93,7 +94,7 @@ board_rules! {
         let [alice, bob, carol] = three_members(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
         let carols = suite.thread(&carol, &forum).await?.post_id;
-        for post in [carols, PostId::from(i64::MAX), PostId::nothing()] {
+        for post in [carols, PostId::from(i64::MAX), PostId::empty()] {
             alice.rate_member(&bob.id_ref(), &new_rating(1, Some(&post))).await.expect_not_found()?;
         }
         expect_reputation(&bob, 0).await

@@ -103,7 +103,7 @@ async fn write_threads<const N: usize>(
     author: &TestCaller,
     forum: &ForumId,
 ) -> TestResult<[ThreadId; N]> {
-    let mut newest = std::array::from_fn(|_| ThreadId::nothing());
+    let mut newest = std::array::from_fn(|_| ThreadId::empty());
     for thread in newest.iter_mut().rev() {
         *thread = suite.thread(author, forum).await?.thread_id;
     }

@@ -59,7 +59,7 @@ board_rules! {
         let (alice, bob, forum) = (poll.alice.clone(), poll.bob.clone(), poll.forum.clone());
         let other = PollFixture::create(alice, bob, forum, &thread_with_poll(suite, new_poll())?).await?;
         let [elsewhere, ..] = other.options;
-        for unknown in [elsewhere, OptionId::from(i64::MAX), OptionId::nothing()] {
+        for unknown in [elsewhere, OptionId::from(i64::MAX), OptionId::empty()] {
             let vote = with(poll.new_vote(&[0]), |vote| vote.option_ids.push(unknown));
             poll.bob.vote(&poll.id, &vote).await.expect_not_found()?;
         }
