@@ -1,4 +1,4 @@
-//! Mounting under axum, beside a host's own routes, with CORS outside.
+//! Mounts the API in an axum router next to the host's own routes, with a CORS layer around both.
 //!
 //! `cargo run --example axum`, then `curl -i http://127.0.0.1:8080/api/v1/openapi.json`.
 
@@ -23,11 +23,11 @@ use forum_api::store::Stores;
 use forum_api::{ForumApi, async_trait};
 use tower_http::cors::CorsLayer;
 
-/// A board that answers nothing yet.
-struct Empty;
+/// A board without content and without implemented methods.
+struct EmptyBoard;
 
 #[async_trait]
-impl Authorizer for Empty {
+impl Authorizer for EmptyBoard {
     async fn guest_access(&self) -> BackendResult<Access> {
         Ok(Access::new(VisibleForums::none()))
     }
@@ -37,9 +37,9 @@ impl Authorizer for Empty {
     }
 }
 
-impl Board for Empty {}
+impl Board for EmptyBoard {}
 
-/// `OPTIONS` is answered here, before the service; a browser may send and read our headers.
+/// Returns a layer that responds to `OPTIONS` itself, and lets browsers send and read the headers of the API.
 fn cors(origin: HeaderValue) -> CorsLayer {
     let names = |names: &'static str| {
         names
@@ -61,7 +61,7 @@ fn cors(origin: HeaderValue) -> CorsLayer {
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let board = Arc::new(Empty);
+    let board = Arc::new(EmptyBoard);
     let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime)
         .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .peer_ip(|extensions| {

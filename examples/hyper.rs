@@ -23,11 +23,11 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tower::ServiceExt;
 
-/// A board that answers nothing yet.
-struct Empty;
+/// A board without content and without implemented methods.
+struct EmptyBoard;
 
 #[async_trait]
-impl Authorizer for Empty {
+impl Authorizer for EmptyBoard {
     async fn guest_access(&self) -> BackendResult<Access> {
         Ok(Access::new(VisibleForums::none()))
     }
@@ -37,15 +37,15 @@ impl Authorizer for Empty {
     }
 }
 
-impl Board for Empty {}
+impl Board for EmptyBoard {}
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let board = Arc::new(Empty);
+    let board = Arc::new(EmptyBoard);
     let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
     let listener = TcpListener::bind("127.0.0.1:8080").await?;
     loop {
-        // A connection that was gone before it was taken is no reason to stop.
+        // `accept` fails if the client has disconnected already.
         let Ok((stream, peer)) = listener.accept().await else {
             continue;
         };

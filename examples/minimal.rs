@@ -1,4 +1,4 @@
-//! The shape of an embedding at a glance: a toy board in memory. What it does not answer is 501.
+//! A minimal embedding: a toy board in memory. The API responds with 501 for methods that the board does not implement.
 //!
 //! `cargo run --example minimal [ADDRESS]`, then `curl http://127.0.0.1:8080/api/v1/forums`.
 
@@ -21,28 +21,28 @@ use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ForumApi, async_trait};
 
-/// A board that has forums and members, and nothing else yet.
+/// A board that implements only forums and members.
 #[derive(Clone, Debug, Default)]
 pub struct Toy {
-    /// The titles of its forums, whose ids count from 1, and whether guests see them.
+    /// For each forum the title, and `true` if guests see it. Ids start at 1.
     pub forums: Vec<(String, bool)>,
-    /// How many members there are; their ids count from 1, too.
-    pub members: i64,
+    /// The number of members. Ids start at 1.
+    pub member_count: i64,
 }
 
 #[async_trait]
 impl Authorizer for Toy {
     async fn guest_access(&self) -> BackendResult<Access> {
-        let open = (1..).zip(&self.forums).filter(|(_, (_, open))| *open);
+        let public = (1..).zip(&self.forums).filter(|(_, (_, public))| *public);
         Ok(Access::new(VisibleForums::from_ids(
-            open.map(|(id, _)| ForumId::from(id)),
+            public.map(|(id, _)| ForumId::from(id)),
         )))
     }
 
     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
-        let members = 1..=self.members;
-        let known = owner.to_i64().is_ok_and(|number| members.contains(&number));
-        Ok(known.then(|| Access::new(VisibleForums::all())))
+        let members = 1..=self.member_count;
+        let is_member = owner.to_i64().is_ok_and(|number| members.contains(&number));
+        Ok(is_member.then(|| Access::new(VisibleForums::all())))
     }
 }
 
@@ -68,21 +68,21 @@ impl Board for Toy {
 }
 
 #[tokio::main]
-async fn main() -> BoardResult<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(Toy {
         forums: vec![("Open".into(), true), ("Members".into(), false)],
-        members: 1,
+        member_count: 1,
     });
     let stores = Stores::in_memory();
     let (owner, scopes) = (&UserId::from(1), &["forums:read".to_owned()]);
-    let wanted = TokenRequest {
+    let request = TokenRequest {
         owner,
         label: "",
         scopes,
         expires_in_days: "",
     };
     let now = SystemClock.now();
-    let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, wanted, now).await?;
+    let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
     let address = std::env::args().nth(1);
     let address = address.as_deref().unwrap_or("127.0.0.1:8080");
     let listener = tokio::net::TcpListener::bind(address).await?;

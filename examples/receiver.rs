@@ -1,7 +1,7 @@
-//! A receiver of webhooks: it verifies each delivery, prints it once, and answers that it has it.
+//! A webhook receiver. It verifies each delivery, prints it once, and acknowledges it.
 //!
-//! `WEBHOOK_SECRETS=whsec_… cargo run --example receiver [ADDRESS]`, by default on 127.0.0.1:9090. While a secret is
-//! rotated, give the old one and the new one, with a comma between.
+//! `WEBHOOK_SECRETS=whsec_… cargo run --example receiver [ADDRESS]`, by default on 127.0.0.1:9090. While a secret
+//! is rotated, pass the old and the new one, separated by a comma.
 
 #![warn(
     clippy::expect_used,
@@ -38,17 +38,17 @@ impl Receiver {
         };
         let body = body.to_bytes();
         match verify(&self.secrets, &head.headers, &body, SystemClock.now()) {
-            Ok(delivery) => self.take(delivery),
-            Err(why) => {
-                eprintln!("refused: {why}");
+            Ok(delivery) => self.accept(delivery),
+            Err(error) => {
+                eprintln!("rejected: {error}");
                 StatusCode::UNAUTHORIZED
             }
         }
     }
 
-    /// A delivery comes at least once, so that one that was seen before is as good as taken. Where taking one means
-    /// more than to print it, its id is kept in the same transaction.
-    fn take(&self, delivery: Verified<'_>) -> StatusCode {
+    /// Prints a new delivery. Each delivery arrives at least once, so a repeated one is acknowledged without effect. A
+    /// receiver that stores data stores the delivery's id in the same transaction.
+    fn accept(&self, delivery: Verified<'_>) -> StatusCode {
         let id = delivery.delivery.to_string();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.insert(delivery.delivery) {
@@ -80,7 +80,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:9090")).await?;
     println!("http://{}/", listener.local_addr()?);
     loop {
-        // A connection that was gone before it was taken is no reason to stop.
+        // `accept` fails if the client has disconnected already.
         let Ok((stream, _)) = listener.accept().await else {
             continue;
         };

@@ -23,7 +23,7 @@ const ENDPOINTS: usize = 8;
 pub async fn measure(mut cluster: Cluster) {
     let mut receivers: Vec<_> = (0..ENDPOINTS).map(|_| fast()).collect();
     for (url, _) in &receivers {
-        cluster.register(url, "*");
+        cluster.add_webhook(url, "*");
     }
     let all = EVENTS * ENDPOINTS;
     println!("{EVENTS} events to {ENDPOINTS} endpoints (least, median, most of {ROUNDS})");

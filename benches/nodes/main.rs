@@ -7,7 +7,7 @@
 
 use forum_benches::{measurements, receiver};
 use forum_test_support::{
-    cluster, connection, database, node, prerequisites, random, redis, scale,
+    cluster, connection, node, postgres, prerequisites, random, redis, scale,
 };
 
 mod deliveries;
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::cluster::Cluster;
 use crate::measurements::is_wanted;
-use crate::prerequisites::Addresses;
+use crate::prerequisites::BackendUrls;
 use crate::scale::Scale;
 
 /// Number of rounds.
@@ -33,8 +33,8 @@ async fn main() {
     let Ok(postgres) = env::var("FORUM_API_POSTGRES") else {
         return println!("skipped: FORUM_API_POSTGRES is not set");
     };
-    let redis = redis::Server::new();
-    let addresses = Addresses {
+    let redis = redis::RedisServer::new();
+    let addresses = BackendUrls {
         postgres,
         redis: redis.url(),
     };
@@ -47,12 +47,12 @@ async fn main() {
     }
 }
 
-async fn cluster(addresses: &Addresses, servers: usize) -> Cluster {
+async fn cluster(addresses: &BackendUrls, servers: usize) -> Cluster {
     let scale = Scale {
         servers,
         workers: 0,
-        load: Duration::ZERO,
-        hurries: false,
+        load_duration: Duration::ZERO,
+        ends_leases_early: false,
     };
     Cluster::new(addresses, scale, &["--token-budget", "4000000000"]).await
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::database::Database;
+use crate::postgres::Database;
 
 /// Clock ticks of the kernel per second.
 const TICKS: f64 = 100.0;

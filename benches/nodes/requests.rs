@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use crate::cluster::Cluster;
-use crate::connection::{Ask, Connections, Nodes};
+use crate::connection::{ApiClient, ApiRequest, Nodes};
 use crate::measurements::Samples;
 use crate::node::Node;
 use crate::processor::ProcessGroup;
@@ -20,16 +20,16 @@ const CLIENTS: usize = 32;
 /// Duration of a round.
 const ROUND: Duration = Duration::from_secs(4);
 
-type Make = fn(token: &str, thread: &str) -> Ask;
+type Make = fn(token: &str, thread: &str) -> ApiRequest;
 
 /// Kinds of requests.
 const KINDS: [(&str, Make); 2] = [
     ("pages of 20 posts", |token, _| {
-        Ask::get(token, "/threads/1/posts?limit=20")
+        ApiRequest::get(token, "/threads/1/posts?limit=20")
     }),
     ("replies", |token, thread| {
         let body = json!({ "body": "A reply of some twenty words, which says that it is one. ".repeat(2) });
-        Ask::new("POST", token, &format!("/threads/{thread}/posts"), &body)
+        ApiRequest::new("POST", token, &format!("/threads/{thread}/posts"), &body)
     }),
 ];
 
@@ -57,12 +57,12 @@ pub async fn measure(cluster: Cluster, redis: u32) {
 
 /// Creates a thread for each client, so that clients do not wait for each other's thread.
 async fn threads(cluster: &Cluster, token: &str) -> Vec<String> {
-    let mut connections = Connections::new(&cluster.nodes, Random::new(0));
+    let mut connections = ApiClient::new(&cluster.nodes, Random::new(0));
     let new = json!({ "title": "A thread of its own", "body": "For one alone." });
-    let start = Ask::new("POST", token, "/forums/2/threads", &new);
+    let start = ApiRequest::new("POST", token, "/forums/2/threads", &new);
     let mut threads = Vec::new();
     for _ in 0..CLIENTS {
-        let thread = connections.ask(&start).await.unwrap().json();
+        let thread = connections.send(&start).await.unwrap().json();
         threads.push(thread["threadId"].as_str().unwrap().into());
     }
     threads
@@ -72,9 +72,9 @@ async fn round(
     cluster: &Cluster,
     nodes: usize,
     redis: u32,
-    asks: &[Ask],
+    asks: &[ApiRequest],
 ) -> Vec<(&'static str, f64)> {
-    let some = Nodes::of(&cluster.nodes.all()[..nodes]);
+    let some = Nodes::new(&cluster.nodes.addresses()[..nodes]);
     // Warm-up: opens the connections and prepares the statements.
     ask_for(&some, asks, ROUND / 4).await;
     let servers = cluster.servers[..nodes].iter().map(Node::id).collect();
@@ -97,14 +97,14 @@ async fn round(
 }
 
 /// Sends requests for `time`; returns their number and their median duration.
-async fn ask_for(nodes: &Nodes, asks: &[Ask], time: Duration) -> (usize, Duration) {
+async fn ask_for(nodes: &Nodes, asks: &[ApiRequest], time: Duration) -> (usize, Duration) {
     let end = Instant::now() + time;
     let clients = asks.iter().cloned().enumerate().map(|(number, ask)| {
-        let mut connections = Connections::new(nodes, Random::new(number as u64));
+        let mut connections = ApiClient::new(nodes, Random::new(number as u64));
         tokio::spawn(async move {
             let mut times = Vec::new();
             let mut since = Instant::now();
-            while let Ok(reply) = timeout_at(end, connections.ask(&ask)).await {
+            while let Ok(reply) = timeout_at(end, connections.send(&ask)).await {
                 let reply = reply.unwrap();
                 assert!(reply.status < 300, "{reply:?}");
                 times.push(since.elapsed());
@@ -129,7 +129,7 @@ async fn commits(cluster: &Cluster) -> f64 {
     let query = "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()";
     cluster
         .database
-        .run("SELECT pg_stat_clear_snapshot()")
+        .execute("SELECT pg_stat_clear_snapshot()")
         .await;
     cluster.database.count(query).await as f64
 }

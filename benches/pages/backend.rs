@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use crate::measurements::Goal;
 use crate::paths::Kind;
-use crate::program::databases::Database;
+use forum_test_support::postgres::Database;
 
 /// A database for the board, deleted on drop unless `BOARD` names it.
 pub struct Backend {

@@ -35,7 +35,7 @@ impl Served {
             "all",
             "--password-stdin",
         ];
-        let token = run(place, &owner).out.trim_end().to_owned();
+        let token = run(place, &owner).stdout.trim_end().to_owned();
         let served = Self { api, token, child };
         if served.json("/forums/2/threads?limit=100")["next"].is_null() {
             let posts = env::var("POSTS").map_or(1_000_000, |posts| posts.parse().unwrap());

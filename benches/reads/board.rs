@@ -6,7 +6,8 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::client;
-use crate::program::{Server, ServerDirectory, databases};
+use crate::program::{Server, ServerDirectory};
+use forum_test_support::postgres;
 
 /// Environment variable that selects Postgres.
 pub const BACKEND: &str = "FORUM_API_BACKEND";
@@ -84,7 +85,7 @@ impl Board {
 
     /// Returns whether a complete board exists. Deletes an interrupted one.
     fn is_full(&self) -> bool {
-        let last = self.server.api(&format!("/members/%40{LAST}"));
+        let last = self.server.api_url(&format!("/members/%40{LAST}"));
         client::get(&last).status == 200
     }
 
@@ -142,7 +143,7 @@ impl Board {
         let arguments = [arguments, &named(self.database.as_deref())].concat();
         let ended = self.server.directory.run(&arguments, PASSWORD);
         assert_eq!(ended.status, 0, "{arguments:?}: {ended:?}");
-        ended.out
+        ended.stdout
     }
 }
 
@@ -161,10 +162,10 @@ fn kept(name: &str) -> Option<String> {
 }
 
 fn in_postgres(name: &str) -> String {
-    let beside = databases::Database::new();
+    let beside = postgres::Database::new();
     let find = format!("SELECT datname FROM pg_database WHERE datname = '{name}'");
-    if beside.ask(find).is_empty() {
-        beside.ask(format!("CREATE DATABASE {name}"));
+    if beside.query(find).is_empty() {
+        beside.query(format!("CREATE DATABASE {name}"));
     }
     let url = beside.url();
     let (server, _) = url.rsplit_once('/').unwrap();

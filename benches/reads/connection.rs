@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::client::split;
+use crate::client::split_url;
 use crate::program::Server;
 
 /// A connection to a server's API.
@@ -18,8 +18,8 @@ pub struct Connection {
 impl Connection {
     /// Connects to `server`.
     pub fn to(server: &Server) -> Self {
-        let api = server.api("");
-        let stream = TcpStream::connect(split(&api).0).unwrap();
+        let api = server.api_url("");
+        let stream = TcpStream::connect(split_url(&api).0).unwrap();
         stream.set_nodelay(true).unwrap();
         Self {
             api,
@@ -40,7 +40,7 @@ impl Connection {
     }
 
     fn get(&mut self, path: &str, token: Option<&str>) -> Vec<u8> {
-        let (host, mount) = split(&self.api);
+        let (host, mount) = split_url(&self.api);
         let token = token.map(|token| format!("authorization: Bearer {token}\r\n"));
         let token = token.unwrap_or_default();
         let request = format!("GET {mount}{path} HTTP/1.1\r\nhost: {host}\r\n{token}\r\n");

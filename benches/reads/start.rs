@@ -14,7 +14,7 @@ pub fn measure() {
         let start = board.stop();
         let begun = Instant::now();
         board = start();
-        let first = client::get(&board.server.api("/forums"));
+        let first = client::get(&board.server.api_url("/forums"));
         assert_eq!(first.status, 200, "{first:?}");
         times.add(begun.elapsed().as_secs_f64() * 1e3);
     }

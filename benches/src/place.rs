@@ -8,7 +8,7 @@ use forum_api::store::postgres::{connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
 
 use forum_server::board::db::Database;
-use forum_test_support::databases;
+use forum_test_support::postgres;
 
 /// Number of connections to Postgres.
 const CONNECTIONS: usize = 16;
@@ -55,7 +55,7 @@ fn in_sqlite() -> Place {
 }
 
 async fn in_postgres() -> Place {
-    let made = databases::Database::new();
+    let made = postgres::Database::new();
     let pool = connect(&made.url(), CONNECTIONS).unwrap();
     migrate(&pool).await.unwrap();
     Place {

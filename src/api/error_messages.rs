@@ -7,7 +7,8 @@ use crate::model::{Expected, SearchQuery};
 
 type Text = Cow<'static, str>;
 
-/// Messages of the library's own errors (`docs/protocol.md`, section 5.6). A board supplies the messages of its own errors.
+/// Messages of the library's own errors (`docs/protocol.md`, section 5.6). A board supplies the messages of its own
+/// errors.
 #[derive(Clone, Debug)]
 pub struct ErrorMessages {
     /// 401 `unauthenticated`: the same message for every reason.

@@ -1,20 +1,20 @@
-//! Macros that define the rules of a file and that make a `#[test]` of each rule.
+//! Macros that define the rules of a file and a `#[test]` for each rule.
 
-/// Compares two values by reference. The compared expression is the description, unless one is given.
+/// Compares two values by reference. The description defaults to the text of the first expression.
 macro_rules! check_eq {
-    ($found:expr, $expected:expr $(,)?) => {
-        $crate::conformance::check_eq(stringify!($found), &$found, &$expected)
+    ($actual:expr, $expected:expr $(,)?) => {
+        $crate::conformance::check_eq(stringify!($actual), &$actual, &$expected)
     };
-    ($found:expr, $expected:expr, $($description:tt)+) => {
-        match (&$found, &$expected) {
-            (found, expected) => {
-                $crate::conformance::check_eq(format_args!($($description)+), found, expected)
+    ($actual:expr, $expected:expr, $($description:tt)+) => {
+        match (&$actual, &$expected) {
+            (actual, expected) => {
+                $crate::conformance::check_eq(format_args!($($description)+), actual, expected)
             }
         }
     };
 }
 
-/// Checks a condition, which is the description, unless one is given.
+/// Checks a condition. The description defaults to its text.
 macro_rules! check {
     ($condition:expr $(,)?) => {
         $crate::conformance::check(stringify!($condition), $condition)
@@ -26,10 +26,10 @@ macro_rules! check {
     };
 }
 
-/// Defines the rules of one file for boards, and `RULES`, the list of them.
+/// Defines the board rules of one file, and their list `RULES`.
 ///
-/// `mod name;` comes first and repeats the file's name. The macro also defines a hidden exported macro of that name,
-/// which [`board_tests!`] expands to a `#[test]` for each rule.
+/// The first line, `mod name;`, repeats the name of the file. The macro also exports a hidden macro with that name,
+/// which defines a `#[test]` for each rule of the file.
 macro_rules! board_rules {
     (mod $file:ident; $($rules:tt)+) => {
         rules! {
@@ -38,7 +38,7 @@ macro_rules! board_rules {
     };
 }
 
-/// Defines the rules of one file for stores, as [`board_rules!`] does for boards.
+/// Defines the store rules of one file, as [`board_rules!`] does for boards.
 macro_rules! store_rules {
     (mod $file:ident; $($rules:tt)+) => {
         rules! {
@@ -52,7 +52,6 @@ macro_rules! rules {
         $file:ident, $fixture:ty, $cases:path;
         $($(#[$doc:meta])+ async fn $rule:ident($subject:ident: &$type:ty) -> TestResult $body:block)+
     ) => {
-        /// The rules of this file.
         pub(crate) const RULES: &[$crate::conformance::Case<$fixture>] = &[$(
             $crate::conformance::Case::new(
                 concat!(stringify!($file), "::", stringify!($rule)),
@@ -65,7 +64,7 @@ macro_rules! rules {
         #[doc(hidden)]
         #[macro_export]
         macro_rules! $file {
-            ($host:expr, $block_on:expr) => {
+            ($factory:expr, $block_on:expr) => {
                 mod $file {
                     #[allow(unused_imports)]
                     use super::*;
@@ -74,7 +73,7 @@ macro_rules! rules {
                         fn $rule() {
                             let name = concat!(stringify!($file), "::", stringify!($rule));
                             let case = $cases.iter().find(|case| case.name == name).unwrap();
-                            ($block_on)(case.run_or_panic(<$fixture>::new(&$host)));
+                            ($block_on)(case.run_or_panic(<$fixture>::new(&$factory)));
                         }
                     )+
                 }
@@ -83,7 +82,7 @@ macro_rules! rules {
     };
 }
 
-/// Joins the rules of a folder's files to `CASES`, and defines the macro that makes their tests.
+/// Defines `CASES`, the rules of all files of a folder, and a macro that defines their tests.
 macro_rules! rule_files {
     ($tests:ident, $fixture:ty; $($file:ident)+) => {
         /// All rules, in the order of their files.
@@ -93,25 +92,25 @@ macro_rules! rule_files {
         #[doc(hidden)]
         #[macro_export]
         macro_rules! $tests {
-            ($host:expr, $block_on:expr) => {
-                $($crate::$file!($host, $block_on);)+
+            ($factory:expr, $block_on:expr) => {
+                $($crate::$file!($factory, $block_on);)+
             };
         }
     };
 }
 
-/// Makes a `#[test]` of each rule for boards: see the [module](crate::conformance).
+/// Defines a `#[test]` for each board rule. See the [module](crate::conformance).
 #[macro_export]
 macro_rules! board_tests {
-    ($host:expr, $block_on:expr) => {
-        $crate::__board_tests!($host, $block_on);
+    ($factory:expr, $block_on:expr) => {
+        $crate::__board_tests!($factory, $block_on);
     };
 }
 
-/// Makes a `#[test]` of each rule for stores: see the [module](crate::conformance::stores).
+/// Defines a `#[test]` for each store rule. See the [module](crate::conformance::stores).
 #[macro_export]
 macro_rules! store_tests {
-    ($keeper:expr, $block_on:expr) => {
-        $crate::__store_tests!($keeper, $block_on);
+    ($factory:expr, $block_on:expr) => {
+        $crate::__store_tests!($factory, $block_on);
     };
 }

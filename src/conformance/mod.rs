@@ -1,39 +1,41 @@
-//! The rules that every board must keep (feature `conformance`).
+//! Rules that every board must follow, as tests (feature `conformance`).
 //!
-//! A host implements [`Host`], which makes an empty board, and [`Stage`], which puts members, forums and content there
-//! behind the API's back. [`board_tests!`] makes a test of every rule, and [`run_all`] a [`Report`]. The host names the
-//! features that its board lacks ([`Capability`]), and their rules are skipped. The rules for stores are in [`stores`].
-//! The guide's chapter [`board_rules`](crate::guide::board_rules) lists the rules for boards with the expected errors.
+//! A host implements [`BoardFactory`], which creates an empty board, and [`BoardFixture`], which adds members, forums
+//! and content without the API. [`board_tests!`] defines a test for each rule, and [`run_all`] returns a [`Report`].
+//! The host lists the features that its board does not have ([`Capability`]); the suite skips their rules. The rules
+//! are listed by resource in the [guide](crate::guide::board_rules). The rules for stores are in [`stores`].
 //!
-//! A board that has forums and members, and nothing else yet:
+//! A board with forums and members, and without any other feature:
 //!
 //! ```
 //! use std::sync::{Arc, Mutex};
 //! use forum_api::async_trait;
-//! use forum_api::runtime::ManualClock;
-//! use forum_api::conformance::{Host, NewForum, Capability, Role, Set, Stage, run_all};
-//! use forum_api::host::{Authorizer, Board, Caller, Forums, Result, Access, Stored};
+//! use forum_api::conformance::{
+//!     BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role, run_all,
+//! };
+//! use forum_api::host::{Access, Authorizer, BackendResult, Board, BoardResult, Caller, VisibleForums};
 //! use forum_api::model::{Forum, ForumId, UserId};
+//! use forum_api::runtime::ManualClock;
 //!
 //! #[derive(Clone, Default)]
 //! struct MyBoard(Arc<Mutex<(Vec<String>, Vec<String>)>>); // the names of members, the titles of forums
 //!
 //! #[async_trait]
 //! impl Authorizer for MyBoard {
-//!     async fn guest(&self) -> Stored<Access> {
-//!         Ok(Access::new(Forums::all()))
+//!     async fn guest_access(&self) -> BackendResult<Access> {
+//!         Ok(Access::new(VisibleForums::all()))
 //!     }
 //!
-//!     async fn member(&self, owner: &UserId) -> Stored<Option<Access>> {
+//!     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
 //!         let members = 1..=self.0.lock().unwrap().0.len() as i64;
-//!         let is_one = owner.to_i64().is_ok_and(|number| members.contains(&number));
-//!         Ok(is_one.then(|| Access::new(Forums::all())))
+//!         let is_member = owner.to_i64().is_ok_and(|number| members.contains(&number));
+//!         Ok(is_member.then(|| Access::new(VisibleForums::all())))
 //!     }
 //! }
 //!
 //! #[async_trait]
 //! impl Board for MyBoard {
-//!     async fn forums(&self, _: &Caller) -> Result<Vec<Forum>> {
+//!     async fn list_forums(&self, _: &Caller) -> BoardResult<Vec<Forum>> {
 //!         let forums = self.0.lock().unwrap().1.clone().into_iter();
 //!         let forum = |(position, title)| Forum {
 //!             forum_id: ForumId::from(i64::from(position)),
@@ -51,38 +53,38 @@
 //! }
 //!
 //! #[async_trait]
-//! impl Stage for MyBoard {
+//! impl BoardFixture for MyBoard {
 //!     fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
 //!         (Arc::new(self.clone()), Arc::new(self.clone()))
 //!     }
 //!
-//!     async fn add_member(&self, name: &str, _: Role) -> Set<UserId> {
+//!     async fn add_member(&self, name: &str, _: Role) -> FixtureResult<UserId> {
 //!         let members = &mut self.0.lock().unwrap().0;
 //!         members.push(name.into());
 //!         Ok(UserId::from(members.len() as i64))
 //!     }
 //!
-//!     async fn add_forum(&self, new: &NewForum) -> Set<ForumId> {
+//!     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
 //!         let forums = &mut self.0.lock().unwrap().1;
 //!         forums.push(new.title.clone());
 //!         Ok(ForumId::from(forums.len() as i64))
 //!     }
 //! }
 //!
-//! struct MyHost;
+//! struct MyBoardFactory;
 //!
 //! #[async_trait]
-//! impl Host for MyHost {
-//!     async fn empty(&self, _: Arc<ManualClock>) -> Set<Box<dyn Stage>> {
-//!         Ok(Box::new(MyBoard::default())) // a new database, rather
+//! impl BoardFactory for MyBoardFactory {
+//!     async fn create(&self, _: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
+//!         Ok(Box::new(MyBoard::default())) // a host creates a new database
 //!     }
 //!
-//!     fn lacks(&self) -> &[Capability] {
+//!     fn unsupported(&self) -> &[Capability] {
 //!         use Capability::*;
 //!         &[
-//!             Account, Approval, Bans, Deletion, Editing, Events, HiddenForums, Ignoring, Messages, Moderators, Offline,
-//!             Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search, StartingThreads, SubForums,
-//!             Subscriptions, Threads,
+//!             Account, Approval, Bans, Deletion, Editing, Events, HiddenForums, Ignoring, Messages, Moderators,
+//!             Offline, Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search,
+//!             StartingThreads, SubForums, Subscriptions, Threads,
 //!         ]
 //!     }
 //! }
@@ -93,15 +95,16 @@
 //!
 //! mod rules {
 //!     use super::*;
-//!     forum_api::conformance::board_tests!(MyHost, block_on); // `cargo test rules::` names each
+//!     forum_api::conformance::board_tests!(MyBoardFactory, block_on); // `cargo test rules::` runs all
 //! }
 //!
-//! let report = block_on(run_all(&MyHost));
+//! let report = block_on(run_all(&MyBoardFactory));
 //! println!("{report}");
 //! assert_eq!(report.failed().count(), 0);
 //! ```
 //!
-//! `board_tests!` takes an expression that makes the [`Host`], and a function that runs a future to its end.
+//! `board_tests!` takes an expression that creates the [`BoardFactory`], and a function that runs a future to
+//! completion.
 //!
 //! # Adding a rule
 //!
@@ -109,24 +112,24 @@
 //!
 //! ```
 //! # use forum_api::conformance::{Audience, Suite, TestResult};
-//! /// The poll of a hidden thread is absent.
+//! /// The poll of a hidden thread is not found.
 //! async fn a_hidden_threads_poll_is_not_found(suite: &Suite) -> TestResult {
-//!     let forum = suite.forum(Audience::Staff).await?;           // skipped if the host cannot hide forums
+//!     let forum = suite.forum(Audience::Staff).await?;           // skipped if the host has no hidden forums
 //!     let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
-//!     let thread = suite.thread(&sam, &forum).await?.thread;
-//!     alice.poll(&thread).await.expect_path_not_found()          // skipped if the host has no polls
+//!     let thread = suite.thread(&sam, &forum).await?.thread_id;
+//!     alice.get_poll(&thread).await.expect_path_not_found()      // skipped if the host has no polls
 //! }
 //! ```
 //!
-//! - The callers ([`TestCaller`]) have a method for every call of the board, and each result ([`CallResult`]) has
-//!   methods for the expected outcome. [`check_eq`] and [`check`] compare the rest.
-//! - A result with anything in a forum that the caller does not see breaks every rule, and so does a failure of the
-//!   backend.
-//! - A feature that a board may lack is a [`Capability`]: calls and helpers that need it skip the rule, and so does
-//!   [`Suite::require`].
-//! - A change behind the API's back is a method of [`Stage`], whose default reports that it is missing.
-//! - Each write comes a minute after the one before, so that no rule meets a flood limit. [`Suite::advance`] advances
-//!   the clock further, and [`Suite::race`] runs calls at the same time.
+//! - The callers ([`TestCaller`]) have a method for each method of the board. Each result ([`CallResult`]) has a method
+//!   for each expected outcome. [`check_eq`] and [`check`] compare other values.
+//! - Each rule fails if the backend fails, or if a result has content of a forum that the caller cannot see.
+//! - An optional feature is a [`Capability`]. A call or a helper that needs an unsupported one skips the rule;
+//!   [`Suite::require`] does the same explicitly.
+//! - A change without the API is a method of [`BoardFixture`]. Its default implementation returns an error with its
+//!   name.
+//! - Each write takes place a minute after the previous one, so that no rule exceeds an anti-flood limit.
+//!   [`Suite::advance`] advances the clock further, and [`Suite::race`] makes calls concurrently.
 
 #[macro_use]
 mod macros;
@@ -134,10 +137,10 @@ mod rules;
 pub mod stores;
 mod support;
 
-pub use rules::CASES;
+pub use rules::{CASES, run_all};
 pub use support::{
     Audience, BoardFactory, BoardFixture, CallResult, Capability, Case, FixtureResult, ForumScoped,
-    NewForum, Report, Role, Suite, TestCaller, TestFailure, TestResult, check, check_eq, run_all,
+    NewForum, Report, Role, Suite, TestCaller, TestFailure, TestResult, check, check_eq,
 };
 
 pub use super::{board_tests, store_tests};

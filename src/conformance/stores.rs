@@ -1,25 +1,25 @@
-//! The rules that stores must keep: tokens, budgets, first answers and webhooks, in whatever backend.
+//! Rules for stores: tokens, rate limits, idempotency keys and webhooks.
 //!
-//! A backend says how to get empty stores ([`Keeper`]); [`store_tests!`](super::store_tests) turns every rule into a test
-//! of its own:
+//! A backend implements [`StoreFactory`], which creates empty stores. [`store_tests!`](super::store_tests) defines a
+//! `#[test]` for each rule:
 //!
 //! ```
 //! use std::sync::Arc;
 //! use forum_api::async_trait;
 //! use forum_api::runtime::{Runtime, TokioRuntime};
-//! use forum_api::conformance::{Set, stores::Keeper};
-//! use forum_api::store::{Stores, Webhooks};
+//! use forum_api::conformance::{FixtureResult, stores::StoreFactory};
+//! use forum_api::store::{Stores, WebhookStores};
 //!
-//! struct MyStores; // holds what has to live as long as they do
+//! struct MyStores; // holds what the stores need, such as a temporary directory
 //!
 //! #[async_trait]
-//! impl Keeper for MyStores {
-//!     async fn empty(&self) -> Set<(Stores, Webhooks)> {
-//!         Ok((Stores::in_memory(), Webhooks::in_memory()))
+//! impl StoreFactory for MyStores {
+//!     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
+//!         Ok((Stores::in_memory(), WebhookStores::in_memory()))
 //!     }
 //!
 //!     fn runtime(&self) -> Arc<dyn Runtime> {
-//!         Arc::new(TokioRuntime) // what races is polled in turn without
+//!         Arc::new(TokioRuntime) // runs concurrent calls on several threads
 //!     }
 //! }
 //!
@@ -33,12 +33,5 @@
 //! }
 //! ```
 
-pub use super::rules::stores::CASES;
+pub use super::rules::stores::{CASES, run_all};
 pub use super::support::{StoreFactory, StoreFixture};
-
-use super::Report;
-
-/// Tries every rule on `keeper`, each on stores of its own.
-pub async fn run_all(keeper: &dyn StoreFactory) -> Report {
-    Report::of(CASES, || StoreFixture::new(keeper)).await
-}

@@ -1,4 +1,4 @@
-//! Sessions, names and passwords of administrators for the control panel (`docs/protocol.md`, section 15.2).
+//! Sign-in of administrators for the control panel.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,61 +10,62 @@ use zeroize::Zeroizing;
 use super::BackendResult;
 use crate::model::UserId;
 
-/// The host's sign-in, as the control panel asks for it. No hash of a password passes through here.
+/// The host's sign-in, for the control panel.
 ///
-/// Nothing of the answers is kept: who is no administrator any more is out with the next request.
+/// Results are not cached: an administrator who loses the role is rejected from the next request on. Password hashes stay
+/// with the host.
 #[async_trait]
 pub trait AdminAuth: Send + Sync + 'static {
-    /// Who is signed in, by the head of a request (its cookie, as a rule); `None` for nobody.
+    /// Returns the session of a request, usually by its cookie; `None` if the browser is not signed in.
     ///
     /// # Errors
-    /// When the host's backend fails.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
     async fn session(&self, head: &Parts) -> BackendResult<Option<Session>>;
 
-    /// Whether this is the password of the one who is signed in. The panel counts the wrong ones itself.
+    /// Returns whether `password` is the password of the signed-in member. The panel limits the number of failed attempts.
     ///
     /// # Errors
-    /// When the host's backend fails.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
     async fn verify_password(&self, session: &Session, password: &str) -> BackendResult<bool>;
 
-    /// The member of this name.
+    /// Returns the id of the member with this name; `None` if the board has no such member.
     ///
     /// # Errors
-    /// When the host's backend fails.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
     async fn user_id_by_name(&self, username: &str) -> BackendResult<Option<UserId>>;
 
-    /// The name of this member; `None` when the account is gone.
+    /// Returns the name of a member; `None` if the account was removed.
     ///
     /// # Errors
-    /// When the host's backend fails.
-    async fn username(&self, member: &UserId) -> BackendResult<Option<String>>;
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
+    async fn username(&self, user_id: &UserId) -> BackendResult<Option<String>>;
 
-    /// Returns the names of these members. Members whose account is gone are absent from the result.
+    /// Returns the names of several members. Removed accounts are absent from the result.
     ///
-    /// The panel calls it once for each list. Default: one call of [`name`](Self::name) for each member.
+    /// The panel calls it once for each list. Default: one call of [`username`](Self::username) for each member.
     ///
     /// # Errors
-    /// When the host's backend fails.
-    async fn names(&self, members: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
+    async fn names(&self, user_ids: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
         let mut names = HashMap::new();
-        for member in members {
-            let name = self.username(member).await?;
-            names.extend(name.map(|name| (member.clone(), name)));
+        for user_id in user_ids {
+            let name = self.username(user_id).await?;
+            names.extend(name.map(|name| (user_id.clone(), name)));
         }
         Ok(names)
     }
 
-    /// Where one signs in, as an absolute path, to come back to the path `back` afterwards.
-    fn sign_in_url(&self, back: &str) -> String;
+    /// Returns the absolute path of the sign-in page, which leads back to the path `return_to`.
+    fn sign_in_url(&self, return_to: &str) -> String;
 
-    /// Where a `POST` of the signed-in browser signs out, as an absolute path. Default: nowhere, so that no page of
-    /// the panel offers it.
+    /// Returns the absolute path that signs out the browser that sends a `POST`. Default: `None`; the panel then has no
+    /// sign-out button.
     fn sign_out_path(&self) -> Option<&str> {
         None
     }
 }
 
-/// One who is signed in.
+/// A signed-in browser.
 #[derive(Clone)]
 pub struct Session {
     pub(crate) user_id: UserId,
@@ -74,25 +75,25 @@ pub struct Session {
 }
 
 impl Session {
-    /// The session of the member with this id and name. To one who is no `administrator` the panel does not exist.
+    /// Creates the session of a member. The panel answers 404 unless `is_admin` is `true`.
     ///
-    /// `secret` is what only this session knows, the same on every node, such as the random value of its cookie. What
-    /// the panel's forms carry against forgery follows from it; it appears nowhere itself.
+    /// `secret` is a random value that only this session has, the same on each node, such as the value of its cookie. The
+    /// panel derives the anti-forgery tokens of its forms from it and does not send it.
     pub fn new(
-        member: UserId,
-        name: impl Into<String>,
-        administrator: bool,
+        user_id: UserId,
+        username: impl Into<String>,
+        is_admin: bool,
         secret: impl Into<Vec<u8>>,
     ) -> Self {
         Self {
-            user_id: member,
-            username: name.into(),
-            is_admin: administrator,
+            user_id,
+            username: username.into(),
+            is_admin,
             secret: Zeroizing::new(secret.into()),
         }
     }
 
-    /// The member.
+    /// Returns the member's id.
     pub fn user_id(&self) -> &UserId {
         &self.user_id
     }
@@ -101,8 +102,8 @@ impl Session {
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
-            .field("member", &self.user_id)
-            .field("administrator", &self.is_admin)
+            .field("user_id", &self.user_id)
+            .field("is_admin", &self.is_admin)
             .finish_non_exhaustive()
     }
 }

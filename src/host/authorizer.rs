@@ -1,4 +1,4 @@
-//! Who may see what: asked on every request, and nothing of the answer is kept (`docs/protocol.md`, section 2.4).
+//! Access of callers: the forums that they can see, resolved on each request.
 
 use std::any::Any;
 use std::collections::HashSet;
@@ -10,61 +10,112 @@ use async_trait::async_trait;
 use super::BackendResult;
 use crate::model::{ForumId, UserId};
 
-/// The board's authorization component.
+/// Resolves the access of the guest and of members.
+///
+/// The library calls it on each request and does not cache the result: a ban or a change of permissions is effective from
+/// the next request on.
+///
+/// # Examples
+/// ```
+/// use std::collections::HashMap;
+///
+/// use forum_api::async_trait;
+/// use forum_api::host::{Access, Authorizer, BackendResult, VisibleForums};
+/// use forum_api::model::{ForumId, UserId};
+///
+/// struct MyAuthorizer {
+///     public_forums: Vec<ForumId>,
+///     forums_by_member: HashMap<UserId, Vec<ForumId>>,
+/// }
+///
+/// #[async_trait]
+/// impl Authorizer for MyAuthorizer {
+///     async fn guest_access(&self) -> BackendResult<Access> {
+///         Ok(Access::new(VisibleForums::from_ids(self.public_forums.clone())))
+///     }
+///
+///     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+///         let forums = self.forums_by_member.get(owner).cloned();
+///         Ok(forums.map(|forums| Access::new(VisibleForums::from_ids(forums))))
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait Authorizer: Send + Sync + 'static {
-    /// What the board's guest may see now.
+    /// Returns the access of callers without a token.
     ///
     /// # Errors
-    /// When the board's backend fails.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500.
     async fn guest_access(&self) -> BackendResult<Access>;
 
-    /// What this member may see now; `None` when the account can no longer act, whatever the reason: the caller gets
-    /// 403 `owner_unavailable`.
+    /// Returns the access of a member. `None` if the account is unknown, removed or banned, or cannot act for any other
+    /// reason: the response is a 403 `owner_unavailable`.
     ///
     /// # Errors
-    /// When the board's backend fails.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500.
     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>>;
 }
 
-/// What a caller may see at the time of one request, and what the host loaded to know it.
+/// Access of a caller during one request.
+///
+/// # Examples
+/// ```
+/// use forum_api::host::{Access, MemberCaller, VisibleForums};
+/// use forum_api::model::{ForumId, UserId};
+///
+/// struct Permissions {
+///     is_moderator: bool,
+/// }
+///
+/// let forums = VisibleForums::from_ids([ForumId::from(1), ForumId::from(2)]);
+/// let access = Access::new(forums).with_extension(Permissions { is_moderator: true });
+/// assert!(access.visible_forums().contains(&ForumId::from(2)));
+///
+/// // In a command of the board:
+/// let member = MemberCaller::new(UserId::from(7), access);
+/// let permissions = member.extension::<Permissions>()?;
+/// assert!(permissions.is_moderator);
+/// # Ok::<(), forum_api::host::BoardError>(())
+/// ```
 #[derive(Clone)]
 pub struct Access {
     pub(crate) visible_forums: VisibleForums,
     pub(crate) deny_offline: bool,
-    pub(crate) loaded: Option<Arc<dyn Any + Send + Sync>>,
+    pub(crate) extension: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Access {
-    /// The standing of one who sees `forums`, on a board that is online.
-    pub fn new(forums: VisibleForums) -> Self {
+    /// Creates the access of a caller who can see `visible_forums`, on a board that is online, without an extension.
+    pub fn new(visible_forums: VisibleForums) -> Self {
         Self {
-            visible_forums: forums,
+            visible_forums,
             deny_offline: false,
-            loaded: None,
+            extension: None,
         }
     }
 
-    /// Whether the board is offline and this caller may not see it: 503 `board_offline`.
+    /// Sets whether the board is offline for this caller. If so, the response is a 503 `board_offline`. Default: `false`.
     #[must_use]
-    pub fn deny_offline(self, locked_out: bool) -> Self {
+    pub fn deny_offline(self, deny_offline: bool) -> Self {
         Self {
-            deny_offline: locked_out,
+            deny_offline,
             ..self
         }
     }
 
-    /// Keeps the host's own permissions, so that one query resolves a request: commands read them back with
-    /// [`Caller::loaded`](super::Caller::loaded).
+    /// Attaches a value of the host, such as the caller's permissions, so that one query serves the whole request.
+    ///
+    /// Commands read it with [`Caller::extension`](super::Caller::extension) or
+    /// [`MemberCaller::extension`](super::MemberCaller::extension). A second value replaces the first.
     #[must_use]
-    pub fn with_extension<T: Send + Sync + 'static>(self, loaded: T) -> Self {
+    pub fn with_extension<T: Send + Sync + 'static>(self, extension: T) -> Self {
         Self {
-            loaded: Some(Arc::new(loaded)),
+            extension: Some(Arc::new(extension)),
             ..self
         }
     }
 
-    /// The forums that the caller sees.
+    /// Returns the forums that the caller can see.
     pub fn visible_forums(&self) -> &VisibleForums {
         &self.visible_forums
     }
@@ -73,67 +124,68 @@ impl Access {
 impl Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Access")
-            .field("forums", &self.visible_forums)
-            .field("locked_out", &self.deny_offline)
+            .field("visible_forums", &self.visible_forums)
+            .field("deny_offline", &self.deny_offline)
             .finish_non_exhaustive()
     }
 }
 
-/// Which forums a caller sees.
+/// Set of the forums that a caller can see.
 #[derive(Clone)]
-pub struct VisibleForums(Kind);
+pub struct VisibleForums(ForumSet);
 
 #[derive(Clone)]
-enum Kind {
+enum ForumSet {
     All,
-    These(HashSet<ForumId>),
-    Where(Arc<dyn Fn(&ForumId) -> bool + Send + Sync>),
+    Ids(HashSet<ForumId>),
+    Predicate(Arc<dyn Fn(&ForumId) -> bool + Send + Sync>),
 }
 
 impl VisibleForums {
-    /// All of them.
+    /// Contains every forum.
     pub fn all() -> Self {
-        Self(Kind::All)
+        Self(ForumSet::All)
     }
 
-    /// None: a guest who sees none sees no member either.
+    /// Contains no forum. A guest with this set cannot see members either.
     pub fn none() -> Self {
         Self::from_ids([])
     }
 
-    /// These.
+    /// Contains the forums with these ids.
     pub fn from_ids(forums: impl IntoIterator<Item = ForumId>) -> Self {
-        Self(Kind::These(forums.into_iter().collect()))
+        Self(ForumSet::Ids(forums.into_iter().collect()))
     }
 
-    /// Those for which `sees` is true: for a board with more forums than one wants to list at each request.
+    /// Contains the forums for which `is_visible` returns `true`: for boards with too many forums to list on each request.
     ///
-    /// Say [`none`](Self::none) instead of a function that is false for all.
-    pub fn from_fn(sees: impl Fn(&ForumId) -> bool + Send + Sync + 'static) -> Self {
-        Self(Kind::Where(Arc::new(sees)))
+    /// Use [`none`](Self::none) instead of a function that always returns `false`: [`is_empty`](Self::is_empty) does not
+    /// call the function.
+    pub fn from_fn(is_visible: impl Fn(&ForumId) -> bool + Send + Sync + 'static) -> Self {
+        Self(ForumSet::Predicate(Arc::new(is_visible)))
     }
 
-    /// Whether `forum` is among them.
+    /// Returns whether the set contains the forum.
     pub fn contains(&self, forum: &ForumId) -> bool {
         match &self.0 {
-            Kind::All => true,
-            Kind::These(forums) => forums.contains(forum),
-            Kind::Where(sees) => sees(forum),
+            ForumSet::All => true,
+            ForumSet::Ids(forums) => forums.contains(forum),
+            ForumSet::Predicate(is_visible) => is_visible(forum),
         }
     }
 
-    /// Whether there are none.
+    /// Returns whether the set is [`none`](Self::none). Always `false` for [`from_fn`](Self::from_fn).
     pub fn is_empty(&self) -> bool {
-        matches!(&self.0, Kind::These(forums) if forums.is_empty())
+        matches!(&self.0, ForumSet::Ids(forums) if forums.is_empty())
     }
 }
 
 impl Debug for VisibleForums {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Kind::All => f.write_str("all"),
-            Kind::These(forums) => forums.fmt(f),
-            Kind::Where(_) => f.write_str("by a function"),
+            ForumSet::All => f.write_str("all"),
+            ForumSet::Ids(forums) => forums.fmt(f),
+            ForumSet::Predicate(_) => f.write_str("from a function"),
         }
     }
 }

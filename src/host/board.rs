@@ -1,4 +1,4 @@
-//! What the board does: one method per endpoint.
+//! The board's commands: one method for each endpoint.
 
 use async_trait::async_trait;
 
@@ -11,11 +11,11 @@ use crate::model::{
     SubscriptionTarget, Thread, ThreadId, UserRef,
 };
 
-/// What the path of a write names; the library asks where that is before it writes.
+/// Resource that the path of a request names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceRef<'a> {
-    /// Nothing that is in a forum.
+    /// A resource outside of forums, such as a member or a message, or none at all.
     Global,
     /// A forum.
     Forum(&'a ForumId),
@@ -27,103 +27,183 @@ pub enum ResourceRef<'a> {
     Poll(&'a PollId),
 }
 
-/// The board's own commands, the same that its web pages run.
+/// The board's commands, shared by the API and the board's web pages.
 ///
-/// Reads take a [`Caller`], who may be a guest; writes take a [`Member`]. Then follows what the path names, then what
-/// the query or body says. Each method answers 501 until it is written, so that a host grows into the trait; one that
-/// means to be complete turns on `clippy::missing_trait_methods`.
+/// A read takes a [`Caller`], which can be the guest. A write takes a [`MemberCaller`]. The ids of the path follow, then
+/// the query parameters or the body. The library has decoded both, and has checked authentication, scope, rate limit and
+/// [`Access`](super::Access).
 ///
-/// A command owns the board's rules and decides, inside its own transaction, on what it finds there. What it must not
-/// show it answers with [`BoardError::Absent`]. The library checks the forum of every answer against the caller's
-/// standing once more, and drops and logs what should not have been there.
+/// Each method returns [`BoardError::NotImplemented`] by default, so that a host can implement the endpoints one by one.
+/// `#[deny(clippy::missing_trait_methods)]` on the `impl` reports the methods that are missing.
+///
+/// A write checks permissions and the board's rules in its own transaction: access can change after the request began. A
+/// command that returns an error has changed nothing. The library runs a write to completion even if the client
+/// disconnects or the request times out.
+///
+/// # Errors
+/// Each method lists the errors that its endpoint can return, besides [`BoardError::NotImplemented`] and, if the board's
+/// backend fails, [`BoardError::Internal`]. Missing and hidden resources return the same error.
+///
+/// The library checks the forum of each result against the caller's [`Access`](super::Access). It answers 404, or removes
+/// the item from the list, if the caller cannot see the forum, and logs the mistake.
+///
+/// # Examples
+/// A board with one endpoint:
+///
+/// ```
+/// use forum_api::async_trait;
+/// use forum_api::host::{Board, BoardResult, Caller};
+/// use forum_api::model::{Forum, ForumId};
+///
+/// struct MyBoard;
+///
+/// #[async_trait]
+/// impl Board for MyBoard {
+///     async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
+///         let general = Forum {
+///             forum_id: ForumId::from(1),
+///             parent_id: None,
+///             title: "General".into(),
+///             description: String::new(),
+///             position: 1,
+///             thread_count: 0,
+///             post_count: 0,
+///             last_activity_at: None,
+///             can_start_thread: caller.as_member().is_some(),
+///         };
+///         let is_visible = caller.access().visible_forums().contains(&general.forum_id);
+///         Ok(is_visible.then_some(general).into_iter().collect())
+///     }
+/// }
+/// ```
 #[async_trait]
-#[allow(unused_variables, reason = "the defaults use none")]
+#[allow(
+    unused_variables,
+    reason = "the default methods ignore their parameters"
+)]
 pub trait Board: Send + Sync + 'static {
-    /// The forum in which `place` is, if `caller` sees it there: asked before each write to a place, and before a
-    /// stored response about it is given again.
+    /// Returns the forum that contains `resource`.
     ///
-    /// [`Place::Nowhere`] and [`Place::Forum`] never arrive here.
-    ///
-    /// # Errors
-    /// [`BoardError::Absent`] when it is not there, or hidden from this caller.
+    /// The library calls it before each write whose path names a thread, a post or a poll, and before it replays a stored
+    /// response. `resource` is never [`ResourceRef::Global`] or [`ResourceRef::Forum`].
     ///
     /// Rules: [hidden resources](crate::guide::board_rules#hidden-resources),
     /// [deletion](crate::guide::board_rules#deletion).
+    ///
+    /// # Errors
+    /// [`BoardError::PathNotFound`] if the resource does not exist, is hidden from the caller, or is a post of another
+    /// thread.
     async fn containing_forum(
         &self,
         caller: &Caller,
-        place: ResourceRef<'_>,
+        resource: ResourceRef<'_>,
     ) -> BoardResult<ForumId> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /me`: the caller's own account.
+    /// `GET /me`: returns the member's own account.
     ///
     /// Rules: [members](crate::guide::board_rules#members).
-    async fn get_me(&self, by: &MemberCaller) -> BoardResult<OwnAccount> {
+    ///
+    /// # Errors
+    /// [`BoardError::PathNotFound`] if the account was removed after the request began.
+    async fn get_me(&self, member: &MemberCaller) -> BoardResult<OwnAccount> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /forums`: the forums that the caller sees, parents before children, by position. The library counts positions
-    /// anew, so that no gap tells of a forum that is hidden.
+    /// `GET /forums`: lists the forums that the caller can see.
+    ///
+    /// Parents precede their children; siblings are ordered by `position`. The library numbers the positions of the
+    /// visible siblings from 1, so that gaps do not reveal hidden forums.
     ///
     /// Rules: [forums](crate::guide::board_rules#forums), [permissions](crate::guide::board_rules#permissions).
+    ///
+    /// # Errors
+    /// Only those of every method.
     async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /forums/{forumId}/threads`: newest activity first. The library has seen that the caller sees the forum.
+    /// `GET /forums/{forumId}/threads`: lists the forum's threads, newest activity first.
+    ///
+    /// The library calls it only if [`Access`](super::Access) covers the forum.
     ///
     /// Rules: [threads](crate::guide::board_rules#threads).
+    ///
+    /// # Errors
+    /// - [`BoardError::PathNotFound`] if the forum does not exist or is hidden.
+    /// - [`BoardError::InvalidParameter`] if `after` holds a key that this list cannot return.
     async fn list_threads(
         &self,
         caller: &Caller,
-        forum: ForumId,
-        list: ListThreadsParams,
+        forum_id: ForumId,
+        params: ListThreadsParams,
     ) -> BoardResult<Page<Thread>> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `POST /forums/{forumId}/threads`: starts a thread, with its poll in the same transaction.
+    /// `POST /forums/{forumId}/threads`: creates a thread with its first post, and its poll in the same transaction.
     ///
     /// Rules: [threads](crate::guide::board_rules#threads), [permissions](crate::guide::board_rules#permissions),
     /// [polls](crate::guide::board_rules#polls).
+    ///
+    /// # Errors
+    /// - [`BoardError::PathNotFound`] if the forum does not exist or is hidden.
+    /// - [`BoardError::Forbidden`] if the member may not start threads in the forum.
+    /// - [`BoardError::Validation`] if the title, the text or the poll breaks a rule of the board.
+    /// - [`BoardError::RateLimited`] over an anti-flood limit.
     async fn create_thread(
         &self,
-        by: &MemberCaller,
-        forum: ForumId,
+        member: &MemberCaller,
+        forum_id: ForumId,
         new: NewThread,
     ) -> BoardResult<Thread> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /threads/{threadId}`: one thread.
+    /// `GET /threads/{threadId}`: returns a thread's metadata.
     ///
     /// Rules: [threads](crate::guide::board_rules#threads), [permissions](crate::guide::board_rules#permissions).
-    async fn get_thread(&self, caller: &Caller, thread: ThreadId) -> BoardResult<Thread> {
+    ///
+    /// # Errors
+    /// [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
+    async fn get_thread(&self, caller: &Caller, thread_id: ThreadId) -> BoardResult<Thread> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /threads/{threadId}/posts`: oldest first. An empty page of a thread that is there is no absent thread.
+    /// `GET /threads/{threadId}/posts`: lists the thread's posts, oldest first.
+    ///
+    /// Returns an empty page, not [`BoardError::PathNotFound`], if the thread exists and no post matches.
     ///
     /// Rules: [posts](crate::guide::board_rules#posts).
+    ///
+    /// # Errors
+    /// - [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
+    /// - [`BoardError::InvalidParameter`] if `from` is not a post of the thread that the caller can see, or `after` holds a
+    ///   key that this list cannot return.
     async fn list_posts(
         &self,
         caller: &Caller,
-        thread: ThreadId,
-        list: ListPostsParams,
+        thread_id: ThreadId,
+        params: ListPostsParams,
     ) -> BoardResult<InForum<Page<Post>>> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `POST /threads/{threadId}/posts`: posts a reply.
+    /// `POST /threads/{threadId}/posts`: creates a reply.
     ///
     /// Rules: [posts](crate::guide::board_rules#posts), [permissions](crate::guide::board_rules#permissions).
+    ///
+    /// # Errors
+    /// - [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
+    /// - [`BoardError::Forbidden`] if the thread is locked, or the member may not reply in the forum.
+    /// - [`BoardError::Validation`] if the text breaks a rule of the board.
+    /// - [`BoardError::RateLimited`] over an anti-flood limit.
     async fn create_post(
         &self,
-        by: &MemberCaller,
-        thread: ThreadId,
-        reply: NewPost,
+        member: &MemberCaller,
+        thread_id: ThreadId,
+        new: NewPost,
     ) -> BoardResult<InForum<Post>> {
         Err(BoardError::NotImplemented)
     }
@@ -131,90 +211,139 @@ pub trait Board: Send + Sync + 'static {
     /// `PATCH /threads/{threadId}/posts/{postId}`: edits a post.
     ///
     /// Rules: [edits](crate::guide::board_rules#edits), [approval](crate::guide::board_rules#approval).
+    ///
+    /// # Errors
+    /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread.
+    /// - [`BoardError::Forbidden`] if the member is neither author nor moderator, or, except for moderators, the thread is
+    ///   locked or the edit window is over.
+    /// - [`BoardError::Conflict`] if `expected_version` is not the current version.
+    /// - [`BoardError::Validation`] if the text or the reason breaks a rule of the board.
     async fn update_post(
         &self,
-        by: &MemberCaller,
-        at: PostPath,
-        edit: PostUpdate,
+        member: &MemberCaller,
+        path: PostPath,
+        update: PostUpdate,
     ) -> BoardResult<InForum<Post>> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `DELETE /threads/{threadId}/posts/{postId}`: soft-deletes a post, or with the first one the thread.
+    /// `DELETE /threads/{threadId}/posts/{postId}`: soft-deletes a post; the first post with its thread.
     ///
     /// Rules: [deletion](crate::guide::board_rules#deletion), [counters](crate::guide::board_rules#counters).
-    async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
+    ///
+    /// # Errors
+    /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread. Deleted posts are
+    ///   hidden except from moderators.
+    /// - [`BoardError::Forbidden`] if the member may not delete the post, or the thread of a first post.
+    /// - [`BoardError::Conflict`] if the post is already deleted and the member is a moderator.
+    async fn delete_post(&self, member: &MemberCaller, path: PostPath) -> BoardResult<()> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /members/{userId}`: a public profile.
+    /// `GET /members/{userId}`: returns a member's public profile.
+    ///
+    /// The library answers a guest who can see no forum with 404.
     ///
     /// Rules: [members](crate::guide::board_rules#members).
+    ///
+    /// # Errors
+    /// [`BoardError::PathNotFound`] if the board has no such member.
     async fn get_member(&self, caller: &Caller, user: UserRef) -> BoardResult<Member> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `POST /members/{userId}/reputation`: rates a member. The rating of a post carries the post's forum; without it
-    /// the answer is 500.
+    /// `POST /members/{userId}/reputation`: rates a member.
+    ///
+    /// [`Rating::forum_id`] must be set if the rating is for a post: without it the response is a 500.
     ///
     /// Rules: [reputation](crate::guide::board_rules#reputation).
+    ///
+    /// # Errors
+    /// - [`BoardError::PathNotFound`] if the board has no such member.
+    /// - [`BoardError::NotFound`] if `post_id` is not a post of that member that the caller can see.
+    /// - [`BoardError::Forbidden`] if members rate themselves.
+    /// - [`BoardError::Conflict`] if the member has already rated the post, or the member in the last 24 hours.
+    /// - [`BoardError::Validation`] if the points are 0 or beyond the board's limits, or a required comment is empty.
+    /// - [`BoardError::RateLimited`] over an anti-flood limit.
     async fn rate_member(
         &self,
-        by: &MemberCaller,
+        member: &MemberCaller,
         user: UserRef,
-        rating: NewRating,
+        new: NewRating,
     ) -> BoardResult<Rating> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /messages`: one folder, newest first. Marks nothing read.
+    /// `GET /messages`: lists one folder of the member's messages, newest first. Does not mark messages as read.
     ///
     /// Rules: [messages](crate::guide::board_rules#messages).
+    ///
+    /// # Errors
+    /// [`BoardError::InvalidParameter`] if `after` holds a key that this list cannot return.
     async fn list_messages(
         &self,
-        by: &MemberCaller,
-        list: ListMessagesParams,
+        member: &MemberCaller,
+        params: ListMessagesParams,
     ) -> BoardResult<Page<MessageSummary>> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `POST /messages`: sends a message, and gives the sender's copy.
+    /// `POST /messages`: sends a message to all recipients or to none, and returns the sender's copy.
     ///
     /// Rules: [messages](crate::guide::board_rules#messages).
-    async fn send_message(&self, by: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
+    ///
+    /// # Errors
+    /// - [`BoardError::NotFound`] if a recipient does not exist.
+    /// - [`BoardError::Forbidden`] if a recipient ignores the sender.
+    /// - [`BoardError::Validation`] if the recipients, the subject or the text break a rule of the board.
+    /// - [`BoardError::RateLimited`] over an anti-flood limit.
+    async fn send_message(&self, member: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /messages/{messageId}`: opens a message of the caller's; `HEAD` only peeks. Another's copy is absent.
+    /// `GET /messages/{messageId}`: opens the member's copy of a message.
     ///
-    /// The first opening marks it read and sends the receipt that was asked for, in one transaction. Like a write it runs
-    /// to its end whoever hangs up.
+    /// With [`MarkRead::Yes`] the first opening marks the copy as read, and sends the receipt that its sender requested, in
+    /// one transaction; the library then runs it to completion like a write. `HEAD` passes [`MarkRead::No`].
     ///
     /// Rules: [messages](crate::guide::board_rules#messages), [receipts](crate::guide::board_rules#receipts).
+    ///
+    /// # Errors
+    /// [`BoardError::PathNotFound`] if the message does not exist or is another member's copy.
     async fn open_message(
         &self,
-        by: &MemberCaller,
-        message: MessageId,
-        opening: MarkRead,
+        member: &MemberCaller,
+        message_id: MessageId,
+        mark_read: MarkRead,
     ) -> BoardResult<Message> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /threads/{threadId}/poll`: the thread's poll.
+    /// `GET /threads/{threadId}/poll`: returns the thread's poll with the caller's own vote.
     ///
     /// Rules: [polls](crate::guide::board_rules#polls).
-    async fn get_poll(&self, caller: &Caller, thread: ThreadId) -> BoardResult<InForum<Poll>> {
+    ///
+    /// # Errors
+    /// [`BoardError::PathNotFound`] if the thread does not exist, is hidden, or has no poll.
+    async fn get_poll(&self, caller: &Caller, thread_id: ThreadId) -> BoardResult<InForum<Poll>> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `POST /polls/{pollId}/votes`: votes.
+    /// `POST /polls/{pollId}/votes`: casts the member's vote, or replaces it if the poll allows that.
     ///
     /// Rules: [votes](crate::guide::board_rules#votes).
+    ///
+    /// # Errors
+    /// - [`BoardError::PathNotFound`] if the poll does not exist or is hidden.
+    /// - [`BoardError::Forbidden`] if the poll is closed or its thread is deleted.
+    /// - [`BoardError::Conflict`] if the member has voted and the vote cannot be changed.
+    /// - [`BoardError::Validation`] if no option, a repeated option or too many options are chosen.
+    /// - [`BoardError::NotFound`] if an id is not an option of the poll.
     async fn vote(
         &self,
-        by: &MemberCaller,
-        poll: PollId,
-        vote: NewVote,
+        member: &MemberCaller,
+        poll_id: PollId,
+        new: NewVote,
     ) -> BoardResult<InForum<Poll>> {
         Err(BoardError::NotImplemented)
     }
@@ -222,55 +351,80 @@ pub trait Board: Send + Sync + 'static {
     /// `PATCH /polls/{pollId}`: edits a poll.
     ///
     /// Rules: [edits of polls](crate::guide::board_rules#edits-of-polls).
+    ///
+    /// # Errors
+    /// - [`BoardError::PathNotFound`] if the poll does not exist or is hidden.
+    /// - [`BoardError::Forbidden`] if the member is neither author nor moderator, the thread is deleted, or, except for
+    ///   moderators, locked.
+    /// - [`BoardError::Conflict`] if `expected_version` is not the current version, or the author changes a question,
+    ///   options or choices that votes depend on.
+    /// - [`BoardError::Validation`] if a field breaks a rule of the board.
+    /// - [`BoardError::NotFound`] if an `option_id` is not an option of the poll.
     async fn update_poll(
         &self,
-        by: &MemberCaller,
-        poll: PollId,
-        edit: PollUpdate,
+        member: &MemberCaller,
+        poll_id: PollId,
+        update: PollUpdate,
     ) -> BoardResult<InForum<Poll>> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /subscriptions`: what the caller follows, newest first, without what became invisible.
+    /// `GET /subscriptions`: lists the member's subscriptions, newest first, without those whose target is hidden.
     ///
     /// Rules: [subscriptions](crate::guide::board_rules#subscriptions).
+    ///
+    /// # Errors
+    /// [`BoardError::InvalidParameter`] if `after` holds a key that this list cannot return.
     async fn list_subscriptions(
         &self,
-        by: &MemberCaller,
-        list: ListSubscriptionsParams,
+        member: &MemberCaller,
+        params: ListSubscriptionsParams,
     ) -> BoardResult<Page<Subscription>> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `POST /subscriptions`: follows a thread or a forum. One that is absent or hidden: [`BoardError::NotFound`].
+    /// `POST /subscriptions`: subscribes the member to a thread or a forum.
     ///
     /// Rules: [subscriptions](crate::guide::board_rules#subscriptions).
+    ///
+    /// # Errors
+    /// [`BoardError::NotFound`] if the target does not exist or is hidden.
     async fn subscribe(
         &self,
-        by: &MemberCaller,
-        what: SubscriptionTarget,
+        member: &MemberCaller,
+        target: SubscriptionTarget,
     ) -> BoardResult<SubscribeOutcome> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `DELETE /subscriptions/{target}/{targetId}`: unfollows, what became invisible too. What was not followed:
-    /// [`BoardError::NotFound`].
+    /// `DELETE /subscriptions/{target}/{targetId}`: removes a subscription, also if its target is hidden.
     ///
     /// Rules: [subscriptions](crate::guide::board_rules#subscriptions).
-    async fn unsubscribe(&self, by: &MemberCaller, what: SubscriptionTarget) -> BoardResult<()> {
+    ///
+    /// # Errors
+    /// [`BoardError::NotFound`] if the member is not subscribed to the target.
+    async fn unsubscribe(
+        &self,
+        member: &MemberCaller,
+        target: SubscriptionTarget,
+    ) -> BoardResult<()> {
         Err(BoardError::NotImplemented)
     }
 
-    /// `GET /search`: lists the matches that the caller may read.
+    /// `GET /search`: lists the matches that the caller can see.
     ///
-    /// A hit is a post. With [`Show::Threads`](crate::model::Show::Threads) it is one match of each thread: the newest
-    /// under [`Sort::Newest`](crate::model::Sort::Newest), the oldest under [`Sort::Oldest`](crate::model::Sort::Oldest),
-    /// the best under [`Sort::Relevance`](crate::model::Sort::Relevance). The hits are in that order, by time or by
-    /// score. [`When::range`](crate::model::When::range) includes its start and excludes its end. A forum or a member
-    /// that is absent or hidden gives no hits and no error.
+    /// A hit is a post. With [`SearchShow::Threads`](crate::model::SearchShow::Threads) it is one match of each thread:
+    /// the newest for [`SearchSort::Newest`](crate::model::SearchSort::Newest), the oldest for
+    /// [`SearchSort::Oldest`](crate::model::SearchSort::Oldest), the best for
+    /// [`SearchSort::Relevance`](crate::model::SearchSort::Relevance). The hits are in that order, by time or by score.
+    /// An unknown or hidden forum or member yields no hits and no error.
     ///
     /// Rules: [search](crate::guide::board_rules#search).
-    async fn search(&self, caller: &Caller, search: SearchParams) -> BoardResult<Page<SearchHit>> {
+    ///
+    /// # Errors
+    /// [`BoardError::InvalidParameter`] if `after` holds a key that this search cannot return, or the board accepts fewer
+    /// words than the library.
+    async fn search(&self, caller: &Caller, params: SearchParams) -> BoardResult<Page<SearchHit>> {
         Err(BoardError::NotImplemented)
     }
 }

@@ -1,4 +1,4 @@
-//! Who is asking: the board's guest, or a member.
+//! Callers: the board's guest, or a member.
 
 use crate::model::{TokenInfo, UserId};
 use crate::scope::Scope;
@@ -6,30 +6,30 @@ use crate::token::Lookup;
 
 use super::{Access, BoardError, BoardResult};
 
-/// The one who reads.
+/// Caller of a read.
 #[derive(Clone, Debug)]
 pub enum Caller {
-    /// Nobody in particular.
+    /// A caller without a token.
     Guest(Access),
     /// A member.
     Member(MemberCaller),
 }
 
 impl Caller {
-    /// What the caller may see.
+    /// Returns the caller's access.
     pub fn access(&self) -> &Access {
         match self {
-            Self::Guest(standing) => standing,
+            Self::Guest(access) => access,
             Self::Member(member) => &member.access,
         }
     }
 
-    /// The caller's id; `None` for a guest.
+    /// Returns the caller's id; `None` for the guest.
     pub fn user_id(&self) -> Option<&UserId> {
         self.as_member().map(MemberCaller::user_id)
     }
 
-    /// The caller as a member; `None` for a guest.
+    /// Returns the caller as a member; `None` for the guest.
     pub fn as_member(&self) -> Option<&MemberCaller> {
         match self {
             Self::Guest(_) => None,
@@ -37,25 +37,25 @@ impl Caller {
         }
     }
 
-    /// What the host's [`Authorizer`](super::Authorizer) loaded for this request with [`Access::with`].
+    /// Returns the value that the host's [`Authorizer`](super::Authorizer) attached with [`Access::with_extension`].
     ///
     /// # Errors
-    /// [`BoardError::Failed`] when it loaded something else.
+    /// [`BoardError::Internal`] if it attached no value, or a value of another type.
     pub fn extension<T: 'static>(&self) -> BoardResult<&T> {
-        loaded(self.access())
+        extension(self.access())
     }
 
-    /// The member who presented a token.
-    pub(crate) fn bearer(user: UserId, standing: Access, presented: PresentedToken) -> Self {
+    /// Creates the caller of a request with a token.
+    pub(crate) fn bearer(user_id: UserId, access: Access, presented: PresentedToken) -> Self {
         Self::Member(MemberCaller {
-            user_id: user,
-            access: standing,
+            user_id,
+            access,
             presented: Some(presented),
         })
     }
 }
 
-/// The one who writes: a member, never a guest.
+/// Caller of a write: a member, never the guest.
 #[derive(Clone, Debug)]
 pub struct MemberCaller {
     user_id: UserId,
@@ -63,7 +63,7 @@ pub struct MemberCaller {
     presented: Option<PresentedToken>,
 }
 
-/// The token that a request came with.
+/// Token of a request.
 #[derive(Clone, Debug)]
 pub(crate) struct PresentedToken {
     pub(crate) lookup: Lookup,
@@ -72,21 +72,21 @@ pub(crate) struct PresentedToken {
 }
 
 impl MemberCaller {
-    /// A member with this standing. Public, so that a host's web form calls the same command as the API does.
-    pub fn new(user: UserId, standing: Access) -> Self {
+    /// Creates a caller without a token, so that a host's web form can run the same command as the API.
+    pub fn new(user_id: UserId, access: Access) -> Self {
         Self {
-            user_id: user,
-            access: standing,
+            user_id,
+            access,
             presented: None,
         }
     }
 
-    /// The member's id.
+    /// Returns the member's id.
     pub fn user_id(&self) -> &UserId {
         &self.user_id
     }
 
-    /// What the member may see.
+    /// Returns the member's access at the start of the request.
     pub fn access(&self) -> &Access {
         &self.access
     }
@@ -95,21 +95,19 @@ impl MemberCaller {
         self.presented.as_ref()
     }
 
-    /// What the host's [`Authorizer`](super::Authorizer) loaded for this request with [`Access::with`].
+    /// Returns the value that the host's [`Authorizer`](super::Authorizer) attached with [`Access::with_extension`].
     ///
     /// # Errors
-    /// [`BoardError::Failed`] when it loaded something else.
+    /// [`BoardError::Internal`] if it attached no value, or a value of another type.
     pub fn extension<T: 'static>(&self) -> BoardResult<&T> {
-        loaded(&self.access)
+        extension(&self.access)
     }
 }
 
-fn loaded<T: 'static>(standing: &Access) -> BoardResult<&T> {
-    let found = standing
-        .loaded
-        .as_ref()
-        .and_then(|loaded| loaded.downcast_ref());
-    found.ok_or_else(|| {
+fn extension<T: 'static>(access: &Access) -> BoardResult<&T> {
+    let extension = access.extension.as_ref();
+    let extension = extension.and_then(|extension| extension.downcast_ref());
+    extension.ok_or_else(|| {
         BoardError::internal(format!(
             "the authorizer did not load a {}; keep it with `Access::with_extension`",
             std::any::type_name::<T>()

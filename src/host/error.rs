@@ -7,52 +7,80 @@ use thiserror::Error;
 use crate::error::{BackendError, BoxError, IntoBackendError, Overloaded};
 use crate::model::{InvalidIdError, InvalidPageKeyError};
 
-/// Error of a command (`docs/protocol.md`, section 5.3). The host supplies the texts, in the board's language.
+/// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one status and code.
 ///
-/// A host writes one `From<ItsError> for BoardError`, and `?` does the rest.
+/// Messages are the host's, in the board's language; clients receive them, except for those of `Internal`. `?` converts
+/// the errors of ids, page keys and database drivers. For its own error type a host writes one `From`.
+///
+/// # Examples
+/// ```
+/// use forum_api::host::BoardError;
+/// use forum_api::model::ThreadId;
+///
+/// fn check(thread: &ThreadId, is_locked: bool, body: &str) -> Result<i64, BoardError> {
+///     let id = thread.to_i64()?; // PathNotFound for an id that is not a number
+///     if is_locked {
+///         return Err(BoardError::Forbidden("The thread is locked.".into()));
+///     }
+///     if body.trim().is_empty() {
+///         return Err(BoardError::invalid("body", "The text is empty."));
+///     }
+///     Ok(id)
+/// }
+///
+/// let thread = ThreadId::from(17);
+/// assert!(matches!(check(&thread, false, "Hello"), Ok(17)));
+/// assert!(matches!(check(&thread, true, "Hello"), Err(BoardError::Forbidden(_))));
+/// assert_eq!(check(&thread, false, " ").unwrap_err().to_string(), "body: The text is empty.");
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BoardError {
-    /// What the *path* names is not there, or not for this caller: 404 `not_found`, the same for both.
+    /// A resource that the *path* names does not exist or is hidden from the caller: 404 `not_found` in both cases.
     #[error("the resource named by the path does not exist or is hidden from the caller")]
     PathNotFound,
-    /// A query parameter that only the board can judge is unusable: 400 `bad_request`.
+    /// A query parameter has a value that only the board can reject: 400 `bad_request`.
     ///
-    /// Its name, and what was expected, as in `("from", "a post of this thread")`.
+    /// Holds the parameter's name and the expected value, such as `("from", "a post of this thread")`.
     #[error("{0}: expected {1}")]
     InvalidParameter(&'static str, &'static str),
-    /// The caller sees the thing, but may not do this to it: 403 `FORBIDDEN`.
+    /// The caller can see the resource, but may not perform the command: 403 `FORBIDDEN`.
     #[error("{0}")]
     Forbidden(String),
-    /// What the *body* names is not there, or a subscription is not: 404 `NOT_FOUND`.
+    /// A resource that the *body* names, or a subscription, does not exist or is hidden: 404 `NOT_FOUND`.
     #[error("{0}")]
     NotFound(String),
-    /// Something else changed underneath the request: 409 `CONFLICT`.
+    /// The resource was changed since the client read it: 409 `CONFLICT`.
     #[error("{0}")]
     Conflict(String),
-    /// A field of the body breaks a rule of the board: 422 `VALIDATION`. [`BoardError::invalid`] makes one.
+    /// A field of the body breaks a rule of the board: 422 `VALIDATION`. See [`BoardError::invalid`].
     ///
-    /// The client gets `field: message`. A rule about the whole post, such as a time to wait, names `body`.
+    /// The client receives `field: message`. A rule about the whole body, such as a minimum interval between posts, uses
+    /// the field `body`.
     #[error("{field}: {message}")]
     Validation {
-        /// The field's name in the request body, without the objects around it: `options`, not `poll.options`.
+        /// Name of the field in the request body, without enclosing objects: `options`, not `poll.options`.
         field: &'static str,
-        /// The rule that it breaks, in the board's language.
+        /// The rule that the field breaks, in the board's language.
         message: String,
     },
-    /// Over one of the board's anti-flood limits: 429 `RATE_LIMITED`, with `retry-after` when the board knows it.
+    /// An anti-flood limit of the board is exceeded: 429 `RATE_LIMITED`.
+    ///
+    /// Holds the message and the time until the command can be repeated, which is sent as `retry-after`; `None` if it is
+    /// unknown.
     #[error("{0}")]
     RateLimited(String, Option<Duration>),
-    /// The host has not written this command: 501 `not_implemented`.
+    /// The host has not implemented the method: 501 `not_implemented`.
     #[error("the board does not implement this method")]
     NotImplemented,
-    /// The board's backend failed: 500 `internal_error`. The source goes to the log alone.
+    /// The board's backend failed: 500 `internal_error`, or 503 if the source is [`Overloaded`]. The source is logged and
+    /// not sent to the client.
     #[error(transparent)]
     Internal(BoxError),
 }
 
 impl BoardError {
-    /// Returns the refusal of a field that breaks a rule: [`BoardError::Invalid`].
+    /// Returns the [`BoardError::Validation`] of a field that breaks a rule of the board.
     pub fn invalid(field: &'static str, message: impl Into<String>) -> Self {
         Self::Validation {
             field,
@@ -60,12 +88,13 @@ impl BoardError {
         }
     }
 
-    /// The board's backend failed with `source`.
+    /// Returns a [`BoardError::Internal`] with this source.
     pub fn internal(source: impl Into<BoxError>) -> Self {
         Self::Internal(source.into())
     }
 }
 
+/// An id that is not a number does not exist on a board with numeric ids.
 impl From<InvalidIdError> for BoardError {
     fn from(_: InvalidIdError) -> Self {
         Self::PathNotFound
@@ -79,8 +108,8 @@ impl From<InvalidPageKeyError> for BoardError {
 }
 
 impl From<BackendError> for BoardError {
-    fn from(fault: BackendError) -> Self {
-        Self::Internal(fault.into_inner())
+    fn from(error: BackendError) -> Self {
+        Self::Internal(error.into_inner())
     }
 }
 
@@ -90,10 +119,10 @@ impl<E: IntoBackendError> From<E> for BoardError {
     }
 }
 
-/// So that an authority can ask the same queries as the board.
+/// Lets an [`Authorizer`](super::Authorizer) run the queries of the board.
 impl From<BoardError> for BackendError {
-    fn from(refusal: BoardError) -> Self {
-        match refusal {
+    fn from(error: BoardError) -> Self {
+        match error {
             BoardError::Internal(source) => Self::new(source),
             other => Self::new(other),
         }
@@ -105,11 +134,11 @@ impl Overloaded {
     pub(crate) fn cause_of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
         let mut chain = std::iter::successors(Some(error), |error| error.source());
         chain.find_map(|error| {
-            if let Some(fault) = error.downcast_ref::<BackendError>() {
-                return Self::cause_of(fault.as_source());
+            if let Some(error) = error.downcast_ref::<BackendError>() {
+                return Self::cause_of(error.as_source());
             }
-            if let Some(BoardError::Internal(cause)) = error.downcast_ref() {
-                return Self::cause_of(&**cause);
+            if let Some(BoardError::Internal(source)) = error.downcast_ref() {
+                return Self::cause_of(&**source);
             }
             error.downcast_ref().copied()
         })

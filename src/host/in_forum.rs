@@ -1,29 +1,26 @@
-//! Which forum a reply is in.
+//! Results of commands together with their forum.
 
 use crate::model::{ForumId, SearchHit, Subscription, Thread};
 
-/// What a command returns, with the forum that it is in, for things that do not carry it on the wire.
+/// A command's result together with its forum, for resources that do not carry the forum on the wire.
 ///
-/// The library drops what the caller's standing does not cover, an empty page included.
+/// The library answers 404 if the caller cannot see the forum. This includes an empty page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InForum<T> {
-    /// The forum.
+    /// Id of the forum that contains the value.
     pub forum_id: ForumId,
-    /// What is in it.
+    /// The command's result.
     pub value: T,
 }
 
 impl<T> InForum<T> {
-    /// `it`, which is in `forum`.
-    pub fn new(forum: ForumId, it: T) -> Self {
-        Self {
-            forum_id: forum,
-            value: it,
-        }
+    /// Creates a result in this forum.
+    pub fn new(forum_id: ForumId, value: T) -> Self {
+        Self { forum_id, value }
     }
 }
 
-/// A value that carries the id of the forum that it is in.
+/// A value that carries the id of its forum.
 ///
 /// The items of a list implement it. The library removes the items whose forum the caller cannot see.
 ///
@@ -36,7 +33,7 @@ impl<T> InForum<T> {
 /// ```
 ///
 /// A post does not carry its forum, so a command cannot return a page of posts by itself. It returns the page within
-/// [`In`], which carries the forum.
+/// [`InForum`], which carries the forum.
 ///
 /// ```compile_fail,E0277
 /// use forum_api::host::HasForum;
@@ -46,7 +43,7 @@ impl<T> InForum<T> {
 /// is_a_list(Page::<Post> { items: Vec::new(), next: None });
 /// ```
 pub trait HasForum {
-    /// The id of the forum.
+    /// Returns the id of the forum.
     fn forum_id(&self) -> &ForumId;
 }
 

@@ -1,5 +1,11 @@
-//! Every trait that a host implements, in reading order: who may see what ([`Authorizer`]), what the board does
-//! ([`Board`]), who runs it ([`Operator`]), and how it says no ([`BoardError`]).
+//! Traits that a host implements, and their parameter and error types.
+//!
+//! - [`Authorizer`] resolves the forums that a caller can see, on each request.
+//! - [`Board`] runs the commands, one method for each endpoint. Its errors are [`BoardError`]s.
+#![cfg_attr(
+    feature = "panel",
+    doc = "- [`AdminAuth`] connects the control panel to the host's sign-in."
+)]
 
 #[cfg(feature = "panel")]
 mod admin_auth;
@@ -19,5 +25,5 @@ pub use caller::{Caller, MemberCaller};
 pub use error::BoardError;
 pub use in_forum::{HasForum, InForum};
 
-/// What a command of the board gives.
+/// Result of a [`Board`] method.
 pub type BoardResult<T, E = BoardError> = std::result::Result<T, E>;

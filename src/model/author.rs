@@ -1,4 +1,4 @@
-//! Authors, senders and editors.
+//! Authors, senders and editors of resources.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ pub struct Author {
     pub user_id: UserId,
     /// The username.
     pub username: String,
-    /// URL of the member's picture.
+    /// URL of the member's picture; null if the member has none.
     pub avatar_url: Option<String>,
 }
 

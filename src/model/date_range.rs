@@ -1,4 +1,4 @@
-//! The span of time that a search is narrowed to (`docs/protocol.md`, section 12.9).
+//! Date ranges of searches (`docs/protocol.md`, section 12.9).
 
 use std::fmt;
 use std::time::Duration;
@@ -10,15 +10,28 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::serde_helpers::inline_schema;
 use super::{Expected, Timestamp};
 
-/// `24h`, `7d`, `30d`, `1y`, or two dates of which either may be left out: `2026-01-01..2026-02-01`, the end exclusive.
+/// Date range of a search: `24h`, `7d`, `30d`, `1y`, or two dates in UTC such as `2026-01-01..2026-02-01`, the end
+/// exclusive. Either date can be omitted, but not both.
+///
+/// ```
+/// use forum_api::model::{DateRange, Timestamp};
+///
+/// let now = Timestamp::parse("2026-03-08T12:00:00Z").unwrap();
+/// let week = DateRange::parse("7d").unwrap();
+/// assert_eq!(week.bounds(now), (Timestamp::parse("2026-03-01T12:00:00Z"), None));
+///
+/// let until_march = DateRange::parse("..2026-03-01").unwrap();
+/// assert_eq!(until_march.bounds(now), (None, Timestamp::parse("2026-03-01T00:00:00Z")));
+/// assert_eq!(DateRange::parse(".."), None);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DateRange {
     text: String,
-    span: Span,
+    kind: RangeKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Span {
+enum RangeKind {
     Last(Duration),
     Between(Option<Timestamp>, Option<Timestamp>),
 }
@@ -27,34 +40,34 @@ const DAY: Duration = Duration::from_secs(86_400);
 const LAST: [(&str, u32); 4] = [("24h", 1), ("7d", 7), ("30d", 30), ("1y", 365)];
 
 impl DateRange {
-    /// `None` for what is no span of time, `..` included.
+    /// Parses a date range; `None` if the text has another format, which includes `..`.
     pub fn parse(text: &str) -> Option<Self> {
         let last = LAST.iter().find(|(word, _)| *word == text);
-        let span = match last {
-            Some((_, days)) => Span::Last(DAY * *days),
+        let kind = match last {
+            Some((_, days)) => RangeKind::Last(DAY * *days),
             None => between(text)?,
         };
         Some(Self {
             text: text.into(),
-            span,
+            kind,
         })
     }
 
-    /// From when (inclusive) and until when (exclusive), seen from `now`.
+    /// Returns the start (inclusive) and the end (exclusive) at the time `now`; `None` means unbounded.
     pub fn bounds(&self, now: Timestamp) -> (Option<Timestamp>, Option<Timestamp>) {
-        match self.span {
-            Span::Last(duration) => (Some(now.saturating_sub(duration)), None),
-            Span::Between(from, until) => (from, until),
+        match self.kind {
+            RangeKind::Last(duration) => (Some(now.saturating_sub(duration)), None),
+            RangeKind::Between(from, until) => (from, until),
         }
     }
 }
 
-fn between(text: &str) -> Option<Span> {
+fn between(text: &str) -> Option<RangeKind> {
     let (from, until) = text.split_once("..").filter(|ends| *ends != ("", ""))?;
-    Some(Span::Between(end(from)?, end(until)?))
+    Some(RangeKind::Between(end(from)?, end(until)?))
 }
 
-/// An end that is left out is `Some(None)`; one that is no date is `None`.
+/// Parses one date. `Some(None)` if it is omitted, `None` if it is malformed.
 fn end(text: &str) -> Option<Option<Timestamp>> {
     if text.is_empty() {
         return Some(None);
@@ -82,7 +95,7 @@ impl<'de> Deserialize<'de> for DateRange {
     }
 }
 
-inline_schema!(DateRange, "When", schema());
+inline_schema!(DateRange, schema());
 
 fn schema() -> Schema {
     let (long, short) = (
@@ -104,12 +117,13 @@ mod tests {
     use super::{DateRange, Timestamp};
 
     #[test]
-    fn spans() {
+    fn parses_periods_and_date_ranges() {
         let now = Timestamp::from_millis(10_000_000_000);
         let range = |text| {
-            DateRange::parse(text).map(|when: DateRange| {
-                let (a, b) = when.bounds(now);
-                (a.map(Timestamp::as_millis), b.map(Timestamp::as_millis))
+            DateRange::parse(text).map(|range: DateRange| {
+                let (start, end) = range.bounds(now);
+                let millis = |bound: Option<Timestamp>| bound.map(Timestamp::as_millis);
+                (millis(start), millis(end))
             })
         };
         assert!(DateRange::parse("..9999-12-31").is_some());
@@ -120,17 +134,9 @@ mod tests {
             range("1970-01-01..1970-01-02"),
             Some((Some(0), Some(86_400_000)))
         );
-        for text in [
-            "",
-            "..",
-            "25h",
-            "1970-01-01",
-            "1970-13-01..",
-            "a..b",
-            "19700101..",
-            "1970-01-01T00:00..",
-            "1970-01-01...1970-01-02",
-        ] {
+        let malformed = "|..|25h|1970-01-01|1970-13-01..|a..b|19700101..|1970-01-01T00:00..\
+            |1970-01-01...1970-01-02";
+        for text in malformed.split('|') {
             assert_eq!(range(text), None, "{text}");
         }
     }

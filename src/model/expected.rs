@@ -1,12 +1,10 @@
-//! What a part of a request must hold: the library's own phrases, each in every language.
+//! Expected formats of request parts, as phrases in each language.
 
 use serde::de::{self, Unexpected};
 
-use super::SearchQuery;
-
 macro_rules! phrases {
     ($($name:ident $english:expr, $german:literal;)+) => {
-        /// What is expected of a field, a parameter or a header.
+        /// Expected format of a field, a parameter or a header.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Expected {
             $($name,)+
@@ -25,8 +23,8 @@ macro_rules! phrases {
                 match self { $(Self::$name => stringify!($name),)+ }
             }
 
-            /// The phrase in a deserializer's error that [`Expected::error`] made.
-            pub(crate) fn of_error(unexpected: Unexpected<'_>) -> Option<Self> {
+            /// Returns the phrase of an error that [`Expected::error`] created.
+            pub(crate) fn from_error(unexpected: Unexpected<'_>) -> Option<Self> {
                 match unexpected {
                     $(Unexpected::Other(stringify!($name)) => Some(Self::$name),)+
                     _ => None,
@@ -53,7 +51,7 @@ phrases! {
     NoAfter "not to be combined with after", "keine Kombination mit after";
     Object "an object", "ein Objekt";
     PercentEncoding "percent-encoded UTF-8", "prozentkodiertes UTF-8";
-    SearchQuery SearchQuery::EXPECTED_FORMAT,
+    SearchQuery "1 to 200 characters with at least one word to search for, and at most 32 words",
         "1 bis 200 Zeichen mit mindestens einem Suchwort und höchstens 32 Wörtern";
     SmallerBody "a smaller body", "ein kleinerer Inhalt";
     Text "text", "Text";
@@ -64,7 +62,8 @@ phrases! {
 }
 
 impl Expected {
-    /// The error of a deserializer. The API's own deserializer keeps the variant; any other prints the English phrase.
+    /// Returns the error of a deserializer. The API's own deserializer keeps the variant; any other prints the English
+    /// phrase.
     pub(crate) fn error<E: de::Error>(self) -> E {
         E::invalid_value(Unexpected::Other(self.key()), &self.english())
     }

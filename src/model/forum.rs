@@ -6,16 +6,23 @@ use serde::Serialize;
 use super::{ForumId, Timestamp};
 
 /// A forum. Counts include visible content of the forum itself, without its sub-forums.
+///
+/// Counts are the same for every caller who can see the forum; moderators do not see higher counts. `can_start_thread`
+/// agrees with [`create_thread`](crate::host::Board::create_thread): it is `false` for guests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = Forum::example())]
+#[schemars(
+    description = "A forum. Counts include visible content of the forum itself, without its sub-forums.",
+    example = Forum::example()
+)]
 pub struct Forum {
     /// The forum's id.
     pub forum_id: ForumId,
     /// Id of the nearest ancestor that the caller can see.
     ///
-    /// A host that leaves hidden forums out of its list finds that one itself: a parent that is not in the list
-    /// becomes null. The library skips those that are in the list but not in the caller's standing.
+    /// `None` for a top-level forum. If the host's list contains hidden forums, the library replaces a hidden parent by
+    /// the nearest visible ancestor. If the list omits them, the host must do so: a parent that is not in the list becomes
+    /// null.
     #[schemars(
         description = "Id of the nearest ancestor that the caller can see; null for a top-level forum."
     )]
@@ -30,7 +37,7 @@ pub struct Forum {
     pub thread_count: u64,
     /// Number of visible posts, including first posts.
     pub post_count: u64,
-    /// Time of the newest visible post.
+    /// Time of the newest visible post; null if the forum has none.
     pub last_activity_at: Option<Timestamp>,
     /// Whether the caller may start a thread in the forum.
     pub can_start_thread: bool,

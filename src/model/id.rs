@@ -1,4 +1,4 @@
-//! Ids: opaque strings of 1-64 `[A-Za-z0-9_-]` (`docs/protocol.md`, section 6.1), made from `i64` without ceremony.
+//! Ids: opaque strings of 1 to 64 characters of `[A-Za-z0-9_-]` (`docs/protocol.md`, section 6.1).
 
 use std::fmt;
 
@@ -8,14 +8,26 @@ use thiserror::Error;
 
 use super::serde_helpers::{ALLOWED_TEXT_PATTERN, FORBIDDEN_CHARS, inline_schema};
 
-/// An id was asked for its number, and is none in canonical form: nothing on a board with `i64` ids has it.
+/// Error of the conversion of an id to `i64`: the id is not an integer in canonical form.
 ///
-/// `?` in a command turns it into [`BoardError::Absent`](crate::host::BoardError::Absent).
+/// `?` converts it to [`BoardError::PathNotFound`](crate::host::BoardError::PathNotFound): on a board with numeric ids no
+/// resource has such an id.
+///
+/// ```
+/// use forum_api::model::{InvalidIdError, ThreadId};
+///
+/// let id = ThreadId::from(17);
+/// assert_eq!((ThreadId::parse("17"), id.to_i64()), (Some(id.clone()), Ok(17)));
+///
+/// let id = ThreadId::parse("0f8fad5b-d9cb-469f-a165-70867728950e").unwrap();
+/// assert_eq!(id.to_i64(), Err(InvalidIdError));
+/// assert_eq!(ThreadId::parse("a/b"), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the id is not a number in canonical form")]
 pub struct InvalidIdError;
 
-/// A number is kept as one, so that ids of a board with `i64` keys cost no allocation.
+/// Ids that are integers need no allocation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Repr {
     Number(i64),
@@ -23,10 +35,9 @@ enum Repr {
 }
 
 impl Repr {
-    /// `None` for what is no id at all.
     fn parse(text: &str) -> Option<Self> {
-        let legal = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-        if !(1..=64).contains(&text.len()) || !text.bytes().all(legal) {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        if !(1..=64).contains(&text.len()) || !text.bytes().all(is_allowed) {
             return None;
         }
         let number = text.parse::<i64>().ok().filter(|n| is_canonical(*n, text));
@@ -34,7 +45,7 @@ impl Repr {
     }
 }
 
-/// "007" and "+7" are other ids than "7": a thread has one address.
+/// "007" and "+7" are not equal to "7", so that a resource has only one path.
 fn is_canonical(number: i64, text: &str) -> bool {
     text.len() == number.checked_ilog10().map_or(1, |log| log as usize + 1) || {
         number < 0 && number.to_string() == text
@@ -50,39 +61,41 @@ impl fmt::Display for Repr {
     }
 }
 
-fn schema(what: &str) -> Schema {
+fn schema(description: &str) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^[A-Za-z0-9_-]{1,64}$",
-        "description": what,
+        "description": description,
         "examples": ["17"],
     })
 }
 
 macro_rules! ids {
-    ($($name:ident: $what:literal;)+) => {$(
-        #[doc = $what]
+    ($($name:ident: $description:literal;)+) => {$(
+        #[doc = $description]
         ///
-        /// An opaque string of 1-64 `[A-Za-z0-9_-]`. Made with `From<i64>`, or with [`parse`](Self::parse) from text.
-        /// Whatever else a client sends in a body becomes the empty id, which nothing has.
+        /// An opaque string of 1 to 64 characters of `[A-Za-z0-9_-]`. Boards with numeric ids use `From<i64>` and
+        /// [`to_i64`](Self::to_i64), boards with other ids [`parse`](Self::parse) and `to_string`.
+        ///
+        /// A malformed id in a request body is decoded as the empty id, which no resource has. In a path it is a 404.
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Repr);
 
         impl $name {
-            /// The id that `text` spells; `None` unless it is 1-64 `[A-Za-z0-9_-]`.
+            /// Parses an id; `None` unless it is 1 to 64 characters of `[A-Za-z0-9_-]`.
             pub fn parse(text: &str) -> Option<Self> {
                 Repr::parse(text).map(Self)
             }
 
-            /// The empty id, which nothing has.
-            pub(crate) fn nothing() -> Self {
+            /// Returns the empty id, which no resource has.
+            pub(crate) fn empty() -> Self {
                 Self(Repr::Text("".into()))
             }
 
-            /// The id as an `i64`.
+            /// Converts the id to an `i64`.
             ///
             /// # Errors
-            /// [`InvalidIdError`] unless it is a number in canonical form ("7", not "007" or "+7").
+            /// [`InvalidIdError`] unless the id is an integer in canonical form: "7", not "007" or "+7".
             pub fn to_i64(&self) -> Result<i64, InvalidIdError> {
                 match self.0 {
                     Repr::Number(number) => Ok(number),
@@ -118,11 +131,11 @@ macro_rules! ids {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
-                Ok(Self::parse(&text).unwrap_or_else(Self::nothing))
+                Ok(Self::parse(&text).unwrap_or_else(Self::empty))
             }
         }
 
-        inline_schema!($name, stringify!($name), schema($what));
+        inline_schema!($name, schema($description));
     )+};
 }
 
@@ -138,10 +151,10 @@ ids! {
     TargetId: "The id of a subscription's target: a thread or a forum.";
     EventId: "The id of a webhook event.";
     EndpointId: "The id of an endpoint that receives webhooks.";
-    DeliveryId: "The id of a webhook delivery: the same on each of its attempts.";
+    DeliveryId: "The id of a webhook delivery, which is the same for each attempt.";
 }
 
-macro_rules! same_id {
+macro_rules! convert_ids {
     ($($from:ident => $into:ident;)+) => {$(
         impl From<$from> for $into {
             fn from(id: $from) -> Self {
@@ -151,24 +164,36 @@ macro_rules! same_id {
     )+};
 }
 
-same_id! {
+convert_ids! {
     ThreadId => TargetId;
     ForumId => TargetId;
     TargetId => ThreadId;
     TargetId => ForumId;
 }
 
-/// A member as a client names one: by id, or by `@username` (`docs/protocol.md`, section 6.3).
+/// Reference to a member: an id or `@username` (`docs/protocol.md`, section 6.3).
+///
+/// The board decides whether usernames are case-sensitive. A malformed reference in a request body is decoded as the empty
+/// id, which no member has.
+///
+/// ```
+/// use forum_api::model::{UserId, UserRef};
+///
+/// assert_eq!(UserRef::parse("3"), Some(UserRef::Id(UserId::from(3))));
+/// assert_eq!(UserRef::parse("@alice"), Some(UserRef::Name("alice".into())));
+/// assert_eq!(UserRef::parse("@"), None);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UserRef {
-    /// By id.
+    /// Id of the member.
     Id(UserId),
-    /// By name, without the `@`.
+    /// Username without the `@`, 1 to 64 characters.
     Name(String),
 }
 
 impl UserRef {
-    /// `None` for what can name nobody: no id, and no `@` followed by 1-64 characters that can be typed.
+    /// Parses a reference; `None` unless the text is an id, or `@` and 1 to 64 characters without U+0000 and byte-order
+    /// marks.
     pub fn parse(text: &str) -> Option<Self> {
         let Some(name) = text.strip_prefix('@') else {
             return UserId::parse(text).map(Self::Id);
@@ -196,13 +221,12 @@ impl Serialize for UserRef {
 impl<'de> Deserialize<'de> for UserRef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Ok(Self::parse(&text).unwrap_or_else(|| Self::Id(UserId::nothing())))
+        Ok(Self::parse(&text).unwrap_or_else(|| Self::Id(UserId::empty())))
     }
 }
 
 inline_schema!(
     UserRef,
-    "UserRef",
     json_schema!({
         "type": "string",
         "pattern": format!("^([A-Za-z0-9_-]{{1,64}}|@{ALLOWED_TEXT_PATTERN}{{1,64}})$"),
@@ -216,7 +240,7 @@ mod tests {
     use super::{ThreadId, UserRef};
 
     #[test]
-    fn only_the_canonical_form_is_a_number() {
+    fn only_the_canonical_form_is_an_integer() {
         for (text, number) in [
             ("7", Some(7)),
             ("0", Some(0)),
@@ -236,19 +260,19 @@ mod tests {
     }
 
     #[test]
-    fn a_name_can_be_typed() {
-        for (text, is_one) in [
+    fn a_username_has_no_forbidden_character() {
+        for (text, is_valid) in [
             ("@älice", true),
             ("@", false),
             ("@a\0", false),
             ("@\u{feff}a", false),
         ] {
-            assert_eq!(UserRef::parse(text).is_some(), is_one, "{text:?}");
+            assert_eq!(UserRef::parse(text).is_some(), is_valid, "{text:?}");
         }
     }
 
     #[test]
-    fn what_is_no_id_is_refused() {
+    fn an_id_has_allowed_characters_and_a_bounded_length() {
         for text in ["", "+7", "a b", "ä", "a/b", &"x".repeat(65)] {
             assert_eq!(ThreadId::parse(text), None, "{text}");
         }

@@ -1,4 +1,4 @@
-//! The token's owner and the token itself: `GET /me` (`docs/protocol.md`, section 11.2).
+//! Response of `GET /me`: owner, scopes and token (`docs/protocol.md`, section 11.2).
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,11 +14,12 @@ pub struct OwnAccount {
     pub unread_messages: Option<u64>,
 }
 
-/// The token of the request.
+/// The token of the request. The library builds it from the stored token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "The token of the request.")]
 pub struct TokenInfo {
-    /// Label of the token; can be empty.
+    /// Label of the token, at most 100 characters; can be empty.
     pub label: String,
     /// Time of issue.
     pub created_at: Timestamp,
@@ -26,14 +27,14 @@ pub struct TokenInfo {
     pub expires_at: Option<Timestamp>,
 }
 
-/// The token's owner, scopes and expiry.
+/// The token's owner, scopes and expiry. The library builds it from the token and the host's [`OwnAccount`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = Me::example())]
+#[schemars(description = "The token's owner, scopes and expiry.", example = Me::example())]
 pub struct Me {
     /// The token's owner.
     pub owner: Member,
-    /// The token's scopes.
+    /// The token's scopes that this API knows.
     pub scopes: Vec<String>,
     /// The token.
     pub token: TokenInfo,

@@ -1,26 +1,29 @@
-//! Members' public profiles (`docs/protocol.md`, section 11.6).
+//! Public profiles of members (`docs/protocol.md`, section 11.6).
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Timestamp, UserId};
 
-/// A member's public profile; `Member` on the wire.
+/// A member's public profile.
+///
+/// It is the same for every caller: fields that depend on the caller would reveal forums or content. The profile of a banned
+/// member stays; a removed account has no profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "Member", description = "A member's public profile.", example = Member::example())]
+#[schemars(description = "A member's public profile.", example = Member::example())]
 pub struct Member {
     /// The member's id.
     pub user_id: UserId,
     /// The username.
     pub username: String,
-    /// Title shown with the username.
+    /// Title shown with the username; null if the member has none.
     pub title: Option<String>,
-    /// URL of the member's picture.
+    /// URL of the member's picture; null if the member has none.
     pub avatar_url: Option<String>,
     /// Time of registration.
     pub joined_at: Timestamp,
-    /// Time of the member's last activity, updated at most every five minutes.
+    /// Time of the member's last activity, updated at most every five minutes; null if the board does not show it.
     pub last_seen_at: Option<Timestamp>,
     /// Number of visible posts in forums that every member can read; the same for every caller.
     pub post_count: u64,

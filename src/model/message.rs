@@ -1,4 +1,4 @@
-//! Private messages (`docs/protocol.md`, section 11.8).
+//! Private messages (`docs/protocol.md`, sections 11.8 and 11.9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,9 +19,16 @@ pub enum Folder {
 }
 
 /// A private message without its text. The sender and each recipient have their own copy with its own id.
+///
+/// A copy belongs to one member: [`open_message`](crate::host::Board::open_message) returns
+/// [`BoardError::PathNotFound`](crate::host::BoardError::PathNotFound) to any other member. A message to oneself has two
+/// copies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = MessageSummary::example())]
+#[schemars(
+    description = "A private message without its text. The sender and each recipient have their own copy with its own id.",
+    example = MessageSummary::example()
+)]
 pub struct MessageSummary {
     /// The id of the caller's copy.
     pub message_id: MessageId,
@@ -31,7 +38,7 @@ pub struct MessageSummary {
     pub subject: String,
     /// The sender; null if the account no longer exists.
     pub sender: Option<Author>,
-    /// The recipients.
+    /// The recipients whose accounts still exist.
     pub recipients: Vec<Author>,
     /// Time of sending.
     pub sent_at: Timestamp,
@@ -80,10 +87,10 @@ impl Message {
     }
 }
 
-/// Effect of opening a message.
+/// Effect of [`open_message`](crate::host::Board::open_message).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkRead {
-    /// `GET`: marks the message as read and sends the receipt if one was requested.
+    /// `GET`: the first opening marks the copy as read, and sends the receipt if the sender requested one.
     Yes,
     /// `HEAD`: changes nothing.
     No,
@@ -94,12 +101,12 @@ pub enum MarkRead {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListMessagesParams {
-    /// Folder to list.
+    /// Folder to list. Default: `inbox`.
     pub folder: Folder,
-    /// `true` lists unread messages only, `false` read ones only.
+    /// `true` lists unread messages only, `false` read ones only. Default: all messages.
     #[serde(deserialize_with = "non_null")]
     pub unread: Option<bool>,
-    /// Number of items per page, 1 to 100.
+    /// Number of items per page, 1 to 100. Default: 20.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
@@ -114,7 +121,7 @@ pub struct ListMessagesParams {
 #[schemars(example = json!({"to": ["@bob"], "subject": "Tea", "body": "At five?", "requestReceipt": true}))]
 #[non_exhaustive]
 pub struct NewMessage {
-    /// The recipients. A recipient that is named twice counts once.
+    /// The recipients, at least one. A recipient that is named twice counts once.
     pub to: Vec<UserRef>,
     /// The subject. A missing subject counts as empty, which the board refuses.
     #[serde(default)]
@@ -122,7 +129,7 @@ pub struct NewMessage {
     /// The source markup. A missing text counts as empty, which the board refuses.
     #[serde(default)]
     pub body: String,
-    /// Whether the caller receives a receipt when a recipient first opens the message.
+    /// Whether the caller receives a receipt when a recipient first opens the message. Default: `false`.
     #[serde(default)]
     pub request_receipt: bool,
 }

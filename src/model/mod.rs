@@ -1,8 +1,27 @@
-//! The wire types, one file per resource (`docs/protocol.md`, section 11), used by the host and by the JSON alike.
+//! Types of the API's requests and responses, one file for each resource (`docs/protocol.md`, section 11).
 //!
-//! What a host *builds* (`Thread`, `Post` …) is exhaustive: a new field is a compile error, so that the compiler
-//! tells of it. What a host *receives* (`ListPostsParams`, `NewThread` …) is `#[non_exhaustive]` and has a default: a
-//! new parameter breaks nobody.
+//! They are the parameters and results of [`Board`](crate::host::Board), and the schemas of the OpenAPI document.
+//!
+//! - Types that a host *builds*, such as [`Thread`] and [`Post`], are exhaustive: the compiler reports a new field at each
+//!   place that lacks it. `None` is sent as `null`; the documentation of the field says what it means.
+//! - Types that a host *receives*, such as [`ListPostsParams`] and [`NewThread`], are `#[non_exhaustive]`: a new parameter
+//!   does not break the host. An omitted optional parameter has its default or is `None`, which means "not filtered" in
+//!   parameters and "not changed" in updates.
+//! - Counts are `u64`. Versions and points are `i64`; the library does not limit them, and the board rejects values out of
+//!   range with [`BoardError::invalid`](crate::host::BoardError::invalid).
+//! - Texts in requests contain neither U+0000 nor byte-order marks. A request body has at most
+//!   [`ApiSettings::body_limit`](crate::ApiSettings::body_limit) bytes; the board limits the length of each text.
+//!
+//! Types that a host receives are created with `Default` or `new`, for example in a test of a command:
+//!
+//! ```
+//! use forum_api::model::NewThread;
+//!
+//! let mut new = NewThread::default();
+//! new.title = "Which tea?".into();
+//! new.body = "Green or *black*?".into();
+//! assert!(new.poll.is_none() && !new.subscribe);
+//! ```
 
 mod author;
 mod date_range;

@@ -1,70 +1,121 @@
-//! Lists: `{"items":[…],"next":…}`, keyset-paged (`docs/protocol.md`, section 7).
+//! Pages of lists, with keyset pagination (`docs/protocol.md`, section 7).
 
 use std::fmt::Display;
 
 use schemars::json_schema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use super::Expected;
 use super::serde_helpers::inline_schema;
 
-/// A page of a list.
+/// Page of a list.
+///
+/// # Examples
+/// A command that lists threads by time and id. The query starts after the page key, and fetches one row more than the
+/// limit:
+///
+/// ```
+/// use forum_api::host::BoardError;
+/// use forum_api::model::{Page, PageKey, PageLimit};
+///
+/// struct Row {
+///     active_at: i64,
+///     id: i64,
+/// }
+///
+/// fn page(
+///     after: Option<&PageKey>,
+///     limit: PageLimit,
+///     query: impl Fn([i64; 2], usize) -> Vec<Row>,
+/// ) -> Result<Page<Row>, BoardError> {
+///     let [active_at, id] = match after {
+///         Some(key) => key.parse_ints()?, // 400 for a key that this list cannot return
+///         None => [i64::MAX, i64::MAX],
+///     };
+///     let rows = query([active_at, id], limit.get() + 1);
+///     Ok(Page::from_overfetch(rows, limit, |last| {
+///         PageKey::new(format_args!("{}.{}", last.active_at, last.id))
+///     }))
+/// }
+///
+/// let query = |[_, before]: [i64; 2], count| {
+///     let ids = (1..=3).rev().filter(|id| *id < before);
+///     ids.take(count).map(|id| Row { active_at: 100, id }).collect()
+/// };
+/// let limit = PageLimit::new(2).unwrap();
+/// let first = page(None, limit, query)?;
+/// assert_eq!((first.items.len(), first.next.as_ref()), (2, Some(&PageKey::new("100.2"))));
+/// let last = page(first.next.as_ref(), limit, query)?;
+/// assert_eq!((last.items.len(), last.next), (1, None));
+/// # Ok::<(), BoardError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<T> {
     /// The items, in the list's order.
     pub items: Vec<T>,
-    /// Position after the last item; `None` on the last page. Clients receive it as an opaque cursor.
+    /// Key of the last item; `None` on the last page. Clients receive it as an opaque cursor.
     pub next: Option<PageKey>,
 }
 
 impl<T> Page<T> {
-    /// A page from up to `limit + 1` items: what was fetched beyond the limit tells that more follows, and is cut.
+    /// Builds a page from up to `limit + 1` items; the extra item only signals that another page follows.
+    ///
+    /// `key` returns the page key of the last item of the page. It is called only if another page follows.
     pub fn from_overfetch(
         mut items: Vec<T>,
         limit: PageLimit,
-        position: impl FnOnce(&T) -> PageKey,
+        key: impl FnOnce(&T) -> PageKey,
     ) -> Self {
-        let more = items.len() > limit.get();
+        let has_more = items.len() > limit.get();
         items.truncate(limit.get());
-        let next = items.last().filter(|_| more).map(position);
+        let next = items.last().filter(|_| has_more).map(key);
         Self { items, next }
     }
 }
 
-/// A place in a list, in the host's own short text: a sort key that a query can start after, such as `time.id`.
+/// Sort key of the last item of a page, in a text of the host, such as `time.id`. The next page starts after it.
 ///
-/// The library binds it to its list, checks it and encodes it as the opaque cursor that clients see. It holds
-/// nothing that the client may not see, and it is the client's word: read it as carefully as any input. At most
-/// 120 bytes; a list with a longer one answers `internal_error`.
+/// The library encodes it as an opaque cursor with a checksum, bound to the list and its filters. The cursor is encoded but
+/// not encrypted, and not signed: the key must not hold data that the client may not see, and a client can forge it. Parse
+/// it like any other input.
+///
+/// # Examples
+/// ```
+/// use forum_api::model::{InvalidPageKeyError, PageKey};
+///
+/// let key = PageKey::new(format_args!("{}.{}", 1_769_860_800_000_i64, 17));
+/// assert_eq!(key.parse_ints(), Ok([1_769_860_800_000, 17]));
+/// assert_eq!(PageKey::new("tea").parse_ints::<2>(), Err(InvalidPageKeyError));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PageKey(String);
 
-/// A position was asked for its numbers, and has others, or none: no list of this board gave it.
+/// Error of a page key with an unexpected format: no list of the board returned it.
 ///
-/// `?` in a command turns it into [`BoardError::Unusable`](crate::host::BoardError::Unusable), of `after`.
+/// `?` converts it to [`BoardError::InvalidParameter`](crate::host::BoardError::InvalidParameter) for `after`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the page key is invalid")]
 pub struct InvalidPageKeyError;
 
 impl PageKey {
-    /// The longest position, in bytes.
+    /// Maximum length in bytes. A list that returns a longer key fails with a 500 `internal_error`.
     pub const MAX_LEN: usize = 120;
 
-    /// A position that reads `text`.
+    /// Creates a page key from the host's text.
     pub fn new(text: impl Display) -> Self {
         Self(text.to_string())
     }
 
-    /// The host's own text.
+    /// Returns the host's text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The numbers of a position that was made of numbers with dots between them.
+    /// Parses exactly `N` integers that are separated by dots.
     ///
     /// # Errors
-    /// [`InvalidPageKeyError`] when it holds anything else.
+    /// [`InvalidPageKeyError`] if the text has another format.
     pub fn parse_ints<const N: usize>(&self) -> Result<[i64; N], InvalidPageKeyError> {
         let numbers: Result<Vec<i64>, _> = self.0.split('.').map(str::parse).collect();
         numbers
@@ -74,17 +125,24 @@ impl PageKey {
     }
 }
 
-/// How many items a page holds: 1-100, 20 by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Maximum number of items of a page, from 1 to 100. Default: 20.
+///
+/// ```
+/// use forum_api::model::PageLimit;
+///
+/// assert_eq!(PageLimit::default().get(), 20);
+/// assert_eq!(PageLimit::new(101), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct PageLimit(u8);
 
 impl PageLimit {
-    /// `None` unless it is 1-100.
+    /// Creates a limit; `None` unless `items` is from 1 to 100.
     pub fn new(items: u8) -> Option<Self> {
         (1..=100).contains(&items).then_some(Self(items))
     }
 
-    /// The number of items.
+    /// Returns the number of items.
     pub fn get(self) -> usize {
         self.0.into()
     }
@@ -93,12 +151,6 @@ impl PageLimit {
 impl Default for PageLimit {
     fn default() -> Self {
         Self(20)
-    }
-}
-
-impl Serialize for PageLimit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u8(self.0)
     }
 }
 
@@ -115,6 +167,5 @@ impl<'de> Deserialize<'de> for PageLimit {
 
 inline_schema!(
     PageLimit,
-    "Limit",
     json_schema!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20 })
 );

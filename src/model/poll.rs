@@ -1,4 +1,4 @@
-//! Polls and votes (`docs/protocol.md`, section 11.10).
+//! Polls and votes (`docs/protocol.md`, sections 11.10 and 12.7).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,8 +20,11 @@ pub struct PollOption {
 }
 
 /// A thread's poll with running totals and the caller's own vote.
+///
+/// In webhook events `own_vote` is `None`: their recipients are not voters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(description = "A thread's poll with running totals and the caller's own vote.")]
 #[schemars(example = Poll::example())]
 pub struct Poll {
     /// The poll's id.
@@ -34,7 +37,7 @@ pub struct Poll {
     pub author: Option<Author>,
     /// The options, in order.
     pub options: Vec<PollOption>,
-    /// Number of voters.
+    /// Number of voters. With several choices it can be less than the sum of the options' votes.
     pub total_votes: u64,
     /// Maximum number of options in one vote.
     pub max_choices: u32,
@@ -83,21 +86,21 @@ pub struct NewPoll {
     /// The question. A missing question counts as empty, which the board refuses.
     #[serde(default)]
     pub question: String,
-    /// The options, in order.
+    /// The options, in order: at least two, all different, each a single-line text.
     pub options: Vec<String>,
-    /// Maximum number of options in one vote.
+    /// Maximum number of options in one vote, from 1 to the number of options. Default: 1.
     #[serde(default = "one")]
     pub max_choices: i64,
-    /// Whether a vote may be changed.
+    /// Whether a vote may be changed. Default: `false`.
     #[serde(default)]
     pub can_change_vote: bool,
-    /// Time at which the poll closes; null if it does not close by itself.
+    /// Time at which the poll closes, in the future; null if it does not close by itself.
     #[serde(default)]
     pub closes_at: Option<Timestamp>,
 }
 
 impl NewPoll {
-    /// Creates a single-choice poll that never closes.
+    /// Creates a poll with one choice, final votes, and no closing time.
     pub fn new(question: impl Into<String>, options: Vec<String>) -> Self {
         Self {
             question: question.into(),
@@ -119,7 +122,7 @@ fn one() -> i64 {
 #[schemars(example = json!({"optionIds": ["1"]}))]
 #[non_exhaustive]
 pub struct NewVote {
-    /// Options to vote for.
+    /// Options to vote for: from 1 to `maxChoices`, without repetition.
     pub option_ids: Vec<OptionId>,
 }
 
@@ -136,7 +139,7 @@ pub struct PollOptionUpdate {
 }
 
 impl PollOptionUpdate {
-    /// Creates an option with this text: the existing one with this id, or a new one for `None`.
+    /// Creates an option with this text. `None` adds a new option.
     pub fn new(option_id: Option<OptionId>, text: impl Into<String>) -> Self {
         Self {
             option_id,
@@ -146,8 +149,11 @@ impl PollOptionUpdate {
 }
 
 /// Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.
+///
+/// The library rejects an update without a change: at least one field except `expected_version` is `Some`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[schemars(description = "Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.")]
 #[schemars(example = json!({"question": "Which tea, then?", "expectedVersion": 1}))]
 #[schemars(extend("not" = {"propertyNames": {"const": "expectedVersion"}}))]
 #[non_exhaustive]
@@ -156,11 +162,11 @@ pub struct PollUpdate {
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "String")]
     pub question: Option<String>,
-    /// All options, in order. An option that is missing is removed with its votes.
+    /// All options, in order, at least two. An option that is missing is removed with its votes.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "Vec<PollOptionUpdate>")]
     pub options: Option<Vec<PollOptionUpdate>>,
-    /// Maximum number of options in one vote.
+    /// Maximum number of options in one vote, from 1 to the number of options.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "i64")]
     pub max_choices: Option<i64>,
@@ -168,11 +174,15 @@ pub struct PollUpdate {
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "bool")]
     pub can_change_vote: Option<bool>,
-    /// Time at which the poll closes; null (`Some(None)`) removes the closing time.
+    /// Time at which the poll closes. A time in the past closes the poll at once.
+    ///
+    /// - `None`: the closing time does not change.
+    /// - `Some(None)`: the closing time is removed, and a closed poll opens again.
+    /// - `Some(Some(time))`: the poll closes at this time.
     #[serde(deserialize_with = "double_option")]
     #[schemars(
         with = "Option<Timestamp>",
-        description = "Time at which the poll closes; null removes the closing time."
+        description = "Time at which the poll closes; a time in the past closes it at once, null removes the closing time."
     )]
     pub closes_at: Option<Option<Timestamp>>,
     /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`.

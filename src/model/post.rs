@@ -1,4 +1,4 @@
-//! Posts (`docs/protocol.md`, section 11.5).
+//! Posts (`docs/protocol.md`, sections 11.5 and 12.4).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,12 @@ use serde_json::json;
 use super::{Author, ContentState, PageKey, PageLimit, PostId, ThreadId, Timestamp};
 
 /// A post.
+///
+/// [`list_posts`](crate::host::Board::list_posts) returns it in the requested [`BodyFormat`]; the other methods return both
+/// formats. The board sanitises `body_html`: the library sends it unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = Post::example())]
+#[schemars(description = "A post.", example = Post::example())]
 pub struct Post {
     /// The post's id.
     pub post_id: PostId,
@@ -23,9 +26,9 @@ pub struct Post {
     pub state: ContentState,
     /// Creation time.
     pub created_at: Timestamp,
-    /// Time of the last edit.
+    /// Time of the last edit; null if the post was not edited.
     pub edited_at: Option<Timestamp>,
-    /// The last editor.
+    /// The last editor; null if the post was not edited or the account no longer exists.
     pub edited_by: Option<Author>,
     /// The source markup; null in lists with `body=html` and in events of deletions.
     pub body: Option<String>,
@@ -59,7 +62,7 @@ impl Post {
     }
 }
 
-/// Path of a post. The post must belong to the thread.
+/// Path of a post. A post of another thread is [`BoardError::PathNotFound`](crate::host::BoardError::PathNotFound).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostPath {
     /// The thread.
@@ -86,18 +89,18 @@ pub enum BodyFormat {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListPostsParams {
-    /// Number of items per page, 1 to 100.
+    /// Number of items per page, 1 to 100. Default: 20.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]
     pub after: Option<PageKey>,
-    /// Only posts that were created later than this time.
+    /// Only posts that were created later than this time, which is exclusive.
     pub since: Option<Timestamp>,
     /// Start the list at this post. Cannot be combined with `after`.
     #[serde(skip_serializing)]
     pub from: Option<PostId>,
-    /// Formats of the bodies to return. The field of the other format is null.
+    /// Formats of the bodies to return. The field of the other format is null. Default: `both`.
     #[serde(skip_serializing)]
     #[schemars(extend("default" = "both"))]
     pub body: BodyFormat,
@@ -112,7 +115,7 @@ pub struct ListPostsParams {
 pub struct NewPost {
     /// The source markup. A missing text counts as empty, which the board refuses.
     pub body: String,
-    /// Whether the author subscribes to the thread. `true` also requires the scope `subscriptions:write`.
+    /// Whether the author subscribes to the thread. `true` also requires the scope `subscriptions:write`. Default: `false`.
     pub subscribe: bool,
 }
 
@@ -124,7 +127,7 @@ pub struct NewPost {
 pub struct PostUpdate {
     /// The new source markup.
     pub body: String,
-    /// Reason for the edit.
+    /// Reason for the edit. The board limits its length.
     #[serde(default)]
     pub reason: Option<String>,
     /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`.

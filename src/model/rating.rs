@@ -1,4 +1,4 @@
-//! Reputation ratings (`docs/protocol.md`, section 11.7).
+//! Reputation ratings (`docs/protocol.md`, sections 11.7 and 12.5).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,12 @@ use serde_json::json;
 use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 
 /// A reputation rating of a member.
+///
+/// A post is rated once by each member, and a member without a post once in 24 hours: a repetition is
+/// [`BoardError::Conflict`](crate::host::BoardError::Conflict).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = Rating::example())]
+#[schemars(description = "A reputation rating of a member.", example = Rating::example())]
 pub struct Rating {
     /// The rating's id.
     pub rating_id: RatingId,
@@ -17,11 +20,12 @@ pub struct Rating {
     pub user_id: UserId,
     /// The rated post; null for a rating without a post.
     pub post_id: Option<PostId>,
-    /// The forum of that post, which is not sent to the client: the library checks that the caller can see it. `None`
-    /// without a post.
+    /// The forum of that post; `None` for a rating without a post.
+    ///
+    /// It is not sent to clients. The library checks that the caller can see it, and answers 500 if it is missing.
     #[serde(skip)]
     pub forum_id: Option<ForumId>,
-    /// The points given.
+    /// The points given, positive or negative.
     pub points: i64,
     /// Comment; can be empty if the board allows it.
     pub comment: String,
@@ -52,12 +56,12 @@ impl Rating {
 #[schemars(example = json!({"points": 1, "comment": "Well said.", "postId": "40"}))]
 #[non_exhaustive]
 pub struct NewRating {
-    /// Points; the board's settings limit them.
+    /// Points, not 0; the board's settings limit them.
     pub points: i64,
-    /// Comment; some boards require one.
+    /// Comment; some boards require one. Default: empty.
     #[serde(default)]
     pub comment: String,
-    /// The rated post, which must be by that member.
+    /// The rated post, which must be by that member; null to rate the member without a post.
     #[serde(default)]
     pub post_id: Option<PostId>,
 }

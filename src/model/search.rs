@@ -1,4 +1,4 @@
-//! Search and its hits (`docs/protocol.md`, section 12.9).
+//! Search parameters and hits (`docs/protocol.md`, sections 11.12 and 12.9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
@@ -20,9 +20,12 @@ pub enum SearchHitKind {
 }
 
 /// A hit of a full-text search.
+///
+/// `kind` is [`SearchHitKind::Thread`] if and only if the search has [`SearchShow::Threads`]. A match in a title belongs to
+/// the first post of the thread. The library removes hits whose `forum_id` the caller cannot see.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = SearchHit::example())]
+#[schemars(description = "A hit of a full-text search.", example = SearchHit::example())]
 pub struct SearchHit {
     /// Kind of the hit.
     pub kind: SearchHitKind,
@@ -41,11 +44,13 @@ pub struct SearchHit {
     /// Plain text around the match.
     pub excerpt: String,
     /// Relevance; higher is better.
+    ///
+    /// The score must be finite: JSON cannot represent other numbers, and the response would be a 500.
+    #[schemars(description = "Relevance; higher is better.")]
     #[serde(serialize_with = "serialize_finite")]
     pub score: f64,
 }
 
-/// Rejects scores that JSON cannot represent. A score is never null.
 fn serialize_finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if score.is_finite() {
         serializer.serialize_f64(*score)
@@ -107,9 +112,19 @@ pub enum SearchSort {
     Oldest,
 }
 
-/// Query parameters of `GET /search`.
+/// Query parameters of `GET /search`. Omitted filters do not restrict the hits.
+///
+/// ```
+/// use forum_api::model::{DateRange, ForumId, SearchParams, SearchQuery, SearchSort};
+///
+/// let mut params = SearchParams::new(SearchQuery::parse("green tea").unwrap());
+/// params.forum = vec![ForumId::from(2)];
+/// params.when = DateRange::parse("30d");
+/// assert_eq!((params.sort, params.limit.get()), (SearchSort::Relevance, 20));
+/// ```
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(description = "Query parameters of `GET /search`.")]
 #[non_exhaustive]
 pub struct SearchParams {
     /// Words to search for, 1 to 200 characters. All words are required. `"a phrase"` matches adjacent words, `-word`
@@ -126,16 +141,16 @@ pub struct SearchParams {
     /// Only posts from this period: `24h`, `7d`, `30d`, `1y`, or a date range with an exclusive end.
     #[serde(default, deserialize_with = "non_null")]
     pub when: Option<DateRange>,
-    /// Text to search.
+    /// Text to search. Default: `all`.
     #[serde(default, rename = "in")]
     pub field: SearchField,
-    /// Unit of the results.
+    /// Unit of the results. Default: `posts`.
     #[serde(default)]
     pub show: SearchShow,
-    /// Order of the hits.
+    /// Order of the hits. Default: `relevance`.
     #[serde(default)]
     pub sort: SearchSort,
-    /// Number of items per page, 1 to 100.
+    /// Number of items per page, 1 to 100. Default: 20.
     #[serde(default, skip_serializing)]
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
@@ -144,7 +159,7 @@ pub struct SearchParams {
 }
 
 impl SearchParams {
-    /// A search for `q` with every other parameter at its default.
+    /// Creates a search for `q` with default values of all other parameters.
     pub fn new(q: SearchQuery) -> Self {
         Self {
             q,

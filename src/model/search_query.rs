@@ -1,6 +1,4 @@
-//! Search queries: words, `"phrases"` and `-words` (`docs/protocol.md`, section 12.9).
-//!
-//! The index of the board defines words.
+//! Search queries: words, `"phrases"` and excluded `-words` (`docs/protocol.md`, section 12.9).
 
 use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,33 +6,45 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::Expected;
 use super::serde_helpers::inline_schema;
 
-/// The `q` of a search: 1-200 characters, with at least one word to look for, and at most 32 words and phrases. A board
-/// that counts the words of phrases, too, refuses more of them with [`EXPECTED`](Self::EXPECTED).
+/// The query `q` of a search: 1 to 200 characters, at least one term that is not excluded, and at most
+/// [`MAX_TERMS`](Self::MAX_TERMS) terms.
+///
+/// The board's index decides where words begin and end, and which words are equal. A board that also counts the words of
+/// phrases returns [`BoardError::InvalidParameter`](crate::host::BoardError::InvalidParameter) with
+/// [`EXPECTED_FORMAT`](Self::EXPECTED_FORMAT) for too many.
+///
+/// ```
+/// use forum_api::model::SearchQuery;
+///
+/// let query = SearchQuery::parse(r#"tea "green leaf" -bag"#).unwrap();
+/// let terms: Vec<_> = query.terms().iter().map(|term| (&*term.text, term.excluded)).collect();
+/// assert_eq!(terms, [("tea", false), ("green leaf", false), ("bag", true)]);
+/// assert_eq!(SearchQuery::parse("-bag"), None);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchQuery {
     text: String,
     terms: Vec<SearchTerm>,
 }
 
-/// A word, or several that must stand side by side.
+/// Term of a query: a word, or a phrase of adjacent words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchTerm {
-    /// What the client wrote, without `-` and quotes. A letter or a digit is in it, so it has a word; what is neither may
-    /// part it into several.
+    /// Text of the term without `-` and quotes. It contains at least one letter or digit, and can contain characters that
+    /// separate words, such as `-` or `.`.
     pub text: String,
-    /// Whether it must be absent (`-word`).
+    /// Whether hits must not contain the term (`-word`).
     pub excluded: bool,
 }
 
 impl SearchQuery {
-    /// How many words and phrases it may have: each of them costs the board a look.
+    /// Maximum number of terms.
     pub const MAX_TERMS: usize = 32;
 
-    /// What is expected of it, as a refusal says it.
-    pub const EXPECTED_FORMAT: &str =
-        "1 to 200 characters with at least one word to search for, and at most 32 words";
+    /// Description of the format for error messages, in English. The library translates it.
+    pub const EXPECTED_FORMAT: &str = Expected::SearchQuery.english();
 
-    /// `None` when it is too long, or has no word to look for.
+    /// Parses a query; `None` if it is too long, or all terms are excluded, or there are too many or none.
     pub fn parse(text: &str) -> Option<Self> {
         if text.chars().count() > 200 {
             return None;
@@ -47,7 +57,7 @@ impl SearchQuery {
         })
     }
 
-    /// All of these hold for a hit.
+    /// Returns the terms. All of them apply to each hit.
     pub fn terms(&self) -> &[SearchTerm] {
         &self.terms
     }
@@ -71,7 +81,7 @@ fn terms(mut rest: &str) -> Vec<SearchTerm> {
     }
 }
 
-/// A quoted phrase (an end quote that is missing is the end of the text), or all up to the next blank.
+/// Splits off a quoted phrase, which a missing end quote extends to the end of the text, or a word.
 fn chunk(text: &str) -> (&str, &str) {
     match text.strip_prefix('"') {
         Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
@@ -99,7 +109,6 @@ impl<'de> Deserialize<'de> for SearchQuery {
 
 inline_schema!(
     SearchQuery,
-    "Query",
     json_schema!({ "type": "string", "minLength": 1, "maxLength": 200, "examples": ["tea \"green leaf\" -bag"] })
 );
 
@@ -108,18 +117,12 @@ mod tests {
     use super::SearchQuery;
 
     fn parsed(text: &str) -> Option<String> {
-        let term = |term: &super::SearchTerm| {
+        let query = SearchQuery::parse(text)?;
+        let terms = query.terms().iter().map(|term| {
             let sign = if term.excluded { "-" } else { "" };
             format!("{sign}{}", term.text)
-        };
-        SearchQuery::parse(text).map(|query| {
-            query
-                .terms()
-                .iter()
-                .map(term)
-                .collect::<Vec<_>>()
-                .join("; ")
-        })
+        });
+        Some(terms.collect::<Vec<_>>().join("; "))
     }
 
     #[test]
@@ -139,16 +142,9 @@ mod tests {
     }
 
     #[test]
-    fn without_a_word_there_is_no_query() {
-        for text in [
-            "",
-            "  ",
-            "-tea",
-            "\"\"",
-            "!?",
-            &"x".repeat(201),
-            &"x ".repeat(33),
-        ] {
+    fn a_query_needs_a_term_that_is_not_excluded() {
+        let (long, many) = ("x".repeat(201), "x ".repeat(33));
+        for text in ["", "  ", "-tea", "\"\"", "!?", &long, &many] {
             assert_eq!(parsed(text), None, "{text}");
         }
     }

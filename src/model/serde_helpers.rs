@@ -1,18 +1,17 @@
-//! Deserializers that distinguish missing and null fields, and the characters that texts may contain
-//! (`docs/protocol.md`, section 5.5).
+//! Helpers for schemas and for fields that distinguish omitted from null (`docs/protocol.md`, sections 5.5 and 6).
 
 use serde::{Deserialize, Deserializer};
 
-/// The schema of a type, which stands where the type is used.
+/// Implements a schema that is inlined at each use of the type.
 macro_rules! inline_schema {
-    ($type:ty, $name:expr, $schema:expr) => {
+    ($type:ident, $schema:expr) => {
         impl schemars::JsonSchema for $type {
             fn inline_schema() -> bool {
                 true
             }
 
             fn schema_name() -> std::borrow::Cow<'static, str> {
-                $name.into()
+                stringify!($type).into()
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
@@ -24,18 +23,18 @@ macro_rules! inline_schema {
 
 pub(super) use inline_schema;
 
-/// U+0000 and the byte-order mark: nobody types them, and not every store can keep them.
+/// U+0000 and the byte-order mark: not every database can store them.
 pub(crate) const FORBIDDEN_CHARS: [char; 2] = ['\0', '\u{feff}'];
 
-/// Any other character, in a schema's pattern.
+/// Pattern of one allowed character.
 pub(crate) const ALLOWED_TEXT_PATTERN: &str = r"[^\u0000\uFEFF]";
 
-/// The pattern of a text that takes whatever can be typed.
+/// Returns the pattern of a text of allowed characters.
 pub(crate) fn text_pattern() -> String {
     format!("^{ALLOWED_TEXT_PATTERN}*$")
 }
 
-/// For a field that may be left out, but not be null.
+/// Deserializes a field that can be omitted, but not null.
 pub(super) fn non_null<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     T: Deserialize<'de>,
@@ -44,7 +43,7 @@ where
     T::deserialize(deserializer).map(Some)
 }
 
-/// For a field in which null says something else than being left out: `Some(None)`.
+/// Deserializes a field in which null, `Some(None)`, differs from an omitted value.
 pub(super) fn double_option<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
 where
     T: Deserialize<'de>,

@@ -1,4 +1,4 @@
-//! Subscriptions: follows of threads and forums (`docs/protocol.md`, section 11.11).
+//! Subscriptions to threads and forums (`docs/protocol.md`, sections 11.11 and 12.8).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,14 @@ pub enum SubscriptionTargetKind {
 }
 
 /// Target of a subscription.
+///
+/// ```
+/// use forum_api::model::{SubscriptionTarget, TargetId, ThreadId};
+///
+/// let target = SubscriptionTarget::Thread(ThreadId::from(17));
+/// let SubscriptionTarget::Thread(thread) = target else { unreachable!() };
+/// assert_eq!(TargetId::from(thread), TargetId::from(17)); // the `target_id` of its subscription
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubscriptionTarget {
     /// A thread.
@@ -27,9 +35,12 @@ pub enum SubscriptionTarget {
 }
 
 /// A subscription to a thread or a forum.
+///
+/// The library removes subscriptions whose `forum_id` the caller cannot see from lists. They must reappear when the caller
+/// can see the forum again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = Subscription::example())]
+#[schemars(description = "A subscription to a thread or a forum.", example = Subscription::example())]
 pub struct Subscription {
     /// Kind of the subscription's target.
     pub target: SubscriptionTargetKind,
@@ -55,12 +66,12 @@ impl Subscription {
     }
 }
 
-/// Outcome of subscribing: 201 for a new subscription, 200 for an existing one.
+/// Outcome of [`subscribe`](crate::host::Board::subscribe).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SubscribeOutcome {
-    /// A new subscription.
+    /// A new subscription: 201.
     Created(Subscription),
-    /// The subscription that existed before.
+    /// The subscription that existed before: 200.
     Existing(Subscription),
 }
 
@@ -69,10 +80,10 @@ pub enum SubscribeOutcome {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListSubscriptionsParams {
-    /// Only targets of this kind.
+    /// Only targets of this kind. Default: all kinds.
     #[serde(deserialize_with = "non_null")]
     pub target: Option<SubscriptionTargetKind>,
-    /// Number of items per page, 1 to 100.
+    /// Number of items per page, 1 to 100. Default: 20.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
@@ -92,10 +103,10 @@ pub(crate) struct NewSubscription {
 }
 
 impl From<NewSubscription> for SubscriptionTarget {
-    fn from(follow: NewSubscription) -> Self {
-        match follow.target {
-            SubscriptionTargetKind::Thread => Self::Thread(follow.target_id.into()),
-            SubscriptionTargetKind::Forum => Self::Forum(follow.target_id.into()),
+    fn from(new: NewSubscription) -> Self {
+        match new.target {
+            SubscriptionTargetKind::Thread => Self::Thread(new.target_id.into()),
+            SubscriptionTargetKind::Forum => Self::Forum(new.target_id.into()),
         }
     }
 }

@@ -1,10 +1,17 @@
 //! Rules for texts that members and administrators enter (`docs/protocol.md`, section 6.2).
 
-/// Whether a text is a single-line text: it has no control character, no line break, and no character that overrides
-/// or embeds the direction of the text around it. A title, a subject and the label of a token must be one.
+/// Returns whether a text contains no control characters, line breaks or bidirectional overrides. Titles, subjects, poll
+/// questions, poll options and token labels must be single-line texts.
 ///
-/// Refused are the general category `Cc` (which includes tab, line feed and U+0085), U+2028 and U+2029, and the explicit
-/// directional characters U+202A-U+202E and U+2066-U+2069. The implicit marks U+200E, U+200F and U+061C are allowed.
+/// Rejects the general category `Cc` (which includes tab, line feed and U+0085), U+2028 and U+2029, and the explicit
+/// directional characters U+202A to U+202E and U+2066 to U+2069. Allows the implicit marks U+200E, U+200F and U+061C.
+///
+/// ```
+/// use forum_api::model::is_single_line;
+///
+/// assert!(is_single_line("Which tea?"));
+/// assert!(!is_single_line("Which\ntea?"));
+/// ```
 pub fn is_single_line(text: &str) -> bool {
     !text.chars().any(|c| {
         c.is_control()

@@ -1,4 +1,4 @@
-//! Threads (`docs/protocol.md`, section 11.4).
+//! Threads (`docs/protocol.md`, sections 11.4 and 12.3).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,9 +31,13 @@ pub struct LastPost {
 }
 
 /// A thread's metadata.
+///
+/// The library checks `forum_id` against the caller's [`Access`](crate::host::Access). `can_reply` agrees with
+/// [`create_post`](crate::host::Board::create_post): it is `false` for guests and, except for moderators, in a locked
+/// thread.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = Thread::example())]
+#[schemars(description = "A thread's metadata.", example = Thread::example())]
 pub struct Thread {
     /// The thread's id.
     pub thread_id: ThreadId,
@@ -47,9 +51,9 @@ pub struct Thread {
     pub state: ContentState,
     /// Creation time.
     pub created_at: Timestamp,
-    /// Time of the newest visible post.
+    /// Time of the newest visible post. Lists of threads are ordered by it.
     pub last_activity_at: Timestamp,
-    /// The newest visible post.
+    /// The newest visible post; null if the thread has none.
     pub last_post: Option<LastPost>,
     /// Number of visible replies; the first post does not count.
     pub reply_count: u64,
@@ -99,13 +103,13 @@ impl Thread {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListThreadsParams {
-    /// Number of items per page, 1 to 100.
+    /// Number of items per page, 1 to 100. Default: 20.
     #[serde(skip_serializing)]
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]
     pub after: Option<PageKey>,
-    /// Only threads with activity later than this time.
+    /// Only threads with activity later than this time, which is exclusive.
     pub since: Option<Timestamp>,
 }
 
@@ -122,6 +126,6 @@ pub struct NewThread {
     pub body: String,
     /// Poll to create with the thread.
     pub poll: Option<NewPoll>,
-    /// Whether the author subscribes to the thread. `true` also requires the scope `subscriptions:write`.
+    /// Whether the author subscribes to the thread. `true` also requires the scope `subscriptions:write`. Default: `false`.
     pub subscribe: bool,
 }

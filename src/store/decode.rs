@@ -1,20 +1,138 @@
-//! Conversions that the SQL backends share.
+//! Encoders and decoders that the SQL backends share.
+
+use std::sync::Arc;
 
 use crate::model::{EventId, ForumId, Timestamp};
 use crate::webhook::{Event, Topic};
 
-/// Encodes scopes as a JSON array.
-pub(crate) fn scopes_to_json(scopes: &[String]) -> String {
-    serde_json::json!(scopes).to_string()
+/// Types that SQL databases store as text, each with its decoder and its encoder.
+macro_rules! text_columns {
+    ($backend:ident) => {
+        $backend! {
+            DeliveryId: DeliveryId::parse, ToString::to_string;
+            EndpointId: EndpointId::parse, ToString::to_string;
+            EventId: EventId::parse, ToString::to_string;
+            ForumId: ForumId::parse, ToString::to_string;
+            KeyId: KeyId::new, KeyId::as_str;
+            Lookup: Lookup::parse, Lookup::as_str;
+            PostId: PostId::parse, ToString::to_string;
+            DeliveryState: DeliveryState::parse, |state: &DeliveryState| state.as_str();
+            ScopeList: ScopeList::from_json, ScopeList::to_json;
+            ThreadId: ThreadId::parse, ToString::to_string;
+            Topic: Topic::parse, Topic::as_str;
+            TopicSet: TopicSet::from_json, TopicSet::to_json;
+            UserId: UserId::parse, ToString::to_string;
+        }
+    };
 }
 
-/// Decodes scopes from a JSON array.
-pub(crate) fn scopes_from_json<S: From<Vec<String>>>(text: &str) -> Option<S> {
-    let scopes: Vec<String> = serde_json::from_str(text).ok()?;
-    Some(scopes.into())
+/// Decoders of rows. A backend's row has the methods `value`, `number` and `optional_number`, which read a column by its
+/// name, or the columns in this order.
+macro_rules! row_decoders {
+    ($row:ty) => {
+        pub(super) fn read_token(row: $row) -> Result<TokenRecord> {
+            Ok(TokenRecord {
+                lookup: row.value("lookup")?,
+                digest: row.value("digest")?,
+                owner: row.value("owner")?,
+                label: row.value("label")?,
+                scopes: row.value::<ScopeList>("scopes")?.0,
+                created_at: row.value("created_at")?,
+                expires_at: row.value("expires_at")?,
+                revoked_at: row.value("revoked_at")?,
+                last_used_at: row.value("last_used_at")?,
+            })
+        }
+
+        /// Returns `None` for an unknown outcome, which has no status.
+        pub(super) fn read_response(row: $row) -> Result<Option<StoredResponse>> {
+            let Some(status) = row.optional_number("status")? else {
+                return Ok(None);
+            };
+            let location = row.value("location")?;
+            let body: Vec<u8> = row.value("body")?;
+            Ok(Some(StoredResponse {
+                status,
+                location,
+                body: body.into(),
+                resource: ResourceIds {
+                    forum_id: row.value("forum_id")?,
+                    thread_id: row.value("thread_id")?,
+                    post_id: row.value("post_id")?,
+                },
+            }))
+        }
+
+        pub(super) fn read_endpoint(row: $row) -> Result<Endpoint> {
+            Ok(Endpoint {
+                id: row.value("id")?,
+                url: row.value("url")?,
+                topics: row.value("topics")?,
+                owner: row.value("owner")?,
+                enabled: row.value("enabled")?,
+                created_at: row.value("created_at")?,
+                secret: row.value("secret")?,
+                pending_secret: {
+                    let secret: Option<_> = row.value("pending_secret")?;
+                    let activates_at: Option<_> = row.value("pending_from")?;
+                    let pending = secret.zip(activates_at);
+                    pending.map(|(secret, activates_at)| PendingSecret {
+                        secret,
+                        activates_at,
+                    })
+                },
+                version: row.value("version")?,
+            })
+        }
+
+        pub(super) fn read_delivery(row: $row) -> Result<Delivery> {
+            Ok(Delivery {
+                id: row.value("id")?,
+                event: row.value("event")?,
+                topic: row.value("topic")?,
+                endpoint: row.value("endpoint")?,
+                created_at: row.value("created_at")?,
+                progress: DeliveryProgress {
+                    state: row.value("state")?,
+                    attempts: row.number("attempts")?,
+                    due_at: row.value("due_at")?,
+                },
+            })
+        }
+
+        /// Returns `None` for a delivery without attempts.
+        pub(super) fn read_attempt(row: $row) -> Result<Option<AttemptRecord>> {
+            let Some(attempt) = row.optional_number("attempt")? else {
+                return Ok(None);
+            };
+            Ok(Some(AttemptRecord {
+                attempt,
+                at: row.value("at")?,
+                status: row.optional_number("status")?,
+                error: row.value("error")?,
+                duration_ms: row.number("duration_ms")?,
+                response_excerpt: row.value("answer")?,
+            }))
+        }
+    };
 }
 
-/// Decodes an event from the texts that a database holds. `Err` is the reason why the row holds none.
+/// Scopes of a token, stored as a JSON array.
+#[derive(Debug)]
+pub(crate) struct ScopeList(pub(crate) Arc<[String]>);
+
+impl ScopeList {
+    pub(crate) fn from_json(text: &str) -> Option<Self> {
+        let scopes: Vec<String> = serde_json::from_str(text).ok()?;
+        Some(Self(scopes.into()))
+    }
+
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::json!(*self.0).to_string()
+    }
+}
+
+/// Decodes an event. `Err` holds the reason if a column is malformed.
 pub(crate) fn decode_event(
     id: &str,
     topic: &str,
@@ -22,19 +140,17 @@ pub(crate) fn decode_event(
     forum: Option<&str>,
     body: &str,
 ) -> Result<Event, &'static str> {
+    let forum = forum.map(|forum| ForumId::parse(forum).ok_or("the forum is malformed"));
     Ok(Event {
         id: EventId::parse(id).ok_or("the id is malformed")?,
         topic: Topic::parse(topic).ok_or("the topic is malformed")?,
         occurred_at,
-        forum: match forum {
-            Some(forum) => Some(ForumId::parse(forum).ok_or("the forum is malformed")?),
-            None => None,
-        },
+        forum: forum.transpose()?,
         body: body.into(),
     })
 }
 
-/// Logs and counts a row that cannot be decoded, and is therefore set aside.
+/// Logs and counts a row that cannot be decoded and is skipped.
 pub(crate) fn report_unreadable(table: &'static str, id: &str, reason: &str) {
     crate::metrics::recorder::record_unreadable_row(table);
     tracing::error!(table, id, reason, "failed to decode row; row skipped");

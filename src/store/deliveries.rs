@@ -11,31 +11,31 @@ use crate::webhook::{
     AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event, Topic,
 };
 
-/// Number of attempts of a delivery that are stored: the latest ones, of ten rounds.
+/// Maximum number of stored attempts of a delivery: the latest ones.
 pub const MAX_STORED_ATTEMPTS: u32 = 60;
 
-/// Request for deliveries to send.
+/// Parameters of a claim.
 #[derive(Clone, Debug)]
 pub struct ClaimRequest {
-    /// Largest number of deliveries.
+    /// Maximum number of deliveries.
     pub limit: u32,
-    /// Largest number of concurrent attempts of one endpoint.
+    /// Maximum number of concurrent attempts of one endpoint.
     pub per_endpoint: u32,
-    /// Number of running attempts of each endpoint.
+    /// Number of the caller's running attempts of each endpoint; 0 for absent ones.
     pub in_flight: HashMap<EndpointId, u32>,
     /// Duration of the leases.
     pub lease: Duration,
 }
 
 impl ClaimRequest {
-    /// Number of attempts that this endpoint has capacity for.
-    pub(crate) fn room_at(&self, endpoint: &EndpointId) -> u32 {
-        let running = self.in_flight.get(endpoint).copied().unwrap_or_default();
-        self.per_endpoint.saturating_sub(running)
+    /// Returns the number of attempts that the endpoint has capacity for.
+    pub(crate) fn capacity_for(&self, endpoint: &EndpointId) -> u32 {
+        let in_flight = self.in_flight.get(endpoint).copied().unwrap_or_default();
+        self.per_endpoint.saturating_sub(in_flight)
     }
 
-    /// Returns the keys of the oldest due deliveries up to the limit, and the due time of the next one, given the pending
-    /// deliveries that each endpoint has capacity for.
+    /// Selects the oldest due deliveries up to the limit from the pending deliveries that endpoints have capacity for.
+    /// Returns their keys, and the due time of the next delivery.
     pub(crate) fn pick<K: Ord>(
         &self,
         mut pending: Vec<(Timestamp, K)>,
@@ -49,12 +49,13 @@ impl ClaimRequest {
     }
 }
 
-/// Claimed deliveries.
+/// Result of a claim.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimBatch {
-    /// The deliveries, the oldest due first.
+    /// The claimed deliveries, the oldest due first.
     pub deliveries: Vec<ClaimedDelivery>,
-    /// Due time of the next delivery that was not claimed and whose endpoint has capacity; `None` if there is none.
+    /// Due time of the next delivery that was not claimed and whose endpoint has capacity; `None` if no such delivery is
+    /// pending.
     pub next_due_at: Option<Timestamp>,
 }
 
@@ -67,70 +68,70 @@ pub struct ClaimedDelivery {
     pub endpoint: Endpoint,
     /// Its event.
     pub event: Event,
-    /// True if an earlier lease expired after its worker had recorded that sending begins
-    /// ([`Deliveries::begin_sending`]): an attempt that failed.
+    /// Whether an earlier lease expired after its worker had recorded the start of sending
+    /// ([`DeliveryStore::begin_sending`]). That attempt has failed.
     pub lease_expired: bool,
-    /// Distinguishes this lease on the delivery from every other one.
+    /// Id of the lease, unique among the leases of the delivery.
     pub lease_id: i64,
     /// End of the lease by the caller's clock.
     pub lease_until: Timestamp,
 }
 
-/// End of an attempt.
+/// Result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
     /// The delivery.
     pub delivery: DeliveryId,
-    /// Its [lease](Claimed::lease).
+    /// The [lease](ClaimedDelivery::lease_id) of the attempt.
     pub lease_id: i64,
     /// Progress of the delivery after the attempt.
     pub progress: DeliveryProgress,
-    /// Record of the attempt, if anything was sent.
+    /// Record of the attempt; `None` if nothing was sent.
     pub attempt: Option<AttemptRecord>,
 }
 
 impl Settlement {
-    /// The end of an attempt of a claimed delivery.
+    /// Creates the result of an attempt of a claimed delivery.
     pub fn new(
         claimed: &ClaimedDelivery,
         progress: DeliveryProgress,
-        attempted: Option<AttemptRecord>,
+        attempt: Option<AttemptRecord>,
     ) -> Self {
         Self {
             delivery: claimed.delivery.id.clone(),
             lease_id: claimed.lease_id,
             progress,
-            attempt: attempted,
+            attempt,
         }
     }
 }
 
-/// Deliveries that wait for a worker.
+/// Statistics of the due deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Number of due deliveries. [`Backlog::MAX_DEPTH`] means: at least as many.
+    /// Number of due deliveries, at most [`MAX_DEPTH`](Self::MAX_DEPTH).
     pub depth: u64,
-    /// Due time of the oldest of them; `None` when none is due.
+    /// Due time of the oldest due delivery; `None` if no delivery is due.
     pub oldest_due_at: Option<Timestamp>,
 }
 
 impl QueueStats {
-    /// Largest depth: more due deliveries are not counted, so that the cost is bounded.
+    /// Largest depth: more due deliveries are not counted, which bounds the cost.
     pub const MAX_DEPTH: u64 = 10_001;
 }
 
-/// Number of deliveries, and times of their attempts, in a period.
+/// Usage statistics of a period: deliveries by state and attempts by duration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Deliveries that were queued in the period, in groups, in no particular order.
+    /// Numbers of deliveries that were queued in the period, in any order.
     pub deliveries: Vec<DeliveryCount>,
-    /// Attempts that began in the period, by duration: one number for each bound of
-    /// [`ATTEMPT_TIME_BOUNDS`](Self::ATTEMPT_TIME_BOUNDS), which is exclusive, and the last one for longer attempts.
+    /// Numbers of attempts that began in the period, by duration: one for each bound of
+    /// [`ATTEMPT_TIME_BOUNDS`](Self::ATTEMPT_TIME_BOUNDS), which is exclusive, and the last for longer attempts.
     pub attempt_times: [u64; 6],
 }
 
 impl Usage {
-    /// Upper bounds of the groups of attempts, in milliseconds.
+    /// Upper bounds of the durations, in milliseconds.
     pub const ATTEMPT_TIME_BOUNDS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
 }
 
@@ -139,15 +140,15 @@ impl Usage {
 pub struct DeliveryCount {
     /// Whole hours from the time when they were queued to the end of the period.
     pub hours_ago: u64,
-    /// Their endpoint.
+    /// The endpoint.
     pub endpoint: EndpointId,
-    /// Their state.
+    /// The state.
     pub state: DeliveryState,
-    /// Their number.
+    /// Number of deliveries.
     pub count: u64,
 }
 
-/// Filter of a list of deliveries.
+/// Filter of a list of deliveries. `None` does not restrict the list.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryFilter {
     /// Only deliveries in this state.
@@ -156,63 +157,92 @@ pub struct DeliveryFilter {
     pub endpoint: Option<EndpointId>,
     /// Only deliveries of this topic.
     pub topic: Option<Topic>,
-    /// Only deliveries after this position of the list.
+    /// Only deliveries after this position of the list: creation time and id of the last delivery of the previous page.
     pub after: Option<(Timestamp, DeliveryId)>,
-    /// Largest number of deliveries.
+    /// Maximum number of deliveries. The default of 0 lists none.
     pub limit: u32,
 }
 
-/// Stores deliveries. Due deliveries are found at a cost that does not depend on how many wait.
+/// Stores deliveries. The cost of finding due deliveries does not depend on the number of pending ones.
 ///
-/// `now` is the caller's time. A backend that several machines share may let its own clock decide leases and due times:
-/// then it uses differences between the caller's times only.
+/// `now` is the caller's time. A backend that several machines share may use its own clock for leases and due times: it then
+/// uses only the differences between the caller's times.
+///
+/// # Errors
+/// Each method returns a [`BackendError`](super::BackendError) if the backend fails. A failed write may have taken effect.
+/// It can be repeated: leases, versions and ids make the methods idempotent.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync + 'static {
-    /// Leases due deliveries of enabled endpoints, within the limits of the request: no other claim gets them before the
+    /// Leases due deliveries of enabled endpoints, within the limits of the request. No other claim returns them before the
     /// lease expires. A delivery whose lease expired is due.
     ///
-    /// Each delivery is decoded on its own. One that cannot be decoded (such as that of a newer version) is logged with
-    /// its id, counted and left out; no attempt is counted for it, and it is due again after the lease.
-    async fn claim(&self, claim: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch>;
+    /// Each delivery is decoded separately. One that cannot be decoded, such as that of a newer version, is logged with its
+    /// id, counted and left out. Its attempts are not counted, and it is due again after the lease.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
+    async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch>;
 
-    /// Records, durably and in one step, that sending begins; returns the deliveries of which that was recorded. It leaves
-    /// out, and does not change, a delivery whose lease is not in force any more or has expired by `now`. After the record
-    /// a lease that expires unsettled is a failed attempt ([`Claimed::lease_expired`]). Each delivery occurs once in
-    /// `claimed`.
+    /// Records durably, in one transaction, that sending begins. Returns the deliveries for which it was recorded.
+    ///
+    /// Does not change deliveries whose lease was replaced or has expired by `now`. A lease that expires after this record
+    /// and is not settled is a failed attempt ([`ClaimedDelivery::lease_expired`]). Each delivery occurs once in `claimed`.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn begin_sending(
         &self,
         claimed: &[ClaimedDelivery],
         now: Timestamp,
     ) -> BackendResult<HashSet<DeliveryId>>;
 
-    /// Records the ends of attempts, which ends their leases, in one step; returns the deliveries of which that was recorded.
-    /// It leaves out, and does not change, a delivery whose lease is not in force any more. The latest [`ATTEMPTS_KEPT`]
-    /// attempts of a delivery are stored. Each delivery occurs once in `settlements`.
+    /// Records the results of attempts and ends their leases, in one transaction. Returns the deliveries for which a result
+    /// was recorded.
+    ///
+    /// Does not change deliveries whose lease was replaced. Stores the latest [`MAX_STORED_ATTEMPTS`] attempts of a
+    /// delivery. Each delivery occurs once in `settlements`.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn settle(
         &self,
         settlements: &[Settlement],
         now: Timestamp,
     ) -> BackendResult<HashSet<DeliveryId>>;
 
-    /// Returns a claimed delivery to the queue without an attempt, to be due after `wait`. It is as it was before the
-    /// claim, so the next claim reports an earlier expired lease again. Changes nothing if the lease is another worker's.
+    /// Returns claimed deliveries to the queue without an attempt; they are due after `delay`.
+    ///
+    /// Apart from the due time they are as before the claim: the next claim reports an earlier expired lease again. Does not
+    /// change deliveries whose lease was replaced.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn release(
         &self,
         claimed: &[ClaimedDelivery],
-        wait: Duration,
+        delay: Duration,
         now: Timestamp,
     ) -> BackendResult<()>;
 
     /// Counts the deliveries that an unlimited [`claim`](Self::claim) would return at `now`, up to
-    /// [`Backlog::MAX_DEPTH`].
+    /// [`QueueStats::MAX_DEPTH`].
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats>;
 
-    /// Counts the deliveries that were queued after `since` and the attempts that began after `since`, where `now` is the
-    /// end of the period. Deliveries of removed endpoints are not counted.
+    /// Counts the deliveries that were queued, and the attempts that began, after `since`. The period ends at `now`.
+    /// Deliveries of removed endpoints are not counted.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<Usage>;
 
-    /// Adds an event and its delivery to this endpoint only, independently of its topics. Returns `None`, and changes
-    /// nothing, when the endpoint does not exist or is disabled.
+    /// Adds an event with a delivery to this endpoint only, independently of its topics. Returns `None`, and changes
+    /// nothing, if the endpoint does not exist or is disabled.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn enqueue(
         &self,
         event: &Event,
@@ -220,13 +250,20 @@ pub trait DeliveryStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> BackendResult<Option<DeliveryId>>;
 
-    /// Queues a finished delivery (delivered, dead, gone or withheld) again, its attempts counted from 0, or makes a
-    /// retrying one due at once, its attempts unchanged; the log of its attempts stays. Returns `false`, and changes
-    /// nothing, when it is queued, an attempt is under way (its lease is in force), or there is no such delivery.
+    /// Queues a finished delivery (delivered, dead, gone or withheld) again and resets its number of attempts, or makes a
+    /// retrying delivery due at once. The stored attempts stay.
+    ///
+    /// Returns `false`, and changes nothing, if the delivery is queued or leased, or does not exist.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool>;
 
-    /// Queues up to `limit` dead deliveries of an endpoint again, as [`retry`](Self::retry) does, in one step; returns their
-    /// number.
+    /// Queues up to `limit` dead deliveries of an endpoint again, as [`retry`](Self::retry) does, in one transaction. Returns
+    /// their number.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn retry_dead(
         &self,
         endpoint: &EndpointId,
@@ -234,21 +271,35 @@ pub trait DeliveryStore: Send + Sync + 'static {
         limit: u32,
     ) -> BackendResult<u64>;
 
-    /// Removes a delivery in any state. Returns `false` when it does not exist.
+    /// Removes a delivery in any state. Returns `false` if it does not exist.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn remove(&self, id: &DeliveryId) -> BackendResult<bool>;
 
-    /// Finds a delivery and its attempts, in their order.
+    /// Returns a delivery and its attempts, oldest first; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails or the delivery cannot be decoded.
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
 
-    /// Lists deliveries, the newest first (by `created_at`, then id). Deliveries in a state of a newer version are left out.
+    /// Lists deliveries, newest first, by `created_at` and id. Deliveries that cannot be decoded, such as those in a state of
+    /// a newer version, are left out.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
 
-    /// Removes up to `limit` deliveries that were delivered, gone or withheld before `before`, or whose endpoint was removed;
-    /// returns their number. An event is deleted with its last delivery.
+    /// Removes up to `limit` deliveries that were delivered, gone or withheld before `before`, or whose endpoint was removed.
+    /// Returns their number. An event is removed with its last delivery.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64>;
 }
 
-/// Start of the retention period of a delivery that reached this progress at `now`; `None` while it does not end.
+/// Returns the start of the retention period of a delivery that reached this progress at `now`; `None` if it is not
+/// finished, or dead: operators retry dead deliveries.
 pub(crate) fn ended_at(progress: &DeliveryProgress, now: Timestamp) -> Option<Timestamp> {
     let has_ended = matches!(
         progress.state,

@@ -6,36 +6,61 @@ use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::webhook::{Endpoint, KeyId};
 
-/// Stores the endpoints of webhooks, at most some hundreds.
+/// Stores the endpoints of webhooks, up to some hundreds.
 #[async_trait]
 pub trait EndpointStore: Send + Sync + 'static {
-    /// Adds an endpoint. Returns `false`, and changes nothing, when its id is taken, or deliveries of a removed endpoint
-    /// with this id are not swept yet.
+    /// Adds an endpoint. Returns `false`, and changes nothing, if its id exists, or deliveries of a removed endpoint with
+    /// this id are not swept yet.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn add(&self, endpoint: &Endpoint) -> BackendResult<bool>;
 
-    /// Finds the endpoint with this id.
+    /// Returns the endpoint with this id; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails or the endpoint cannot be decoded.
     async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>>;
 
-    /// Replaces the endpoint of the same id and `version`, and increments the version. Returns `false`, and changes
-    /// nothing, when that version is not stored.
+    /// Replaces the endpoint with the same id and `version`, and increments the version. Returns `false`, and changes
+    /// nothing, if that version is not stored.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn update(&self, endpoint: &Endpoint) -> BackendResult<bool>;
 
-    /// Removes an endpoint with its deliveries. Returns `false` when it does not exist. Its deliveries are neither listed
-    /// nor claimed afterwards; [`sweep`](super::Deliveries::sweep) frees their space.
+    /// Removes an endpoint with its deliveries. Returns `false` if it does not exist. Its deliveries are neither listed
+    /// nor claimed afterwards; [`sweep`](super::DeliveryStore::sweep) deletes them.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn remove(&self, id: &EndpointId) -> BackendResult<bool>;
 
     /// Lists all endpoints in the order in which they were added.
+    ///
+    /// An endpoint that cannot be decoded is logged with its id, counted and left out.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn list(&self) -> BackendResult<Vec<Endpoint>>;
 
-    /// Returns the id of the key that encrypts the secrets; `None` until one is recorded.
+    /// Returns the id of the key that encrypts the secrets; `None` if none is recorded yet.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn key_id(&self) -> BackendResult<Option<KeyId>>;
 
-    /// Records `key` in the place of `former`, and replaces the secrets of `endpoints`, which differ from the stored ones
-    /// in their secrets only. Each of them becomes the successor of its stored version, as with
-    /// [`update`](Self::update). All of it is one transaction.
+    /// Replaces the recorded key `former` by `key`, and the secrets of `endpoints`, in one transaction. `former` is `None`
+    /// if no key is recorded yet.
     ///
-    /// Returns `false`, and changes nothing, unless `former` is what [`key_id`](Self::key_id) returns and each endpoint is
-    /// stored in its version.
+    /// `endpoints` differ from the stored ones only in their secrets. Their versions are incremented, as by
+    /// [`update`](Self::update).
+    ///
+    /// Returns `false`, and changes nothing, unless [`key_id`](Self::key_id) is `former` and each endpoint is stored in its
+    /// version.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn replace_key(
         &self,
         former: Option<&KeyId>,

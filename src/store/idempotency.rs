@@ -1,4 +1,4 @@
-//! Storage of the responses to requests with an `Idempotency-Key` (`docs/protocol.md`, section 9).
+//! Trait of idempotency stores: responses by `Idempotency-Key` (`docs/protocol.md`, section 9).
 
 use std::time::Duration;
 
@@ -12,101 +12,101 @@ use crate::token::Lookup;
 /// A request with an `Idempotency-Key`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotentRequest {
-    /// The token of the request: keys are per token.
+    /// The token of the request. Keys of different tokens are independent.
     pub token: Lookup,
-    /// The key, 1-64 visible ASCII characters.
+    /// The key: 1 to 64 visible ASCII characters.
     pub key: String,
     /// The SHA-256 of the request's method, path and body.
     pub fingerprint: [u8; 32],
 }
 
 impl IdempotentRequest {
-    /// The reservation of a first run that began at `began`.
-    pub fn reservation(&self, began: Timestamp) -> Reservation {
+    /// Returns the reservation of a first run that started at `started_at`.
+    pub fn reservation(&self, started_at: Timestamp) -> Reservation {
         Reservation {
             token: self.token,
             key: self.key.clone(),
-            started_at: began,
+            started_at,
         }
     }
 }
 
-/// A successful response, which a repeat receives again.
+/// A successful response, which is replayed to a repeated request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredResponse {
-    /// Its status, 200 to 299.
+    /// Status, 200 to 299.
     pub status: u16,
-    /// Its `location`, if it has one.
+    /// Value of the header `location`; `None` if the response has none.
     pub location: Option<String>,
-    /// Its body.
+    /// The body.
     pub body: Bytes,
-    /// Ids of what it is about. A repeat receives it only while the caller can see that.
+    /// Ids of the resources in the response. It is replayed only if the caller can see them.
     pub resource: ResourceIds,
 }
 
-/// The ids of what a response is about.
+/// Ids of the resources in a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceIds {
-    /// The forum; `None` if the response is about nothing in a forum, such as a private message.
+    /// The forum; `None` for resources outside of forums, such as messages.
     pub forum_id: Option<ForumId>,
-    /// The thread that was created or followed, or in which the post was created; `None` for anything else.
+    /// The thread that was created or subscribed to, or in which the post was created; otherwise `None`.
     pub thread_id: Option<ThreadId>,
-    /// The post that was created; `None` for anything else.
+    /// The post that was created; otherwise `None`.
     pub post_id: Option<PostId>,
 }
 
-/// Result of the look-up of a key.
+/// Outcome of [`IdempotencyStore::begin`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BeginOutcome {
-    /// The key is new and reserved: run the command, then settle it.
+    /// The key is new and reserved: run the command, then [complete](IdempotencyStore::complete) the reservation.
     Reserved(Reservation),
-    /// The first run succeeded; the response to replay.
+    /// The first run succeeded: replay the response.
     Replay(StoredResponse),
-    /// The first run has not ended.
+    /// The first run has not ended, and started less than [`LEASE`](IdempotencyRecord::LEASE) ago.
     InProgress,
-    /// The first run was interrupted: its outcome is unknown.
+    /// The first run failed or was interrupted: it may have taken effect.
     OutcomeUnknown,
     /// The key belongs to another request.
     KeyReused,
 }
 
-/// The right to settle a key's first run.
+/// Permission to complete the first run of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
     /// The token.
     pub token: Lookup,
     /// The key.
     pub key: String,
-    /// When the run began.
+    /// Start of the run.
     pub started_at: Timestamp,
 }
 
-/// Outcome of a first run.
+/// Result of a first run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Completion {
-    /// It succeeded, with this response.
+    /// The command succeeded with this response.
     Responded(StoredResponse),
-    /// It was refused and changed nothing: the key is free again.
+    /// The command was refused and changed nothing: the key is released.
     NotExecuted,
-    /// The outcome is unknown.
+    /// The command failed and may have taken effect.
     OutcomeUnknown,
 }
 
 /// Record of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyRecord {
-    /// The request that it belongs to.
+    /// SHA-256 of the request's method, path and body.
     pub fingerprint: [u8; 32],
-    /// When its first run began.
+    /// Start of the first run.
     pub started_at: Timestamp,
-    /// Its end; `None` while it runs, and permanently when a crash interrupted it.
+    /// `None` while the first run has not ended, which is permanent after a crash. `Some(None)` if its outcome is unknown.
     pub completion: Option<Option<StoredResponse>>,
 }
 
 impl IdempotencyRecord {
-    /// Duration of the storage of a key.
+    /// Retention period of a key: 24 hours.
     pub const TTL: Duration = Duration::from_secs(24 * 60 * 60);
-    /// Duration after which the outcome of a run without end is unknown.
+    /// Duration after which a run that has not ended counts as interrupted: 60 seconds.
     pub const LEASE: Duration = Duration::from_secs(60);
 
     /// Returns whether the key is expired at `now`.
@@ -114,28 +114,40 @@ impl IdempotencyRecord {
         now >= self.started_at.saturating_add(Self::TTL)
     }
 
-    /// Result of the look-up by a later request.
-    pub fn outcome_for(self, request: &[u8; 32], now: Timestamp) -> BeginOutcome {
+    /// Returns the outcome of a later request with the same key.
+    pub fn outcome_for(self, fingerprint: &[u8; 32], now: Timestamp) -> BeginOutcome {
         match self.completion {
-            _ if self.fingerprint != *request => BeginOutcome::KeyReused,
-            Some(Some(kept)) => BeginOutcome::Replay(kept),
+            _ if self.fingerprint != *fingerprint => BeginOutcome::KeyReused,
+            Some(Some(response)) => BeginOutcome::Replay(response),
             None if now < self.started_at.saturating_add(Self::LEASE) => BeginOutcome::InProgress,
             None | Some(None) => BeginOutcome::OutcomeUnknown,
         }
     }
 }
 
-/// Stores successful responses and unknown outcomes for 24 hours.
+/// Stores successful responses and unknown outcomes for [`IdempotencyRecord::TTL`].
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync + 'static {
-    /// Reserves the key for this request, or returns its record, in one atomic operation: of concurrent requests only one is
-    /// the first.
+    /// Reserves the key for this request, or returns the outcome of its first run, atomically: of concurrent requests exactly
+    /// one reserves the key.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails. The response is a 500 and the command does not run; the
+    /// key may be reserved.
     async fn begin(
         &self,
-        attempt: &IdempotentRequest,
+        request: &IdempotentRequest,
         now: Timestamp,
     ) -> BackendResult<BeginOutcome>;
 
-    /// Records the outcome of the first run. An outdated reservation changes nothing.
-    async fn complete(&self, ticket: &Reservation, outcome: Completion) -> BackendResult<()>;
+    /// Records the result of the first run. Changes nothing if the key was released or reserved again.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails. The client receives the command's response; a repeated
+    /// request gets [`BeginOutcome::OutcomeUnknown`].
+    async fn complete(
+        &self,
+        reservation: &Reservation,
+        completion: Completion,
+    ) -> BackendResult<()>;
 }

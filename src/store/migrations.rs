@@ -1,42 +1,41 @@
-//! Migrations of a schema: named steps, each applied once and never changed afterwards.
-
-use std::fmt::Write;
+//! Schema migrations: named steps with checksums, each applied once.
 
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-/// One step of a schema. Once published it is never changed, only followed by others.
+/// One step of a schema. A published migration is not changed: a later one corrects it.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
-    /// Its name: `[a-z0-9_]`, such as `0002_add_sessions`.
+    /// Name of `[a-z0-9_]`, such as `0002_add_sessions`.
     pub name: &'static str,
-    /// SQL, of any number of statements.
+    /// One or more SQL statements.
     pub sql: &'static str,
 }
 
-/// The migrations of one schema, in their order, and the table that records the applied ones.
+/// The migrations of one schema, and the table that records the applied ones.
 ///
-/// Each backend applies them with a function `migrate` or `apply_migrations`.
+/// Each backend applies them with a function `migrate` or `apply_migrations`. The library and a host on the same database
+/// use different tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Migrations {
-    /// Name of the table: `[a-z0-9_]`.
+    /// Name of the table, of `[a-z0-9_]`.
     pub table: &'static str,
-    /// All migrations that the program knows.
+    /// All migrations, in order.
     pub all: &'static [Migration],
 }
 
-/// State of a database's schema, compared with the migrations that the program knows.
+/// State of a database's schema, compared with the migrations of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaStatus {
-    /// Every migration is applied, and no other.
+    /// Exactly the program's migrations are applied.
     UpToDate,
-    /// Migrations are missing, or the database has no tables yet.
+    /// Migrations are missing, or the database is empty.
     Pending,
-    /// A newer program migrated the database. This program must not use it.
+    /// A newer program migrated the database, and this program must not use it.
     Newer,
 }
 
-/// The migrations of the database and those of the program exclude each other.
+/// Error of a database whose applied migrations are not a prefix of the program's.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MigrationError {
@@ -57,12 +56,12 @@ pub enum MigrationError {
          use the program that applied it"
     )]
     Changed {
-        /// The applied migration.
+        /// Name of the applied migration.
         name: String,
     },
 }
 
-/// A row of the table: the name and the checksum of an applied migration.
+/// Name and checksum of an applied migration.
 pub(crate) type Applied = (String, String);
 
 impl Migrations {
@@ -112,12 +111,9 @@ impl Migrations {
 }
 
 impl Migration {
-    /// The SHA-256 of the SQL, in hexadecimal digits.
+    /// Returns the SHA-256 of the SQL in hexadecimal digits.
     fn checksum(&self) -> String {
         let digest = Sha256::digest(self.sql);
-        digest.iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

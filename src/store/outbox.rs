@@ -1,4 +1,4 @@
-//! Trait of outbox stores: events that wait to be fanned out.
+//! Trait of outbox stores: events that are not fanned out yet.
 
 use async_trait::async_trait;
 
@@ -11,28 +11,28 @@ use crate::webhook::Event;
 pub struct FanOut {
     /// The event.
     pub event: EventId,
-    /// The endpoints that receive the event; may be empty.
+    /// The endpoints that receive the event; can be empty.
     pub endpoints: Vec<EndpointId>,
 }
 
-/// Events that cannot be read, and are therefore never delivered.
+/// Events that cannot be decoded, and are therefore not delivered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quarantine {
-    /// Number of events in quarantine. [`Quarantine::MAX_COUNT`] means: at least as many.
+    /// Number of events in quarantine, at most [`MAX_COUNT`](Self::MAX_COUNT).
     pub count: u64,
-    /// The latest of them, the newest first.
+    /// The latest events, newest first.
     pub latest: Vec<QuarantinedEvent>,
 }
 
 impl Quarantine {
-    /// Largest count: more events are not counted.
+    /// Largest count: more events are not counted, which bounds the cost.
     pub const MAX_COUNT: u64 = 10_001;
 }
 
-/// An event that cannot be read.
+/// An event that cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuarantinedEvent {
-    /// The id as it is stored, which may be malformed.
+    /// The stored id, which can be malformed.
     pub id: String,
     /// The reason, in one sentence without a period.
     pub reason: String,
@@ -40,25 +40,39 @@ pub struct QuarantinedEvent {
 
 /// Stores events until they are fanned out.
 ///
-/// A host with transactions of its own writes the event there, beside the change that caused it.
+/// A host with transactions of its own inserts the event in the transaction of the change that caused it.
 #[async_trait]
 pub trait OutboxStore: Send + Sync + 'static {
-    /// Adds an event. One whose id is there already is left as it is.
+    /// Adds an event. Changes nothing if an event with its id is stored.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn insert(&self, event: &Event) -> BackendResult<()>;
 
-    /// Returns up to `limit` events that were not fanned out yet, the oldest first; those of one moment in the order in
-    /// which they were put.
+    /// Returns up to `limit` events that are not fanned out yet, oldest first; events with the same time in the order in
+    /// which they were inserted.
     ///
-    /// Events are found by their state, not by their position, so an event that is committed late is found as well. Each is
-    /// decoded on its own. One that cannot be decoded goes to the [`quarantine`](Self::quarantined) with its reason, is
-    /// logged with its id and counted, and delays no other event.
+    /// Events are found by their state, not by their position, so that an event that is committed late is found as well.
+    /// Each event is decoded separately. One that cannot be decoded goes to the [`quarantine`](Self::quarantined), is
+    /// logged with its id and counted, and does not delay other events.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>>;
 
     /// Returns the events that could not be decoded, up to `limit` of them with their reasons. They stay until an
     /// operator repairs or deletes their rows.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine>;
 
-    /// Queues a delivery to each endpoint that is there and enabled by then, all of it or nothing. An event that was
-    /// fanned out already is left alone, so that twice is once. An event without a recipient is not kept.
+    /// Queues a delivery to each of the endpoints that exist and are enabled, in one transaction.
+    ///
+    /// Ignores events that were fanned out before, so that a repetition has no effect. An event without recipients is
+    /// deleted.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call.
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()>;
 }

@@ -9,23 +9,39 @@ use crate::token::{Lookup, TokenRecord};
 /// Stores token records. No method reverts a revocation.
 #[async_trait]
 pub trait TokenStore: Send + Sync + 'static {
-    /// Adds a token. Returns `false`, and changes nothing, when its lookup is taken.
+    /// Adds a token. Returns `false`, and changes nothing, if its lookup exists.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
     async fn create(&self, token: &TokenRecord) -> BackendResult<bool>;
 
-    /// Finds the token with this lookup.
+    /// Returns the token with this lookup; `None` if it does not exist.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails or the record cannot be decoded.
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>>;
 
-    /// Revokes a token. Returns `false` when it does not exist. A second revocation keeps the time of the first.
-    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<bool>;
+    /// Revokes a token. Returns `false` if it does not exist. A second revocation keeps the time of the first.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails. The token may be revoked.
+    async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool>;
 
-    /// Records a use, unless one within [`TokenRecord::USE_GRAIN`] before it is recorded. May return before the record is
-    /// durable: a use is only a hint to the operator.
-    async fn record_use(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<()>;
+    /// Records a use, unless a use less than [`TokenRecord::LAST_USED_RESOLUTION`] before it is recorded.
+    ///
+    /// May return before the record is durable: the time of the last use is only informative.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails. The library logs it and serves the request.
+    async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()>;
 
-    /// Lists up to `limit` tokens, newest first; tokens of one creation time in descending order of their lookups.
+    /// Lists up to `limit` tokens, newest first; tokens with the same creation time in descending order of their lookups.
     ///
     /// The list begins after the token with the creation time and lookup `after`, which need not exist; `None` for the
     /// beginning.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails or a record cannot be decoded.
     async fn list(
         &self,
         after: Option<(Timestamp, Lookup)>,

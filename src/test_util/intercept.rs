@@ -1,4 +1,4 @@
-//! Stores whose calls a test observes, delays, changes or lets fail.
+//! Interceptor of store calls.
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,9 +21,9 @@ use crate::store::{
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
 
-/// Wraps stores, so that a test can observe, delay, change or fail each call.
+/// Wraps stores, and observes, delays, changes or fails their calls.
 ///
-/// A method is named by its field in [`Stores`] or [`Webhooks`] and by itself: `tokens.find`, `deliveries.claim`.
+/// A method's name consists of its store's field in [`Stores`] or [`WebhookStores`] and its own: `tokens.find`.
 ///
 /// ```
 /// use forum_api::store::Stores;
@@ -46,19 +46,19 @@ use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
 #[derive(Clone, Default)]
 pub struct StoreInterceptor(Arc<Mutex<Hooks>>);
 
-/// What happens to a call.
+/// The treatment of a call.
 pub enum Intervention {
-    /// The store is called.
+    /// Calls the store.
     Proceed,
-    /// The call fails, and the store is not called.
+    /// Fails the call without calling the store.
     Fail,
-    /// The call panics, and the store is not called.
+    /// Panics without calling the store.
     Panic,
-    /// The call never ends, and the store is not called.
+    /// Never completes the call, without calling the store.
     Hang,
-    /// The store is called after this.
+    /// Calls the store after this future.
     Delay(BoxFuture<'static, ()>),
-    /// The result is returned after this.
+    /// Calls the store, and returns its result after this future.
     DelayResult(BoxFuture<'static, ()>),
 }
 
@@ -75,7 +75,7 @@ struct Hooks {
 }
 
 impl StoreInterceptor {
-    /// Wraps the stores of an API.
+    /// Wraps the stores of the API.
     pub fn stores(&self, inner: &Stores) -> Stores {
         Stores {
             tokens: self.wrap(&inner.tokens),
@@ -100,17 +100,17 @@ impl StoreInterceptor {
         })
     }
 
-    /// Decides what happens to each call, given the method and the number of calls of any method before. Replaces an
-    /// earlier decision.
+    /// Sets the function that decides about each call, given the method's name and the number of previous calls of all
+    /// methods.
     pub fn on_call(&self, decide: impl Fn(&str, u32) -> Intervention + Send + Sync + 'static) {
         self.hooks().on_call = Some(Arc::new(decide));
     }
 
-    /// Sees, and may change, the arguments of a method: a tuple of owned values. On an error the call fails with it, and
-    /// the store is not called.
+    /// Sets a function that may change the arguments of a method, which are a tuple of owned values. If the function
+    /// returns an error, the call fails with it, without calling the store.
     ///
     /// # Panics
-    /// When the method is called and its arguments have another type.
+    /// A call of the method panics if its arguments have another type.
     pub fn on_arguments<A: 'static>(
         &self,
         method: &'static str,
@@ -120,10 +120,10 @@ impl StoreInterceptor {
         self.hooks().on_arguments.insert(method, Arc::new(change));
     }
 
-    /// Sees, and may change, the result of a method after a successful call.
+    /// Sets a function that may change the result of a method after a successful call.
     ///
     /// # Panics
-    /// When the method is called and its result has another type.
+    /// A call of the method panics if its result has another type.
     pub fn on_result<R: 'static>(
         &self,
         method: &'static str,
@@ -138,7 +138,7 @@ impl StoreInterceptor {
     /// As [`on_result`](Self::on_result), for a change that depends on the arguments.
     ///
     /// # Panics
-    /// When the method is called and its arguments or its result have another type.
+    /// A call of the method panics if its arguments or its result have another type.
     pub fn on_result_of<A: 'static, R: 'static>(
         &self,
         method: &'static str,
@@ -151,7 +151,7 @@ impl StoreInterceptor {
         self.hooks().on_result.insert(method, Arc::new(change));
     }
 
-    /// The number of calls of each method since this was called before. Methods that were not called are left out.
+    /// Returns the number of calls of each method since the previous `take_counts`. Methods without calls are omitted.
     pub fn take_counts(&self) -> BTreeMap<&'static str, u32> {
         std::mem::take(&mut self.hooks().counts)
     }
@@ -160,8 +160,8 @@ impl StoreInterceptor {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts the call, and gives the delay of its result.
-    #[expect(clippy::panic, reason = "the test asks for it")]
+    /// Counts the call and returns the delay of its result.
+    #[expect(clippy::panic, reason = "the test requests the panic")]
     async fn before(
         &self,
         method: &'static str,
@@ -199,7 +199,7 @@ impl StoreInterceptor {
     }
 }
 
-#[expect(clippy::panic, reason = "the test names another type")]
+#[expect(clippy::panic, reason = "a wrong type is an error in the test")]
 fn typed<T>(method: &str, value: Option<T>) -> T {
     value.unwrap_or_else(|| panic!("{method} has different types"))
 }
@@ -230,7 +230,8 @@ struct Intercepted<T: ?Sized> {
     interceptor: StoreInterceptor,
 }
 
-/// Implements a store. Each method has its owned arguments, and what is passed on, given references to them.
+/// Implements a store. For each method follow the owned arguments, and the arguments of the inner call in terms of
+/// references to them.
 macro_rules! intercepted {
     ($field:ident: $trait:ident {$(
         $method:ident($($argument:ident: $type:ty),*) -> $result:ty:
@@ -266,17 +267,18 @@ intercepted! {
 
 intercepted! {
     rate_limits: RateLimitStore {
-        charge(key: &RateLimitKey, cost: u32, window: Budget, now: Timestamp) -> RateLimitDecision:
-            (*key, cost, window, now) => (key, *cost, *window, *now);
-        refund(key: &RateLimitKey, cost: u32, window: Budget, now: Timestamp) -> ():
-            (*key, cost, window, now) => (key, *cost, *window, *now);
+        charge(key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) -> RateLimitDecision:
+            (*key, cost, budget, now) => (key, *cost, *budget, *now);
+        refund(key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) -> ():
+            (*key, cost, budget, now) => (key, *cost, *budget, *now);
     }
 }
 
 intercepted! {
     idempotency: IdempotencyStore {
-        begin(attempt: &IdempotentRequest, now: Timestamp) -> BeginOutcome: (attempt.clone(), now) => (attempt, *now);
-        complete(ticket: &Reservation, outcome: Completion) -> (): (ticket.clone(), outcome) => (ticket, outcome.clone());
+        begin(request: &IdempotentRequest, now: Timestamp) -> BeginOutcome: (request.clone(), now) => (request, *now);
+        complete(reservation: &Reservation, completion: Completion) -> ():
+            (reservation.clone(), completion) => (reservation, completion.clone());
     }
 }
 

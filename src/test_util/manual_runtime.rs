@@ -12,11 +12,11 @@ use std::time::Duration;
 use crate::model::Timestamp;
 use crate::runtime::{BoxFuture, Clock, ManualClock, Runtime};
 
-/// Tasks that were polled so often without time going on go round and round.
-const POLLS: u32 = 1_000_000;
+/// Maximum number of polls without an advance of time; more indicate a busy loop.
+const MAX_POLLS: u32 = 1_000_000;
 
-/// Runs tasks on the thread of the test, one after the other, by a manual clock: nothing happens until
-/// [`run`](Self::run) or [`pass`](Self::pass), and then everything that can, in the same order each time.
+/// Runs tasks on the thread of the test, one after the other, with a manual clock. Tasks run only inside of its
+/// methods, and in the same order each time.
 ///
 /// ```
 /// # use std::{sync::Arc, time::Duration};
@@ -24,11 +24,11 @@ const POLLS: u32 = 1_000_000;
 /// use forum_api::test_util::ManualRuntime;
 ///
 /// let runtime = ManualRuntime::new(Arc::new(ManualClock::default()));
-/// runtime.detach(runtime.sleep(Duration::from_secs(3600)));
-/// runtime.run();
-/// assert!(runtime.asleep_until().is_some());
-/// runtime.pass(Duration::from_secs(3600));
-/// assert_eq!(runtime.asleep_until(), None);
+/// runtime.spawn(runtime.sleep(Duration::from_secs(3600)));
+/// runtime.run_until_idle();
+/// assert!(runtime.next_timer().is_some());
+/// runtime.advance(Duration::from_secs(3600));
+/// assert_eq!(runtime.next_timer(), None);
 /// ```
 #[derive(Clone)]
 pub struct ManualRuntime(Arc<Tasks>);
@@ -36,47 +36,47 @@ pub struct ManualRuntime(Arc<Tasks>);
 struct Tasks {
     clock: Arc<ManualClock>,
     ready: Mutex<VecDeque<Arc<Task>>>,
-    /// By the time at which they wake, and a number of their own.
-    sleepers: Mutex<BTreeMap<(Timestamp, u64), Waker>>,
-    slept: AtomicU64,
-    /// Woken when something from outside wakes a task.
+    /// By wake-up time and a unique number.
+    timers: Mutex<BTreeMap<(Timestamp, u64), Waker>>,
+    timer_count: AtomicU64,
+    /// Woken when a task becomes ready.
     watcher: Mutex<Option<Waker>>,
 }
 
 struct Task {
     work: Mutex<Option<BoxFuture<'static, ()>>>,
-    home: Weak<Tasks>,
+    tasks: Weak<Tasks>,
 }
 
 impl ManualRuntime {
-    /// A runtime that sleeps by `clock`.
+    /// Creates a runtime whose timers use `clock`.
     pub fn new(clock: Arc<ManualClock>) -> Self {
         Self(Arc::new(Tasks {
             clock,
             ready: Mutex::default(),
-            sleepers: Mutex::default(),
-            slept: AtomicU64::default(),
+            timers: Mutex::default(),
+            timer_count: AtomicU64::default(),
             watcher: Mutex::default(),
         }))
     }
 
-    /// Runs all tasks until none can go on before time does.
+    /// Runs all tasks until each of them waits.
     ///
     /// # Panics
-    /// When they go round and round without ever sleeping.
-    #[expect(clippy::panic, reason = "a test whose tasks spin is to fail")]
+    /// After 1,000,000 polls.
+    #[expect(clippy::panic, reason = "a busy loop fails the test")]
     pub fn run_until_idle(&self) {
-        for _ in 0..POLLS {
-            self.0.wake_sleepers();
+        for _ in 0..MAX_POLLS {
+            self.0.wake_due_timers();
             let Some(task) = lock(&self.0.ready).pop_front() else {
                 return;
             };
             task.poll();
         }
-        panic!("tasks are still running after {POLLS} polls");
+        panic!("tasks are still running after {MAX_POLLS} polls");
     }
 
-    /// Lets time pass: it stops whenever a task wakes, and goes on when all that can have run.
+    /// Advances the clock by `duration`, in steps from timer to timer, and runs all tasks at each step.
     pub fn advance(&self, duration: Duration) {
         self.run_until_idle();
         let end = self.0.clock.now().saturating_add(duration);
@@ -85,7 +85,8 @@ impl ManualRuntime {
         }
     }
 
-    /// Lets time pass until the next task wakes, or until `end` if that is sooner. Returns whether one does.
+    /// Advances the clock to the next timer, or to `end` if it is earlier. Returns `true` if there is a timer until
+    /// `end`. Does not run tasks.
     pub fn advance_to_next_timer(&self, end: Timestamp) -> bool {
         let next = self.next_timer().filter(|next| *next <= end);
         let now = self.0.clock.now();
@@ -95,8 +96,8 @@ impl ManualRuntime {
         next.is_some()
     }
 
-    /// Runs all tasks until `done`, and waits in between for whatever wakes them that is outside: a socket, or a
-    /// thread. No time passes.
+    /// Runs all tasks until `done` returns `true`. Waits for tasks to be woken by sockets or other threads. Does not
+    /// advance the clock.
     pub async fn run_until(&self, done: impl Fn() -> bool) {
         let run = |context: &mut Context<'_>| {
             *lock(&self.0.watcher) = Some(context.waker().clone());
@@ -110,26 +111,26 @@ impl ManualRuntime {
         poll_fn(run).await;
     }
 
-    /// When the next task wakes by itself; `None` when none sleeps.
+    /// Returns the time of the next timer.
     pub fn next_timer(&self) -> Option<Timestamp> {
-        let sleepers = lock(&self.0.sleepers);
-        sleepers.first_key_value().map(|((at, _), _)| *at)
+        let timers = lock(&self.0.timers);
+        timers.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// How many sleeps have not ended.
+    /// Returns the number of timers.
     pub fn pending_timers(&self) -> usize {
-        lock(&self.0.sleepers).len()
+        lock(&self.0.timers).len()
     }
 
-    /// Runs `future`, and all tasks beside it, until it is ready. No time passes.
+    /// Runs `future` and all tasks until it is ready. Does not advance the clock.
     ///
     /// # Panics
-    /// When it cannot end before time goes on.
-    #[expect(clippy::panic, reason = "a test that never ends is to fail")]
+    /// If the future is still pending after 1,000,000 polls.
+    #[expect(clippy::panic, reason = "a future that never completes fails the test")]
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         let mut future = pin!(future);
         let mut context = Context::from_waker(Waker::noop());
-        for _ in 0..POLLS {
+        for _ in 0..MAX_POLLS {
             if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
                 return value;
             }
@@ -141,24 +142,24 @@ impl ManualRuntime {
 
 impl Runtime for ManualRuntime {
     fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
-        let end = Arc::new(Mutex::new(End::default()));
-        let ended = Arc::clone(&end);
+        let completion = Arc::new(Mutex::new(TaskCompletion::default()));
+        let handle = Arc::clone(&completion);
         let task = Task {
             work: Mutex::new(Some(Box::pin(async move {
                 work.await;
-                lock(&end).reach();
+                lock(&completion).complete();
             }))),
-            home: Arc::downgrade(&self.0),
+            tasks: Arc::downgrade(&self.0),
         };
         Arc::new(task).wake();
-        Box::pin(poll_fn(move |context| lock(&ended).poll(context)))
+        Box::pin(poll_fn(move |context| lock(&handle).poll(context)))
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         let at = self.0.clock.now().saturating_add(duration);
         let sleep = Sleep {
-            home: Arc::clone(&self.0),
-            key: (at, self.0.slept.fetch_add(1, Ordering::Relaxed)),
+            tasks: Arc::clone(&self.0),
+            key: (at, self.0.timer_count.fetch_add(1, Ordering::Relaxed)),
         };
         Box::pin(poll_fn(move |context| sleep.poll(context)))
     }
@@ -167,19 +168,19 @@ impl Runtime for ManualRuntime {
 impl fmt::Debug for ManualRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ManualRuntime")
-            .field("asleep_until", &self.next_timer())
+            .field("next_timer", &self.next_timer())
             .finish_non_exhaustive()
     }
 }
 
 impl Tasks {
-    fn wake_sleepers(&self) {
+    fn wake_due_timers(&self) {
         let due = (self.clock.now(), u64::MAX);
-        let mut sleepers = lock(&self.sleepers);
-        let asleep = sleepers.split_off(&due);
-        let awake = std::mem::replace(&mut *sleepers, asleep);
-        drop(sleepers);
-        awake.into_values().for_each(Waker::wake);
+        let mut timers = lock(&self.timers);
+        let pending = timers.split_off(&due);
+        let woken = std::mem::replace(&mut *timers, pending);
+        drop(timers);
+        woken.into_values().for_each(Waker::wake);
     }
 }
 
@@ -198,60 +199,60 @@ impl Task {
 
 impl Wake for Task {
     fn wake(self: Arc<Self>) {
-        if let Some(home) = self.home.upgrade() {
-            lock(&home.ready).push_back(self);
-            lock(&home.watcher).iter().for_each(Waker::wake_by_ref);
+        if let Some(tasks) = self.tasks.upgrade() {
+            lock(&tasks.ready).push_back(self);
+            lock(&tasks.watcher).iter().for_each(Waker::wake_by_ref);
         }
     }
 }
 
-/// Whether a task has ended, and who waits for it.
+/// Completion of a task.
 #[derive(Default)]
-struct End {
-    reached: bool,
-    waits: Option<Waker>,
+struct TaskCompletion {
+    is_complete: bool,
+    waker: Option<Waker>,
 }
 
-impl End {
-    fn reach(&mut self) {
-        self.reached = true;
-        self.waits.take().into_iter().for_each(Waker::wake);
+impl TaskCompletion {
+    fn complete(&mut self) {
+        self.is_complete = true;
+        self.waker.take().into_iter().for_each(Waker::wake);
     }
 
     fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
-        if self.reached {
+        if self.is_complete {
             return Poll::Ready(());
         }
-        self.waits = Some(context.waker().clone());
+        self.waker = Some(context.waker().clone());
         Poll::Pending
     }
 }
 
 struct Sleep {
-    home: Arc<Tasks>,
+    tasks: Arc<Tasks>,
     key: (Timestamp, u64),
 }
 
 impl Sleep {
     fn poll(&self, context: &Context<'_>) -> Poll<()> {
         let (at, _) = self.key;
-        if at <= self.home.clock.now() {
+        if at <= self.tasks.clock.now() {
             return Poll::Ready(());
         }
-        lock(&self.home.sleepers).insert(self.key, context.waker().clone());
+        lock(&self.tasks.timers).insert(self.key, context.waker().clone());
         Poll::Pending
     }
 }
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        // What it wakes may be dropped with it, and that may sleep too.
-        let waker = lock(&self.home.sleepers).remove(&self.key);
+        // Dropping the waker may drop a task and its timers, which needs the lock.
+        let waker = lock(&self.tasks.timers).remove(&self.key);
         drop(waker);
     }
 }
 
-/// A task that panicked has failed its test, and what it left is of no use.
+/// Ignores poisoning: a panic in a task has already failed the test.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,21 +1,24 @@
-//! For tests (feature `test-util`): an in-process client, an interceptor for stores, and an executor with a manual clock.
+//! Test utilities (feature `test-util`): an in-process client, an interceptor for stores, and a deterministic executor
+//! with a manual clock.
 //!
 //! ```
 //! use std::sync::Arc;
-//! use forum_api::test_util::TestBoard;
+//! use forum_api::test_util::TestApi;
 //! # use forum_api::{async_trait, host::*, model::*};
-//! # struct Closed;
+//! # struct EmptyBoard;
 //! # #[async_trait]
-//! # impl Authorizer for Closed {
-//! #     async fn guest(&self) -> Stored<Access> { Ok(Access::new(Forums::none())) }
-//! #     async fn member(&self, _: &UserId) -> Stored<Option<Access>> { Ok(Some(Access::new(Forums::all()))) }
+//! # impl Authorizer for EmptyBoard {
+//! #     async fn guest_access(&self) -> BackendResult<Access> { Ok(Access::new(VisibleForums::none())) }
+//! #     async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+//! #         Ok(Some(Access::new(VisibleForums::all())))
+//! #     }
 //! # }
-//! # impl Board for Closed {}
-//! # let (authority, board) = (Arc::new(Closed), Arc::new(Closed));
+//! # impl Board for EmptyBoard {}
+//! # let (authorizer, board) = (Arc::new(EmptyBoard), Arc::new(EmptyBoard));
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-//! let board = TestBoard::new(authority, board);
-//! let answer = board.as_member("alice").get("/forums").await;
-//! assert_eq!((answer.status, answer.code()), (501, Some("not_implemented")));
+//! let api = TestApi::new(authorizer, board);
+//! let response = api.as_member("alice").get("/forums").await;
+//! assert_eq!((response.status, response.code()), (501, Some("not_implemented")));
 //! # });
 //! ```
 
@@ -44,119 +47,107 @@ use crate::token::{PlainToken, TokenRequest, issue_token};
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
 
-/// A host's board behind the API, with stores in memory and a manual clock.
+/// The API over a board, with stores in memory and a manual clock.
 #[derive(Clone, Debug)]
 pub struct TestApi {
     api: ForumApi,
     stores: Stores,
     settings: ApiSettings,
     surface: Surface,
-    entropy: Arc<SeededRandom>,
-    /// The clock that the API goes by. It begins at 2026-01-01T00:00:00Z.
+    random: Arc<SeededRandom>,
+    /// The clock of the API. It starts at 2026-01-01T00:00:00Z.
     pub clock: Arc<ManualClock>,
 }
 
 impl TestApi {
-    /// `board` with the default settings.
-    pub fn new(authority: Arc<dyn Authorizer>, board: Arc<dyn Board>) -> Self {
-        Self::with(
-            authority,
-            board,
-            Stores::in_memory(),
-            ApiSettings::default(),
-            |environment| environment,
-        )
+    /// Creates an API with the default settings.
+    pub fn new(authorizer: Arc<dyn Authorizer>, board: Arc<dyn Board>) -> Self {
+        let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
+        Self::with(authorizer, board, stores, settings, |environment| {
+            environment
+        })
     }
 
-    /// `board` with these stores and settings, in the environment that `change` gives. Tokens have to be in memory.
+    /// Creates an API with these stores and settings, in the environment that `change` returns. The token store must be
+    /// in memory.
     pub fn with(
-        authority: Arc<dyn Authorizer>,
+        authorizer: Arc<dyn Authorizer>,
         board: Arc<dyn Board>,
         stores: Stores,
         settings: ApiSettings,
         change: impl FnOnce(Environment) -> Environment,
     ) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
-        let entropy = Arc::new(SeededRandom::default());
         let own_clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
         let environment = change(Environment::new(InlineRuntime).clock(own_clock));
-        let api = ForumApi::builder(authority, board, stores.clone(), &environment);
+        let api = ForumApi::builder(authorizer, board, stores.clone(), &environment);
         Self {
             api: api.settings(settings.clone()).build(),
             surface: environment.surface,
             stores,
             settings,
-            entropy,
+            random: Arc::default(),
             clock,
         }
     }
 
-    /// The service itself, to mount it somewhere.
+    /// Returns the service.
     pub fn api(&self) -> ForumApi {
         self.api.clone()
     }
 
-    /// A caller without a token.
+    /// Returns a client without a token.
     pub fn as_guest(&self) -> TestClient<'_> {
         self.client(None)
     }
 
-    /// The member with this id, with a token that carries every scope.
+    /// Returns a client with a token of this member for all scopes.
     ///
     /// # Panics
-    /// When the id is none.
+    /// If the id is invalid.
     pub fn as_member(&self, user: &str) -> TestClient<'_> {
         let scopes = self.surface.scopes();
         let scopes: Vec<_> = scopes.map(|scope| scope.as_str()).collect();
         self.with_scopes(user, &scopes)
     }
 
-    /// The member with this id, with a token that carries these scopes.
+    /// Returns a client with a token of this member for these scopes.
     ///
     /// # Panics
-    /// When the id is none, or the surface does not know a scope.
+    /// If the id is invalid or the surface has no such scope.
     pub fn with_scopes(&self, user: &str, scopes: &[&str]) -> TestClient<'_> {
-        self.client(Some(
-            self.token(user, scopes, "").expose_secret().to_owned(),
-        ))
+        let token = self.token(user, scopes, "");
+        self.client(Some(token.expose_secret().to_owned()))
     }
 
-    /// A token of the member with this id.
+    /// Issues a token of this member.
     ///
     /// # Panics
-    /// When the id is none, the surface does not know a scope, or the expiry is refused.
-    #[expect(
-        clippy::expect_used,
-        reason = "a test that asks for what cannot be is to fail"
-    )]
+    /// If the id or the expiry is invalid, or the surface has no such scope.
+    #[expect(clippy::expect_used, reason = "invalid arguments fail the test")]
     pub fn token(&self, user: &str, scopes: &[&str], expires_in_days: &str) -> PlainToken {
         let owner = UserId::parse(user).expect("a member's id");
         let scopes: Vec<_> = scopes.iter().map(ToString::to_string).collect();
-        let wanted = TokenRequest {
+        let request = TokenRequest {
             owner: &owner,
             label: "test",
             scopes: &scopes,
             expires_in_days,
         };
-        let issued = issue_token(
-            &*self.stores.tokens,
-            &*self.entropy,
-            self.surface,
-            wanted,
-            self.clock.now(),
-        );
-        now(issued).expect("a token").0
+        let (tokens, random, now) = (&*self.stores.tokens, &*self.random, self.clock.now());
+        let issued = issue_token(tokens, random, self.surface, request, now);
+        block_on_ready(issued).expect("a valid token request").0
     }
 
-    /// A caller with this `authorization` header.
+    /// Returns a client that sends this bearer token, valid or not.
     pub fn client(&self, token: Option<String>) -> TestClient<'_> {
         TestClient {
-            board: self,
+            api: self,
             authorization: token.map(|token| format!("Bearer {token}")),
         }
     }
 
-    /// Sends a request as it is.
+    /// Sends a request unchanged.
     pub async fn send(&self, request: Request<Full<Bytes>>) -> TestResponse {
         let Ok(response) = self.api.clone().call(request).await;
         let (head, body) = response.into_parts();
@@ -169,67 +160,67 @@ impl TestApi {
     }
 }
 
-/// The value of a future that is ready at once, as those of stores in memory are.
-#[expect(clippy::panic, reason = "a store that waits is none for these tests")]
-fn now<T>(future: impl Future<Output = T>) -> T {
+/// Returns the value of a future that is ready when it is first polled, as in memory stores.
+#[expect(
+    clippy::panic,
+    reason = "the token store is documented to be in memory"
+)]
+fn block_on_ready<T>(future: impl Future<Output = T>) -> T {
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match std::pin::pin!(future).poll(&mut context) {
         std::task::Poll::Ready(value) => value,
-        std::task::Poll::Pending => panic!("tokens of a test board are kept in memory"),
+        std::task::Poll::Pending => panic!("the token store is not in memory"),
     }
 }
 
-/// One caller of a [`TestBoard`].
+/// A client of a [`TestApi`]. Paths are relative to the base path.
 #[derive(Clone, Debug)]
 pub struct TestClient<'a> {
-    board: &'a TestApi,
+    api: &'a TestApi,
     authorization: Option<String>,
 }
 
 impl<'a> TestClient<'a> {
-    /// `GET` of a path below the mount.
+    /// Creates a `GET` request.
     pub fn get(&self, path: &str) -> TestRequest<'a> {
         self.request(Method::GET, path)
     }
 
-    /// `POST` of JSON.
+    /// Creates a `POST` request with a JSON body.
     pub fn post(&self, path: &str, body: &Value) -> TestRequest<'a> {
         self.request(Method::POST, path).json(body)
     }
 
-    /// `PATCH` with JSON.
+    /// Creates a `PATCH` request with a JSON body.
     pub fn patch(&self, path: &str, body: &Value) -> TestRequest<'a> {
         self.request(Method::PATCH, path).json(body)
     }
 
-    /// `DELETE` of a path below the mount.
+    /// Creates a `DELETE` request.
     pub fn delete(&self, path: &str) -> TestRequest<'a> {
         self.request(Method::DELETE, path)
     }
 
-    /// Any method on a path below the mount.
+    /// Creates a request without a body.
     pub fn request(&self, method: Method, path: &str) -> TestRequest<'a> {
-        let mount = &self.board.settings.base_path;
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("{mount}{path}"));
-        let ask = TestRequest {
-            board: self.board,
-            request,
+        let uri = format!("{}{path}", self.api.settings.base_path);
+        let request = TestRequest {
+            api: self.api,
+            request: Request::builder().method(method).uri(uri),
             body: Bytes::new(),
         };
         match &self.authorization {
-            Some(authorization) => ask.header(AUTHORIZATION.as_str(), authorization),
-            None => ask,
+            Some(authorization) => request.header(AUTHORIZATION.as_str(), authorization),
+            None => request,
         }
     }
 }
 
-/// A request that is sent when it is awaited.
+/// A request, sent when it is awaited.
 #[derive(Debug)]
-#[must_use = "it is sent when it is awaited"]
+#[must_use = "a request is sent when it is awaited"]
 pub struct TestRequest<'a> {
-    board: &'a TestApi,
+    api: &'a TestApi,
     request: http::request::Builder,
     body: Bytes,
 }
@@ -241,13 +232,13 @@ impl TestRequest<'_> {
         self
     }
 
-    /// Adds an extension, such as the peer's address.
+    /// Adds an extension, such as the peer's IP address.
     pub fn extension<T: Clone + Send + Sync + 'static>(mut self, extension: T) -> Self {
         self.request = self.request.extension(extension);
         self
     }
 
-    /// Sends these bytes, whatever they are.
+    /// Sets the body.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self
@@ -263,39 +254,39 @@ impl<'a> IntoFuture for TestRequest<'a> {
     type Output = TestResponse;
     type IntoFuture = BoxFuture<'a, TestResponse>;
 
-    #[expect(
-        clippy::expect_used,
-        reason = "a test that asks for what cannot be is to fail"
-    )]
+    #[expect(clippy::expect_used, reason = "an invalid request fails the test")]
     fn into_future(self) -> BoxFuture<'a, TestResponse> {
-        let request = self.request.body(Full::new(self.body)).expect("a request");
-        Box::pin(self.board.send(request))
+        let request = self
+            .request
+            .body(Full::new(self.body))
+            .expect("a valid request");
+        Box::pin(self.api.send(request))
     }
 }
 
-/// What came back.
+/// A response with its complete body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestResponse {
     /// The status.
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body as it is.
+    /// The body.
     pub body: Bytes,
 }
 
 impl TestResponse {
-    /// The body as JSON; null when it is none.
+    /// Returns the body as JSON, or null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// A header's text, if it is there.
+    /// Returns a header, or `None` if it is missing or not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The error code, if it is a refusal.
+    /// Returns the error code; `None` for a response without an error.
     pub fn code(&self) -> Option<&'static str> {
         let json = self.json();
         let code = json.pointer("/error/code")?.as_str()?;

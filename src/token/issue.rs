@@ -1,4 +1,4 @@
-//! Issuing a token: what the panel and the command line both do.
+//! Issue of tokens, for the control panel and the host's own tools.
 
 use std::sync::Arc;
 
@@ -11,33 +11,33 @@ use crate::runtime::RandomSource;
 use crate::scope::Surface;
 use crate::store::TokenStore;
 
-/// Longest label, in characters.
+/// Maximum length of a label, in characters.
 const MAX_LABEL_CHARS: usize = 100;
 
-/// What a token is to be.
+/// Properties of a token to issue.
 #[derive(Clone, Debug)]
 pub struct TokenRequest<'a> {
-    /// For whom it acts.
+    /// The member for whom the token acts. The caller checks that the account exists.
     pub owner: &'a UserId,
-    /// Name of the token for its owner: a single-line text of at most 100 characters, which may be empty.
+    /// Name of the token for its owner: a [single-line text](is_single_line) of at most 100 characters; can be empty.
     pub label: &'a str,
-    /// What it carries.
+    /// Names of the scopes, such as `forums:read`: at least one, in any order.
     pub scopes: &'a [String],
-    /// "Expires in (days)", as it was typed.
+    /// Text of the form field "Expires in (days)", see [`Expiry::parse`]; empty for a token that does not expire.
     pub expires_in_days: &'a str,
 }
 
-/// Why no token was issued.
+/// Error of [`issue_token`]. No token is created.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum IssueError {
-    /// No scope was named.
+    /// The list of scopes is empty.
     #[error("a token needs at least one scope")]
     NoScopes,
-    /// The surface does not know this scope.
+    /// The [`Surface`] does not have the scope.
     #[error("unknown scope {0:?}")]
     UnknownScope(String),
-    /// The expiry is not whole days.
+    /// The expiry is neither empty nor a number of days from 1 to 36500.
     #[error(transparent)]
     Expiry(#[from] ParseExpiryError),
     /// The label has more than 100 characters or is not a [single-line text](is_single_line).
@@ -45,32 +45,62 @@ pub enum IssueError {
         "the label must have at most 100 characters and no control characters, line breaks or bidirectional overrides"
     )]
     InvalidLabel,
-    /// The store, or the source of randomness, failed.
+    /// The token store or the random source failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
 }
 
-/// Issues a token and stores its record. The token is shown once; only its hash is kept.
+/// Issues a token and stores its record. The token is returned only once: the store holds a hash of its secret.
+///
+/// The scopes of the record are in the order of the surface, without repetitions. The caller confirms the administrator's
+/// password first.
 ///
 /// # Errors
-/// [`IssueError`]; no token is created then.
+/// - [`IssueError::InvalidLabel`], [`IssueError::Expiry`], [`IssueError::NoScopes`] or [`IssueError::UnknownScope`] if the
+///   request is invalid.
+/// - [`IssueError::Backend`] if the token store or the random source fails.
+///
+/// # Examples
+/// ```
+/// use forum_api::model::UserId;
+/// use forum_api::runtime::{Clock, OsRandom, SystemClock};
+/// use forum_api::scope::Surface;
+/// use forum_api::store::Stores;
+/// use forum_api::token::{IssueError, TokenRequest, issue_token};
+///
+/// # async fn example() -> Result<(), IssueError> {
+/// let stores = Stores::in_memory();
+/// let request = TokenRequest {
+///     owner: &UserId::from(7),
+///     label: "laptop",
+///     scopes: &["forums:read".into(), "threads:read".into()],
+///     expires_in_days: "30",
+/// };
+/// let now = SystemClock.now();
+/// let (token, record) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
+/// println!("{}", token.expose_secret()); // shown only once
+/// assert_eq!(stores.tokens.find(&record.lookup).await?, Some(record));
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
+/// ```
 pub async fn issue_token(
     tokens: &dyn TokenStore,
-    entropy: &dyn RandomSource,
+    random: &dyn RandomSource,
     surface: Surface,
-    wanted: TokenRequest<'_>,
+    request: TokenRequest<'_>,
     now: Timestamp,
 ) -> Result<(PlainToken, TokenRecord), IssueError> {
-    check_label(wanted.label)?;
-    let expiry = Expiry::parse(wanted.expires_in_days)?;
-    let scopes: Arc<[String]> = checked(surface, wanted.scopes)?.into();
+    check_label(request.label)?;
+    let expiry = Expiry::parse(request.expires_in_days)?;
+    let scopes: Arc<[String]> = check_scopes(surface, request.scopes)?.into();
     loop {
-        let token = PlainToken::generate(entropy).map_err(BackendError::new)?;
+        let token = PlainToken::generate(random).map_err(BackendError::new)?;
         let record = TokenRecord {
             lookup: *token.lookup(),
             digest: token.digest(),
-            owner: wanted.owner.clone(),
-            label: wanted.label.into(),
+            owner: request.owner.clone(),
+            label: request.label.into(),
             scopes: Arc::clone(&scopes),
             created_at: now,
             expires_at: expiry.expires_at(now),
@@ -83,7 +113,7 @@ pub async fn issue_token(
     }
 }
 
-/// Rejects a label that cannot be stored.
+/// Rejects labels that are too long or not single-line texts.
 ///
 /// # Errors
 /// [`IssueError::InvalidLabel`].
@@ -92,17 +122,15 @@ pub(crate) fn check_label(label: &str) -> Result<(), IssueError> {
     is_valid.then_some(()).ok_or(IssueError::InvalidLabel)
 }
 
-/// The scopes in the surface's own order, each once.
-fn checked(surface: Surface, wanted: &[String]) -> Result<Vec<String>, IssueError> {
-    if wanted.is_empty() {
+/// Returns the requested scopes in the surface's order, without repetitions.
+fn check_scopes(surface: Surface, requested: &[String]) -> Result<Vec<String>, IssueError> {
+    if requested.is_empty() {
         return Err(IssueError::NoScopes);
     }
-    if let Some(unknown) = wanted
-        .iter()
-        .find(|scope| surface.parse_scope(scope).is_none())
-    {
+    let mut requested_scopes = requested.iter();
+    if let Some(unknown) = requested_scopes.find(|scope| surface.parse_scope(scope).is_none()) {
         return Err(IssueError::UnknownScope(unknown.clone()));
     }
     let scopes = surface.scopes().map(|scope| scope.as_str().to_owned());
-    Ok(scopes.filter(|scope| wanted.contains(scope)).collect())
+    Ok(scopes.filter(|scope| requested.contains(scope)).collect())
 }

@@ -1,4 +1,8 @@
-//! Tokens: `forum_pat_<lookup>_<secret>` (`docs/protocol.md`, section 3).
+//! API tokens: format, storage, expiry and issue (`docs/protocol.md`, section 3).
+//!
+//! A token is `forum_pat_<lookup>_<secret>`. The store holds a [`TokenRecord`] with the public [`Lookup`] and the hash of
+//! the secret. [`issue_token`] creates a token for the host's control panel or command line; the library parses and checks
+//! the tokens of requests.
 
 mod expiry;
 mod issue;
@@ -10,5 +14,5 @@ pub use expiry::{Expiry, ParseExpiryError};
 pub(crate) use issue::check_label;
 pub use issue::{IssueError, TokenRequest, issue_token};
 pub(crate) use plain_token::parse_presented;
-pub use plain_token::{Lookup, ParseTokenError, PlainToken};
-pub use record::{SecretDigest, TokenRecord, TokenState};
+pub use plain_token::{Lookup, ParseTokenError, PlainToken, SecretDigest};
+pub use record::{TokenRecord, TokenState};

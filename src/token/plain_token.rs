@@ -1,12 +1,12 @@
-//! The token itself, as it is shown once and presented ever after.
+//! Plain tokens: generation, parsing and hashing.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use super::SecretDigest;
 use crate::base62;
 use crate::runtime::{RandomError, RandomSource};
 
@@ -16,15 +16,15 @@ const RANDOM: usize = 43;
 const CHECKSUM: usize = 6;
 const LENGTH: usize = PREFIX.len() + LOOKUP + 1 + RANDOM + CHECKSUM;
 
-/// The public part of a token: 16 characters by which it is found, listed and revoked.
+/// Public part of a token: 16 characters of `[0-9A-Za-z]` that identify it in lists, logs and the store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lookup([u8; LOOKUP]);
 
 impl Lookup {
-    /// Of no token.
+    /// Lookup of the dummy record, which no token has.
     pub(crate) const DUMMY: Self = Self([b'0'; LOOKUP]);
 
-    /// The lookup that `text` spells; `None` unless it is 16 of `[0-9A-Za-z]`.
+    /// Parses a lookup; `None` unless the text is 16 characters of `[0-9A-Za-z]`.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = <[u8; LOOKUP]>::try_from(text.as_bytes()).ok()?;
         bytes
@@ -33,7 +33,7 @@ impl Lookup {
             .then_some(Self(bytes))
     }
 
-    /// The lookup as text.
+    /// Returns the lookup as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
@@ -55,41 +55,83 @@ impl fmt::Debug for Lookup {
     }
 }
 
-/// A whole token with its secret. It prints as its name only, and is zeroed when dropped.
+/// SHA-256 of a token's secret. `Debug` output omits the value; comparisons take constant time.
+#[derive(Clone, Copy, Eq)]
+pub struct SecretDigest([u8; 32]);
+
+impl SecretDigest {
+    /// Creates a digest from the bytes of the hash.
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    fn of(secret: &str) -> Self {
+        Self(Sha256::digest(secret.as_bytes()).into())
+    }
+
+    /// Returns the bytes of the hash, for a store.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl PartialEq for SecretDigest {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+opaque_debug!(SecretDigest);
+
+/// A token with its secret. `Debug` output omits the value; the memory is zeroed on drop.
+///
+/// ```
+/// use forum_api::runtime::OsRandom;
+/// use forum_api::token::PlainToken;
+///
+/// let token = PlainToken::generate(&OsRandom).unwrap();
+/// let text = token.expose_secret();
+/// assert!(text.starts_with(&format!("forum_pat_{}_", token.lookup())));
+/// assert_eq!(text.len(), 76);
+///
+/// let parsed = PlainToken::parse(text).unwrap();
+/// assert_eq!(parsed.digest(), token.digest());
+/// assert!(PlainToken::parse(&text[1..]).is_err());
+/// ```
 pub struct PlainToken {
     lookup: Lookup,
     text: Zeroizing<String>,
 }
 
-/// The text is no token: a wrong prefix, length or character, or a checksum that does not match.
+/// Error of [`PlainToken::parse`]: wrong prefix, length, character or checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the text is not a token")]
 pub struct ParseTokenError;
 
 impl PlainToken {
-    /// A new token: a random lookup, 256 random bits, and their checksum.
+    /// Generates a token: a random lookup, 256 random bits, and a checksum.
     ///
     /// # Errors
-    /// When the source of randomness does not answer.
-    pub fn generate(entropy: &dyn RandomSource) -> Result<Self, RandomError> {
-        let lookup = Lookup(base62::random(entropy)?);
+    /// [`RandomError`] if the random source fails.
+    pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
+        let lookup = Lookup(base62::random(random)?);
         let mut bits = Zeroizing::new([0; 32]);
-        entropy.fill(&mut *bits)?;
-        let random = Zeroizing::new(base62::encode::<RANDOM, _>(*bits));
+        random.fill(&mut *bits)?;
+        let secret = Zeroizing::new(base62::encode::<RANDOM, _>(*bits));
         let mut text = Zeroizing::new(String::with_capacity(LENGTH));
         text.push_str(PREFIX);
         text.push_str(lookup.as_str());
         text.push('_');
-        text.extend(random.iter().map(|byte| char::from(*byte)));
+        text.extend(secret.iter().map(|byte| char::from(*byte)));
         let checksum = checksum(&text);
         text.extend(checksum.map(char::from));
         Ok(Self { lookup, text })
     }
 
-    /// Reads a token that was presented.
+    /// Parses a token and verifies its checksum. Does not check that the token was issued.
     ///
     /// # Errors
-    /// [`Malformed`] when it cannot be one, which needs no look-up to know.
+    /// [`ParseTokenError`] if the text has another format, or the checksum does not match.
     pub fn parse(text: &str) -> Result<Self, ParseTokenError> {
         let (lookup, _) = split(text)?;
         Ok(Self {
@@ -98,29 +140,29 @@ impl PlainToken {
         })
     }
 
-    /// The token's public part.
+    /// Returns the public part of the token.
     pub fn lookup(&self) -> &Lookup {
         &self.lookup
     }
 
-    /// What is stored instead of the secret: its SHA-256.
+    /// Returns the SHA-256 of the secret, which is stored instead of the secret.
     pub fn digest(&self) -> SecretDigest {
         let secret = self.text.get(LENGTH - RANDOM - CHECKSUM..);
-        digest(secret.unwrap_or_default())
+        SecretDigest::of(secret.unwrap_or_default())
     }
 
-    /// The whole token, secret included: to be shown once, and never logged.
+    /// Returns the whole token with its secret. Show it once; do not log or store it.
     pub fn expose_secret(&self) -> &str {
         &self.text
     }
 }
 
-/// What a presented token is found by, and what has to be stored of it: no copy of it is made.
+/// Parses the token of a request without copying its secret.
 pub(crate) fn parse_presented(text: &str) -> Result<(Lookup, SecretDigest), ParseTokenError> {
-    split(text).map(|(lookup, secret)| (lookup, digest(secret)))
+    split(text).map(|(lookup, secret)| (lookup, SecretDigest::of(secret)))
 }
 
-/// The lookup and the secret of what reads like a token.
+/// Splits a token into lookup and secret, and verifies the checksum.
 fn split(text: &str) -> Result<(Lookup, &str), ParseTokenError> {
     let (lookup, secret) = text
         .strip_prefix(PREFIX)
@@ -128,24 +170,20 @@ fn split(text: &str) -> Result<(Lookup, &str), ParseTokenError> {
         .and_then(|(lookup, rest)| Some((lookup, rest.strip_prefix('_')?)))
         .ok_or(ParseTokenError)?;
     let lookup = Lookup::parse(lookup).ok_or(ParseTokenError)?;
-    let whole = secret.len() == RANDOM + CHECKSUM
+    let is_complete = secret.len() == RANDOM + CHECKSUM
         && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let (before, found) = text
+    let (before, expected) = text
         .split_at_checked(LENGTH - CHECKSUM)
-        .filter(|_| whole)
+        .filter(|_| is_complete)
         .ok_or(ParseTokenError)?;
-    (checksum(before) == found.as_bytes())
+    (checksum(before) == expected.as_bytes())
         .then_some((lookup, secret))
         .ok_or(ParseTokenError)
 }
 
-fn digest(secret: &str) -> SecretDigest {
-    SecretDigest::new(Sha256::digest(secret.as_bytes()).into())
-}
-
-/// CRC-32 (IEEE) of everything before it, so that scanners know a token when they see one.
-fn checksum(before: &str) -> [u8; CHECKSUM] {
-    base62::encode(crc32fast::hash(before.as_bytes()).to_be_bytes())
+/// CRC-32 (IEEE) of the preceding text, by which secret scanners recognise a token.
+fn checksum(text: &str) -> [u8; CHECKSUM] {
+    base62::encode(crc32fast::hash(text.as_bytes()).to_be_bytes())
 }
 
 opaque_debug!(PlainToken);
@@ -156,7 +194,7 @@ mod tests {
     use crate::runtime::SeededRandom;
 
     #[test]
-    fn the_published_vector() {
+    fn the_published_vector_is_parsed() {
         let token = format!("forum_pat_0123456789abcdEF_{}3mtIgJ", "A".repeat(43));
         let parsed = PlainToken::parse(&token).unwrap();
         assert_eq!(parsed.lookup().as_str(), "0123456789abcdEF");
@@ -165,40 +203,37 @@ mod tests {
     }
 
     #[test]
-    fn what_was_minted_is_read_back() {
-        let entropy = SeededRandom::new(7);
+    fn generated_tokens_are_parsed() {
+        let random = SeededRandom::new(7);
         for _ in 0..100 {
-            let minted = PlainToken::generate(&entropy).unwrap();
-            let parsed = PlainToken::parse(minted.expose_secret()).unwrap();
-            assert_eq!(parsed.lookup(), minted.lookup());
-            assert_eq!(parsed.digest(), minted.digest());
+            let generated = PlainToken::generate(&random).unwrap();
+            let parsed = PlainToken::parse(generated.expose_secret()).unwrap();
+            assert_eq!(parsed.lookup(), generated.lookup());
+            assert_eq!(parsed.digest(), generated.digest());
         }
     }
 
     #[test]
-    fn any_other_text_is_malformed() {
+    fn other_texts_are_rejected() {
         let token = PlainToken::generate(&SeededRandom::new(1)).unwrap();
-        let good = token.expose_secret();
+        let valid = token.expose_secret();
         let mut cases = vec![
             String::new(),
             "forum_pat_".into(),
-            good.replace("pat", "PAT"),
-            format!("{good}0"),
-            good[..75].into(),
-            format!(" {good}"),
+            valid.replace("pat", "PAT"),
+            format!("{valid}0"),
+            valid[..75].into(),
+            format!(" {valid}"),
             "ä".repeat(38),
         ];
-        for place in [10, 26, 27, 40, 75] {
-            let mut bytes = good.as_bytes().to_vec();
-            bytes[place] = if bytes[place] == b'x' { b'y' } else { b'x' };
+        for position in [10, 26, 27, 40, 75] {
+            let mut bytes = valid.as_bytes().to_vec();
+            bytes[position] = if bytes[position] == b'x' { b'y' } else { b'x' };
             cases.push(String::from_utf8(bytes).unwrap());
         }
         for case in cases {
-            assert_eq!(
-                PlainToken::parse(&case).err(),
-                Some(ParseTokenError),
-                "{case}"
-            );
+            let error = PlainToken::parse(&case).err();
+            assert_eq!(error, Some(ParseTokenError), "{case}");
         }
     }
 }

@@ -1,73 +1,47 @@
-//! What is stored of a token, and its state as a function of the time.
+//! Token records: the stored data of a token and its state.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use subtle::ConstantTimeEq;
-
-use super::Lookup;
+use super::plain_token::{Lookup, SecretDigest};
 use crate::model::{Timestamp, UserId};
 
-/// The SHA-256 of a token's secret. It prints as its name only, and compares in constant time.
-#[derive(Clone, Copy, Eq)]
-pub struct SecretDigest([u8; 32]);
-
-impl SecretDigest {
-    /// From the bytes of the hash.
-    pub const fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// The bytes of the hash, for a store.
-    pub const fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-impl PartialEq for SecretDigest {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.ct_eq(&other.0).into()
-    }
-}
-
-opaque_debug!(SecretDigest);
-
-/// A token as it is stored: never the token itself.
+/// Stored data of a token. It does not contain the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRecord {
-    /// The public part, by which it is found.
+    /// Public part of the token, unique in a store.
     pub lookup: Lookup,
-    /// The SHA-256 of the secret.
+    /// SHA-256 of the secret.
     pub digest: SecretDigest,
-    /// For whom it acts.
+    /// The member for whom the token acts.
     pub owner: UserId,
-    /// What its issuer called it; may be empty.
+    /// Name of the token for its owner: a single-line text of at most 100 characters; can be empty.
     pub label: String,
-    /// What it carries, as it was written then: a scope may have been retired since. Copies share them.
+    /// Names of the scopes at the time of issue. Scopes that the API no longer has are ignored. Clones share the list.
     pub scopes: Arc<[String]>,
-    /// When it was issued.
+    /// Time of issue.
     pub created_at: Timestamp,
-    /// From when on it is expired; `None` for never.
+    /// Time from which the token is expired; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// Time of the revocation; `None` if the token is not revoked.
     pub revoked_at: Option<Timestamp>,
-    /// When it was last used; a use within a minute after that is not noted.
+    /// Time of the last recorded use, see [`LAST_USED_RESOLUTION`](Self::LAST_USED_RESOLUTION); `None` if it was not used.
     pub last_used_at: Option<Timestamp>,
 }
 
-/// Whether a token opens anything now.
+/// Validity of a token at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenState {
-    /// It does.
+    /// Neither expired nor revoked.
     Valid,
-    /// Its time is over.
+    /// The expiry time is reached.
     Expired,
-    /// It was revoked, which wins over being expired.
+    /// The token was revoked. A token that is revoked and expired is in this state.
     Revoked,
 }
 
 impl TokenState {
-    /// The state's name: `valid`, `expired` or `revoked`.
+    /// Returns `valid`, `expired` or `revoked`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -78,19 +52,20 @@ impl TokenState {
 }
 
 impl TokenRecord {
-    /// How much later a use has to be than the last that was noted, for a store to note it.
+    /// Minimum interval between two recorded uses.
     pub const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);
 
-    /// The token's state at `now`: expired from the very instant of its expiry on.
+    /// Returns the token's state at `now`. It is expired from the instant of `expires_at` on.
     pub fn state(&self, now: Timestamp) -> TokenState {
         match (self.revoked_at, self.expires_at) {
             (Some(_), _) => TokenState::Revoked,
-            (None, Some(end)) if now >= end => TokenState::Expired,
+            (None, Some(expires_at)) if now >= expires_at => TokenState::Expired,
             _ => TokenState::Valid,
         }
     }
 
-    /// Whether a use at `now` is worth noting.
+    /// Returns whether a use at `now` is recorded: no use was recorded before, or the last one is at least
+    /// [`LAST_USED_RESOLUTION`](Self::LAST_USED_RESOLUTION) ago.
     pub fn should_record_use(&self, now: Timestamp) -> bool {
         self.last_used_at
             .is_none_or(|last| now >= last.saturating_add(Self::LAST_USED_RESOLUTION))

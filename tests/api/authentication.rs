@@ -1,4 +1,4 @@
-//! Authentication: one 401 for every reason, and tokens that appear nowhere.
+//! Authentication: the same 401 for every reason, and no token in logs or responses.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use forum_api::test_util::TestResponse;
 use forum_api::token::PlainToken;
 
 use crate::support::rows::FULL_SCOPES;
-use crate::support::tokens::mint;
+use crate::support::tokens::generate;
 use crate::support::*;
 
 #[tokio::test]
@@ -23,10 +23,10 @@ async fn every_reason_is_the_same_401_and_only_the_log_names_it() {
         .await
         .unwrap();
     server.clock.advance(Duration::from_secs(86_400));
-    let unknown = mint().expose_secret().to_owned();
+    let unknown = generate().expose_secret().to_owned();
     let wrong = server.guessed_token().await;
     let bearer = |token: &str| format!("Bearer {token}");
-    let expected = bare(&server.send(&Ask::get("/me")).await);
+    let expected = bare(&server.send(&Request::get("/me")).await);
     for (headers, reason) in [
         (vec![], "Absent"),
         (vec![bearer(&revoked)], "Revoked"),
@@ -52,17 +52,17 @@ async fn every_reason_is_the_same_401_and_only_the_log_names_it() {
         (vec![bearer(&good), bearer(&good)], "Malformed"),
         (vec![bearer(&good), "Basic eA==".into()], "Malformed"),
     ] {
-        let with = |ask: Ask| {
-            let add = |ask: Ask, value: &String| ask.header("authorization", value);
-            headers.iter().fold(ask, add)
+        let with = |request: Request| {
+            let add = |request: Request, value: &String| request.header("authorization", value);
+            headers.iter().fold(request, add)
         };
         let rows = ROWS
             .iter()
             .filter(|row| row.needs_token || !headers.is_empty());
         for row in rows {
-            let answer = server.send(&with(Ask::of(row))).await;
-            assert_eq!(bare(&answer), expected, "{headers:?} {row:?}");
-            let log = log::of(&answer);
+            let response = server.send(&with(Request::of(row))).await;
+            assert_eq!(bare(&response), expected, "{headers:?} {row:?}");
+            let log = log::of(&response);
             assert!(log.contains(&format!("reason={reason}")), "{log}");
         }
     }
@@ -73,19 +73,19 @@ async fn the_scheme_is_case_insensitive_and_a_token_is_read_from_its_header_only
     let server = Server::new();
     let good = server.token("alice").await;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR"] {
-        let me = Ask::get("/me").header("authorization", &format!("{scheme} {good}"));
+        let me = Request::get("/me").header("authorization", &format!("{scheme} {good}"));
         assert_eq!(server.outcome(me).await, (200, None), "{scheme}");
     }
     let cookie = format!("token={good}; authorization=Bearer {good}");
     for elsewhere in [
-        Ask::get("/me").header("cookie", &cookie),
-        Ask::get("/me").header("x-api-key", &good),
-        Ask::get("/me").header("proxy-authorization", &format!("Bearer {good}")),
-        Ask::get(&format!("/me?access_token={good}")),
+        Request::get("/me").header("cookie", &cookie),
+        Request::get("/me").header("x-api-key", &good),
+        Request::get("/me").header("proxy-authorization", &format!("Bearer {good}")),
+        Request::get(&format!("/me?access_token={good}")),
     ] {
         assert_eq!(server.outcome(elsewhere).await, UNAUTHENTICATED);
     }
-    let guest = Ask::get(&format!("/forums?access_token={good}"));
+    let guest = Request::get(&format!("/forums?access_token={good}"));
     assert_eq!(server.outcome(guest).await, BAD_REQUEST);
 }
 
@@ -94,22 +94,22 @@ async fn no_token_appears_in_a_log_a_response_or_debug_output() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
     let body = format!(r#"{{"to":["{alice}"],"subject":5}}"#);
-    let mut asks: Vec<_> = ROWS.iter().map(Ask::of).collect();
-    asks.push(Ask::post("/messages", &body).key(&alice[..64]));
-    asks.extend([
-        Ask::get(&format!("/threads/{alice}")),
-        Ask::get(&format!("/{alice}")),
-        Ask::get(&format!("/search?q={alice}&by={alice}")),
-        Ask::get(&format!("/forums?{alice}")),
+    let mut requests: Vec<_> = ROWS.iter().map(Request::of).collect();
+    requests.push(Request::post("/messages", &body).key(&alice[..64]));
+    requests.extend([
+        Request::get(&format!("/threads/{alice}")),
+        Request::get(&format!("/{alice}")),
+        Request::get(&format!("/search?q={alice}&by={alice}")),
+        Request::get(&format!("/forums?{alice}")),
     ]);
-    let mut answers: Vec<TestResponse> = Vec::new();
-    for ask in asks {
-        answers.push(server.send(&ask.bearer(&alice)).await);
+    let mut responses: Vec<TestResponse> = Vec::new();
+    for request in requests {
+        responses.push(server.send(&request.bearer(&alice)).await);
     }
     let secret = &alice[27..];
     assert!(!log::text().contains(secret));
-    for answer in &answers {
-        assert!(!format!("{answer:?}").contains(secret));
+    for response in &responses {
+        assert!(!format!("{response:?}").contains(secret));
     }
     let found = server.stores.tokens.find(&lookup(&alice)).await;
     let record = found.unwrap().unwrap();
@@ -120,7 +120,7 @@ async fn no_token_appears_in_a_log_a_response_or_debug_output() {
     assert!(!debug.contains(secret) && !debug.contains(&digest));
     let public = format!("token=\"{}\"", lookup(&alice));
     assert!(
-        log::of(&answers[0]).contains(&public),
+        log::of(&responses[0]).contains(&public),
         "the lookup is logged"
     );
 }

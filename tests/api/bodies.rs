@@ -1,4 +1,4 @@
-//! Bodies, read strictly (`docs/protocol.md`, section 5.4).
+//! Strict decoding of bodies (`docs/protocol.md`, section 5.4).
 
 use crate::support::*;
 
@@ -11,13 +11,13 @@ const VOTE: &str = "POST /polls/open-1/votes";
 const POLL: &str = "PATCH /polls/open-1";
 const FOLLOW: &str = "POST /subscriptions";
 
-pub(crate) fn ask(endpoint: &str, body: &str) -> Ask {
+pub(crate) fn request(endpoint: &str, body: &str) -> Request {
     let (method, path) = endpoint.split_once(' ').unwrap();
-    Ask::new(method, path).json(body)
+    Request::new(method, path).json(body)
 }
 
 #[rustfmt::skip]
-pub(crate) const REFUSED: &[(&str, &str, &str)] = &[
+pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
     (REPLY, "", "body: expected JSON"),
     (REPLY, "{", "body: expected JSON"),
     (REPLY, "{}x", "body: expected JSON"),
@@ -96,18 +96,18 @@ async fn an_invalid_body_is_a_400_whose_message_names_the_field() {
         "[".repeat(100_000),
         "]".repeat(100_000)
     );
-    let cases = REFUSED.iter().copied();
+    let cases = REJECTED.iter().copied();
     for (endpoint, body, expected) in cases.chain([(REPLY, &*nested, "body: expected JSON")]) {
-        let answer = server.send(&ask(endpoint, body).bearer(&alice)).await;
-        assert_eq!(outcome(&answer), BAD_REQUEST, "{endpoint} {body}");
-        assert_eq!(message(&answer), expected, "{endpoint} {body}");
+        let response = server.send(&request(endpoint, body).bearer(&alice)).await;
+        assert_eq!(outcome(&response), BAD_REQUEST, "{endpoint} {body}");
+        assert_eq!(message(&response), expected, "{endpoint} {body}");
     }
     for row in ROWS.iter().filter(|row| !row.body.is_empty()) {
         for field in ["userId", "state", "isAdmin", "version", "__proto__"] {
             let body = format!(r#"{},"{field}":"admin"}}"#, row.body.trim_end_matches('}'));
-            let ask = Ask::new(row.method, row.path).json(&body);
+            let request = Request::new(row.method, row.path).json(&body);
             assert_eq!(
-                server.outcome_for(&alice, ask).await,
+                server.outcome_for(&alice, request).await,
                 BAD_REQUEST,
                 "{row:?} {field}"
             );
@@ -117,7 +117,7 @@ async fn an_invalid_body_is_a_400_whose_message_names_the_field() {
 }
 
 #[rustfmt::skip]
-const TAKEN: &[(&str, &str, &str)] = &[
+const ACCEPTED: &[(&str, &str, &str)] = &[
     (THREAD, "{}", r#"NewThread { title: "", body: "", poll: None, subscribe: false }"#),
     (THREAD, r#"{"poll":null}"#, "poll: None"),
     (THREAD, r#"{"poll":{"options":[]}}"#, r#"NewPoll { question: "", options: [], max_choices: 1, can_change_vote: false, closes_at: None }"#),
@@ -143,9 +143,14 @@ const TAKEN: &[(&str, &str, &str)] = &[
 async fn a_valid_body_reaches_the_board() {
     let server = Server::new();
     let alice = server.token("alice").await;
-    for (endpoint, body, expected) in TAKEN {
-        let answer = server.send(&ask(endpoint, body).bearer(&alice)).await;
-        assert_ne!(answer.status, 400, "{endpoint} {body} {}", message(&answer));
+    for (endpoint, body, expected) in ACCEPTED {
+        let response = server.send(&request(endpoint, body).bearer(&alice)).await;
+        assert_ne!(
+            response.status,
+            400,
+            "{endpoint} {body} {}",
+            message(&response)
+        );
         let call = server.board.last_call();
         assert!(call.contains(expected), "{endpoint} {body} {call}");
     }
@@ -157,7 +162,7 @@ async fn a_malformed_or_unknown_id_in_a_body_is_not_found() {
     let alice = server.token("alice").await;
     for (endpoint, body) in [
         (SEND, r#"{"to":["no id"],"subject":"x"}"#),
-        (SEND, r#"{"to":["@nobody"],"subject":"x"}"#),
+        (SEND, r#"{"to":["@unknown"],"subject":"x"}"#),
         (RATE, r#"{"points":1,"postId":"no id"}"#),
         (RATE, r#"{"points":1,"postId":"absent-1-1"}"#),
         (VOTE, r#"{"optionIds":["no id"]}"#),
@@ -165,7 +170,7 @@ async fn a_malformed_or_unknown_id_in_a_body_is_not_found() {
         (FOLLOW, r#"{"target":"thread","targetId":"no id"}"#),
         (FOLLOW, r#"{"target":"thread","targetId":"absent-1"}"#),
     ] {
-        let outcome = server.outcome_for(&alice, ask(endpoint, body)).await;
+        let outcome = server.outcome_for(&alice, request(endpoint, body)).await;
         assert_eq!(outcome, NOT_FOUND, "{body}");
     }
 }
@@ -175,10 +180,13 @@ async fn the_content_type_of_a_body_is_json_and_given_once() {
     let server = Server::new();
     let alice = server.token("alice").await;
     for row in ROWS.iter().filter(|row| !row.body.is_empty()) {
-        let ask = Ask::new(row.method, row.path).body(row.body);
-        let answer = server.send(&ask.bearer(&alice)).await;
-        assert_eq!(outcome(&answer), BAD_REQUEST, "{row:?}");
-        assert_eq!(message(&answer), "content-type: expected application/json");
+        let request = Request::new(row.method, row.path).body(row.body);
+        let response = server.send(&request.bearer(&alice)).await;
+        assert_eq!(outcome(&response), BAD_REQUEST, "{row:?}");
+        assert_eq!(
+            message(&response),
+            "content-type: expected application/json"
+        );
     }
     for (types, status) in [
         (&["application/json"][..], 201),
@@ -191,9 +199,9 @@ async fn the_content_type_of_a_body_is_json_and_given_once() {
         (&["text/plain, application/json"], 400),
         (&["application/json", "application/json"], 400),
     ] {
-        let plain = Ask::new("POST", "/threads/open-1/posts").body(r#"{"body":"x"}"#);
-        let add = |ask: Ask, value: &&str| ask.header("content-type", value);
-        let ask = types.iter().fold(plain.bearer(&alice), add);
-        assert_eq!(server.send(&ask).await.status, status, "{types:?}");
+        let plain = Request::new("POST", "/threads/open-1/posts").body(r#"{"body":"x"}"#);
+        let add = |request: Request, value: &&str| request.header("content-type", value);
+        let request = types.iter().fold(plain.bearer(&alice), add);
+        assert_eq!(server.send(&request).await.status, status, "{types:?}");
     }
 }

@@ -32,8 +32,8 @@ async fn a_token_is_validated_wherever_it_is_required_or_sent() {
                 true => UNAUTHENTICATED,
                 false => (row.success, None),
             };
-            assert_eq!(server.outcome(Ask::of(row)).await, expected, "{row:?}");
-            let invalid = Ask::of(row).bearer("forum_pat_nonsense");
+            assert_eq!(server.outcome(Request::of(row)).await, expected, "{row:?}");
+            let invalid = Request::of(row).bearer("forum_pat_nonsense");
             assert_eq!(server.outcome(invalid).await, UNAUTHENTICATED, "{row:?}");
         }
     }
@@ -53,11 +53,11 @@ async fn a_token_needs_the_scope_of_the_row_even_where_a_guest_needs_none() {
                 .token_with("alice", &others.collect::<Vec<_>>())
                 .await;
             for token in [&others, &empty, &retired] {
-                let outcome = server.outcome_for(token, Ask::of(row)).await;
+                let outcome = server.outcome_for(token, Request::of(row)).await;
                 assert_eq!(outcome, MISSING_SCOPE, "{row:?}");
             }
             let alone = server.token_with("alice", &[row.scope]).await;
-            let outcome = server.outcome_for(&alone, Ask::of(row)).await;
+            let outcome = server.outcome_for(&alone, Request::of(row)).await;
             assert_eq!(outcome, (row.success, None), "{row:?}");
         }
     }
@@ -69,7 +69,7 @@ async fn the_token_of_a_banned_member_is_refused() {
         let server = Server::on(surface);
         let banned = server.token("banned").await;
         for row in rows(surface) {
-            let outcome = server.outcome_for(&banned, Ask::of(row)).await;
+            let outcome = server.outcome_for(&banned, Request::of(row)).await;
             assert_eq!(outcome, OWNER_UNAVAILABLE, "{row:?}");
         }
         assert!(server.board.calls().is_empty());
@@ -80,15 +80,19 @@ async fn the_token_of_a_banned_member_is_refused() {
 async fn an_offline_board_serves_only_members_with_access_to_it() {
     for surface in SURFACES {
         let server = Server::on(surface);
-        server.board.go_offline(true);
+        server.board.set_offline(true);
         let (alice, admin) = (server.token("alice").await, server.token("admin").await);
         for row in rows(surface) {
             if !row.needs_token {
-                assert_eq!(server.outcome(Ask::of(row)).await, BOARD_OFFLINE, "{row:?}");
+                assert_eq!(
+                    server.outcome(Request::of(row)).await,
+                    BOARD_OFFLINE,
+                    "{row:?}"
+                );
             }
-            let member = server.outcome_for(&alice, Ask::of(row)).await;
+            let member = server.outcome_for(&alice, Request::of(row)).await;
             assert_eq!(member, BOARD_OFFLINE, "{row:?}");
-            let own = Ask::at(row, &row.path.replace("alice", "admin"));
+            let own = Request::at(row, &row.path.replace("alice", "admin"));
             let outcome = server.outcome_for(&admin, own).await;
             assert_eq!(outcome, (row.success, None), "{row:?}");
         }
@@ -107,11 +111,11 @@ async fn each_row_costs_exactly_its_units_and_a_rejected_request_costs_none() {
             let callers = [Some(&alice), None];
             for caller in &callers[..if row.needs_token { 1 } else { 2 }] {
                 let left = i64::from(row.cost) - 1;
-                let first = server.send(&Ask::of(row).by(*caller)).await;
+                let first = server.send(&Request::of(row).maybe_bearer(*caller)).await;
                 assert_eq!(first.status, row.success, "{row:?}");
                 assert_eq!(number(&first, "x-ratelimit-remaining"), left, "{row:?}");
                 for _ in 0..2 {
-                    let rejected = server.send(&Ask::of(row).by(*caller)).await;
+                    let rejected = server.send(&Request::of(row).maybe_bearer(*caller)).await;
                     assert_eq!(outcome(&rejected), RATE_LIMITED, "{row:?}");
                     assert_eq!(number(&rejected, "x-ratelimit-remaining"), left, "{row:?}");
                     assert_eq!(number(&rejected, "retry-after"), 300, "{row:?}");
@@ -126,7 +130,7 @@ async fn a_row_that_the_host_does_not_implement_is_a_501_after_authorization() {
     for surface in SURFACES {
         let authority = FullBoard::new();
         let stores = Stores::in_memory();
-        let server = Server::over_in(
+        let server = Server::over(
             environment(surface),
             settings(),
             stores,
@@ -136,9 +140,9 @@ async fn a_row_that_the_host_does_not_implement_is_a_501_after_authorization() {
         let alice = server.token("alice").await;
         let not_implemented = (501, Some("not_implemented"));
         for row in rows(surface) {
-            let member = server.outcome_for(&alice, Ask::of(row)).await;
+            let member = server.outcome_for(&alice, Request::of(row)).await;
             assert_eq!(member, not_implemented, "{row:?}");
-            let guest = server.outcome(Ask::of(row)).await;
+            let guest = server.outcome(Request::of(row)).await;
             let expected = if row.needs_token {
                 UNAUTHENTICATED
             } else {
@@ -147,7 +151,7 @@ async fn a_row_that_the_host_does_not_implement_is_a_501_after_authorization() {
             assert_eq!(guest, expected, "{row:?}");
         }
         let hidden = server
-            .outcome_for(&alice, Ask::get("/forums/staff/threads"))
+            .outcome_for(&alice, Request::get("/forums/staff/threads"))
             .await;
         assert_eq!(hidden, PATH_NOT_FOUND);
     }
@@ -158,7 +162,7 @@ async fn the_compact_surface_routes_its_own_rows_only() {
     let server = Server::on(Surface::Compact);
     let alice = server.token("alice").await;
     for row in ROWS {
-        let outcome = server.outcome_for(&alice, Ask::of(row)).await;
+        let outcome = server.outcome_for(&alice, Request::of(row)).await;
         let expected = if row.compact {
             (row.success, None)
         } else {
@@ -176,15 +180,17 @@ async fn a_path_answers_the_methods_of_its_rows_only() {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "CONNECT"] {
             let is_row = |other: &Row| (other.method, other.template) == (method, row.template);
             if !ROWS.iter().any(is_row) {
-                let outcome = server.outcome_for(&alice, Ask::new(method, row.path)).await;
+                let outcome = server
+                    .outcome_for(&alice, Request::new(method, row.path))
+                    .await;
                 assert_eq!(outcome, NO_SUCH_ROUTE, "{method} {row:?}");
             }
         }
-        let overridden = Ask::get("/me")
+        let overridden = Request::get("/me")
             .header("x-http-method-override", row.method)
             .header("x-original-url", row.path);
         assert_eq!(server.outcome_for(&alice, overridden).await, (200, None));
-        assert_eq!(server.board.last_call(), "me ()");
+        assert_eq!(server.board.last_call(), "get_me ()");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every status, and exactly the headers that its response carries (`docs/protocol.md`, section 2.7).
+//! Every status with its exact set of headers (`docs/protocol.md`, section 2.7).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,10 +20,10 @@ const ALWAYS: [&str; 8] = [
     "x-request-id",
 ];
 
-const KEPT: &str = "private, no-cache";
-const NEVER_KEPT: &str = "no-store";
+const CACHED: &str = "private, no-cache";
+const NO_STORE: &str = "no-store";
 
-/// Who asks.
+/// Caller of a request.
 #[derive(Clone, Copy)]
 enum By {
     Guest,
@@ -34,40 +34,40 @@ enum By {
 }
 use By::*;
 
-/// What the board is like meanwhile.
+/// Prepares the board.
 type Given = fn(&FullBoard);
 
-/// A request, its status and code, how its answer may be kept, and which headers it has beyond those of every answer.
+/// Caller, preparation, request, status, code, cache policy and additional headers.
 struct Case(
     By,
     Given,
-    Ask,
+    Request,
     u16,
     &'static str,
     &'static str,
     &'static [&'static str],
 );
 
-fn well(_: &FullBoard) {}
+fn sound(_: &FullBoard) {}
 
 fn panics(board: &FullBoard) {
-    board.be(Mood::Panics);
+    board.set_mode(FailureMode::Panic);
 }
 
 fn offline(board: &FullBoard) {
-    board.go_offline(true);
+    board.set_offline(true);
 }
 
 fn refuses(board: &FullBoard, refusal: fn() -> BoardError) {
-    board.be(Mood::Refuses(refusal));
+    board.fail_with(refusal);
 }
 
-fn ask(method: &str, path: &str) -> Ask {
-    Ask::new(method, path)
+fn request(method: &str, path: &str) -> Request {
+    Request::new(method, path)
 }
 
-fn reply(body: &str) -> Ask {
-    Ask::post("/threads/open-1/posts", body)
+fn reply(body: &str) -> Request {
+    Request::post("/threads/open-1/posts", body)
 }
 
 #[rustfmt::skip]
@@ -76,59 +76,59 @@ fn cases() -> Vec<Case> {
     let message = r#"{"to":["bob"],"subject":"Tea","body":"At five?"}"#;
     let good = r#"{"body":"Green."}"#;
     vec![
-        Case(Guest, well, ask("GET", "/forums"), 200, "", KEPT, &["etag"]),
-        Case(Guest, well, ask("GET", "/openapi.json"), 200, "", KEPT, &["etag"]),
-        Case(Alice, well, ask("GET", "/me"), 200, "", NEVER_KEPT, &["etag"]),
-        Case(Alice, well, ask("GET", "/messages"), 200, "", NEVER_KEPT, &["etag"]),
-        Case(Alice, well, ask("GET", "/messages?limit=2"), 200, "", NEVER_KEPT, &["etag", "link"]),
-        Case(Alice, well, ask("GET", "/messages/alice-1"), 200, "", NEVER_KEPT, &[]),
-        Case(Guest, well, ask("GET", "/threads/open-1/posts?limit=2"), 200, "", KEPT, &["etag", "link"]),
-        Case(Alice, well, ask("PATCH", "/polls/open-1").json(r#"{"maxChoices":2}"#), 200, "", KEPT, &[]),
-        Case(Alice, well, Ask::post("/subscriptions", r#"{"target":"thread","targetId":"open-1"}"#), 200, "", KEPT, &[]),
-        Case(Alice, well, reply(good), 201, "", KEPT, &[]),
-        Case(Alice, well, reply(good).key("k"), 201, "", KEPT, &[]),
-        Case(Alice, well, reply(good).key("k"), 201, "", KEPT, &["idempotency-replayed"]),
-        Case(Alice, well, Ask::post("/forums/open/threads", thread), 201, "", KEPT, &["location"]),
-        Case(Alice, well, Ask::post("/messages", message), 201, "", NEVER_KEPT, &["location"]),
-        Case(Alice, well, ask("DELETE", "/threads/open-1/posts/open-1-1"), 204, "", KEPT, &[]),
-        Case(Guest, well, ask("GET", "/forums").header("if-none-match", "*"), 304, "", KEPT, &["etag"]),
-        Case(Alice, well, ask("GET", "/me").header("if-none-match", "*"), 304, "", NEVER_KEPT, &["etag"]),
-        Case(Guest, well, ask("GET", "/openapi.json").header("if-none-match", "*"), 304, "", KEPT, &["etag"]),
-        Case(Guest, well, ask("GET", "/threads/open-1/posts?limit=2").header("if-none-match", "*"), 304, "", KEPT, &["etag", "link"]),
-        Case(Alice, well, ask("GET", "/messages/alice-1").header("if-none-match", "*"), 200, "", NEVER_KEPT, &[]),
-        Case(Guest, well, ask("GET", "/threads/staff-1").header("if-none-match", "*"), 404, "not_found", NEVER_KEPT, &[]),
-        Case(Guest, well, ask("GET", "/forums?x=1"), 400, "bad_request", NEVER_KEPT, &[]),
-        Case(Alice, well, reply("{"), 400, "bad_request", NEVER_KEPT, &[]),
-        Case(Guest, well, ask("GET", "/me"), 401, "unauthenticated", NEVER_KEPT, &["www-authenticate"]),
-        Case(Scopeless, well, ask("GET", "/me"), 403, "missing_scope", NEVER_KEPT, &[]),
-        Case(Banned, well, ask("GET", "/me"), 403, "owner_unavailable", NEVER_KEPT, &[]),
-        Case(Alice, |b| refuses(b, || BoardError::Forbidden("No.".into())), reply(good), 403, "FORBIDDEN", NEVER_KEPT, &[]),
-        Case(Guest, well, ask("GET", "/nothing"), 404, "no_such_route", NEVER_KEPT, &[]),
-        Case(Guest, well, ask("OPTIONS", "/forums"), 404, "no_such_route", NEVER_KEPT, &[]),
-        Case(Guest, well, ask("GET", "/threads/staff-1"), 404, "not_found", NEVER_KEPT, &[]),
-        Case(Alice, |b| refuses(b, || BoardError::NotFound("No.".into())), reply(good), 404, "NOT_FOUND", NEVER_KEPT, &[]),
-        Case(Alice, |b| refuses(b, || BoardError::Conflict("No.".into())), reply(good), 409, "CONFLICT", NEVER_KEPT, &[]),
-        Case(Alice, well, reply(r#"{"body":"other"}"#).key("k"), 409, "CONFLICT", NEVER_KEPT, &[]),
-        Case(Alice, well, reply("{}"), 422, "VALIDATION", NEVER_KEPT, &[]),
-        Case(Alice, well, reply("{}").key("v"), 422, "VALIDATION", NEVER_KEPT, &[]),
-        Case(Alice, well, reply("{}").key("v"), 422, "VALIDATION", NEVER_KEPT, &[]),
-        Case(Spent, well, ask("GET", "/me"), 429, "rate_limited", NEVER_KEPT, &["retry-after"]),
-        Case(Alice, |b| refuses(b, || BoardError::RateLimited("No.".into(), Some(Duration::from_millis(1)))), reply(good), 429, "RATE_LIMITED", NEVER_KEPT, &["retry-after"]),
-        Case(Alice, |b| refuses(b, || BoardError::RateLimited("No.".into(), None)), reply(good), 429, "RATE_LIMITED", NEVER_KEPT, &[]),
-        Case(Alice, panics, reply(good), 500, "internal_error", NEVER_KEPT, &[]),
-        Case(Guest, panics, ask("GET", "/forums"), 500, "internal_error", NEVER_KEPT, &[]),
-        Case(Alice, |b| refuses(b, || BoardError::internal("the disk is full")), reply(good), 500, "internal_error", NEVER_KEPT, &[]),
-        Case(Guest, |b| refuses(b, || BoardError::NotImplemented), ask("GET", "/forums"), 501, "not_implemented", NEVER_KEPT, &[]),
-        Case(Guest, offline, ask("GET", "/forums"), 503, "board_offline", NEVER_KEPT, &[]),
-        Case(Alice, offline, reply(good), 503, "board_offline", NEVER_KEPT, &[]),
-        Case(Guest, well, ask("HEAD", "/forums"), 200, "", KEPT, &["etag"]),
-        Case(Alice, well, ask("HEAD", "/messages/alice-1"), 200, "", NEVER_KEPT, &[]),
-        Case(Guest, well, ask("HEAD", "/threads/open-1/posts?limit=2"), 200, "", KEPT, &["etag", "link"]),
-        Case(Guest, well, ask("HEAD", "/openapi.json"), 200, "", KEPT, &["etag"]),
-        Case(Guest, well, ask("HEAD", "/forums").header("if-none-match", "*"), 304, "", KEPT, &["etag"]),
-        Case(Guest, well, ask("HEAD", "/me"), 401, "unauthenticated", NEVER_KEPT, &["www-authenticate"]),
-        Case(Guest, well, ask("HEAD", "/threads/staff-1"), 404, "not_found", NEVER_KEPT, &[]),
-        Case(Guest, panics, ask("HEAD", "/forums"), 500, "internal_error", NEVER_KEPT, &[]),
+        Case(Guest, sound, request("GET", "/forums"), 200, "", CACHED, &["etag"]),
+        Case(Guest, sound, request("GET", "/openapi.json"), 200, "", CACHED, &["etag"]),
+        Case(Alice, sound, request("GET", "/me"), 200, "", NO_STORE, &["etag"]),
+        Case(Alice, sound, request("GET", "/messages"), 200, "", NO_STORE, &["etag"]),
+        Case(Alice, sound, request("GET", "/messages?limit=2"), 200, "", NO_STORE, &["etag", "link"]),
+        Case(Alice, sound, request("GET", "/messages/alice-1"), 200, "", NO_STORE, &[]),
+        Case(Guest, sound, request("GET", "/threads/open-1/posts?limit=2"), 200, "", CACHED, &["etag", "link"]),
+        Case(Alice, sound, request("PATCH", "/polls/open-1").json(r#"{"maxChoices":2}"#), 200, "", CACHED, &[]),
+        Case(Alice, sound, Request::post("/subscriptions", r#"{"target":"thread","targetId":"open-1"}"#), 200, "", CACHED, &[]),
+        Case(Alice, sound, reply(good), 201, "", CACHED, &[]),
+        Case(Alice, sound, reply(good).key("k"), 201, "", CACHED, &[]),
+        Case(Alice, sound, reply(good).key("k"), 201, "", CACHED, &["idempotency-replayed"]),
+        Case(Alice, sound, Request::post("/forums/open/threads", thread), 201, "", CACHED, &["location"]),
+        Case(Alice, sound, Request::post("/messages", message), 201, "", NO_STORE, &["location"]),
+        Case(Alice, sound, request("DELETE", "/threads/open-1/posts/open-1-1"), 204, "", CACHED, &[]),
+        Case(Guest, sound, request("GET", "/forums").header("if-none-match", "*"), 304, "", CACHED, &["etag"]),
+        Case(Alice, sound, request("GET", "/me").header("if-none-match", "*"), 304, "", NO_STORE, &["etag"]),
+        Case(Guest, sound, request("GET", "/openapi.json").header("if-none-match", "*"), 304, "", CACHED, &["etag"]),
+        Case(Guest, sound, request("GET", "/threads/open-1/posts?limit=2").header("if-none-match", "*"), 304, "", CACHED, &["etag", "link"]),
+        Case(Alice, sound, request("GET", "/messages/alice-1").header("if-none-match", "*"), 200, "", NO_STORE, &[]),
+        Case(Guest, sound, request("GET", "/threads/staff-1").header("if-none-match", "*"), 404, "not_found", NO_STORE, &[]),
+        Case(Guest, sound, request("GET", "/forums?x=1"), 400, "bad_request", NO_STORE, &[]),
+        Case(Alice, sound, reply("{"), 400, "bad_request", NO_STORE, &[]),
+        Case(Guest, sound, request("GET", "/me"), 401, "unauthenticated", NO_STORE, &["www-authenticate"]),
+        Case(Scopeless, sound, request("GET", "/me"), 403, "missing_scope", NO_STORE, &[]),
+        Case(Banned, sound, request("GET", "/me"), 403, "owner_unavailable", NO_STORE, &[]),
+        Case(Alice, |b| refuses(b, || BoardError::Forbidden("No.".into())), reply(good), 403, "FORBIDDEN", NO_STORE, &[]),
+        Case(Guest, sound, request("GET", "/nothing"), 404, "no_such_route", NO_STORE, &[]),
+        Case(Guest, sound, request("OPTIONS", "/forums"), 404, "no_such_route", NO_STORE, &[]),
+        Case(Guest, sound, request("GET", "/threads/staff-1"), 404, "not_found", NO_STORE, &[]),
+        Case(Alice, |b| refuses(b, || BoardError::NotFound("No.".into())), reply(good), 404, "NOT_FOUND", NO_STORE, &[]),
+        Case(Alice, |b| refuses(b, || BoardError::Conflict("No.".into())), reply(good), 409, "CONFLICT", NO_STORE, &[]),
+        Case(Alice, sound, reply(r#"{"body":"other"}"#).key("k"), 409, "CONFLICT", NO_STORE, &[]),
+        Case(Alice, sound, reply("{}"), 422, "VALIDATION", NO_STORE, &[]),
+        Case(Alice, sound, reply("{}").key("v"), 422, "VALIDATION", NO_STORE, &[]),
+        Case(Alice, sound, reply("{}").key("v"), 422, "VALIDATION", NO_STORE, &[]),
+        Case(Spent, sound, request("GET", "/me"), 429, "rate_limited", NO_STORE, &["retry-after"]),
+        Case(Alice, |b| refuses(b, || BoardError::RateLimited("No.".into(), Some(Duration::from_millis(1)))), reply(good), 429, "RATE_LIMITED", NO_STORE, &["retry-after"]),
+        Case(Alice, |b| refuses(b, || BoardError::RateLimited("No.".into(), None)), reply(good), 429, "RATE_LIMITED", NO_STORE, &[]),
+        Case(Alice, panics, reply(good), 500, "internal_error", NO_STORE, &[]),
+        Case(Guest, panics, request("GET", "/forums"), 500, "internal_error", NO_STORE, &[]),
+        Case(Alice, |b| refuses(b, || BoardError::internal("the disk is full")), reply(good), 500, "internal_error", NO_STORE, &[]),
+        Case(Guest, |b| refuses(b, || BoardError::NotImplemented), request("GET", "/forums"), 501, "not_implemented", NO_STORE, &[]),
+        Case(Guest, offline, request("GET", "/forums"), 503, "board_offline", NO_STORE, &[]),
+        Case(Alice, offline, reply(good), 503, "board_offline", NO_STORE, &[]),
+        Case(Guest, sound, request("HEAD", "/forums"), 200, "", CACHED, &["etag"]),
+        Case(Alice, sound, request("HEAD", "/messages/alice-1"), 200, "", NO_STORE, &[]),
+        Case(Guest, sound, request("HEAD", "/threads/open-1/posts?limit=2"), 200, "", CACHED, &["etag", "link"]),
+        Case(Guest, sound, request("HEAD", "/openapi.json"), 200, "", CACHED, &["etag"]),
+        Case(Guest, sound, request("HEAD", "/forums").header("if-none-match", "*"), 304, "", CACHED, &["etag"]),
+        Case(Guest, sound, request("HEAD", "/me"), 401, "unauthenticated", NO_STORE, &["www-authenticate"]),
+        Case(Guest, sound, request("HEAD", "/threads/staff-1"), 404, "not_found", NO_STORE, &[]),
+        Case(Guest, panics, request("HEAD", "/forums"), 500, "internal_error", NO_STORE, &[]),
     ]
 }
 
@@ -136,11 +136,11 @@ fn cases() -> Vec<Case> {
 async fn every_response_has_exactly_its_headers() {
     let server = Server::new().listening().await;
     let spent = server.token("alice").await;
-    server.spend(&spent, settings().token_budget).await;
+    server.exhaust(&spent, settings().token_budget).await;
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let scopeless = server.token_with("alice", &[]).await;
     let mut ids = BTreeSet::new();
-    for Case(by, given, ask, status, code, cache, more) in cases() {
+    for Case(by, given, request, status, code, cache, more) in cases() {
         let token = match by {
             Guest => None,
             Alice => Some(&alice),
@@ -149,12 +149,12 @@ async fn every_response_has_exactly_its_headers() {
             Spent => Some(&spent),
         };
         given(&server.board);
-        let ask = ask.by(token);
-        let answer = server.send(&ask).await;
-        server.board.be(Mood::Well);
-        server.board.go_offline(false);
-        let case = format!("{ask:?}: {answer:?}");
-        assert_eq!(answer.status, status, "{case}");
+        let request = request.maybe_bearer(token);
+        let response = server.send(&request).await;
+        server.board.set_mode(FailureMode::None);
+        server.board.set_offline(false);
+        let case = format!("{request:?}: {response:?}");
+        assert_eq!(response.status, status, "{case}");
         let has_body = status != 204 && status != 304;
         let entity: &[_] = if has_body {
             &["content-type", "content-length"]
@@ -162,27 +162,26 @@ async fn every_response_has_exactly_its_headers() {
             &[]
         };
         let expected: BTreeSet<_> = ALWAYS.iter().chain(entity).chain(more).copied().collect();
-        let found: BTreeSet<&str> = answer.headers.keys().map(AsRef::as_ref).collect();
+        let found: BTreeSet<&str> = response.headers.keys().map(AsRef::as_ref).collect();
         assert_eq!(found, expected, "{case}");
         assert_eq!(
-            answer.headers.len(),
+            response.headers.len(),
             expected.len(),
             "no header is repeated: {case}"
         );
-        check_values(&answer, cache);
-        if has_body && !ask.is_head() {
-            check_error(&answer, code);
+        check_values(&response, cache);
+        if has_body && !request.is_head() {
+            check_error(&response, code);
         } else {
-            assert!(answer.body.is_empty(), "{case}");
+            assert!(response.body.is_empty(), "{case}");
         }
-        let id = answer.header("x-request-id").unwrap().to_owned();
+        let id = response.header("x-request-id").unwrap().to_owned();
         assert!(ids.insert(id), "each request has an id of its own: {case}");
     }
 }
 
-/// The client's own id is logged beside the new one if it is short and plain.
 #[tokio::test]
-async fn the_clients_own_request_id_is_only_logged() {
+async fn the_request_id_of_a_client_is_only_logged() {
     let server = Server::new();
     let long = "x".repeat(65);
     for (own, is_logged) in [
@@ -192,41 +191,44 @@ async fn the_clients_own_request_id_is_only_logged() {
         ("a b", false),
         ("a/b", false),
     ] {
-        let answer = server
-            .send(&ask("GET", "/me").header("x-request-id", own))
+        let response = server
+            .send(&request("GET", "/me").header("x-request-id", own))
             .await;
-        let id = answer.header("x-request-id").unwrap();
+        let id = response.header("x-request-id").unwrap();
         assert_ne!(id, own);
-        assert_eq!(answer.json()["error"]["requestId"], id);
+        assert_eq!(response.json()["error"]["requestId"], id);
         let field = format!("client_request_id=\"{own}\"");
-        assert_eq!(log::of(&answer).contains(&field), is_logged, "{own}");
+        assert_eq!(log::of(&response).contains(&field), is_logged, "{own}");
     }
 }
 
-fn check_values(answer: &TestResponse, cache: &str) {
-    assert_eq!(answer.header("cache-control"), Some(cache));
-    assert_eq!(answer.header("vary"), Some("authorization"));
-    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-    assert!(number(answer, "x-ratelimit-remaining") <= number(answer, "x-ratelimit-limit"));
-    assert_eq!(number(answer, "x-ratelimit-reset"), 1_767_225_600 + 300);
+fn check_values(response: &TestResponse, cache: &str) {
+    assert_eq!(response.header("cache-control"), Some(cache));
+    assert_eq!(response.header("vary"), Some("authorization"));
+    assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
+    assert!(number(response, "x-ratelimit-remaining") <= number(response, "x-ratelimit-limit"));
+    assert_eq!(number(response, "x-ratelimit-reset"), 1_767_225_600 + 300);
     for (header, value) in [
         ("content-type", "application/json"),
         ("www-authenticate", "Bearer"),
         ("idempotency-replayed", "true"),
     ] {
-        assert!(answer.header(header).is_none_or(|found| found == value));
+        assert!(response.header(header).is_none_or(|found| found == value));
     }
-    assert!(answer.header("retry-after").is_none() || number(answer, "retry-after") >= 1);
+    assert!(response.header("retry-after").is_none() || number(response, "retry-after") >= 1);
 }
 
-fn check_error(answer: &TestResponse, code: &str) {
-    let json = answer.json();
-    assert_eq!(answer.body.len() as i64, number(answer, "content-length"));
+fn check_error(response: &TestResponse, code: &str) {
+    let json = response.json();
+    assert_eq!(
+        response.body.len() as i64,
+        number(response, "content-length")
+    );
     if code.is_empty() {
         assert!(json.get("error").is_none());
         return;
     }
-    let id = answer.header("x-request-id").unwrap();
+    let id = response.header("x-request-id").unwrap();
     let error = &json["error"];
     assert_eq!(json.as_object().unwrap().len(), 1);
     assert_eq!(error.as_object().unwrap().len(), 3);

@@ -1,13 +1,13 @@
-//! What is counted, with labels as the table has them (`docs/protocol.md`, section 18.3).
+//! Recorded metrics and their labels (`docs/protocol.md`, section 18.3).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use forum_api::host::BoardError;
 use forum_api::metrics::{ALL, MetricKind, describe};
+use forum_api::store::WebhookStores;
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
-use forum_api::store::{Stores, WebhookStores};
-use forum_api::test_util::{Intervention, StoreInterceptor};
+use forum_api::test_util::Intervention;
 use metrics::{
     Counter, CounterFn, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit,
     with_local_recorder,
@@ -16,29 +16,28 @@ use metrics::{
 use crate::support::server::settings;
 use crate::support::*;
 
-/// A name, and what was said of it.
 type Described = (String, MetricKind, Option<Unit>);
 
-/// What was counted, by name and labels, and what was described.
+/// A recorder of counts by name and labels, and of descriptions.
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct TestRecorder {
     counts: Arc<Mutex<BTreeMap<String, u64>>>,
     described: Arc<Mutex<Vec<Described>>>,
 }
 
-/// One of the counts.
-struct Count(Kept, String);
+/// A counter of a recorder.
+struct Count(TestRecorder, String);
 
 impl CounterFn for Count {
-    fn increment(&self, by: u64) {
+    fn increment(&self, count: u64) {
         let mut counts = self.0.counts.lock().unwrap();
-        *counts.entry(self.1.clone()).or_default() += by;
+        *counts.entry(self.1.clone()).or_default() += count;
     }
 
     fn absolute(&self, _: u64) {}
 }
 
-impl Kept {
+impl TestRecorder {
     fn describe(&self, name: &KeyName, kind: MetricKind, unit: Option<Unit>) {
         let described = (name.as_str().to_owned(), kind, unit);
         self.described.lock().unwrap().push(described);
@@ -50,7 +49,7 @@ impl Kept {
     }
 }
 
-/// The name and the labels, which have to be those of the table.
+/// Returns the name and labels of a metric, and checks them against the table.
 fn sample(key: &Key, kind: MetricKind) -> String {
     let metric = ALL.iter().find(|metric| metric.name == key.name()).unwrap();
     let names: Vec<_> = key.labels().map(|label| label.key()).collect();
@@ -59,7 +58,7 @@ fn sample(key: &Key, kind: MetricKind) -> String {
     format!("{} {}", key.name(), values.join(" "))
 }
 
-impl Recorder for Kept {
+impl Recorder for TestRecorder {
     fn describe_counter(&self, name: KeyName, unit: Option<Unit>, _: SharedString) {
         self.describe(&name, MetricKind::Counter, unit);
     }
@@ -87,23 +86,23 @@ impl Recorder for Kept {
     }
 }
 
-/// What is counted while `work` is done, on this thread alone.
-fn counted(work: impl Future<Output = ()>) -> Kept {
-    let kept = Kept::default();
+/// Runs `work` on this thread and returns the recorded metrics.
+fn record(work: impl Future<Output = ()>) -> TestRecorder {
+    let recorded = TestRecorder::default();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    with_local_recorder(&kept, || runtime.unwrap().block_on(work));
-    kept
+    with_local_recorder(&recorded, || runtime.unwrap().block_on(work));
+    recorded
 }
 
 #[test]
-fn each_endpoint_is_counted_by_its_template_and_nothing_of_a_path() {
-    let kept = counted(async {
+fn requests_are_counted_by_the_template_of_their_path() {
+    let recorded = record(async {
         let server = Server::new();
         let alice = server.token("alice").await;
         for row in ROWS {
-            server.send(&Ask::of(row).bearer(&alice)).await;
+            server.send(&Request::of(row).bearer(&alice)).await;
         }
     });
     for row in ROWS {
@@ -111,55 +110,49 @@ fn each_endpoint_is_counted_by_its_template_and_nothing_of_a_path() {
             "forum_api_requests_total {} {} {} ",
             row.method, row.template, row.success
         );
-        assert_eq!(kept.count(&sample), 1, "{sample}");
+        assert_eq!(recorded.count(&sample), 1, "{sample}");
     }
     let cost: u32 = ROWS.iter().map(|row| row.cost).sum();
-    let units = kept.count("forum_api_units_charged_total token");
+    let units = recorded.count("forum_api_units_charged_total token");
     assert_eq!(units, u64::from(cost));
 }
 
 #[test]
 fn a_rejection_is_counted_with_its_code_each_time() {
-    let kept = counted(async {
+    let recorded = record(async {
         let server = Server::new();
-        let refuses = || BoardError::invalid("body", "too long");
-        server.board.be(Mood::Refuses(refuses));
-        let ask = Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
-        let ask = ask.bearer(&server.token("alice").await);
-        server.send(&ask).await;
-        server.send(&ask).await;
+        server
+            .board
+            .fail_with(|| BoardError::invalid("body", "too long"));
+        let request = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
+        let request = request.bearer(&server.token("alice").await);
+        server.send(&request).await;
+        server.send(&request).await;
     });
     let sample = "forum_api_requests_total POST /threads/{threadId}/posts 422 VALIDATION";
-    assert_eq!(kept.count(sample), 2);
+    assert_eq!(recorded.count(sample), 2);
 }
 
 #[test]
 fn each_store_that_fails_is_counted() {
-    let kept = counted(async {
-        let (board, well) = (FullBoard::new(), Stores::in_memory());
-        let over = |stores| Server::over(settings(), stores, &board, board.clone());
-        let alice = over(well.clone()).token("alice").await;
+    let recorded = record(async {
         for store in ["tokens.", "rate_limits.", "idempotency."] {
-            let interceptor = StoreInterceptor::default();
-            interceptor.on_call(move |method, _| match method.starts_with(store) {
-                true => Intervention::Fail,
-                false => Intervention::Proceed,
-            });
-            let ask = Ask::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
-            over(interceptor.stores(&well))
-                .send(&ask.bearer(&alice))
-                .await;
+            let fail = || Intervention::Fail;
+            let (sound, failing) = Server::with_failing_store(settings(), store, fail);
+            let alice = sound.token("alice").await;
+            let request = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
+            failing.send(&request.bearer(&alice)).await;
         }
     });
     for store in ["tokens", "budgets", "idempotency"] {
         let sample = format!("forum_api_store_errors_total {store}");
-        assert_eq!(kept.count(&sample), 1, "{store}");
+        assert_eq!(recorded.count(&sample), 1, "{store}");
     }
 }
 
 #[test]
 fn rows_that_cannot_be_decoded_are_counted() {
-    let kept = counted(async {
+    let recorded = record(async {
         let database = Database::open(&DatabasePath::Memory).unwrap();
         let insert = "
             PRAGMA ignore_check_constraints = ON;
@@ -174,15 +167,18 @@ fn rows_that_cannot_be_decoded_are_counted() {
             assert_eq!(outbox.pending(9).await.unwrap(), []);
         }
     });
-    assert_eq!(kept.count("forum_api_unreadable_rows_total events"), 2);
+    assert_eq!(recorded.count("forum_api_unreadable_rows_total events"), 2);
 }
 
 #[test]
-fn a_recorder_is_told_the_whole_table() {
-    let kept = Kept::default();
-    with_local_recorder(&kept, describe);
+fn describe_passes_the_whole_table_to_the_recorder() {
+    let recorded = TestRecorder::default();
+    with_local_recorder(&recorded, describe);
     let table = ALL
         .iter()
         .map(|metric| (metric.name.to_owned(), metric.kind, Some(metric.unit)));
-    assert_eq!(*kept.described.lock().unwrap(), table.collect::<Vec<_>>());
+    assert_eq!(
+        *recorded.described.lock().unwrap(),
+        table.collect::<Vec<_>>()
+    );
 }

@@ -1,4 +1,4 @@
-//! Odd paths, methods and queries, answered alike however the service is mounted (`docs/protocol.md`, section 2.2).
+//! Unusual paths, methods and queries have the same response on every mount (`docs/protocol.md`, section 2.2).
 
 use forum_api::Environment;
 use std::net::SocketAddr;
@@ -10,9 +10,9 @@ use forum_api::runtime::TokioRuntime;
 use tokio::net::TcpListener;
 
 use crate::support::server::settings;
-use crate::support::{Ask, Server, bare, outcome};
+use crate::support::{Request, Server, bare, outcome};
 
-/// Which mounts give a request to the service; the others have a host's 404 of their own.
+/// Mounts whose router passes a request to the service. The others return a 404 of their own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reaches {
     Bare,
@@ -74,7 +74,7 @@ const PROBES: &[(Reaches, &str, &str, u16, &str)] = &[
     (Bare,        "GET",     "/api/v1%2Fforums",                    404, "no_such_route"),
 ];
 
-/// The same service for axum, which cuts paths.
+/// Creates the same service for axum, which removes path prefixes.
 fn for_axum(server: &Server) -> ForumApi {
     let (authority, board) = (server.board.clone(), server.board.clone());
     let environment = Environment::new(TokioRuntime).clock(server.clock.clone());
@@ -92,24 +92,24 @@ async fn serve(router: Router) -> SocketAddr {
 }
 
 #[tokio::test]
-async fn however_it_is_mounted_the_same_path_gets_the_same_bytes() {
+async fn a_path_has_the_same_response_on_every_mount() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
     let api = for_axum(&server);
     let nest = serve(Router::new().nest_service("/api/v1", api.clone())).await;
     let route = serve(Router::new().route_service("/api/v1/{*rest}", api)).await;
     for (reaches, method, path, status, code) in PROBES {
-        let ask = Ask::exactly(method, path).bearer(&alice);
-        let expected = server.send(&ask).await;
+        let request = Request::exact(method, path).bearer(&alice);
+        let expected = server.send(&request).await;
         let code = Some(*code).filter(|code| !code.is_empty());
         assert_eq!(outcome(&expected), (*status, code), "{method} {path}");
         for (mount, needed) in [(nest, BareAndNest), (route, All)] {
-            let answer = Server::send_to(mount, &ask).await;
+            let response = Server::send_to(mount, &request).await;
             if *reaches >= needed {
-                assert_eq!(bare(&answer), bare(&expected), "{method} {path}");
+                assert_eq!(bare(&response), bare(&expected), "{method} {path}");
             } else {
                 assert_eq!(
-                    (answer.status, answer.header("x-request-id")),
+                    (response.status, response.header("x-request-id")),
                     (404, None),
                     "{method} {path}"
                 );
@@ -118,14 +118,13 @@ async fn however_it_is_mounted_the_same_path_gets_the_same_bytes() {
     }
 }
 
-/// Paths in answers are whole again.
 #[tokio::test]
-async fn a_router_that_cuts_paths_does_not_cut_links() {
+async fn links_include_a_path_prefix_that_a_router_removed() {
     let server = Server::new();
     let nest = serve(Router::new().nest_service("/api/v1", for_axum(&server))).await;
-    let answer = Server::send_to(nest, &Ask::get("/threads/open-1/posts")).await;
+    let response = Server::send_to(nest, &Request::get("/threads/open-1/posts")).await;
     assert!(
-        answer
+        response
             .header("link")
             .unwrap()
             .starts_with("</api/v1/threads/open-1/posts?after=")
@@ -133,22 +132,22 @@ async fn a_router_that_cuts_paths_does_not_cut_links() {
 }
 
 #[tokio::test]
-async fn paths_in_headers_are_absolute_and_lead_on() {
+async fn links_and_locations_are_absolute_paths() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
     let page = server
-        .send(&Ask::get("/threads/open-1/posts?limit=40&from=open-1-1").bearer(&alice))
+        .send(&Request::get("/threads/open-1/posts?limit=40&from=open-1-1").bearer(&alice))
         .await;
     let next = page.json()["next"].as_str().unwrap().to_owned();
     let link = format!("</api/v1/threads/open-1/posts?limit=40&after={next}>; rel=\"next\"");
     assert_eq!(page.header("link"), Some(&*link));
     let rest = server
-        .send(&Ask::exactly("GET", &link[1..link.find('>').unwrap()]))
+        .send(&Request::exact("GET", &link[1..link.find('>').unwrap()]))
         .await;
     assert_eq!(rest.json()["items"].as_array().unwrap().len(), 5);
     let thread = r#"{"title":"Tea","body":"Green?"}"#;
     let created = server
-        .send(&Ask::post("/forums/open/threads", thread).bearer(&alice))
+        .send(&Request::post("/forums/open/threads", thread).bearer(&alice))
         .await;
     let location = format!(
         "/api/v1/threads/{}",
@@ -157,7 +156,7 @@ async fn paths_in_headers_are_absolute_and_lead_on() {
     assert_eq!(created.header("location"), Some(&*location));
     let message = r#"{"to":["bob"],"subject":"Tea","body":"At five?"}"#;
     let sent = server
-        .send(&Ask::post("/messages", message).bearer(&alice))
+        .send(&Request::post("/messages", message).bearer(&alice))
         .await;
     assert_eq!(sent.header("location"), Some("/api/v1/messages/alice-6"));
 }

@@ -1,4 +1,4 @@
-//! Rules that are pure functions, held against any input.
+//! Properties of pure functions for arbitrary input.
 
 use forum_api::model::*;
 use forum_api::runtime::SeededRandom;
@@ -9,31 +9,31 @@ const DAY: i64 = 86_400_000;
 
 proptest! {
     #[test]
-    fn what_was_minted_is_read_back_and_nothing_near_it(seed: u64, place in 0..76_usize, letter in "[0-9A-Za-z_]") {
-        let minted = PlainToken::generate(&SeededRandom::new(seed)).unwrap();
-        let text = minted.expose_secret();
+    fn a_generated_token_is_parsed_and_a_changed_one_is_not(seed: u64, place in 0..76_usize, letter in "[0-9A-Za-z_]") {
+        let generated = PlainToken::generate(&SeededRandom::new(seed)).unwrap();
+        let text = generated.expose_secret();
         let parsed = PlainToken::parse(text).unwrap();
-        prop_assert_eq!(parsed.lookup(), minted.lookup());
-        prop_assert_eq!(parsed.digest(), minted.digest());
+        prop_assert_eq!(parsed.lookup(), generated.lookup());
+        prop_assert_eq!(parsed.digest(), generated.digest());
         let mut other = text.to_owned();
         other.replace_range(place..=place, &letter);
         prop_assert_eq!(PlainToken::parse(&other).is_ok(), other == text);
     }
 
     #[test]
-    fn no_text_that_is_no_token_is_read_as_one(text in ".{0,90}") {
+    fn other_texts_are_not_parsed_as_tokens(text in ".{0,90}") {
         prop_assert!(PlainToken::parse(&text).is_err());
     }
 
     #[test]
-    fn an_expiry_is_whole_days_or_nothing(blanks in " {0,3}", zeros in "0{0,3}", days in 0..50_000_i64) {
+    fn an_expiry_is_1_to_36500_days(blanks in " {0,3}", zeros in "0{0,3}", days in 0..50_000_i64) {
         let ends = Expiry::parse(&format!("{blanks}{zeros}{days}{blanks}")).map(|it| it.expires_at(Timestamp::default()));
-        let lawful = (1..=36_500).contains(&days);
-        prop_assert_eq!(ends.ok(), lawful.then(|| Some(Timestamp::from_millis(days * DAY))));
+        let valid = (1..=36_500).contains(&days);
+        prop_assert_eq!(ends.ok(), valid.then(|| Some(Timestamp::from_millis(days * DAY))));
     }
 
     #[test]
-    fn an_expiry_takes_no_other_text(text in ".{0,12}") {
+    fn other_texts_are_not_parsed_as_expiries(text in ".{0,12}") {
         let digits = !text.trim().is_empty() && text.trim().bytes().all(|byte| byte.is_ascii_digit());
         let never = text.trim().is_empty();
         prop_assert!(digits || never || Expiry::parse(&text).is_err());
@@ -41,7 +41,7 @@ proptest! {
     }
 
     #[test]
-    fn a_query_holds_terms_as_they_were_written_and_something_to_look_for(text in ".{0,220}") {
+    fn a_search_query_keeps_its_terms_and_has_a_required_one(text in ".{0,220}") {
         let Some(query) = SearchQuery::parse(&text) else {
             let short = text.chars().count() <= 200 && text.split_whitespace().count() <= SearchQuery::MAX_TERMS;
             let plain = short && !text.contains(['-', '"']);
@@ -59,55 +59,39 @@ proptest! {
     }
 
     #[test]
-    fn a_time_is_written_as_it_was_read(millis in -62_135_596_800_000..253_402_300_799_999_i64) {
+    fn a_formatted_time_is_parsed_to_the_same_time(millis in -62_135_596_800_000..253_402_300_799_999_i64) {
         let time = Timestamp::from_millis(millis);
         prop_assert_eq!(Timestamp::parse(&time.to_string()), Some(time));
     }
 }
 
-/// A web form calls the method of the board that the API calls, so its input can be made outside of the library.
+/// A host that calls its own methods, for example from a web form, builds their input.
 #[test]
-fn the_input_of_a_handler_can_be_made_by_a_host() {
+fn a_host_can_build_the_input_of_its_methods() {
     let mut new = NewThread::default();
     new.poll = Some(NewPoll::new("Which?", vec!["Green".into(), "Black".into()]));
-    let mut edit = PollUpdate::default();
-    edit.options = Some(vec![PollOptionUpdate::new(
+    let mut update = PollUpdate::default();
+    update.options = Some(vec![PollOptionUpdate::new(
         Some(OptionId::from(1)),
         "Green",
     )]);
     let search = SearchParams::new(SearchQuery::parse("tea").unwrap());
-    for (made, part) in [
-        (
-            format!("{new:?}"),
-            "max_choices: 1, can_change_vote: false, closes_at: None",
-        ),
-        (
-            format!("{edit:?}"),
-            r#"PollOptionUpdate { option_id: Some(OptionId(1)), text: "Green" }"#,
-        ),
+    #[rustfmt::skip]
+    let inputs = [
+        (format!("{new:?}"), "max_choices: 1, can_change_vote: false, closes_at: None"),
+        (format!("{update:?}"), r#"PollOptionUpdate { option_id: Some(OptionId(1)), text: "Green" }"#),
         (format!("{:?}", NewPost::default()), r#"body: """#),
-        (
-            format!("{:?}", PostUpdate::default()),
-            "expected_version: None",
-        ),
+        (format!("{:?}", PostUpdate::default()), "expected_version: None"),
         (format!("{:?}", NewRating::default()), "points: 0"),
         (format!("{:?}", NewMessage::default()), "to: []"),
         (format!("{:?}", NewVote::default()), "option_ids: []"),
-        (
-            format!("{:?}", ListThreadsParams::default()),
-            "limit: PageLimit(20)",
-        ),
+        (format!("{:?}", ListThreadsParams::default()), "limit: PageLimit(20)"),
         (format!("{:?}", ListPostsParams::default()), "body: Both"),
-        (
-            format!("{:?}", ListMessagesParams::default()),
-            "folder: Inbox",
-        ),
-        (
-            format!("{:?}", ListSubscriptionsParams::default()),
-            "target: None",
-        ),
+        (format!("{:?}", ListMessagesParams::default()), "folder: Inbox"),
+        (format!("{:?}", ListSubscriptionsParams::default()), "target: None"),
         (format!("{search:?}"), "sort: Relevance"),
-    ] {
-        assert!(made.contains(part), "{part} is not in {made}");
+    ];
+    for (input, part) in inputs {
+        assert!(input.contains(part), "{part} is not in {input}");
     }
 }

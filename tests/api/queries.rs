@@ -1,11 +1,11 @@
-//! Queries and paths, read strictly (`docs/protocol.md`, section 5.4).
+//! Strict decoding of queries and paths (`docs/protocol.md`, section 5.4).
 
 use crate::support::*;
 
 const POSTS: &str = "/threads/open-1/posts";
 
 #[rustfmt::skip]
-pub(crate) const REFUSED: &[(&str, &str)] = &[
+pub(crate) const REJECTED: &[(&str, &str)] = &[
     ("/forums?limit=5", "limit: unknown field or parameter"),
     ("/me?x=", "x: unknown field or parameter"),
     ("/threads/open-1/posts?Limit=5", "Limit: unknown field or parameter"),
@@ -84,7 +84,7 @@ pub(crate) const REFUSED: &[(&str, &str)] = &[
 async fn an_invalid_query_is_a_400_whose_message_names_the_parameter() {
     let server = Server::new();
     let alice = server.token("alice").await;
-    let page = server.send(&Ask::get(POSTS)).await.json();
+    let page = server.send(&Request::get(POSTS)).await.json();
     let after = page["next"].as_str().unwrap();
     let both = format!("{POSTS}?from=open-1-3&after={after}");
     let long = format!("/search?q={}", "x".repeat(201));
@@ -93,23 +93,23 @@ async fn an_invalid_query_is_a_400_whose_message_names_the_parameter() {
         (&*both, "from: expected not to be combined with after"),
         (&long, text),
     ];
-    for (path, expected) in REFUSED.iter().copied().chain(more) {
-        let answer = server.send(&Ask::get(path).bearer(&alice)).await;
-        assert_eq!(outcome(&answer), BAD_REQUEST, "{path}");
-        assert_eq!(message(&answer), expected, "{path}");
+    for (path, expected) in REJECTED.iter().copied().chain(more) {
+        let response = server.send(&Request::get(path).bearer(&alice)).await;
+        assert_eq!(outcome(&response), BAD_REQUEST, "{path}");
+        assert_eq!(message(&response), expected, "{path}");
     }
     let calls = server.board.calls().len();
     for row in ROWS.iter().filter(|row| row.method != "GET") {
-        let ask = Ask::at(row, &format!("{}?x=1", row.path));
-        let answer = server.send(&ask.bearer(&alice)).await;
-        assert_eq!(outcome(&answer), BAD_REQUEST, "{row:?}");
-        assert_eq!(message(&answer), "x: unknown field or parameter");
+        let request = Request::at(row, &format!("{}?x=1", row.path));
+        let response = server.send(&request.bearer(&alice)).await;
+        assert_eq!(outcome(&response), BAD_REQUEST, "{row:?}");
+        assert_eq!(message(&response), "x: unknown field or parameter");
     }
     assert_eq!(server.board.calls().len(), calls, "no command was run");
 }
 
 #[rustfmt::skip]
-const TAKEN: &[(&str, &str)] = &[
+const ACCEPTED: &[(&str, &str)] = &[
     (POSTS, "limit: PageLimit(20), after: None, since: None, from: None, body: Both"),
     ("/threads/open-1/posts?limit=100&body=html", "limit: PageLimit(100), after: None, since: None, from: None, body: Html"),
     ("/threads/open-1/posts?from=open-1-3", "from: Some(PostId(open-1-3))"),
@@ -132,12 +132,12 @@ const TAKEN: &[(&str, &str)] = &[
 async fn a_valid_query_reaches_the_board() {
     let server = Server::new();
     let alice = server.token("alice").await;
-    for (path, expected) in TAKEN {
-        server.send(&Ask::get(path).bearer(&alice)).await;
+    for (path, expected) in ACCEPTED {
+        server.send(&Request::get(path).bearer(&alice)).await;
         let call = server.board.last_call();
         assert!(call.contains(expected), "{path} {call}");
     }
-    let longest = Ask::get(&format!("/search?q={}", "x".repeat(200)));
+    let longest = Request::get(&format!("/search?q={}", "x".repeat(200)));
     assert_eq!(server.outcome(longest).await, (200, None));
 }
 
@@ -146,12 +146,20 @@ async fn only_a_get_of_a_message_marks_it_as_read() {
     let server = Server::new();
     let alice = server.token("alice").await;
     for (method, path, call) in [
-        ("HEAD", "/messages/alice-1", "message No"),
-        ("GET", "/messages", "messages ListMessagesParams"),
-        ("GET", "/me", "me ()"),
-        ("GET", "/messages/alice-1", "message Yes"),
+        (
+            "HEAD",
+            "/messages/alice-1",
+            "open_message (MessageId(alice-1), No)",
+        ),
+        ("GET", "/messages", "list_messages"),
+        ("GET", "/me", "get_me"),
+        (
+            "GET",
+            "/messages/alice-1",
+            "open_message (MessageId(alice-1), Yes)",
+        ),
     ] {
-        let outcome = server.outcome_for(&alice, Ask::new(method, path)).await;
+        let outcome = server.outcome_for(&alice, Request::new(method, path)).await;
         assert_eq!(outcome, (200, None));
         assert!(server.board.last_call().starts_with(call));
     }
@@ -163,19 +171,23 @@ async fn names_that_are_long_unprintable_or_tokens_are_not_repeated() {
     let alice = server.token("alice").await;
     let long = "x".repeat(65);
     for name in [&*long, &*alice, "%3Cb%3E", "%E2%80%AE", &alice[..30]] {
-        let query = Ask::get(&format!("{POSTS}?{name}=1"));
-        let body = Ask::post(POSTS, &format!(r#"{{"{name}":1}}"#));
-        for ask in [query, body] {
-            let answer = server.send(&ask.bearer(&alice)).await;
-            assert_eq!(message(&answer), "?: unknown field or parameter", "{name}");
+        let query = Request::get(&format!("{POSTS}?{name}=1"));
+        let body = Request::post(POSTS, &format!(r#"{{"{name}":1}}"#));
+        for request in [query, body] {
+            let response = server.send(&request.bearer(&alice)).await;
+            assert_eq!(
+                message(&response),
+                "?: unknown field or parameter",
+                "{name}"
+            );
         }
     }
     let longest = "x".repeat(64);
-    let answer = server
-        .send(&Ask::get(&format!("{POSTS}?{longest}=1")))
+    let response = server
+        .send(&Request::get(&format!("{POSTS}?{longest}=1")))
         .await;
     assert_eq!(
-        message(&answer),
+        message(&response),
         format!("{longest}: unknown field or parameter")
     );
 }

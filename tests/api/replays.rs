@@ -1,8 +1,8 @@
-//! What an `Idempotency-Key` keeps of the first answer (`docs/protocol.md`, section 9.3).
+//! Replays of the response to the first request with an `Idempotency-Key` (`docs/protocol.md`, section 9.3).
 
 use forum_api::host::BoardError;
 
-use crate::keys::{is_replay, is_unknown, reply};
+use crate::idempotency::{is_replay, is_unknown, reply};
 use crate::support::*;
 
 #[tokio::test]
@@ -10,9 +10,9 @@ async fn every_post_is_answered_again_as_it_was_the_first_time() {
     let server = Server::new();
     let alice = server.token("alice").await;
     for row in ROWS.iter().filter(|row| row.method == "POST") {
-        let ask = Ask::of(row).bearer(&alice).key(row.template);
-        let (first, writes) = (server.send(&ask).await, server.board.writes());
-        let again = server.send(&ask).await;
+        let request = Request::of(row).bearer(&alice).key(row.template);
+        let (first, writes) = (server.send(&request).await, server.board.writes());
+        let again = server.send(&request).await;
         assert_eq!(
             (again.status, &again.body),
             (first.status, &first.body),
@@ -26,67 +26,31 @@ async fn every_post_is_answered_again_as_it_was_the_first_time() {
 
 #[tokio::test]
 async fn a_rejected_request_frees_its_key_and_a_failed_one_leaves_its_outcome_unknown() {
-    let (free, unknown) = (true, false);
-    for (mood, status, then) in [
-        (
-            Mood::Refuses(|| BoardError::Forbidden("No.".into())),
-            403,
-            free,
-        ),
-        (
-            Mood::Refuses(|| BoardError::NotFound("No.".into())),
-            404,
-            free,
-        ),
-        (
-            Mood::Refuses(|| BoardError::Conflict("No.".into())),
-            409,
-            free,
-        ),
-        (
-            Mood::Refuses(|| BoardError::invalid("body", "No.")),
-            422,
-            free,
-        ),
-        (
-            Mood::Refuses(|| BoardError::RateLimited("No.".into(), None)),
-            429,
-            free,
-        ),
-        (Mood::Refuses(|| BoardError::NotImplemented), 501, free),
-        (Mood::Refuses(|| BoardError::PathNotFound), 404, free),
-        (
-            Mood::Refuses(|| BoardError::InvalidParameter("body", "text")),
-            400,
-            free,
-        ),
-        (
-            Mood::Refuses(|| BoardError::internal("the disk is full")),
-            500,
-            unknown,
-        ),
-        (Mood::Panics, 500, unknown),
-    ] {
+    #[rustfmt::skip]
+    let more: [(fn() -> BoardError, u16); 5] = [
+        (|| BoardError::NotImplemented, 501),
+        (|| BoardError::PathNotFound, 404),
+        (|| BoardError::InvalidParameter("body", "text"), 400),
+        (|| BoardError::internal("the disk is full"), 500),
+        (|| panic!("the test board panics"), 500),
+    ];
+    for (error, status) in DOMAIN_ERRORS.into_iter().chain(more) {
         let server = Server::new();
         let alice = server.token("alice").await;
-        server.board.be(mood);
+        server.board.fail_with(error);
         let first = server.send(&reply("x").bearer(&alice)).await;
         assert_eq!(first.status, status);
-        server.board.be(Mood::Well);
-        if then == free {
-            // The key is free for another request as well.
-            assert_eq!(
-                server.outcome_for(&alice, reply("y")).await,
-                (201, None),
-                "{first:?}"
-            );
-            assert_eq!(server.outcome_for(&alice, reply("x")).await, CONFLICT);
-        } else {
+        server.board.set_mode(FailureMode::None);
+        let is_free = status != 500;
+        if !is_free {
             let second = server.send(&reply("x").bearer(&alice)).await;
             assert!(is_unknown(&second) && !is_replay(&second), "{second:?}");
-            assert_eq!(server.outcome_for(&alice, reply("y")).await, CONFLICT);
         }
-        assert_eq!(server.board.calls().len(), if then == free { 2 } else { 1 });
+        // A free key can be used for another request.
+        let other = server.outcome_for(&alice, reply("y")).await;
+        let expected = if is_free { (201, None) } else { CONFLICT };
+        assert_eq!(other, expected, "{first:?}");
+        assert_eq!(server.board.calls().len(), 1 + usize::from(is_free));
     }
 }
 
@@ -123,22 +87,22 @@ const REPEATED: &[(&str, &str, Loses, Option<&str>)] = &[
 async fn a_replay_is_refused_while_the_caller_cannot_see_what_it_is_about() {
     for (path, body, loses, code) in REPEATED {
         let server = Server::new();
-        let ask = Ask::post(path, body).key("k");
-        let ask = ask.bearer(&server.token("alice").await);
-        let first = server.send(&ask).await;
+        let request = Request::post(path, body).key("k");
+        let request = request.bearer(&server.token("alice").await);
+        let first = server.send(&request).await;
         assert!(matches!(first.status, 200 | 201), "{path} {body} {first:?}");
         match loses {
             Loses::Nothing => {}
-            Loses::Forum => server.board.shows("alice", &["open"]),
+            Loses::Forum => server.board.show("alice", &["open"]),
             Loses::Item(id) => server.board.delete(id),
         }
-        let second = server.send(&ask).await;
+        let second = server.send(&request).await;
         let status = if code.is_some() { 404 } else { first.status };
         assert_eq!(outcome(&second), (status, *code), "{path} {body} {loses:?}");
         assert_eq!(is_replay(&second), code.is_none(), "{path} {body}");
-        server.board.shows("alice", &["open", "members"]);
+        server.board.show("alice", &["open", "members"]);
         server.board.restore();
-        let third = server.send(&ask).await;
+        let third = server.send(&request).await;
         assert!(is_replay(&third), "{path} {body} {third:?}");
         assert_eq!((third.status, &third.body), (first.status, &first.body));
         assert_ne!(third.header("x-request-id"), first.header("x-request-id"));
@@ -149,22 +113,27 @@ async fn a_replay_is_refused_while_the_caller_cannot_see_what_it_is_about() {
 #[tokio::test]
 async fn the_rating_of_a_hidden_post_is_withheld() {
     let server = Server::new();
-    server.board.be(Mood::Leaks);
+    server.board.set_mode(FailureMode::Leak);
     let body = r#"{"points":1,"postId":"staff-1-1"}"#;
-    let ask = Ask::post("/members/bob/reputation", body);
-    let answer = server.send(&ask.bearer(&server.token("alice").await)).await;
-    assert_eq!(outcome(&answer), (404, Some("not_found")));
+    let request = Request::post("/members/bob/reputation", body);
+    let response = server
+        .send(&request.bearer(&server.token("alice").await))
+        .await;
+    assert_eq!(outcome(&response), (404, Some("not_found")));
 }
 
-/// The command was carried out, but its answer was not the caller's to see.
+/// The board executed the command, but its result is hidden from the caller.
 #[tokio::test]
 async fn a_withheld_answer_leaves_the_outcome_unknown() {
     let server = Server::new();
-    server.board.be(Mood::Leaks);
+    server.board.set_mode(FailureMode::Leak);
     let body = r#"{"target":"forum","targetId":"staff"}"#;
-    let ask = Ask::post("/subscriptions", body)
+    let request = Request::post("/subscriptions", body)
         .key("k")
         .bearer(&server.token("alice").await);
-    assert_eq!(outcome(&server.send(&ask).await), (404, Some("not_found")));
-    assert!(is_unknown(&server.send(&ask).await));
+    assert_eq!(
+        outcome(&server.send(&request).await),
+        (404, Some("not_found"))
+    );
+    assert!(is_unknown(&server.send(&request).await));
 }

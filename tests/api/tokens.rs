@@ -1,4 +1,4 @@
-//! Issued tokens: expiry, scopes, the owner's present rights, and `GET /me`.
+//! Issued tokens: expiry, scopes, the owner's current permissions, and `GET /me`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,7 +23,7 @@ async fn a_token_is_expired_from_the_instant_of_its_expiry() {
         .unwrap();
     for (millis, status) in [(0, 200), (2 * 86_400_000 - 1, 200), (1, 401), (1, 401)] {
         server.clock.advance(Duration::from_millis(millis));
-        let me = Ask::get("/me").bearer(&token);
+        let me = Request::get("/me").bearer(&token);
         assert_eq!(server.send(&me).await.status, status);
     }
 }
@@ -52,14 +52,14 @@ async fn an_invalid_expiry_or_scope_issues_no_token() {
     assert!(server.issue(Compact, &["admin:read"], "").await.is_ok());
 }
 
-/// Issued on the compact surface, used on the full one over the same stores.
+/// Issues a token on the compact surface and uses it on the full one.
 #[tokio::test]
 async fn a_token_stays_valid_without_a_retired_scope() {
     let stores = Stores::in_memory();
     let over = |surface| {
         let board = FullBoard::new();
         let environment = Environment::new(TokioRuntime).surface(surface);
-        Server::over_in(
+        Server::over(
             environment,
             settings(),
             stores.clone(),
@@ -67,8 +67,8 @@ async fn a_token_stays_valid_without_a_retired_scope() {
             board.clone(),
         )
     };
-    let scopes = |answer: TestResponse| {
-        let json = answer.json();
+    let scopes = |response: TestResponse| {
+        let json = response.json();
         let scopes = json["scopes"].as_array().unwrap().iter();
         scopes
             .map(|scope| scope.as_str().unwrap().to_owned())
@@ -79,13 +79,13 @@ async fn a_token_stays_valid_without_a_retired_scope() {
         .issue(Surface::Compact, &COMPACT_SCOPES, "")
         .await
         .unwrap();
-    let me = Ask::get("/me").bearer(&token);
+    let me = Request::get("/me").bearer(&token);
     let mut expected = BTreeSet::from(COMPACT_SCOPES.map(str::to_owned));
     assert_eq!(scopes(compact.send(&me).await), expected);
     expected.remove("admin:read");
     assert_eq!(scopes(full.send(&me).await), expected);
     assert_eq!(
-        full.outcome_for(&token, Ask::get("/forums")).await,
+        full.outcome_for(&token, Request::get("/forums")).await,
         (200, None)
     );
 }
@@ -98,24 +98,24 @@ async fn admin_read_permits_nothing() {
         .await
         .unwrap();
     for row in rows(Surface::Compact) {
-        let outcome = server.outcome_for(&token, Ask::of(row)).await;
+        let outcome = server.outcome_for(&token, Request::of(row)).await;
         assert_eq!(outcome, MISSING_SCOPE, "{row:?}");
     }
 }
 
 #[tokio::test]
-async fn a_right_that_the_owner_loses_is_gone_with_the_next_request() {
+async fn a_lost_permission_is_effective_with_the_next_request() {
     let server = Server::new();
     let (alice, moderator) = (server.token("alice").await, server.token("moderator").await);
-    let thread = Ask::get("/threads/members-1").bearer(&alice);
+    let thread = Request::get("/threads/members-1").bearer(&alice);
     assert_eq!(server.outcome(thread.clone()).await, (200, None));
-    server.board.shows("alice", &["open"]);
+    server.board.show("alice", &["open"]);
     assert_eq!(server.outcome(thread.clone()).await, PATH_NOT_FOUND);
-    server.board.shows("alice", &["open", "members"]);
+    server.board.show("alice", &["open", "members"]);
     assert_eq!(server.outcome(thread.clone()).await, (200, None));
-    // Posts of even numbers are bob's.
+    // Posts with even numbers are bob's.
     for (method, success) in [("PATCH", 200), ("DELETE", 204)] {
-        let mut change = Ask::new(method, "/threads/open-1/posts/open-1-2");
+        let mut change = Request::new(method, "/threads/open-1/posts/open-1-2");
         if method == "PATCH" {
             change = change.json(r#"{"body":"x"}"#);
         }
@@ -123,12 +123,12 @@ async fn a_right_that_the_owner_loses_is_gone_with_the_next_request() {
         assert_eq!(own, FORBIDDEN);
         let change = change.bearer(&moderator);
         assert_eq!(server.outcome(change.clone()).await, (success, None));
-        server.board.demote("moderator");
+        server.board.set_moderator("moderator", false);
         assert_eq!(server.outcome(change.clone()).await, FORBIDDEN);
-        server.board.promote("moderator");
+        server.board.set_moderator("moderator", true);
     }
     server.board.ban("moderator");
-    let me = server.outcome_for(&moderator, Ask::get("/me")).await;
+    let me = server.outcome_for(&moderator, Request::get("/me")).await;
     assert_eq!(me, OWNER_UNAVAILABLE);
     let (tokens, now) = (&server.stores.tokens, server.clock.now());
     assert!(tokens.revoke(&lookup(&alice), now).await.unwrap());
@@ -142,7 +142,7 @@ async fn a_use_is_recorded_at_most_once_a_minute() {
     let start = server.clock.now();
     for (seconds, recorded) in [(5, 5), (59, 5), (1, 65), (30, 65), (30, 125)] {
         server.clock.advance(Duration::from_secs(seconds));
-        server.send(&Ask::get("/me").bearer(&alice)).await;
+        server.send(&Request::get("/me").bearer(&alice)).await;
         let record = server.stores.tokens.find(&lookup(&alice)).await.unwrap();
         let expected = start.saturating_add(Duration::from_secs(recorded));
         assert_eq!(record.unwrap().last_used_at, Some(expected));
@@ -157,7 +157,10 @@ async fn me_describes_the_owner_and_the_token() {
         (&["messages:read", "members:read"], json!(2)),
     ] {
         let token = server.issue(Surface::Full, scopes, "1").await.unwrap();
-        let me = server.send(&Ask::get("/me").bearer(&token)).await.json();
+        let me = server
+            .send(&Request::get("/me").bearer(&token))
+            .await
+            .json();
         assert_eq!(me["owner"]["username"], "alice");
         assert_eq!(me["scopes"].as_array().unwrap().len(), scopes.len());
         assert_eq!(me["unreadMessages"], unread);

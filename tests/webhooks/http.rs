@@ -1,4 +1,4 @@
-//! The HTTP transport: responses, TLS, connections that are used again, and each byte that is sent.
+//! The HTTP transport: requests, responses, TLS and reuse of connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,33 +11,36 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use crate::wire::Act::{self, Blurt, Drip, Flood, Hold, Quit, Reset, Say, Serve, Trickle};
+use crate::wire::Behavior::{
+    self, CloseOnReuse, Flood, KeepAlive, Reset, Respond, RespondAndHang, RespondSlowly,
+    SendUnprompted, Trickle,
+};
 use crate::wire::{
-    AUTHORITY, LONG, Names, Receiver, SHORT, loopback, outgoing, settings, transport,
+    FakeResolver, LONG_TIMEOUT, ROOT_CERTIFICATE, SHORT_TIMEOUT, ScriptedReceiver,
+    loopback_transport, settings, test_request, transport,
 };
 
-/// A kibibyte of a letter.
-const KIB: &[u8] = &[b'y'; 1024];
+const KIBIBYTE: &[u8] = &[b'y'; 1024];
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/// Checks the result of an attempt `within` this time for each act. With the attempt its connection ends.
-async fn check<T: Copy + Send + Sync + 'static>(
-    within: Duration,
-    rows: &[(Act, T)],
+/// Checks the result of an attempt for each behavior. Its connection must be closed afterwards.
+async fn check_responses<T: Copy + Send + Sync + 'static>(
+    limit: Duration,
+    rows: &[(Behavior, T)],
     expect: fn(T, Result<ReceiverResponse, TransportError>),
 ) {
-    let transport = loopback(within);
+    let transport = loopback_transport(limit);
     let mut attempts = JoinSet::new();
-    for (act, outcome) in rows.iter().copied() {
+    for (behavior, expected) in rows.iter().copied() {
         let transport = transport.clone();
         attempts.spawn(async move {
-            let mut receiver = Receiver::new(act).await;
+            let mut receiver = ScriptedReceiver::new(behavior).await;
             let url = receiver.url("http://receiver.test");
-            let answer = transport.send(outgoing(&url)).await;
-            println!("{act:?} ends as {answer:?}");
-            expect(outcome, answer);
-            assert_eq!(receiver.ended().await.len(), 1);
+            let result = transport.send(test_request(&url)).await;
+            println!("{behavior:?}: {result:?}");
+            expect(expected, result);
+            assert_eq!(receiver.wait_for_close().await.len(), 1);
         });
     }
     while let Some(attempt) = attempts.join_next().await {
@@ -45,12 +48,15 @@ async fn check<T: Copy + Send + Sync + 'static>(
     }
 }
 
-fn is_answer((status, excerpt): (u16, &str), outcome: Result<ReceiverResponse, TransportError>) {
+fn expect_response(
+    (status, excerpt): (u16, &str),
+    outcome: Result<ReceiverResponse, TransportError>,
+) {
     let answer = outcome.unwrap();
     assert_eq!((answer.status, answer.excerpt.as_str()), (status, excerpt));
 }
 
-fn is_unsent(why: &str, outcome: Result<ReceiverResponse, TransportError>) {
+fn expect_error(why: &str, outcome: Result<ReceiverResponse, TransportError>) {
     assert_eq!(outcome, Err(TransportError(why.into())));
 }
 
@@ -58,38 +64,38 @@ fn is_unsent(why: &str, outcome: Result<ReceiverResponse, TransportError>) {
 #[rustfmt::skip]
 async fn a_response_is_its_status_and_the_start_of_its_body() {
     let rows = [
-        (Say(OK), (200, "ok")),
-        (Drip(OK), (200, "ok")),
-        (Say(b"HTTP/1.1 204 No Content\r\n\r\n"), (204, "")),
-        (Say(b"HTTP/1.0 200 OK\r\n\r\nuntil the end"), (200, "until the end")),
-        (Say(b"HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n"), (202, "abcd")),
-        (Say(b"HTTP/1.1 301 Moved\r\nlocation: /elsewhere\r\n\r\n"), (301, "")),
-        (Say(b"HTTP/1.1 308 Moved\r\nlocation: /elsewhere\r\n\r\n"), (308, "")),
-        (Say(b"HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n"), (410, "")),
-        (Say(b"HTTP/1.1 500 Oh\r\ncontent-length: 4\r\n\r\nwhy?"), (500, "why?")),
-        (Say(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"), (101, "")),
-        (Say(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), (200, "ok")),
+        (Respond(OK), (200, "ok")),
+        (RespondSlowly(OK), (200, "ok")),
+        (Respond(b"HTTP/1.1 204 No Content\r\n\r\n"), (204, "")),
+        (Respond(b"HTTP/1.0 200 OK\r\n\r\nuntil the end"), (200, "until the end")),
+        (Respond(b"HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n"), (202, "abcd")),
+        (Respond(b"HTTP/1.1 301 Moved\r\nlocation: /elsewhere\r\n\r\n"), (301, "")),
+        (Respond(b"HTTP/1.1 308 Moved\r\nlocation: /elsewhere\r\n\r\n"), (308, "")),
+        (Respond(b"HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n"), (410, "")),
+        (Respond(b"HTTP/1.1 500 Oh\r\ncontent-length: 4\r\n\r\nwhy?"), (500, "why?")),
+        (Respond(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n"), (101, "")),
+        (Respond(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), (200, "ok")),
         // The connection breaks off after the head.
-        (Say(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\nhalf"), (200, "half")),
-        (Say(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\nnonsense"), (200, "a")),
+        (Respond(b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 9\r\n\r\nhalf"), (200, "half")),
+        (Respond(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\nnonsense"), (200, "a")),
         // Nothing is decompressed, and no control characters are kept.
-        (Say(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\n\x1f\x8b\x08"), (200, "\u{fffd}\u{fffd}\u{fffd}")),
-        (Say(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n\x1b[2J\0\xc3\xbc\xff\r\n\t."), (200, "\u{fffd}[2J\u{fffd}\u{fc}\u{fffd}\r\n\t.")),
+        (Respond(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\n\x1f\x8b\x08"), (200, "\u{fffd}\u{fffd}\u{fffd}")),
+        (Respond(b"HTTP/1.1 200 OK\r\ncontent-length: 12\r\n\r\n\x1b[2J\0\xc3\xbc\xff\r\n\t."), (200, "\u{fffd}[2J\u{fffd}\u{fc}\u{fffd}\r\n\t.")),
     ];
-    check(LONG, &rows, is_answer).await;
+    check_responses(LONG_TIMEOUT, &rows, expect_response).await;
 }
 
 #[tokio::test]
 #[rustfmt::skip]
-async fn no_more_than_4_kib_of_a_body_are_kept() {
+async fn at_most_4_kib_of_a_body_are_kept() {
     let rows = [
-        (Flood(b"HTTP/1.1 200 OK\r\n\r\n", KIB), 4096),
-        (Flood(b"HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n", KIB), 4096),
+        (Flood(b"HTTP/1.1 200 OK\r\n\r\n", KIBIBYTE), 4096),
+        (Flood(b"HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n", KIBIBYTE), 4096),
         (Flood(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", b"4\r\nbyte\r\n"), 4096),
         (Flood(b"HTTP/1.1 200 OK\r\n\r\n\x20", "ü".as_bytes()), 4096 - 3 + 2),
         (Flood(b"HTTP/1.1 200 OK\r\n\r\n", b"\0\0"), 4096 - 1),
     ];
-    check(LONG, &rows, |length, outcome| {
+    check_responses(LONG_TIMEOUT, &rows, |length, outcome| {
         let answer = outcome.unwrap();
         assert_eq!((answer.status, answer.excerpt.len()), (200, length));
     })
@@ -100,11 +106,11 @@ async fn no_more_than_4_kib_of_a_body_are_kept() {
 #[rustfmt::skip]
 async fn a_body_ends_with_the_time_limit_of_the_attempt() {
     let rows = [
-        (Hold(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"), "half"),
-        (Hold(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n9"), "abc"),
+        (RespondAndHang(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf"), "half"),
+        (RespondAndHang(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n9"), "abc"),
         (Trickle(b"HTTP/1.1 200 OK\r\n\r\nslow", b"ly"), "slow"),
     ];
-    check(SHORT * 10, &rows, |beginning, outcome| {
+    check_responses(SHORT_TIMEOUT * 10, &rows, |beginning, outcome| {
         let answer = outcome.unwrap();
         assert_eq!(answer.status, 200);
         assert!(answer.excerpt.starts_with(beginning) && answer.excerpt.len() < 1000);
@@ -113,18 +119,18 @@ async fn a_body_ends_with_the_time_limit_of_the_attempt() {
 }
 
 #[tokio::test]
-async fn without_a_head_in_time_there_is_no_response() {
+async fn an_incomplete_head_is_a_timeout() {
     let rows = [
-        Hold(b""),
-        Hold(b"HTTP/1.1 200 OK\r\n"),
-        Hold(b"HTTP/1.1 100 Continue\r\n\r\n"),
+        RespondAndHang(b""),
+        RespondAndHang(b"HTTP/1.1 200 OK\r\n"),
+        RespondAndHang(b"HTTP/1.1 100 Continue\r\n\r\n"),
         Trickle(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"),
         Trickle(b"HTTP/1.1 200 OK\r\nx: ", b"y"),
         Trickle(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
         Flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
     ];
-    let rows = rows.map(|act| (act, "no response within 300ms"));
-    check(SHORT, &rows, is_unsent).await;
+    let rows = rows.map(|behavior| (behavior, "no response within 300ms"));
+    check_responses(SHORT_TIMEOUT, &rows, expect_error).await;
 }
 
 #[tokio::test]
@@ -133,16 +139,16 @@ async fn an_invalid_response_is_an_error_with_a_reason() {
     let cut = "no response: connection closed before message completed";
     let large = "no response: message head is too large";
     let rows = [
-        (Say(b""), cut),
-        (Say(b"HTTP/1.1 200 OK\r\n"), cut),
-        (Say(b"HTTP/1.1 100 Continue\r\n\r\n"), cut),
+        (Respond(b""), cut),
+        (Respond(b"HTTP/1.1 200 OK\r\n"), cut),
+        (Respond(b"HTTP/1.1 100 Continue\r\n\r\n"), cut),
         (Reset, "no response: connection reset"),
         (Flood(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"), large),
-        (Flood(b"HTTP/1.1 200 OK\r\nx: ", KIB), large),
-        (Say(b"220 mail.test ESMTP\r\n\r\n"), "no response: invalid HTTP version parsed"),
-        (Say(b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"), "no response: invalid content-length parsed"),
+        (Flood(b"HTTP/1.1 200 OK\r\nx: ", KIBIBYTE), large),
+        (Respond(b"220 mail.test ESMTP\r\n\r\n"), "no response: invalid HTTP version parsed"),
+        (Respond(b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"), "no response: invalid content-length parsed"),
     ];
-    check(LONG, &rows, is_unsent).await;
+    check_responses(LONG_TIMEOUT, &rows, expect_error).await;
 }
 
 #[tokio::test]
@@ -150,7 +156,7 @@ async fn a_head_has_at_most_64_lines_and_16_kib() {
     let head = |lines: usize, letters: usize| {
         let line = format!("x: {}\r\n", "y".repeat(letters));
         let head = format!("HTTP/1.1 204 No Content\r\n{}\r\n", line.repeat(lines));
-        Say(head.leak().as_bytes())
+        Respond(head.leak().as_bytes())
     };
     let rows = [
         (head(64, 1), Some(204)),
@@ -158,18 +164,23 @@ async fn a_head_has_at_most_64_lines_and_16_kib() {
         (head(1, 16_000), Some(204)),
         (head(1, 17_000), None),
     ];
-    check(LONG, &rows, |status, outcome| {
+    check_responses(LONG_TIMEOUT, &rows, |status, outcome| {
         assert_eq!(outcome.ok().map(|answer| answer.status), status);
     })
     .await;
 }
 
 #[tokio::test]
-async fn each_byte_of_a_request_is_known() {
-    let mut receiver = Receiver::new(Say(OK)).await;
+async fn a_request_has_exactly_the_documented_bytes() {
+    let mut receiver = ScriptedReceiver::new(Respond(OK)).await;
     let authority = format!("receiver.test:{}", receiver.address().port());
     let url = format!("http://{authority}//hook?of={{board}}|^`");
-    is_answer((200, "ok"), loopback(LONG).send(outgoing(&url)).await);
+    expect_response(
+        (200, "ok"),
+        loopback_transport(LONG_TIMEOUT)
+            .send(test_request(&url))
+            .await,
+    );
     let expected = format!(
         "POST //hook?of={{board}}|^` HTTP/1.1\r\n\
          host: {authority}\r\n\
@@ -179,53 +190,58 @@ async fn each_byte_of_a_request_is_known() {
          \r\n\
          {{\"event\":\"evt_1\"}}"
     );
-    assert_eq!(receiver.ended().await[0].request, expected);
+    assert_eq!(receiver.wait_for_close().await[0].request, expected);
 }
 
 #[tokio::test]
 async fn a_refused_connection_is_an_error() {
-    let closed = Receiver::deaf();
+    let closed = ScriptedReceiver::refusing_connections();
     let address = closed.address();
     let url = format!("http://{address}/hook");
     let why = format!("cannot connect to {address}: connection refused");
-    is_unsent(&why, loopback(LONG).send(outgoing(&url)).await);
+    expect_error(
+        &why,
+        loopback_transport(LONG_TIMEOUT)
+            .send(test_request(&url))
+            .await,
+    );
 }
 
 #[tokio::test]
-async fn resolution_and_connection_have_a_time_limit_of_their_own() {
+async fn resolution_and_connection_have_their_own_time_limit() {
     let (silent, late) = (
-        Receiver::new(Blurt(b"")).await,
+        ScriptedReceiver::new(SendUnprompted(b"")).await,
         "cannot connect within 300ms",
     );
     for (names, why) in [
         (
-            Names::leading_to(&[]),
+            FakeResolver::resolving_to(&[]),
             "the host name \"receiver.test\" does not resolve",
         ),
-        (Names::silent(), late),
-        (Names::leading_to(&["127.0.0.1"]), late),
+        (FakeResolver::hanging(), late),
+        (FakeResolver::resolving_to(&["127.0.0.1"]), late),
     ] {
-        let mut settings = settings(LONG);
-        settings.connect_timeout = SHORT;
-        let outgoing = outgoing(&silent.url("https://receiver.test"));
-        is_unsent(why, transport(settings, &names).send(outgoing).await);
+        let mut settings = settings(LONG_TIMEOUT);
+        settings.connect_timeout = SHORT_TIMEOUT;
+        let request = test_request(&silent.url("https://receiver.test"));
+        expect_error(why, transport(settings, &names).send(request).await);
     }
 }
 
 #[tokio::test]
-async fn a_silent_address_does_not_stop_the_next_one() {
-    let acts = vec![Blurt(b""), Blurt(b"?"), Say(OK)];
-    let receiver = Receiver::acting(acts, Some(acceptor("receiver"))).await;
-    let mut settings = settings(LONG);
-    settings.connect_timeout = SHORT * 12;
-    let names = Names::leading_to(&["127.0.0.1"; 4]);
+async fn a_silent_address_does_not_block_the_next_one() {
+    let acts = vec![SendUnprompted(b""), SendUnprompted(b"?"), Respond(OK)];
+    let receiver = ScriptedReceiver::with_behaviors(acts, Some(acceptor("receiver"))).await;
+    let mut settings = settings(LONG_TIMEOUT);
+    settings.connect_timeout = SHORT_TIMEOUT * 12;
+    let names = FakeResolver::resolving_to(&["127.0.0.1"; 4]);
     let url = receiver.url("https://receiver.test");
     let transport = transport(settings, &names);
-    is_answer((200, "ok"), transport.send(outgoing(&url)).await);
-    assert_eq!((receiver.connections(), names.asked()), (3, 1));
+    expect_response((200, "ok"), transport.send(test_request(&url)).await);
+    assert_eq!((receiver.connections(), names.calls()), (3, 1));
 }
 
-/// Presents the certificate of this name.
+/// Creates an acceptor with the certificate of this name.
 pub(crate) fn acceptor(certificate: &str) -> TlsAcceptor {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/certificates");
     let chain = CertificateDer::from_pem_file(format!("{folder}/{certificate}.pem")).unwrap();
@@ -245,26 +261,26 @@ async fn a_certificate_is_verified() {
     let (rooted, other) = ("https://RECEIVER.test.", "https://other.test");
     let untrusted = Err("the certificate is not trusted");
     for (certificate, origin, roots, outcome) in [
-        ("receiver", name, AUTHORITY, Ok(200)),
-        ("receiver", address, AUTHORITY, Ok(200)),
-        ("receiver", rooted, AUTHORITY, Ok(200)),
+        ("receiver", name, ROOT_CERTIFICATE, Ok(200)),
+        ("receiver", address, ROOT_CERTIFICATE, Ok(200)),
+        ("receiver", rooted, ROOT_CERTIFICATE, Ok(200)),
         ("receiver", name, "", untrusted),
-        ("stranger", name, AUTHORITY, untrusted),
-        ("receiver", other, AUTHORITY, Err("the certificate is for another host name")),
-        ("expired", name, AUTHORITY, Err("the certificate has expired")),
-        ("early", name, AUTHORITY, Err("the certificate is not valid yet")),
+        ("untrusted", name, ROOT_CERTIFICATE, untrusted),
+        ("receiver", other, ROOT_CERTIFICATE, Err("the certificate is for another host name")),
+        ("expired", name, ROOT_CERTIFICATE, Err("the certificate has expired")),
+        ("not_yet_valid", name, ROOT_CERTIFICATE, Err("the certificate is not valid yet")),
     ] {
-        let mut settings = settings(LONG);
+        let mut settings = settings(LONG_TIMEOUT);
         settings.extra_roots_pem = roots.into();
-        let mut receiver = Receiver::acting(vec![Say(OK)], Some(acceptor(certificate))).await;
-        let transport = transport(settings, &Names::leading_to(&["127.0.0.1"]));
-        let answer = transport.send(outgoing(&receiver.url(origin))).await;
+        let mut receiver = ScriptedReceiver::with_behaviors(vec![Respond(OK)], Some(acceptor(certificate))).await;
+        let transport = transport(settings, &FakeResolver::resolving_to(&["127.0.0.1"]));
+        let answer = transport.send(test_request(&receiver.url(origin))).await;
         let status = answer.map(|answer| answer.status);
         let outcome = outcome.map_err(|why: &str| TransportError(why.into()));
         assert_eq!(status, outcome, "{certificate} {origin}");
         if outcome.is_ok() && origin == name {
-            let seen = receiver.ended().await;
-            assert_eq!(seen[0].name.as_deref(), Some("receiver.test"));
+            let seen = receiver.wait_for_close().await;
+            assert_eq!(seen[0].server_name.as_deref(), Some("receiver.test"));
             let host = format!("\r\nhost: receiver.test:{}\r\n", receiver.address().port());
             assert!(seen[0].request.contains(&host));
         }
@@ -272,23 +288,26 @@ async fn a_certificate_is_verified() {
 }
 
 #[tokio::test]
-async fn a_receiver_without_tls_1_2_is_sent_nothing() {
-    let old_alert = Blurt(b"\x15\x03\x01\x00\x02\x02\x46");
-    for (act, why) in [
+async fn a_receiver_without_tls_1_2_receives_no_request() {
+    let old_alert = SendUnprompted(b"\x15\x03\x01\x00\x02\x02\x46");
+    for (behavior, why) in [
         (
-            Blurt(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
+            SendUnprompted(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
             "TLS handshake failed: received corrupt message",
         ),
         (old_alert, "TLS handshake failed: received fatal alert"),
         (Reset, "TLS handshake failed: connection reset"),
     ] {
-        let mut receiver = Receiver::new(act).await;
+        let mut receiver = ScriptedReceiver::new(behavior).await;
         let url = receiver.url("https://receiver.test");
-        let Err(TransportError(error)) = loopback(LONG).send(outgoing(&url)).await else {
-            panic!("{act:?} was answered");
+        let Err(TransportError(error)) = loopback_transport(LONG_TIMEOUT)
+            .send(test_request(&url))
+            .await
+        else {
+            panic!("{behavior:?} was answered");
         };
-        assert!(error.starts_with(why), "{act:?}: {error}");
-        assert_eq!(receiver.ended().await[0].request, "");
+        assert!(error.starts_with(why), "{behavior:?}: {error}");
+        assert_eq!(receiver.wait_for_close().await[0].request, "");
     }
 }
 
@@ -298,30 +317,33 @@ fn extra_roots_must_be_certificates() {
         "no certificate",
         "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
     ] {
-        let mut settings = settings(LONG);
+        let mut settings = settings(LONG_TIMEOUT);
         settings.extra_roots_pem = roots.into();
         assert!(HttpTransport::new(settings).is_err(), "{roots}");
     }
 }
 
-/// A transport that keeps connections for so long, and to which the name leads so.
-fn keeping(keep: Duration, within: Duration, names: &Arc<Names>) -> HttpTransport {
-    let mut settings = settings(within);
-    settings.idle_timeout = keep;
+fn with_idle_timeout(idle: Duration, limit: Duration, names: &Arc<FakeResolver>) -> HttpTransport {
+    let mut settings = settings(limit);
+    settings.idle_timeout = idle;
     transport(settings, names)
 }
 
 async fn status(transport: &HttpTransport, url: &str) -> Result<u16, TransportError> {
-    let answer = transport.send(outgoing(url)).await;
+    let answer = transport.send(test_request(url)).await;
     answer.map(|answer| answer.status)
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_for_its_host() {
+async fn a_connection_is_reused_for_its_host() {
     for origin in ["http://receiver.test", "https://receiver.test"] {
         let tls = origin.starts_with("https").then(|| acceptor("receiver"));
-        let receiver = Receiver::acting(vec![Serve(OK)], tls).await;
-        let sender = keeping(LONG, LONG, &Names::leading_to(&["127.0.0.1"]));
+        let receiver = ScriptedReceiver::with_behaviors(vec![KeepAlive(OK)], tls).await;
+        let sender = with_idle_timeout(
+            LONG_TIMEOUT,
+            LONG_TIMEOUT,
+            &FakeResolver::resolving_to(&["127.0.0.1"]),
+        );
         let url = receiver.url(origin);
         for _ in 0..5 {
             assert_eq!(status(&sender, &url).await, Ok(200));
@@ -334,9 +356,13 @@ async fn a_connection_is_used_again_for_its_host() {
 }
 
 #[tokio::test]
-async fn concurrent_attempts_have_a_connection_each() {
-    let receiver = Receiver::new(Serve(OK)).await;
-    let sender = keeping(LONG, LONG, &Names::leading_to(&["127.0.0.1"]));
+async fn concurrent_attempts_use_separate_connections() {
+    let receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
+    let sender = with_idle_timeout(
+        LONG_TIMEOUT,
+        LONG_TIMEOUT,
+        &FakeResolver::resolving_to(&["127.0.0.1"]),
+    );
     let url = receiver.url("http://receiver.test");
     for _ in 0..2 {
         let (one, other) = tokio::join!(status(&sender, &url), status(&sender, &url));
@@ -346,72 +372,91 @@ async fn concurrent_attempts_have_a_connection_each() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_not_kept_is_announced() {
-    let mut receiver = Receiver::new(Serve(OK)).await;
+async fn a_connection_that_is_not_reused_is_announced() {
+    let mut receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let sender = keeping(Duration::ZERO, LONG, &Names::leading_to(&["127.0.0.1"]));
+    let sender = with_idle_timeout(
+        Duration::ZERO,
+        LONG_TIMEOUT,
+        &FakeResolver::resolving_to(&["127.0.0.1"]),
+    );
     for _ in 0..2 {
         assert_eq!(status(&sender, &url).await, Ok(200));
     }
-    let seen = receiver.ended().await;
-    let said: Vec<_> = seen.iter().map(|it| it.header("connection")).collect();
-    assert_eq!(said, ["close", "close"]);
+    let recorded = receiver.wait_for_close().await;
+    let headers: Vec<_> = recorded
+        .iter()
+        .map(|one| one.header("connection"))
+        .collect();
+    assert_eq!(headers, ["close", "close"]);
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_only_for_a_resolved_address() {
-    let receiver = Receiver::new(Serve(OK)).await;
+async fn a_connection_is_reused_only_for_a_resolved_address() {
+    let receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
     let url = receiver.url("http://receiver.test");
     let (here, elsewhere): (&[_], &[_]) = (&["127.0.0.1"], &["127.0.0.9"]);
-    let names = Names::turning(&[here, elsewhere, &["169.254.169.254"], here]);
-    let sender = keeping(LONG, LONG, &names);
+    let names = FakeResolver::with_results(&[here, elsewhere, &["169.254.169.254"], here]);
+    let sender = with_idle_timeout(LONG_TIMEOUT, LONG_TIMEOUT, &names);
     assert_eq!(status(&sender, &url).await, Ok(200));
     for _ in 0..2 {
         status(&sender, &url).await.unwrap_err();
     }
-    assert_eq!((receiver.connections(), names.asked()), (1, 3));
+    assert_eq!((receiver.connections(), names.calls()), (1, 3));
     assert_eq!(status(&sender, &url).await, Ok(200));
-    assert_eq!(receiver.connections(), 1, "it was kept all the time");
+    assert_eq!(receiver.connections(), 1, "the connection stayed open");
 }
 
 #[tokio::test]
-async fn a_connection_that_the_receiver_closed_fails_no_attempt() {
-    for act in [Say(OK), Quit(OK)] {
-        let receiver = Receiver::new(act).await;
-        let names = Names::leading_to(&["127.0.0.1"]);
-        let sender = keeping(LONG, LONG, &names);
+async fn a_connection_closed_by_the_receiver_does_not_fail_an_attempt() {
+    for behavior in [Respond(OK), CloseOnReuse(OK)] {
+        let receiver = ScriptedReceiver::new(behavior).await;
+        let names = FakeResolver::resolving_to(&["127.0.0.1"]);
+        let sender = with_idle_timeout(LONG_TIMEOUT, LONG_TIMEOUT, &names);
         let url = receiver.url("http://receiver.test");
         for _ in 0..3 {
-            assert_eq!(status(&sender, &url).await, Ok(200), "{act:?}");
+            assert_eq!(status(&sender, &url).await, Ok(200), "{behavior:?}");
         }
-        assert_eq!((receiver.connections(), names.asked()), (3, 3), "{act:?}");
+        assert_eq!(
+            (receiver.connections(), names.calls()),
+            (3, 3),
+            "{behavior:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_hangs_fails_the_attempt_and_is_closed() {
-    let mut receiver = Receiver::new(Hold(OK)).await;
+async fn a_hanging_connection_fails_the_attempt_and_is_closed() {
+    let mut receiver = ScriptedReceiver::new(RespondAndHang(OK)).await;
     let url = receiver.url("http://receiver.test");
-    let sender = keeping(LONG, SHORT * 10, &Names::leading_to(&["127.0.0.1"]));
+    let sender = with_idle_timeout(
+        LONG_TIMEOUT,
+        SHORT_TIMEOUT * 10,
+        &FakeResolver::resolving_to(&["127.0.0.1"]),
+    );
     assert_eq!(status(&sender, &url).await, Ok(200));
     status(&sender, &url).await.unwrap_err();
-    assert_eq!(receiver.ended().await.len(), 1);
+    assert_eq!(receiver.wait_for_close().await.len(), 1);
 }
 
 #[tokio::test]
-async fn idle_connections_are_closed_soon() {
+async fn idle_connections_are_closed() {
     let mut receivers = [
-        Receiver::new(Serve(OK)).await,
-        Receiver::new(Serve(OK)).await,
+        ScriptedReceiver::new(KeepAlive(OK)).await,
+        ScriptedReceiver::new(KeepAlive(OK)).await,
     ];
-    let sender = keeping(SHORT, LONG, &Names::leading_to(&["127.0.0.1"]));
+    let sender = with_idle_timeout(
+        SHORT_TIMEOUT,
+        LONG_TIMEOUT,
+        &FakeResolver::resolving_to(&["127.0.0.1"]),
+    );
     for round in 1..=2 {
         for receiver in &receivers {
             let url = receiver.url("http://receiver.test");
             assert_eq!(status(&sender, &url).await, Ok(200));
         }
         for receiver in &mut receivers {
-            assert_eq!(receiver.ended().await.len(), round);
+            assert_eq!(receiver.wait_for_close().await.len(), round);
         }
     }
 }

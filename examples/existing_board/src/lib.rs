@@ -1,29 +1,28 @@
-//! A board that was there before, and the API that was added to it.
+//! An existing board, and the API that was added to it.
 //!
-//! **What was there** is in `before`: a club's board in Postgres. Its members sign in with a link that they are sent,
-//! read topics, and reply to them with an HTML form; some sections are for members or for staff alone. It has words, ids
-//! and tables of its own (a forum is a *section*, a thread a *topic*, a post an *entry*), and none of them changed.
+//! The module [`before`] is the existing part: the board of a club in Postgres. Members sign in with a link, read
+//! topics, and reply to them with an HTML form. Some sections are only for members or only for staff. The board has its
+//! own terms, ids and tables (a forum is a *section*, a thread a *topic*, a post an *entry*), which did not change.
 //!
-//! **What was added** is in `added`, a file for each thing that the API has to know:
+//! The module [`added`] is the new part:
 //!
-//! - `access`: what a member may see, by the rank that the pages go by (the trait `Authorizer`);
-//! - `board`: sections, topics and entries, a query a method (the trait `Board`). `reply` is the command behind the form;
-//!   what this board does not have stays unwritten, and answers 501;
-//! - `convert`: the board's words and those of the API;
-//! - `error`: the errors of the form as refusals of the API;
-//! - `events`: what an entry puts into the outbox;
-//! - `webhooks`: who is told of events, and the worker that tells them.
+//! - `access` implements `Authorizer` with the members' ranks, which the pages use as well.
+//! - `board` implements `Board` with one query for each method. `create_post` calls the command of the form. The
+//!   methods that this board does not support keep their default implementation, and the API responds with 501.
+//! - `convert` converts sections, topics and entries to the types of the API.
+//! - `error` converts the errors of the form to errors of the API.
+//! - `events` writes an event for each entry to the outbox.
+//! - `webhooks` registers endpoints and starts the worker.
 //!
-//! What the library keeps for itself is in the board's own database, through the board's own pool. Elsewhere a few lines
-//! are new, marked *Added*: here those that mount the API and start the worker, in `before/mod.rs` the one that makes the
-//! library's tables, and in `before/reply.rs` the one that puts an entry's event into the entry's transaction.
+//! The library stores its data in the board's database and uses the board's connection pool. A few other lines are new
+//! and marked *Added*: `main.rs` mounts the API and starts the worker, `before/mod.rs` creates the library's tables,
+//! and `before/reply.rs` writes an entry's event in the entry's transaction.
 //!
 //! ```sh
 //! cargo run -p existing-board -- postgres://user:password@localhost/database [ADDRESS [RECEIVER]]
 //! ```
 //!
-//! `RECEIVER` is a URL that is told of each new entry, such as `http://127.0.0.1:9090`, where the example `receiver`
-//! listens.
+//! Each new entry is sent to the URL `RECEIVER`, such as `http://127.0.0.1:9090`, where the example `receiver` listens.
 
 #![warn(
     clippy::expect_used,

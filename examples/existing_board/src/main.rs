@@ -1,4 +1,4 @@
-//! Serves the board with the API: see the library `existing_board`.
+//! Serves the board with the API. See the library `existing_board`.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -28,7 +28,7 @@ async fn main() -> Result<(), BoxError> {
     let listener = tokio::net::TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
     println!("Sign in as alice: http://{address}/in/{link}");
-    let token = token(&club, alice).await?;
+    let token = issue(&club, alice).await?;
     println!("curl -H 'authorization: Bearer {token}' http://{address}/api/v1/forums");
     if let Some(url) = receiver {
         let secret = added::webhooks::register(&club, alice, url).await?;
@@ -39,20 +39,17 @@ async fn main() -> Result<(), BoxError> {
     Ok(axum::serve(listener, service).await?)
 }
 
-/// A new token of this member's, for all that the API knows.
-async fn token(club: &Club, member: i64) -> Result<String, BoxError> {
-    let scopes: Vec<_> = Surface::Full
-        .scopes()
-        .map(|scope| scope.to_string())
-        .collect();
-    let wanted = TokenRequest {
+/// Issues a token of this member for all scopes.
+async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
+    let scopes = Surface::Full.scopes().map(|scope| scope.to_string());
+    let request = TokenRequest {
         owner: &member.into(),
         label: "first steps",
-        scopes: &scopes,
+        scopes: &scopes.collect::<Vec<_>>(),
         expires_in_days: "1",
     };
     let tokens = PostgresStore::new(club.pool.clone());
     let now = SystemClock.now();
-    let (token, _) = issue_token(&tokens, &OsRandom, Surface::Full, wanted, now).await?;
+    let (token, _) = issue_token(&tokens, &OsRandom, Surface::Full, request, now).await?;
     Ok(token.expose_secret().to_owned())
 }

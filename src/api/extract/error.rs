@@ -72,7 +72,7 @@ impl de::Error for InputError {
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        match Expected::of_error(unexpected) {
+        match Expected::from_error(unexpected) {
             Some(phrase) => Self::expected("", phrase),
             None => Self::custom(expected),
         }

@@ -5,7 +5,7 @@ use super::*;
 board_rules! {
     mod access;
 
-    /// A forum that is hidden between two requests is absent in the second, and comes back when it is shown.
+    /// A forum that is hidden between two requests is not found by the second one, and is found again once it is shown.
     async fn revoked_access_is_effective_at_once(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
@@ -14,13 +14,13 @@ board_rules! {
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         alice.get_thread(&thread).await.expect_path_not_found()?;
         alice.first_page(&thread).await.expect_path_not_found()?;
-        alice.answer(&thread, "Some words").await.expect_path_not_found()?;
+        alice.reply(&thread, "Some words").await.expect_path_not_found()?;
         check_eq!(alice.fetch_forums().await?, [])?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
         check_eq!(alice.fetch_thread(&thread).await?, seen)
     }
 
-    /// The guest's access is looked up for every request as well.
+    /// The guest's access is looked up for every request.
     async fn a_guests_access_is_checked_on_each_request(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
         suite.require(Capability::HiddenForums)?;
@@ -32,7 +32,7 @@ board_rules! {
         check_eq!(guest.fetch_forums().await?, [])
     }
 
-    /// A write is decided in its own transaction: a forum that was hidden since the request began is absent.
+    /// A write checks visibility in its own transaction: a forum that was hidden after the request began is not found.
     async fn a_write_in_progress_is_rejected_if_its_forum_becomes_hidden(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
@@ -41,19 +41,20 @@ board_rules! {
         let cached = alice.cache_access().await?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         let before = sam.fetch_thread(&thread).await?;
-        cached.answer(&thread, "Some words").await.expect_path_not_found()?;
-        cached.start(&forum, "x", "x").await.expect_path_not_found()?;
+        cached.reply(&thread, "Some words").await.expect_path_not_found()?;
+        cached.start_thread(&forum, "x", "x").await.expect_path_not_found()?;
         check_eq!(sam.fetch_thread(&thread).await?, before)
     }
 
-    /// A write of a member who was banned since the request began is not carried out.
+    /// A write checks its author's account in its own transaction: a member who was banned after the request began
+    /// writes nothing.
     async fn a_write_in_progress_is_rejected_if_its_author_is_banned(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
         let thread = suite.thread(&bob, &forum).await?.thread_id;
-        let cached = suite.banned_meanwhile(&alice).await?;
+        let cached = suite.ban_during_request(&alice).await?;
         let before = bob.fetch_thread(&thread).await?;
-        cached.answer(&thread, "Some words").await.expect_denied()?;
+        cached.reply(&thread, "Some words").await.expect_denied()?;
         check_eq!(bob.fetch_thread(&thread).await?, before)
     }
 
@@ -68,29 +69,29 @@ board_rules! {
         Ok(())
     }
 
-    /// An id that no member has, has no access: a token outlives its owner's account.
+    /// An id without a member has no access. Tokens of removed accounts have such owners.
     async fn an_unknown_account_has_no_access(suite: &Suite) -> TestResult {
         suite.member("alice").await?;
         let ids = ["0", "-1", "007", "9223372036854775807", "no-such_member"];
-        for nobody in ids.into_iter().filter_map(UserId::parse) {
-            let access = suite.access_of(&nobody).await?;
-            check!(access.is_none(), "{nobody:?} has no access")?;
+        for unknown in ids.into_iter().filter_map(UserId::parse) {
+            let access = suite.access_of(&unknown).await?;
+            check!(access.is_none(), "{unknown:?} has no access")?;
         }
         Ok(())
     }
 
-    /// A removed account has no access, and its posts have no author.
+    /// A removed account has no access and no profile. Its posts remain without an author.
     async fn posts_of_a_removed_account_remain(suite: &Suite) -> TestResult {
         suite.require(Capability::Removal)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
-        let at = suite.thread(&alice, &forum).await?;
+        let path = suite.thread(&alice, &forum).await?;
         suite.fixture.remove_account(&alice.id()).await?;
         check!(alice.access().await?.is_none())?;
-        let seen = bob.fetch_thread(&at.thread_id).await?;
+        let seen = bob.fetch_thread(&path.thread_id).await?;
         check_eq!(seen.author, None)?;
         check_eq!(seen.last_post.and_then(|last| last.author), None)?;
-        check_eq!(bob.fetch_post(&at).await?.author, None)?;
+        check_eq!(bob.fetch_post(&path).await?.author, None)?;
         bob.get_member(&alice.id_ref()).await.expect_path_not_found()?;
         bob.get_member(&alice.name_ref()).await.expect_path_not_found()
     }
@@ -98,31 +99,31 @@ board_rules! {
     /// While the board is offline, all callers except administrators are locked out.
     async fn only_administrators_have_access_while_offline(suite: &Suite) -> TestResult {
         suite.require(Capability::Offline)?;
-        let everyone = [
+        let callers = [
             (suite.member("alice").await?, true),
             (suite.staff("sam").await?, true),
             (suite.admin("ada").await?, false),
         ];
         let guest = suite.guest().ok().map(|guest| (guest, true));
-        for (caller, shut) in everyone.into_iter().chain(guest) {
+        for (caller, can_be_denied) in callers.into_iter().chain(guest) {
             for offline in [false, true, false] {
                 suite.fixture.set_offline(offline).await?;
                 let locked_out = caller.access().await?.map(|access| access.deny_offline);
-                check_eq!(locked_out, Some(offline && shut), "{caller:?}, offline: {offline}")?;
+                check_eq!(locked_out, Some(offline && can_be_denied), "{caller:?}, offline: {offline}")?;
             }
         }
         Ok(())
     }
 
-    /// A moderator moderates one forum, and only while they are its moderator.
+    /// A moderator moderates one forum until they are dismissed.
     async fn a_moderator_moderates_only_their_forum(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
-        let [here, elsewhere] = suite.forums().await?;
+        let [here, elsewhere] = suite.two_forums().await?;
         let (alice, max) = (suite.member("alice").await?, suite.moderator("max", &here).await?);
-        moderates(suite, &alice, &max, &here, true).await?;
-        moderates(suite, &alice, &max, &elsewhere, false).await?;
+        expect_moderation(suite, &alice, &max, &here, true).await?;
+        expect_moderation(suite, &alice, &max, &elsewhere, false).await?;
         suite.fixture.set_moderator(&here, &max.id(), false).await?;
-        moderates(suite, &alice, &max, &here, false).await
+        expect_moderation(suite, &alice, &max, &here, false).await
     }
 
     /// A moderator of a forum does not moderate its sub-forums.
@@ -131,19 +132,20 @@ board_rules! {
         let (above, alice) = suite.forum_and_member().await?;
         let below = suite.sub_forum(&above, Audience::Guests).await?;
         let max = suite.moderator("max", &above).await?;
-        moderates(suite, &alice, &max, &below, false).await
+        expect_moderation(suite, &alice, &max, &below, false).await
     }
 }
 
-/// Whether `caller` may reply in a locked thread of the forum.
-async fn moderates(
+/// Checks whether `caller` can reply in a locked thread of the forum.
+async fn expect_moderation(
     suite: &Suite,
     author: &TestCaller,
     caller: &TestCaller,
     forum: &ForumId,
-    may: bool,
+    permitted: bool,
 ) -> TestResult {
     let thread = suite.thread(author, forum).await?.thread_id;
     suite.fixture.set_locked(&thread, true).await?;
-    caller.answer(&thread, "Some words").await.expect_ok_if(may)
+    let post = caller.reply(&thread, "Some words").await;
+    post.expect_ok_if(permitted)
 }

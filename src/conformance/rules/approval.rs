@@ -1,142 +1,139 @@
-//! Content that awaits approval is changed and approved; who sees it until then is in `visibility`.
+//! Editing, deleting and approving content that awaits approval. `visibility` has the rules about reading it.
 
 use super::*;
 
 board_rules! {
     mod approval;
 
-    /// An approved reply is visible to everyone, and counted.
+    /// An approved reply is visible to all callers and counted.
     async fn an_approved_reply_is_public(suite: &Suite) -> TestResult {
-        let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
+        let (ThreadFixture { forum, alice, reply, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
-        let at = suite.post(&nora, &at.thread_id).await?;
-        suite.fixture.approve(&at.post_id).await?;
-        check_eq!(alice.post_state(&at).await?, Some(ContentState::Visible))?;
-        let thread = alice.fetch_thread(&at.thread_id).await?;
+        let reply = suite.post(&nora, &reply.thread_id).await?;
+        suite.fixture.approve(&reply.post_id).await?;
+        check_eq!(alice.post_state(&reply).await?, Some(ContentState::Visible))?;
+        let thread = alice.fetch_thread(&reply.thread_id).await?;
         check_eq!(thread.reply_count, 2)?;
-        check_eq!(thread.last_post.map(|last| last.post_id), Some(at.post_id))?;
+        check_eq!(thread.last_post.map(|last| last.post_id), Some(reply.post_id))?;
         check_eq!(alice.fetch_forum(&forum).await?.post_count, before.post_count + 1)
     }
 
-    /// An approved thread is visible to everyone, with its first post, and counted.
+    /// An approved thread is visible to all callers with its first post, and counted.
     async fn an_approved_thread_is_public(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
-        let at = suite.thread(&nora, &forum).await?;
-        suite.fixture.approve(&at.post_id).await?;
-        let thread = alice.fetch_thread(&at.thread_id).await?;
+        let path = suite.thread(&nora, &forum).await?;
+        suite.fixture.approve(&path.post_id).await?;
+        let thread = alice.fetch_thread(&path.thread_id).await?;
         check_eq!(thread.state, ContentState::Visible)?;
-        check_eq!(only(alice.fetch_posts(&at.thread_id).await?)?.state, ContentState::Visible)?;
+        check_eq!(only(alice.fetch_posts(&path.thread_id).await?)?.state, ContentState::Visible)?;
         let after = alice.fetch_forum(&forum).await?;
         check_eq!(after.thread_count, before.thread_count + 1)?;
         check_eq!(after.post_count, before.post_count + 1)?;
         check_eq!(after.last_activity_at, Some(thread.last_activity_at))
     }
 
-    /// An author edits a post that awaits approval, which it still does afterwards, and deletes it.
+    /// An author edits a post that awaits approval, which keeps its state, and deletes it.
     async fn authors_edit_and_delete_posts_awaiting_approval(suite: &Suite) -> TestResult {
-        let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
+        let (ThreadFixture { forum, alice, reply, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
-        let at = suite.post(&nora, &at.thread_id).await?;
-        let edited = nora.edit(&at, "Better words").await.expect_ok()?;
+        let reply = suite.post(&nora, &reply.thread_id).await?;
+        let edited = nora.edit(&reply, "Better words").await.expect_ok()?;
         check_eq!(edited.state, ContentState::AwaitingApproval)?;
-        check_eq!(alice.post_state(&at).await?, None)?;
-        nora.delete_post(&at).await.expect_ok()?;
-        nora.delete_post(&at).await.expect_path_not_found()?;
+        check_eq!(alice.post_state(&reply).await?, None)?;
+        nora.delete_post(&reply).await.expect_ok()?;
+        nora.delete_post(&reply).await.expect_path_not_found()?;
         check_eq!(alice.fetch_forum(&forum).await?, before)
     }
 
-    /// An edit of an approved post shows at once, or awaits approval: then the post is absent for others and does not count
-    /// until it is approved again.
+    /// An edit of an approved post is visible immediately, or awaits approval. In the second case other callers do not
+    /// find the post, and it is not counted until its approval.
     async fn an_edit_of_an_approved_post_is_shown_or_awaits_approval(suite: &Suite) -> TestResult {
-        let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
-        let at = suite.post(&nora, &at.thread_id).await?;
-        suite.fixture.approve(&at.post_id).await?;
+        let (ThreadFixture { forum, alice, reply, .. }, nora) = with_newcomer(suite).await?;
+        let reply = suite.post(&nora, &reply.thread_id).await?;
+        suite.fixture.approve(&reply.post_id).await?;
         let posts = alice.fetch_forum(&forum).await?.post_count;
-        let edited = nora.edit(&at, "Other words").await.expect_ok()?;
+        let edited = nora.edit(&reply, "Other words").await.expect_ok()?;
         if edited.state == ContentState::AwaitingApproval {
-            check_eq!(alice.post_state(&at).await?, None)?;
+            check_eq!(alice.post_state(&reply).await?, None)?;
             check_eq!(alice.fetch_forum(&forum).await?.post_count, posts - 1)?;
-            suite.fixture.approve(&at.post_id).await?;
+            suite.fixture.approve(&reply.post_id).await?;
         }
-        let found = alice.fetch_post(&at).await?;
-        check_eq!((found.state, found.body.as_deref()), (ContentState::Visible, Some("Other words")))?;
+        let actual = alice.fetch_post(&reply).await?;
+        check_eq!((actual.state, actual.body.as_deref()), (ContentState::Visible, Some("Other words")))?;
         check_eq!(alice.fetch_forum(&forum).await?.post_count, posts)
     }
 
-    /// An edit of an approved first post shows at once, or awaits approval with its thread: then both are absent for others
-    /// and no post of the thread counts until it is approved again.
+    /// An edit of an approved first post is visible immediately, or awaits approval with its thread. In the second case
+    /// other callers do not find the thread, and none of its posts is counted until its approval.
     async fn an_edit_of_an_approved_first_post_is_shown_or_awaits_approval(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
-        let at = suite.thread(&nora, &forum).await?;
-        suite.fixture.approve(&at.post_id).await?;
-        suite.post(&alice, &at.thread_id).await?;
+        let path = suite.thread(&nora, &forum).await?;
+        suite.fixture.approve(&path.post_id).await?;
+        suite.post(&alice, &path.thread_id).await?;
         let before = alice.fetch_forum(&forum).await?;
-        let edited = nora.edit(&at, "Other words").await.expect_ok()?;
+        let edited = nora.edit(&path, "Other words").await.expect_ok()?;
         if edited.state == ContentState::AwaitingApproval {
-            check_eq!(nora.fetch_thread(&at.thread_id).await?.state, ContentState::AwaitingApproval)?;
-            alice.get_thread(&at.thread_id).await.expect_path_not_found()?;
-            let waiting = alice.fetch_forum(&forum).await?;
-            check_eq!(waiting.thread_count, before.thread_count - 1)?;
-            check_eq!(waiting.post_count, before.post_count - 2)?;
-            suite.fixture.approve(&at.post_id).await?;
+            check_eq!(nora.fetch_thread(&path.thread_id).await?.state, ContentState::AwaitingApproval)?;
+            alice.get_thread(&path.thread_id).await.expect_path_not_found()?;
+            let pending = alice.fetch_forum(&forum).await?;
+            check_eq!(pending.thread_count, before.thread_count - 1)?;
+            check_eq!(pending.post_count, before.post_count - 2)?;
+            suite.fixture.approve(&path.post_id).await?;
         }
-        let thread = alice.fetch_thread(&at.thread_id).await?;
+        let thread = alice.fetch_thread(&path.thread_id).await?;
         check_eq!((thread.state, thread.reply_count), (ContentState::Visible, 1))?;
         check_eq!(alice.fetch_forum(&forum).await?, before)
     }
 
-    /// A reply that awaited approval when it was deleted awaits it again when it is restored.
+    /// A reply that awaited approval before its deletion awaits approval after its restoration.
     async fn a_restored_reply_awaits_approval_again(suite: &Suite) -> TestResult {
-        let (ThreadFixture { forum, alice, at, .. }, nora) = with_newcomer(suite).await?;
+        let (ThreadFixture { forum, alice, reply, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;
-        let at = suite.post(&nora, &at.thread_id).await?;
-        nora.delete_post(&at).await.expect_ok()?;
-        suite.fixture.restore(&at.post_id).await?;
-        check_eq!(nora.post_state(&at).await?, Some(ContentState::AwaitingApproval))?;
-        check_eq!(alice.post_state(&at).await?, None)?;
+        let reply = suite.post(&nora, &reply.thread_id).await?;
+        nora.delete_post(&reply).await.expect_ok()?;
+        suite.fixture.restore(&reply.post_id).await?;
+        check_eq!(nora.post_state(&reply).await?, Some(ContentState::AwaitingApproval))?;
+        check_eq!(alice.post_state(&reply).await?, None)?;
         check_eq!(alice.fetch_forum(&forum).await?, before)?;
-        suite.fixture.approve(&at.post_id).await?;
-        check_eq!(alice.post_state(&at).await?, Some(ContentState::Visible))?;
+        suite.fixture.approve(&reply.post_id).await?;
+        check_eq!(alice.post_state(&reply).await?, Some(ContentState::Visible))?;
         check_eq!(alice.fetch_forum(&forum).await?.post_count, before.post_count + 1)
     }
 
-    /// A thread that awaited approval when it was deleted awaits it again when it is restored.
+    /// A thread that awaited approval before its deletion awaits approval after its restoration.
     async fn a_restored_thread_awaits_approval_again(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, .. }, nora) = with_newcomer(suite).await?;
         let mia = suite.moderator("mia", &forum).await?;
         let before = alice.fetch_forum(&forum).await?;
-        let at = suite.thread(&nora, &forum).await?;
-        mia.delete_post(&at).await.expect_ok()?;
-        nora.get_thread(&at.thread_id).await.expect_path_not_found()?;
-        suite.fixture.restore(&at.post_id).await?;
-        check_eq!(nora.fetch_thread(&at.thread_id).await?.state, ContentState::AwaitingApproval)?;
-        alice.get_thread(&at.thread_id).await.expect_path_not_found()?;
+        let path = suite.thread(&nora, &forum).await?;
+        mia.delete_post(&path).await.expect_ok()?;
+        nora.get_thread(&path.thread_id).await.expect_path_not_found()?;
+        suite.fixture.restore(&path.post_id).await?;
+        check_eq!(nora.fetch_thread(&path.thread_id).await?.state, ContentState::AwaitingApproval)?;
+        alice.get_thread(&path.thread_id).await.expect_path_not_found()?;
         check_eq!(alice.fetch_forum(&forum).await?, before)
     }
 
-    /// A reply that is approved in a deleted thread is visible and counted when the thread is restored.
+    /// A reply that is approved in a deleted thread becomes visible and counted when the thread is restored.
     async fn a_reply_approved_in_a_deleted_thread_is_restored_with_it(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, first, .. }, nora) = with_newcomer(suite).await?;
         let mia = suite.moderator("mia", &forum).await?;
         let before = alice.fetch_forum(&forum).await?;
-        let at = suite.post(&nora, &first.thread_id).await?;
+        let path = suite.post(&nora, &first.thread_id).await?;
         mia.delete_post(&first).await.expect_ok()?;
         let deleted = alice.fetch_forum(&forum).await?;
-        suite.fixture.approve(&at.post_id).await?;
-        alice.get_thread(&at.thread_id).await.expect_path_not_found()?;
+        suite.fixture.approve(&path.post_id).await?;
+        alice.get_thread(&path.thread_id).await.expect_path_not_found()?;
         check_eq!(alice.fetch_forum(&forum).await?, deleted)?;
         suite.fixture.restore(&first.post_id).await?;
-        check_eq!(alice.post_state(&at).await?, Some(ContentState::Visible))?;
-        check_eq!(alice.fetch_thread(&at.thread_id).await?.reply_count, 2)?;
+        check_eq!(alice.post_state(&path).await?, Some(ContentState::Visible))?;
+        check_eq!(alice.fetch_thread(&path.thread_id).await?.reply_count, 2)?;
         check_eq!(alice.fetch_forum(&forum).await?.post_count, before.post_count + 1)
     }
 }
 
-/// A thread with a reply, and a newcomer.
 async fn with_newcomer(suite: &Suite) -> TestResult<(ThreadFixture, TestCaller)> {
-    Ok((
-        ThreadFixture::new(suite).await?,
-        suite.newcomer("nora").await?,
-    ))
+    let fixture = ThreadFixture::new(suite).await?;
+    Ok((fixture, suite.newcomer("nora").await?))
 }

@@ -1,45 +1,45 @@
-//! Counts, last posts and last activity: they follow deletion and restoration.
+//! Counts, last posts and last activity after deletions and restorations.
 
 use super::*;
 
 board_rules! {
     mod counters;
 
-    /// Counts, the last post and the last activity follow a deleted reply at once, and come back with it.
+    /// The deletion and the restoration of a reply update the counts, the last post and the last activity immediately.
     async fn deleting_and_restoring_a_reply_updates_the_counts(suite: &Suite) -> TestResult {
-        let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        let without = counts(&alice, &at.thread_id).await?;
-        let at = suite.post(&alice, &at.thread_id).await?;
-        let with = counts(&alice, &at.thread_id).await?;
+        let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let without = counts(&alice, &reply.thread_id).await?;
+        let reply = suite.post(&alice, &reply.thread_id).await?;
+        let with = counts(&alice, &reply.thread_id).await?;
         check!(without != with)?;
-        alice.delete_post(&at).await.expect_ok()?;
-        check_eq!(counts(&alice, &at.thread_id).await?, without, "after it was deleted")?;
-        suite.fixture.restore(&at.post_id).await?;
-        check_eq!(counts(&alice, &at.thread_id).await?, with, "after it was restored")
+        alice.delete_post(&reply).await.expect_ok()?;
+        check_eq!(counts(&alice, &reply.thread_id).await?, without, "after it was deleted")?;
+        suite.fixture.restore(&reply.post_id).await?;
+        check_eq!(counts(&alice, &reply.thread_id).await?, with, "after it was restored")
     }
 
-    /// The last activity of a thread stays when a post is deleted that is not its last.
+    /// The deletion of a post that is not the last one keeps the last activity.
     async fn deleting_an_older_post_keeps_the_last_activity(suite: &Suite) -> TestResult {
-        let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        suite.post(&alice, &at.thread_id).await?;
-        let (_, activity) = counts(&alice, &at.thread_id).await?;
-        alice.delete_post(&at).await.expect_ok()?;
-        check_eq!(counts(&alice, &at.thread_id).await?, ((1, 2), activity))
+        let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
+        suite.post(&alice, &reply.thread_id).await?;
+        let (_, activity) = counts(&alice, &reply.thread_id).await?;
+        alice.delete_post(&reply).await.expect_ok()?;
+        check_eq!(counts(&alice, &reply.thread_id).await?, ((1, 2), activity))
     }
 
-    /// A thread falls back in its forum's list when its last post is deleted.
+    /// A thread moves down in its forum's list when its last post is deleted.
     async fn deleting_the_last_post_moves_its_thread_down(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, otto, alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let other = suite.thread(&otto, &forum).await?.thread_id;
-        let last = suite.post(&alice, &at.thread_id).await?;
-        check_eq!(otto.thread_ids(&forum).await?, [at.thread_id.clone(), other.clone()])?;
+        let last = suite.post(&alice, &reply.thread_id).await?;
+        check_eq!(otto.thread_ids(&forum).await?, [reply.thread_id.clone(), other.clone()])?;
         alice.delete_post(&last).await.expect_ok()?;
-        check_eq!(otto.thread_ids(&forum).await?, [other, at.thread_id])
+        check_eq!(otto.thread_ids(&forum).await?, [other, reply.thread_id])
     }
 
-    /// A forum's counts follow a deleted thread with all its posts, and come back with it.
+    /// The deletion and the restoration of a thread update the forum's counts by all its posts.
     async fn deleting_and_restoring_a_thread_updates_the_counts(suite: &Suite) -> TestResult {
-        let (ThreadFixture { forum, otto, alice, first, .. }, mia) = moderated_thread(suite).await?;
+        let (ThreadFixture { forum, otto, alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let without = otto.fetch_forum(&forum).await?;
         let other = suite.thread(&otto, &forum).await?;
         suite.post(&alice, &other.thread_id).await?;
@@ -58,19 +58,19 @@ board_rules! {
 
     /// A reply that was deleted before its thread stays deleted when the thread is restored.
     async fn restoring_a_thread_does_not_restore_its_deleted_replies(suite: &Suite) -> TestResult {
-        let (ThreadFixture { alice, first, at, .. }, mia) = moderated_thread(suite).await?;
-        alice.delete_post(&at).await.expect_ok()?;
-        let before = counts(&alice, &at.thread_id).await?;
+        let (ThreadFixture { alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
+        alice.delete_post(&reply).await.expect_ok()?;
+        let before = counts(&alice, &reply.thread_id).await?;
         mia.delete_post(&first).await.expect_ok()?;
         suite.fixture.restore(&first.post_id).await?;
-        check_eq!(alice.post_state(&at).await?, None)?;
-        check_eq!(counts(&alice, &at.thread_id).await?, before)
+        check_eq!(alice.post_state(&reply).await?, None)?;
+        check_eq!(counts(&alice, &reply.thread_id).await?, before)
     }
 
-    /// A member's profile counts visible posts.
+    /// A member's post count covers visible posts only.
     async fn a_members_post_count_covers_visible_posts(suite: &Suite) -> TestResult {
-        let (ThreadFixture { otto, alice, first, at, .. }, mia) = moderated_thread(suite).await?;
-        for (deleted, left) in [(&at, [1, 0]), (&first, [0, 0])] {
+        let (ThreadFixture { otto, alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
+        for (deleted, left) in [(&reply, [1, 0]), (&first, [0, 0])] {
             mia.delete_post(deleted).await.expect_ok()?;
             check_eq!(post_counts([&otto, &alice]).await?, left)?;
             suite.fixture.restore(&deleted.post_id).await?;
@@ -79,13 +79,13 @@ board_rules! {
         Ok(())
     }
 
-    /// A member's profile stays as it is when a post is deleted or restored in a forum that not every member sees.
-    async fn a_profile_does_not_count_hidden_posts(suite: &Suite) -> TestResult {
+    /// Deleting and restoring posts of a forum that not every member sees does not change a post count.
+    async fn a_members_post_count_omits_hidden_posts(suite: &Suite) -> TestResult {
         let hidden = suite.forum(Audience::Staff).await?;
         let (sam, mia) = (suite.staff("sam").await?, suite.moderator("mia", &hidden).await?);
         let first = suite.thread(&sam, &hidden).await?;
-        let at = suite.post(&sam, &first.thread_id).await?;
-        for deleted in [&at, &first] {
+        let reply = suite.post(&sam, &first.thread_id).await?;
+        for deleted in [&reply, &first] {
             mia.delete_post(deleted).await.expect_ok()?;
             check_eq!(post_counts([&sam, &mia]).await?, [0, 0], "after a deletion")?;
             suite.fixture.restore(&deleted.post_id).await?;
@@ -105,7 +105,7 @@ async fn post_counts(members: [&TestCaller; 2]) -> TestResult<Vec<u64>> {
 
 type Activity = (Option<LastPost>, Timestamp, Option<Timestamp>);
 
-/// The replies of a thread and the posts of its forum, and the last activity of both.
+/// Returns the counts and the last activity of a thread and its forum.
 async fn counts(caller: &TestCaller, thread: &ThreadId) -> TestResult<((u64, u64), Activity)> {
     let thread = caller.fetch_thread(thread).await?;
     let forum = caller.fetch_forum(&thread.forum_id).await?;

@@ -1,4 +1,4 @@
-//! Posts and threads that are soft-deleted: by whom, and who sees them afterwards.
+//! Soft deletion of posts and threads.
 
 use super::*;
 use crate::host::ResourceRef;
@@ -6,39 +6,39 @@ use crate::host::ResourceRef;
 board_rules! {
     mod deletion;
 
-    /// A deleted post exists only for moderators: for others a second deletion finds nothing, for them it is a conflict.
+    /// Only moderators see a deleted post. A second deletion is a conflict for them, and not found for other callers.
     async fn only_moderators_see_a_deleted_post(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let (bob, mia) = (suite.member("bob").await?, suite.moderator("mia", &forum).await?);
-        alice.delete_post(&at).await.expect_ok()?;
+        alice.delete_post(&reply).await.expect_ok()?;
         for caller in [&alice, &bob] {
-            check_eq!(caller.post_state(&at).await?, None, "the post for {caller:?}")?;
-            caller.delete_post(&at).await.expect_path_not_found()?;
+            check_eq!(caller.post_state(&reply).await?, None, "the post for {caller:?}")?;
+            caller.delete_post(&reply).await.expect_path_not_found()?;
         }
-        check_eq!(mia.post_state(&at).await?, Some(ContentState::Deleted))?;
-        mia.delete_post(&at).await.expect_conflict()
+        check_eq!(mia.post_state(&reply).await?, Some(ContentState::Deleted))?;
+        mia.delete_post(&reply).await.expect_conflict()
     }
 
-    /// The author and the moderators of its forum may delete a reply, and `canDelete` says so.
+    /// The author of a reply and the moderators of its forum can delete it. `canDelete` agrees.
     async fn authors_and_moderators_delete_replies(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, otto, alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let (mia, ada) = (suite.moderator("mia", &forum).await?, suite.admin("ada").await?);
-        for (caller, may) in [(otto, false), (mia, true), (ada, true), (alice, true)] {
-            check_eq!(caller.fetch_post(&at).await?.can_delete, may, "canDelete for {caller:?}")?;
-            caller.delete_post(&at).await.expect_ok_if(may)?;
-            if may {
-                suite.fixture.restore(&at.post_id).await?;
+        for (caller, permitted) in [(otto, false), (mia, true), (ada, true), (alice, true)] {
+            check_eq!(caller.fetch_post(&reply).await?.can_delete, permitted, "canDelete for {caller:?}")?;
+            caller.delete_post(&reply).await.expect_ok_if(permitted)?;
+            if permitted {
+                suite.fixture.restore(&reply.post_id).await?;
             }
         }
         Ok(())
     }
 
-    /// Moderators delete a thread with its first post, and afterwards it exists only for them.
+    /// Moderators delete a thread with its first post. Afterwards only moderators see it.
     async fn moderators_delete_threads(suite: &Suite) -> TestResult {
-        let (ThreadFixture { forum, otto, alice, first, .. }, mia) = moderated_thread(suite).await?;
-        for (caller, may) in [(&otto, false), (&mia, true)] {
-            check_eq!(caller.fetch_post(&first).await?.can_delete, may, "canDelete for {caller:?}")?;
-            caller.delete_post(&first).await.expect_ok_if(may)?;
+        let (ThreadFixture { forum, otto, alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
+        for (caller, permitted) in [(&otto, false), (&mia, true)] {
+            check_eq!(caller.fetch_post(&first).await?.can_delete, permitted, "canDelete for {caller:?}")?;
+            caller.delete_post(&first).await.expect_ok_if(permitted)?;
         }
         for caller in [&otto, &alice] {
             caller.get_thread(&first.thread_id).await.expect_path_not_found()?;
@@ -49,13 +49,14 @@ board_rules! {
         mia.delete_post(&first).await.expect_conflict()
     }
 
-    /// A deleted post or thread is in no forum for members, so that the library does not repeat the response to its creation.
+    /// `containing_forum` does not find deleted content for members, so that the library does not replay the response
+    /// of its creation.
     async fn deleted_content_has_no_containing_forum(suite: &Suite) -> TestResult {
-        let (ThreadFixture { forum, otto, alice, first, at }, mia) = moderated_thread(suite).await?;
-        let post = ResourceRef::Post(&at.thread_id, &at.post_id);
+        let (ThreadFixture { forum, otto, alice, first, reply }, mia) = ThreadFixture::with_moderator(suite).await?;
+        let post = ResourceRef::Post(&reply.thread_id, &reply.post_id);
         let thread = ResourceRef::Thread(&first.thread_id);
         check_eq!(alice.containing_forum(&post).await.expect_ok()?, forum)?;
-        alice.delete_post(&at).await.expect_ok()?;
+        alice.delete_post(&reply).await.expect_ok()?;
         alice.containing_forum(&post).await.expect_path_not_found()?;
         check_eq!(otto.containing_forum(&thread).await.expect_ok()?, forum)?;
         mia.delete_post(&first).await.expect_ok()?;
@@ -63,45 +64,45 @@ board_rules! {
         mia.containing_forum(&thread).await.expect_ok().map(drop)
     }
 
-    /// Nobody replies in a deleted thread, not even a moderator.
+    /// No caller can reply in a deleted thread, not even a moderator.
     async fn deleted_threads_take_no_replies(suite: &Suite) -> TestResult {
-        let (ThreadFixture { alice, first, .. }, mia) = moderated_thread(suite).await?;
+        let (ThreadFixture { alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         mia.delete_post(&first).await.expect_ok()?;
-        alice.answer(&first.thread_id, "Still here?").await.expect_path_not_found()?;
-        mia.answer(&first.thread_id, "Still here?").await.expect_forbidden()
+        alice.reply(&first.thread_id, "Still here?").await.expect_path_not_found()?;
+        mia.reply(&first.thread_id, "Still here?").await.expect_forbidden()
     }
 
-    /// A deleted post, or one in a deleted thread, is absent for an edit and a deletion.
+    /// An edit or a deletion does not find a deleted post or a post of a deleted thread.
     async fn deleted_content_cannot_be_changed(suite: &Suite) -> TestResult {
-        let (ThreadFixture { alice, first, at, .. }, mia) = moderated_thread(suite).await?;
-        for deleted in [&at, &first] {
+        let (ThreadFixture { alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
+        for deleted in [&reply, &first] {
             mia.delete_post(deleted).await.expect_ok()?;
-            alice.edit(&at, "New words").await.expect_path_not_found()?;
-            alice.delete_post(&at).await.expect_path_not_found()?;
+            alice.edit(&reply, "New words").await.expect_path_not_found()?;
+            alice.delete_post(&reply).await.expect_path_not_found()?;
             suite.fixture.restore(&deleted.post_id).await?;
         }
-        check_eq!(alice.fetch_post(&at).await?.edited_at, None)
+        check_eq!(alice.fetch_post(&reply).await?.edited_at, None)
     }
 
-    /// No other post takes the number of a deleted one.
+    /// A new post never gets the number of a deleted one.
     async fn post_numbers_are_not_reused(suite: &Suite) -> TestResult {
         suite.require(Capability::PostNumbers)?;
-        let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        let last = suite.post(&alice, &at.thread_id).await?;
+        let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let last = suite.post(&alice, &reply.thread_id).await?;
         let before = alice.fetch_post(&last).await?.number;
-        alice.delete_post(&at).await.expect_ok()?;
+        alice.delete_post(&reply).await.expect_ok()?;
         check_eq!(alice.fetch_post(&last).await?.number, before)?;
         alice.delete_post(&last).await.expect_ok()?;
-        let newest = suite.post(&alice, &at.thread_id).await?;
+        let newest = suite.post(&alice, &reply.thread_id).await?;
         let newest = alice.fetch_post(&newest).await?.number;
         check!(newest > before, "{newest} is above {before}, which was deleted")
     }
 
-    /// Of many deletions of a post at once, one is made.
+    /// One of several concurrent deletions of a post succeeds.
     async fn one_of_concurrent_deletions_succeeds(suite: &Suite) -> TestResult {
-        let (ThreadFixture { at, .. }, mia) = moderated_thread(suite).await?;
-        let deletions = repeat_n((mia.clone(), at.clone()), 8)
-            .map(|(mia, at)| async move { mia.delete_post(&at).await });
+        let (ThreadFixture { reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
+        let deletions = repeat_n((mia.clone(), reply.clone()), 8)
+            .map(|(mia, reply)| async move { mia.delete_post(&reply).await });
         suite.race_for_one(deletions).await
     }
 }

@@ -1,4 +1,4 @@
-//! Posts that are edited.
+//! Edits of posts.
 
 use std::time::Duration;
 
@@ -7,174 +7,172 @@ use super::*;
 board_rules! {
     mod edits;
 
-    /// An edit shows in the post, with its editor and its time.
+    /// An edit changes the body, the editor and the time of the edit.
     async fn an_edit_changes_the_post(suite: &Suite) -> TestResult {
-        let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        let before = alice.fetch_post(&at).await?;
-        let edited = alice.edit(&at, "New words").await.expect_ok()?;
+        let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let before = alice.fetch_post(&reply).await?;
+        let edited = alice.edit(&reply, "New words").await.expect_ok()?;
         check_eq!(edited.body.as_deref(), Some("New words"))?;
         check!(edited.edited_at.is_some_and(|time| time >= edited.created_at))?;
         check_eq!(author_id(&edited.edited_by), Some(alice.id()))?;
         check_eq!(edited.created_at, before.created_at)?;
         check!(edited.body_html != before.body_html)?;
-        check_eq!(alice.fetch_post(&at).await?, edited)
+        check_eq!(alice.fetch_post(&reply).await?, edited)
     }
 
-    /// Each edit makes another version.
+    /// Each edit increments the version.
     async fn an_edit_increments_the_version(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
-        let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         for version in [2, 3] {
-            let edited = alice.edit(&at, "New words").await.expect_ok()?;
+            let edited = alice.edit(&reply, "New words").await.expect_ok()?;
             check_eq!(edited.version, version)?;
         }
         Ok(())
     }
 
-    /// An edit of an older version is a conflict, and changes nothing.
+    /// An edit of an older version is a conflict and changes nothing.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
-        let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        let first = with(edit("First"), |edit| edit.expected_version = Some(1));
-        alice.update_post(&at, &first).await.expect_ok()?;
-        alice.update_post(&at, &first).await.expect_conflict()?;
-        check_eq!(alice.fetch_post(&at).await?.body.as_deref(), Some("First"))
+        let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let first = with(post_update("First"), |edit| edit.expected_version = Some(1));
+        alice.update_post(&reply, &first).await.expect_ok()?;
+        alice.update_post(&reply, &first).await.expect_conflict()?;
+        check_eq!(alice.fetch_post(&reply).await?.body.as_deref(), Some("First"))
     }
 
-    /// Of many edits of one version, one is carried out.
+    /// One of several concurrent edits of one version succeeds.
     async fn one_of_concurrent_edits_succeeds(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
-        let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let edits = (0..8).map(|_| {
-            let (alice, at) = (alice.clone(), at.clone());
-            let edit = with(edit("Mine"), |edit| edit.expected_version = Some(1));
-            async move { alice.update_post(&at, &edit).await }
+            let (alice, reply) = (alice.clone(), reply.clone());
+            let edit = with(post_update("Mine"), |edit| edit.expected_version = Some(1));
+            async move { alice.update_post(&reply, &edit).await }
         });
         suite.race_for_one(edits).await?;
-        check_eq!(alice.fetch_post(&at).await?.version, 2)
+        check_eq!(alice.fetch_post(&reply).await?.version, 2)
     }
 
-    /// A body without any text is refused.
+    /// A body without text is invalid.
     async fn an_edit_without_text_is_invalid(suite: &Suite) -> TestResult {
-        let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        let before = alice.fetch_post(&at).await?;
+        let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let before = alice.fetch_post(&reply).await?;
         for body in ["", " \n\t "] {
-            alice.edit(&at, body).await.expect_validation_error("body")?;
+            alice.edit(&reply, body).await.expect_validation_error("body")?;
         }
-        check_eq!(alice.fetch_post(&at).await?, before)
+        check_eq!(alice.fetch_post(&reply).await?, before)
     }
 
-    /// The author and the moderators of its forum may edit a post, and `canEdit` says so.
+    /// The author of a post and the moderators of its forum can edit it. `canEdit` agrees.
     async fn authors_and_moderators_edit_posts(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let elsewhere = suite.forum(Audience::Guests).await?;
-        for (caller, may) in [
+        for (caller, permitted) in [
             (suite.member("bob").await?, false),
             (suite.admin("ada").await?, true),
             (suite.moderator("max", &elsewhere).await?, false),
             (suite.moderator("mia", &forum).await?, true),
             (alice, true),
         ] {
-            check_eq!(caller.fetch_post(&at).await?.can_edit, may, "canEdit for {caller:?}")?;
-            caller.edit(&at, "New words").await.expect_ok_if(may)?;
+            check_eq!(caller.fetch_post(&reply).await?.can_edit, permitted, "canEdit for {caller:?}")?;
+            caller.edit(&reply, "New words").await.expect_ok_if(permitted)?;
         }
         Ok(())
     }
 
-    /// A guest may edit and delete nothing, and is shown that.
+    /// A guest can neither edit nor delete a post. `canEdit` and `canDelete` agree.
     async fn a_guest_cannot_edit_or_delete(suite: &Suite) -> TestResult {
-        let ThreadFixture { at, .. } = ThreadFixture::new(suite).await?;
-        may_change(&suite.guest()?, &at, false).await
+        let ThreadFixture { reply, .. } = ThreadFixture::new(suite).await?;
+        expect_permissions(&suite.guest()?, &reply, false).await
     }
 
-    /// A post exists only under its own thread.
+    /// A post is found only in its own thread.
     async fn a_post_is_not_found_in_another_thread(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let other = suite.thread(&alice, &forum).await?;
         for (thread, post) in [
-            (other.thread_id, at.post_id.clone()),
-            (at.thread_id, 999_999.into()),
-            (999_999.into(), at.post_id),
+            (other.thread_id, reply.post_id.clone()),
+            (reply.thread_id, 999_999.into()),
+            (999_999.into(), reply.post_id),
         ] {
-            let wrong = PostPath { thread_id: thread, post_id: post };
-            alice.edit(&wrong, "New words").await.expect_path_not_found()?;
-            alice.delete_post(&wrong).await.expect_path_not_found()?;
+            let path = PostPath { thread_id: thread, post_id: post };
+            alice.edit(&path, "New words").await.expect_path_not_found()?;
+            alice.delete_post(&path).await.expect_path_not_found()?;
         }
         Ok(())
     }
 
-    /// A post of a hidden forum is absent for an edit and a deletion.
+    /// An edit or a deletion does not find a post of a hidden forum.
     async fn a_hidden_post_cannot_be_edited(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let sam = suite.moderator("sam", &forum).await?;
-        let at = suite.thread(&sam, &forum).await?;
+        let path = suite.thread(&sam, &forum).await?;
         let alice = suite.member("alice").await?;
-        alice.edit(&at, "New words").await.expect_path_not_found()?;
-        alice.delete_post(&at).await.expect_path_not_found()?;
-        check_eq!(sam.fetch_post(&at).await?.edited_at, None)
+        alice.edit(&path, "New words").await.expect_path_not_found()?;
+        alice.delete_post(&path).await.expect_path_not_found()?;
+        check_eq!(sam.fetch_post(&path).await?.edited_at, None)
     }
 
-    /// In a locked thread only moderators edit and delete.
+    /// Only moderators edit and delete posts of a locked thread.
     async fn only_moderators_edit_in_a_locked_thread(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
-        let (ThreadFixture { alice, at, .. }, mia) = moderated_thread(suite).await?;
-        suite.fixture.set_locked(&at.thread_id, true).await?;
-        may_change(&alice, &at, false).await?;
-        alice.edit(&at, "New words").await.expect_forbidden()?;
-        alice.delete_post(&at).await.expect_forbidden()?;
-        mia.edit(&at, "New words").await.expect_ok()?;
-        suite.fixture.set_locked(&at.thread_id, false).await?;
-        alice.edit(&at, "My words").await.expect_ok()?;
-        suite.fixture.set_locked(&at.thread_id, true).await?;
-        mia.delete_post(&at).await.expect_ok()
+        let (ThreadFixture { alice, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
+        suite.fixture.set_locked(&reply.thread_id, true).await?;
+        expect_permissions(&alice, &reply, false).await?;
+        alice.edit(&reply, "New words").await.expect_forbidden()?;
+        alice.delete_post(&reply).await.expect_forbidden()?;
+        mia.edit(&reply, "New words").await.expect_ok()?;
+        suite.fixture.set_locked(&reply.thread_id, false).await?;
+        alice.edit(&reply, "My words").await.expect_ok()?;
+        suite.fixture.set_locked(&reply.thread_id, true).await?;
+        mia.delete_post(&reply).await.expect_ok()
     }
 
-    /// When the edit window is over, authors can no longer edit or delete their posts; moderators can.
+    /// After the edit window only moderators can edit or delete a post.
     async fn authors_cannot_edit_after_the_edit_window(suite: &Suite) -> TestResult {
         suite.require(Capability::EditWindow)?;
-        let (ThreadFixture { alice, at, .. }, mia) = moderated_thread(suite).await?;
+        let (ThreadFixture { alice, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         suite.advance(Duration::from_secs(366 * 24 * 60 * 60));
-        may_change(&alice, &at, false).await?;
-        alice.edit(&at, "New words").await.expect_forbidden()?;
-        alice.delete_post(&at).await.expect_forbidden()?;
-        may_change(&mia, &at, true).await?;
-        mia.edit(&at, "New words").await.expect_ok()?;
-        mia.delete_post(&at).await.expect_ok()
+        expect_permissions(&alice, &reply, false).await?;
+        alice.edit(&reply, "New words").await.expect_forbidden()?;
+        alice.delete_post(&reply).await.expect_forbidden()?;
+        expect_permissions(&mia, &reply, true).await?;
+        mia.edit(&reply, "New words").await.expect_ok()?;
+        mia.delete_post(&reply).await.expect_ok()
     }
 
-    /// Whether the caller moderates is decided when the edit is made, not when the request arrives.
+    /// The role of a moderator is checked when the edit is made: one who was dismissed after the request began is
+    /// forbidden.
     async fn a_dismissed_moderator_cannot_edit(suite: &Suite) -> TestResult {
-        let (ThreadFixture { forum, at, .. }, mia) = moderated_thread(suite).await?;
+        let (ThreadFixture { forum, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let cached = mia.cache_access().await?;
         suite.fixture.set_moderator(&forum, &mia.id(), false).await?;
-        cached.edit(&at, "New words").await.expect_forbidden()?;
-        cached.delete_post(&at).await.expect_forbidden()
+        cached.edit(&reply, "New words").await.expect_forbidden()?;
+        cached.delete_post(&reply).await.expect_forbidden()
     }
 
-    /// An edit or a deletion by a member who was banned since the request began is not made.
+    /// A member who was banned after the request began can neither edit nor delete.
     async fn a_banned_author_cannot_edit(suite: &Suite) -> TestResult {
-        let ThreadFixture { otto, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let before = otto.fetch_post(&at).await?;
-        let cached = suite.banned_meanwhile(&alice).await?;
-        cached.edit(&at, "New words").await.expect_denied()?;
-        cached.delete_post(&at).await.expect_denied()?;
-        check_eq!(otto.fetch_post(&at).await?, before)
+        let ThreadFixture { otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let before = otto.fetch_post(&reply).await?;
+        let cached = suite.ban_during_request(&alice).await?;
+        cached.edit(&reply, "New words").await.expect_denied()?;
+        cached.delete_post(&reply).await.expect_denied()?;
+        check_eq!(otto.fetch_post(&reply).await?, before)
     }
 
-    /// No markup becomes HTML that runs by an edit.
+    /// The HTML of an edited post executes no script.
     async fn edited_html_is_sanitized(suite: &Suite) -> TestResult {
-        let ThreadFixture { alice, at, .. } = ThreadFixture::new(suite).await?;
-        let edited = alice.edit(&at, XSS_PAYLOAD).await.expect_ok()?;
+        let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let edited = alice.edit(&reply, XSS_PAYLOAD).await.expect_ok()?;
         is_sanitized(&edited.body_html.unwrap_or_default())
     }
 }
 
-/// `canEdit` and `canDelete` of the post for this caller.
-async fn may_change(caller: &TestCaller, at: &PostPath, may: bool) -> TestResult {
-    let post = caller.fetch_post(at).await?;
-    check_eq!(
-        (post.can_edit, post.can_delete),
-        (may, may),
-        "permissions of {caller:?}"
-    )
+/// Checks `canEdit` and `canDelete` of a post.
+async fn expect_permissions(caller: &TestCaller, path: &PostPath, permitted: bool) -> TestResult {
+    let post = caller.fetch_post(path).await?;
+    let actual = (post.can_edit, post.can_delete);
+    check_eq!(actual, (permitted, permitted), "permissions of {caller:?}")
 }

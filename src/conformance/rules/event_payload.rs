@@ -1,57 +1,58 @@
-//! Events have their subject as everyone finds it who sees the forum, and nothing else.
+//! Payloads of events: the public view of their subject.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::events::{recorded_poll, recorded_thread};
-use super::reputation::rate;
+use super::reputation::new_rating;
 use super::*;
 use crate::webhook::Event;
 
 board_rules! {
     mod event_payload;
 
-    /// A post event has the post and its thread as a reader finds both afterwards, also when a moderator edited it.
+    /// A post event contains the post and its thread as a reader finds both afterwards, even if a moderator made the
+    /// edit.
     async fn a_post_event_has_the_public_view(suite: &Suite) -> TestResult {
-        let ThreadFixture { otto, at, .. } = recorded_thread(suite).await?;
-        suite.admin("ada").await?.edit(&at, "Moderated words").await.expect_ok()?;
+        let ThreadFixture { otto, reply, .. } = recorded_thread(suite).await?;
+        suite.admin("ada").await?.edit(&reply, "Moderated words").await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
-        check_eq!(event.at("/post"), &public(&otto.fetch_post(&at).await?))?;
-        check_eq!(event.at("/thread"), &public(&otto.fetch_thread(&at.thread_id).await?))
+        check_eq!(event.value("/post"), &public(&otto.fetch_post(&reply).await?))?;
+        check_eq!(event.value("/thread"), &public(&otto.fetch_thread(&reply.thread_id).await?))
     }
 
-    /// The events of a new thread have the thread as a reader finds it afterwards.
+    /// The events of a new thread contain the thread as a reader finds it afterwards.
     async fn a_thread_event_has_the_public_view(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, .. } = recorded_thread(suite).await?;
-        let thread = alice.start(&forum, "Kettles", "Which one?").await.expect_ok()?.thread_id;
+        let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?.thread_id;
         let thread = public(&otto.fetch_thread(&thread).await?);
         for event in suite.recorded().await? {
-            check_eq!(event.at("/thread"), &thread, "the thread of {}", event.of)?;
+            check_eq!(event.value("/thread"), &thread, "the thread of {}", event.name)?;
         }
         Ok(())
     }
 
-    /// A poll event has the poll as a reader finds it who has not voted.
+    /// A poll event contains the poll as a reader without a vote finds it.
     async fn a_poll_event_has_the_public_view(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
-        poll.cast(&poll.bob, &[1]).await.expect_ok()?;
+        poll.vote(&poll.bob, &[1]).await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
-        check_eq!(event.at("/poll"), &public(&poll.seen(&poll.alice).await?))
+        check_eq!(event.value("/poll"), &public(&poll.fetch(&poll.alice).await?))
     }
 
-    /// The event of a vote has no voter.
+    /// A vote event does not contain the voter.
     async fn a_vote_event_omits_the_voter(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
-        poll.cast(&poll.bob, &[1]).await.expect_ok()?;
+        poll.vote(&poll.bob, &[1]).await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
-        check_eq!(event.at("/actor"), &Value::Null)?;
+        check_eq!(event.value("/actor"), &Value::Null)?;
         event.omits(&[poll.bob.name(), &format!(r#""userId":"{}""#, poll.bob.id())])
     }
 
-    /// The event of a message has ids, and neither subject nor text nor names.
+    /// A message event contains ids, and neither subject nor text nor names.
     async fn a_message_event_has_only_ids(suite: &Suite) -> TestResult {
-        let [alice, bob, carol] = three(suite).await?;
-        let new = message(suite, [bob.id_ref(), carol.id_ref()]);
+        let [alice, bob, carol] = three_members(suite).await?;
+        let new = new_message(suite, [bob.id_ref(), carol.id_ref()]);
         let sent = alice.send_message(&new).await.expect_ok()?.summary;
         let event = only(suite.recorded().await?)?;
         let recipients = sent.recipients.iter().map(|author| &author.user_id);
@@ -64,68 +65,68 @@ board_rules! {
         event.omits(&[&new.subject, &new.body, alice.name(), bob.name()])
     }
 
-    /// The event of a deletion has no text of the post.
+    /// A deletion event does not contain the text of the post.
     async fn a_deletion_event_omits_the_text(suite: &Suite) -> TestResult {
-        let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
-        alice.edit(&at, "Regretted").await.expect_ok()?;
+        let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
+        alice.edit(&reply, "Regretted").await.expect_ok()?;
         suite.recorded().await?;
-        alice.delete_post(&at).await.expect_ok()?;
+        alice.delete_post(&reply).await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
-        check_eq!(event.at("/post/state"), "deleted")?;
+        check_eq!(event.value("/post/state"), "deleted")?;
         event.omits(&["Regretted"])
     }
 
-    /// Events of a thread show nothing of a post that awaits approval.
+    /// Events of a thread contain nothing of a post that awaits approval.
     async fn content_awaiting_approval_appears_in_no_event(suite: &Suite) -> TestResult {
-        let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
+        let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
-        let waiting = suite.post(&nora, &at.thread_id).await?.post_id;
-        alice.edit(&at, "Better words").await.expect_ok()?;
+        let pending = suite.post(&nora, &reply.thread_id).await?.post_id;
+        alice.edit(&reply, "Better words").await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
         event.omits(&[nora.name(), "awaiting_approval"])?;
-        check!(*event.at("/thread/lastPost/postId") != json!(waiting))
+        check!(*event.value("/thread/lastPost/postId") != json!(pending))
     }
 
-    /// The actor of an edit is its editor, who can be a moderator.
+    /// The actor of an edit is its editor, who may be a moderator.
     async fn an_event_names_its_actor(suite: &Suite) -> TestResult {
-        let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
+        let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
         let ada = suite.admin("ada").await?;
         for editor in [&alice, &ada] {
-            editor.edit(&at, "Other words").await.expect_ok()?;
+            editor.edit(&reply, "Other words").await.expect_ok()?;
             let event = only(suite.recorded().await?)?;
-            check_eq!(event.at("/actor/userId"), &json!(editor.id()))?;
-            check_eq!(event.at("/actor/username"), editor.name())?;
+            check_eq!(event.value("/actor/userId"), &json!(editor.id()))?;
+            check_eq!(event.value("/actor/username"), editor.name())?;
         }
         Ok(())
     }
 
-    /// An event has its forum, so that only those receive it who see the forum.
+    /// An event has its forum, so that only endpoints whose owners see the forum receive it.
     async fn an_event_names_its_forum(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, sue) = (suite.staff("sam").await?, suite.staff("sue").await?);
-        let thread = sam.start(&forum, "Kettles", "Which one?").await.expect_ok()?;
-        let rating = rate(1, Some(&thread.first_post_id));
+        let thread = sam.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?;
+        let rating = new_rating(1, Some(&thread.first_post_id));
         sue.rate_member(&sam.id_ref(), &rating).await.expect_ok()?;
         let events = suite.recorded().await?;
         check_eq!(events.len(), 3)?;
         for event in events {
-            check_eq!(event.forum.as_ref(), Some(&forum), "the forum of {}", event.of)?;
-            check_eq!(event.at("/forum/forumId"), &json!(forum))?;
+            check_eq!(event.forum.as_ref(), Some(&forum), "the forum of {}", event.name)?;
+            check_eq!(event.value("/forum/forumId"), &json!(forum))?;
         }
         Ok(())
     }
 
-    /// A rating without a post is in no forum.
+    /// The event of a rating without a post has no forum.
     async fn a_rating_event_without_a_post_has_no_forum(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        alice.rate_member(&bob.id_ref(), &rate(1, None)).await.expect_ok()?;
+        let [alice, bob, _] = three_members(suite).await?;
+        alice.rate_member(&bob.id_ref(), &new_rating(1, None)).await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
         check_eq!(event.forum, None)?;
-        check_eq!(event.at("/forum"), &Value::Null)
+        check_eq!(event.value("/forum"), &Value::Null)
     }
 }
 
-/// A resource without the fields that depend on a reader.
+/// Returns a resource without the fields that depend on the reader.
 fn public(resource: &impl Serialize) -> Value {
     let mut resource = json!(resource);
     if let Some(fields) = resource.as_object_mut() {

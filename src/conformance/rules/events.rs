@@ -1,142 +1,142 @@
-//! Events: each change has one. Changes without an event are in `no_events`, and the payloads in `event_payload`.
+//! Changes that emit events. `no_events` has the changes without one, `event_payload` the payloads.
 
 use std::collections::BTreeSet;
 
-use super::reputation::rate;
+use super::reputation::new_rating;
 use super::*;
 use crate::webhook::Topic;
 
 board_rules! {
     mod events;
 
-    /// A new thread has two events, its own before that of its first post; a reply has one.
+    /// A new thread emits two events, `thread.created` before `post.created`. A reply emits one.
     async fn posting_emits_an_event(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let thread = alice.start(&forum, "Kettles", "Which one?").await.expect_ok()?;
+        let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?;
         let created = [
-            event_of(&Topic::THREAD_CREATED, &thread.thread_id),
-            event_of(&Topic::POST_CREATED, &thread.first_post_id),
+            event_name(&Topic::THREAD_CREATED, &thread.thread_id),
+            event_name(&Topic::POST_CREATED, &thread.first_post_id),
         ];
         suite.expect_events(&created).await?;
-        let post = alice.answer(&thread.thread_id, "The red one.").await.expect_ok()?;
+        let post = alice.reply(&thread.thread_id, "The red one.").await.expect_ok()?;
         suite.expect_one_event(&Topic::POST_CREATED, &post.post_id).await
     }
 
-    /// An edit has an event, also that of a first post.
+    /// An edit of a reply or a first post emits `post.updated`.
     async fn an_edit_emits_an_event(suite: &Suite) -> TestResult {
-        let ThreadFixture { otto, alice, first, at, .. } = recorded_thread(suite).await?;
-        for (author, at) in [(otto, first), (alice, at)] {
-            author.edit(&at, "Better words").await.expect_ok()?;
-            suite.expect_one_event(&Topic::POST_UPDATED, &at.post_id).await?;
+        let ThreadFixture { otto, alice, first, reply, .. } = recorded_thread(suite).await?;
+        for (author, reply) in [(otto, first), (alice, reply)] {
+            author.edit(&reply, "Better words").await.expect_ok()?;
+            suite.expect_one_event(&Topic::POST_UPDATED, &reply.post_id).await?;
         }
         Ok(())
     }
 
-    /// An edit of an approved post has one event, `post.updated`: at once, or, if it awaits approval, when it is approved
-    /// again. The same holds for a first post.
+    /// An edit of an approved post emits one event, `post.updated`: immediately, or at its approval if it awaits one.
     async fn an_edit_of_approved_content_emits_an_event(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, at, .. } = recorded_thread(suite).await?;
+        let ThreadFixture { forum, reply, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
         let first = suite.thread(&nora, &forum).await?;
-        for at in [first, suite.post(&nora, &at.thread_id).await?] {
-            suite.fixture.approve(&at.post_id).await?;
+        for reply in [first, suite.post(&nora, &reply.thread_id).await?] {
+            suite.fixture.approve(&reply.post_id).await?;
             suite.recorded().await?;
-            let edited = nora.edit(&at, "Other words").await.expect_ok()?;
+            let edited = nora.edit(&reply, "Other words").await.expect_ok()?;
             if edited.state == ContentState::AwaitingApproval {
                 suite.expect_no_events().await?;
-                suite.fixture.approve(&at.post_id).await?;
+                suite.fixture.approve(&reply.post_id).await?;
             }
-            suite.expect_one_event(&Topic::POST_UPDATED, &at.post_id).await?;
+            suite.expect_one_event(&Topic::POST_UPDATED, &reply.post_id).await?;
         }
         Ok(())
     }
 
-    /// The deletion and the restoration of a reply have an event each.
+    /// The deletion and the restoration of a reply each emit an event.
     async fn a_deletion_emits_an_event(suite: &Suite) -> TestResult {
-        let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
-        alice.delete_post(&at).await.expect_ok()?;
-        suite.expect_one_event(&Topic::POST_DELETED, &at.post_id).await?;
-        suite.fixture.restore(&at.post_id).await?;
-        suite.expect_one_event(&Topic::POST_RESTORED, &at.post_id).await
+        let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
+        alice.delete_post(&reply).await.expect_ok()?;
+        suite.expect_one_event(&Topic::POST_DELETED, &reply.post_id).await?;
+        suite.fixture.restore(&reply.post_id).await?;
+        suite.expect_one_event(&Topic::POST_RESTORED, &reply.post_id).await
     }
 
-    /// The deletion and the restoration of a first post are events of its thread; meanwhile its replies have none.
+    /// The deletion and the restoration of a first post emit events of the thread. Replies of a deleted thread emit
+    /// none.
     async fn a_first_post_emits_a_thread_event(suite: &Suite) -> TestResult {
-        let ThreadFixture { first, at, .. } = recorded_thread(suite).await?;
+        let ThreadFixture { first, reply, .. } = recorded_thread(suite).await?;
         let ada = suite.admin("ada").await?;
         ada.delete_post(&first).await.expect_ok()?;
         suite.expect_one_event(&Topic::THREAD_DELETED, &first.thread_id).await?;
-        ada.delete_post(&at).await.expect_ok()?;
-        suite.fixture.restore(&at.post_id).await?;
+        ada.delete_post(&reply).await.expect_ok()?;
+        suite.fixture.restore(&reply.post_id).await?;
         suite.expect_no_events().await?;
         suite.fixture.restore(&first.post_id).await?;
         suite.expect_one_event(&Topic::THREAD_RESTORED, &first.thread_id).await
     }
 
-    /// A vote and a changed vote have an event each.
+    /// A vote and a changed vote each emit an event.
     async fn a_vote_emits_an_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
-        for places in [[0], [1]] {
-            poll.cast(&poll.bob, &places).await.expect_ok()?;
+        for indexes in [[0], [1]] {
+            poll.vote(&poll.bob, &indexes).await.expect_ok()?;
             suite.expect_one_event(&Topic::POLL_VOTED, &poll.id).await?;
         }
         Ok(())
     }
 
-    /// An edit of a poll has an event.
+    /// An edit of a poll emits an event.
     async fn a_poll_edit_emits_an_event(suite: &Suite) -> TestResult {
         let poll = recorded_poll(suite).await?;
-        poll.edit(&poll.alice, &to_question("Which tea, then?")).await.expect_ok()?;
+        poll.edit(&poll.alice, &question_update("Which tea, then?")).await.expect_ok()?;
         suite.expect_one_event(&Topic::POLL_UPDATED, &poll.id).await
     }
 
-    /// A rating has an event, for a post or without one.
+    /// A rating emits an event, with or without a post.
     async fn a_rating_emits_an_event(suite: &Suite) -> TestResult {
-        let ThreadFixture { otto, alice, at, .. } = recorded_thread(suite).await?;
-        for post in [None, Some(&at.post_id)] {
-            let rating = otto.rate_member(&alice.id_ref(), &rate(1, post)).await.expect_ok()?;
+        let ThreadFixture { otto, alice, reply, .. } = recorded_thread(suite).await?;
+        for post in [None, Some(&reply.post_id)] {
+            let rating = otto.rate_member(&alice.id_ref(), &new_rating(1, post)).await.expect_ok()?;
             suite.expect_one_event(&Topic::MEMBER_RATED, &rating.rating_id).await?;
         }
         Ok(())
     }
 
-    /// A message has one event, however many recipients it has.
+    /// A message emits one event for all recipients.
     async fn a_message_emits_one_event(suite: &Suite) -> TestResult {
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary;
         suite.expect_one_event(&Topic::MESSAGE_SENT, &sent.message_id).await
     }
 
-    /// Replies that are written at once have one event each.
+    /// Each of several concurrent replies emits one event.
     async fn concurrent_replies_emit_one_event_each(suite: &Suite) -> TestResult {
-        let ThreadFixture { at, .. } = recorded_thread(suite).await?;
-        let replies = suite.replies_at_once(&at.thread_id).await?;
-        let replies = replies.iter().map(|post| event_of(&Topic::POST_CREATED, &post.post_id));
+        let ThreadFixture { reply, .. } = recorded_thread(suite).await?;
+        let replies = suite.write_replies_concurrently(&reply.thread_id).await?;
+        let replies = replies.iter().map(|post| event_name(&Topic::POST_CREATED, &post.post_id));
         let events = suite.recorded().await?;
-        let found: BTreeSet<_> = events.iter().map(|event| event.of.clone()).collect();
-        check_eq!(found, replies.collect::<BTreeSet<_>>())?;
+        let actual: BTreeSet<_> = events.iter().map(|event| event.name.clone()).collect();
+        check_eq!(actual, replies.collect::<BTreeSet<_>>())?;
         check_eq!(events.len(), 6)?;
         let ids: BTreeSet<_> = events.into_iter().map(|event| event.id).collect();
         check_eq!(ids.len(), 6)
     }
 
-    /// Of deletions of one post at once, one has an event.
+    /// Concurrent deletions of one post emit one event.
     async fn concurrent_deletions_emit_one_event(suite: &Suite) -> TestResult {
-        let ThreadFixture { alice, at, .. } = recorded_thread(suite).await?;
-        let deletions = repeat_n((alice.clone(), at.clone()), 16)
-            .map(|(alice, at)| async move { alice.delete_post(&at).await });
+        let ThreadFixture { alice, reply, .. } = recorded_thread(suite).await?;
+        let deletions = repeat_n((alice.clone(), reply.clone()), 16)
+            .map(|(alice, reply)| async move { alice.delete_post(&reply).await });
         for deletion in suite.race(deletions).await {
             deletion.into_result()?.ok();
         }
-        suite.expect_one_event(&Topic::POST_DELETED, &at.post_id).await
+        suite.expect_one_event(&Topic::POST_DELETED, &reply.post_id).await
     }
 
-    /// Of votes of one member at once, one has an event.
+    /// Concurrent votes of one member emit one event.
     async fn concurrent_votes_emit_one_event(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         suite.recorded().await?;
         let votes = (0..16).map(|number| {
-            let (bob, id, vote) = (poll.bob.clone(), poll.id.clone(), poll.vote(&[number % 3]));
+            let (bob, id, vote) = (poll.bob.clone(), poll.id.clone(), poll.new_vote(&[number % 3]));
             async move { bob.vote(&id, &vote).await }
         });
         suite.race_for_one(votes).await?;
@@ -144,16 +144,16 @@ board_rules! {
     }
 }
 
-/// A thread with a reply, whose events are discarded.
+/// Creates a thread with a reply, and discards their events.
 pub(crate) async fn recorded_thread(suite: &Suite) -> TestResult<ThreadFixture> {
     suite.require(Capability::Events)?;
     let fixture = ThreadFixture::new(suite).await?;
     suite.recorded().await.map(|_| fixture)
 }
 
-/// A poll in which votes can be changed, whose events are discarded.
+/// Creates a poll whose votes can be changed, and discards its events.
 pub(crate) async fn recorded_poll(suite: &Suite) -> TestResult<PollFixture> {
-    let terms = with(tea(), |poll| poll.can_change_vote = true);
-    let poll = PollFixture::new(suite, terms).await?;
+    let new = with(new_poll(), |poll| poll.can_change_vote = true);
+    let poll = PollFixture::new(suite, new).await?;
     suite.recorded().await.map(|_| poll)
 }

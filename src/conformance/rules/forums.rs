@@ -1,13 +1,13 @@
-//! Forums: the list, its tree and the counts.
+//! The list of forums, its tree and its counts.
 
 use super::*;
 
 board_rules! {
     mod forums;
 
-    /// Parents come before their children, and siblings in the order of their positions, from 1.
+    /// Parents come before their children, and siblings in the order of their positions, which start at 1.
     async fn parents_come_before_children_by_position(suite: &Suite) -> TestResult {
-        let [first, second] = suite.forums().await?;
+        let [first, second] = suite.two_forums().await?;
         let last = suite.sub_forum(&second, Audience::Guests).await?;
         let inner = suite.sub_forum(&first, Audience::Guests).await?;
         let other = suite.sub_forum(&first, Audience::Guests).await?;
@@ -21,8 +21,8 @@ board_rules! {
             (&other, Some(&first), 2),
             (&deepest, Some(&inner), 1),
         ] {
-            let found = alice.fetch_forum(forum).await?;
-            let place = (found.parent_id.as_ref(), found.position);
+            let actual = alice.fetch_forum(forum).await?;
+            let place = (actual.parent_id.as_ref(), actual.position);
             check_eq!(place, (parent, position), "parent and position of {forum:?}")?;
         }
         let forums = alice.fetch_forums().await?;
@@ -39,18 +39,18 @@ board_rules! {
         Ok(())
     }
 
-    /// The parent of a forum is the nearest forum above it that the caller sees. A parent that is not in the list counts as
-    /// none: the library removes it.
+    /// The parent of a forum is its nearest ancestor that the caller sees. The library removes a parent that is not in
+    /// the list.
     async fn a_parent_is_the_nearest_visible_ancestor(suite: &Suite) -> TestResult {
         let top = suite.forum(Audience::Guests).await?;
         let hidden = suite.sub_forum(&top, Audience::Staff).await?;
         let seen = suite.sub_forum(&hidden, Audience::Guests).await?;
-        let alone = suite.forum(Audience::Staff).await?;
-        let orphan = suite.sub_forum(&alone, Audience::Guests).await?;
+        let hidden_top = suite.forum(Audience::Staff).await?;
+        let orphan = suite.sub_forum(&hidden_top, Audience::Guests).await?;
         let (alice, sam) = (suite.member("alice").await?, suite.staff("sam").await?);
         for (caller, forum, above) in [
             (&sam, &seen, Some(&hidden)),
-            (&sam, &orphan, Some(&alone)),
+            (&sam, &orphan, Some(&hidden_top)),
             (&alice, &seen, Some(&top)),
             (&alice, &orphan, None),
         ] {
@@ -62,7 +62,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A forum has the title that it was given.
+    /// A forum has the title that the fixture set.
     async fn a_forum_has_its_title(suite: &Suite) -> TestResult {
         let new = NewForum::new("Tea & Kettles", Audience::Guests, Audience::Guests);
         let id = suite.fixture.add_forum(&new).await?;
@@ -73,22 +73,22 @@ board_rules! {
     /// A forum without threads has zero counts and no activity.
     async fn an_empty_forum_has_zero_counts(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let found = alice.fetch_forum(&forum).await?;
-        check_eq!((found.thread_count, found.post_count, found.last_activity_at), (0, 0, None))
+        let actual = alice.fetch_forum(&forum).await?;
+        check_eq!((actual.thread_count, actual.post_count, actual.last_activity_at), (0, 0, None))
     }
 
-    /// A thread and a reply count at once, and only in their own forum.
+    /// A thread and its replies are counted immediately, and only in their own forum.
     async fn posts_count_in_their_own_forum_only(suite: &Suite) -> TestResult {
-        let [forum, other] = suite.forums().await?;
+        let [forum, other] = suite.two_forums().await?;
         let alice = suite.member("alice").await?;
         let untouched = alice.fetch_forum(&other).await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
         suite.post(&alice, &thread).await?;
         suite.post(&alice, &thread).await?;
-        let found = alice.fetch_forum(&forum).await?;
+        let actual = alice.fetch_forum(&forum).await?;
         let active_at = Some(alice.fetch_thread(&thread).await?.last_activity_at);
-        check_eq!((found.thread_count, found.post_count), (1, 3))?;
-        check_eq!(found.last_activity_at, active_at)?;
+        check_eq!((actual.thread_count, actual.post_count), (1, 3))?;
+        check_eq!(actual.last_activity_at, active_at)?;
         check_eq!(alice.fetch_forum(&other).await?, untouched)
     }
 
@@ -101,18 +101,18 @@ board_rules! {
         check_eq!(alice.fetch_forum(&above).await?, before)
     }
 
-    /// Content that awaits approval changes nothing that others see of the forum.
+    /// Content that awaits approval changes nothing that other callers see.
     async fn content_awaiting_approval_is_not_counted(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let nina = suite.newcomer("nina").await?;
+        let nora = suite.newcomer("nora").await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
-        let before = snapshot(suite, &alice, &nina, &thread).await?;
-        suite.thread(&nina, &forum).await?;
-        suite.post(&nina, &thread).await?;
-        check_eq!(snapshot(suite, &alice, &nina, &thread).await?, before)
+        let before = snapshot(suite, &alice, &nora, &thread).await?;
+        suite.thread(&nora, &forum).await?;
+        suite.post(&nora, &thread).await?;
+        check_eq!(snapshot(suite, &alice, &nora, &thread).await?, before)
     }
 
-    /// Content of a hidden forum changes nothing that others see.
+    /// Content of a hidden forum changes nothing that callers without access see.
     async fn hidden_content_is_not_counted(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let hidden = suite.forum(Audience::Staff).await?;
@@ -125,25 +125,25 @@ board_rules! {
     }
 }
 
-/// What `alice` and the guest see of the forums, of a thread and of a member's post count.
+/// Returns the forums, a thread and a member's post count as `alice` and the guest see them.
 async fn snapshot(
     suite: &Suite,
     alice: &TestCaller,
     writer: &TestCaller,
     thread: &ThreadId,
 ) -> TestResult<String> {
-    let mut seen = Vec::new();
+    let mut views = Vec::new();
     let callers = [Some(alice.clone()), suite.guest().ok()];
     for caller in callers.into_iter().flatten() {
-        let written = match suite.require(Capability::Profiles) {
+        let post_count = match suite.require(Capability::Profiles) {
             Ok(()) => Some(caller.fetch_member(&writer.id_ref()).await?.post_count),
             Err(_) => None,
         };
-        seen.push((
+        views.push((
             caller.fetch_forums().await?,
             caller.fetch_thread(thread).await?,
-            written,
+            post_count,
         ));
     }
-    Ok(format!("{seen:?}"))
+    Ok(format!("{views:?}"))
 }

@@ -1,11 +1,11 @@
-//! Members, as others and as they themselves see them.
+//! Public profiles and the own account.
 
 use super::*;
 
 board_rules! {
     mod members;
 
-    /// A member is found by id and by name, and is the same for every caller.
+    /// A member is found by id and by name, with equal results for every caller.
     async fn a_member_is_found_by_id_and_by_name(suite: &Suite) -> TestResult {
         suite.forum(Audience::Guests).await?;
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
@@ -20,10 +20,10 @@ board_rules! {
         Ok(())
     }
 
-    /// An id or a name that no member has is absent.
+    /// An id or a name without a member is not found.
     async fn an_unknown_member_is_not_found(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
-        let names = ["nobody", "ALICE alice", "' OR 1=1 --", "%", "*", "älice"];
+        let names = ["unknown", "ALICE alice", "' OR 1=1 --", "%", "*", "älice"];
         let names = names.map(|name| UserRef::Name(name.into())).into_iter();
         let ids = ["0", "-1", "007", "9223372036854775808", "alice", "no-such_member"];
         let ids = ids.into_iter().filter_map(UserId::parse).map(UserRef::Id);
@@ -33,7 +33,7 @@ board_rules! {
         Ok(())
     }
 
-    /// The profile of a banned member stays.
+    /// The profile of a banned member stays visible.
     async fn a_banned_member_is_still_found(suite: &Suite) -> TestResult {
         suite.require(Capability::Bans)?;
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
@@ -45,7 +45,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A profile counts posts in forums that every member sees: a count reveals nothing of hidden forums.
+    /// A post count covers only forums that every member sees, and so reveals nothing of hidden forums.
     async fn post_counts_exclude_hidden_forums(suite: &Suite) -> TestResult {
         let sam = suite.staff("sam").await?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
@@ -56,14 +56,14 @@ board_rules! {
             let thread = suite.thread(&sam, &forum).await?.thread_id;
             suite.post(&sam, &thread).await?;
             for caller in [&alice, &sam, &ada] {
-                let found = caller.fetch_member(&sam.id_ref()).await?.post_count;
-                check_eq!(found, posts, "sam's postCount for {caller:?}")?;
+                let actual = caller.fetch_member(&sam.id_ref()).await?.post_count;
+                check_eq!(actual, posts, "sam's postCount for {caller:?}")?;
             }
         }
         Ok(())
     }
 
-    /// The caller's own account agrees with the public profile.
+    /// `get_me` agrees with `get_member`.
     async fn own_account_agrees_with_the_public_member(suite: &Suite) -> TestResult {
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
         for caller in [&alice, &bob] {
@@ -75,7 +75,7 @@ board_rules! {
         Ok(())
     }
 
-    /// `unreadMessages` is a count on a board with messages, and null on one without.
+    /// `unreadMessages` is a count on a board with messages, and null otherwise.
     async fn unread_messages_are_reported(suite: &Suite) -> TestResult {
         let account = suite.member("alice").await?.get_me().await.expect_ok()?;
         let expected = suite.require(Capability::Messages).is_ok().then_some(0);

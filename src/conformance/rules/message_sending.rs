@@ -1,4 +1,4 @@
-//! Messages: what may be sent, and to whom.
+//! Sending messages.
 
 use super::*;
 
@@ -7,15 +7,15 @@ board_rules! {
 
     /// A recipient who is named several times gets one copy.
     async fn a_repeated_recipient_gets_one_copy(suite: &Suite) -> TestResult {
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         let to = [bob.name_ref(), carol.id_ref(), bob.id_ref(), bob.id_ref()];
-        let sent = alice.send_message(&message(suite, to)).await.expect_ok()?.summary;
+        let sent = alice.send_message(&new_message(suite, to)).await.expect_ok()?.summary;
         check_eq!(sent.recipients.len(), 2)?;
-        check_eq!(user_ids(&sent.recipients), ids_of([&bob, &carol]))?;
+        check_eq!(author_ids(&sent.recipients), caller_ids([&bob, &carol]))?;
         only(bob.inbox().await?).map(drop)
     }
 
-    /// A message to its sender has two copies, of which one is unread.
+    /// A message to its sender has two copies, one of them unread.
     async fn members_can_message_themselves(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         let sent = alice.send(suite, &[&alice]).await?.summary;
@@ -27,8 +27,8 @@ board_rules! {
 
     /// A message without recipients, subject or text is invalid.
     async fn an_incomplete_message_is_invalid(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        let complete = message(suite, [bob.id_ref()]);
+        let [alice, bob, _] = three_members(suite).await?;
+        let complete = new_message(suite, [bob.id_ref()]);
         for blank in ["", " \n"] {
             let without = with(complete.clone(), |new| new.subject = blank.into());
             alice.send_message(&without).await.expect_validation_error("subject")?;
@@ -37,52 +37,52 @@ board_rules! {
         }
         let without = with(complete, |new| new.to.clear());
         alice.send_message(&without).await.expect_validation_error("to")?;
-        nothing_was_sent(&alice, &bob).await
+        expect_nothing_sent(&alice, &bob).await
     }
 
-    /// A subject that is not a single-line text is invalid; a body can be any text.
+    /// A subject that is not a single line of printable text is invalid.
     async fn a_subject_is_a_single_line(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         for subject in NOT_SINGLE_LINE {
-            let new = with(message(suite, [bob.id_ref()]), |new| new.subject = subject.into());
+            let new = with(new_message(suite, [bob.id_ref()]), |new| new.subject = subject.into());
             alice.send_message(&new).await.expect_validation_error("subject")?;
         }
-        nothing_was_sent(&alice, &bob).await
+        expect_nothing_sent(&alice, &bob).await
     }
 
-    /// If one recipient is unknown, nobody gets the message.
+    /// If one recipient is unknown, no recipient gets the message.
     async fn an_unknown_recipient_cancels_the_message(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        for unknown in [UserRef::Name("nobody".into()), UserRef::Id(UserId::nothing())] {
-            let new = message(suite, [bob.id_ref(), unknown]);
+        let [alice, bob, _] = three_members(suite).await?;
+        for unknown in [UserRef::Name("unknown".into()), UserRef::Id(UserId::empty())] {
+            let new = new_message(suite, [bob.id_ref(), unknown]);
             alice.send_message(&new).await.expect_not_found()?;
         }
-        nothing_was_sent(&alice, &bob).await
+        expect_nothing_sent(&alice, &bob).await
     }
 
-    /// A member may not write to a recipient who ignores them, and the other recipients get nothing either.
+    /// A message to a member who ignores the sender is forbidden, and no other recipient gets it.
     async fn an_ignored_sender_is_forbidden(suite: &Suite) -> TestResult {
         suite.require(Capability::Ignoring)?;
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         suite.fixture.ignore(&carol.id(), &bob.id()).await?;
-        let new = message(suite, [alice.id_ref(), carol.id_ref()]);
+        let new = new_message(suite, [alice.id_ref(), carol.id_ref()]);
         bob.send_message(&new).await.expect_forbidden()?;
-        nothing_was_sent(&bob, &alice).await?;
+        expect_nothing_sent(&bob, &alice).await?;
         carol.send(suite, &[&bob]).await?;
         alice.send(suite, &[&carol]).await?;
         only(carol.inbox().await?).map(drop)
     }
 
-    /// A message of a member who was banned since the request began is not sent.
+    /// A member who was banned after the request began sends nothing.
     async fn a_banned_member_cannot_send_messages(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        let cached = suite.banned_meanwhile(&alice).await?;
-        cached.send_message(&message(suite, [bob.id_ref()])).await.expect_denied()?;
+        let [alice, bob, _] = three_members(suite).await?;
+        let cached = suite.ban_during_request(&alice).await?;
+        cached.send_message(&new_message(suite, [bob.id_ref()])).await.expect_denied()?;
         check_eq!(bob.inbox().await?, [])
     }
 }
 
-async fn nothing_was_sent(from: &TestCaller, to: &TestCaller) -> TestResult {
+async fn expect_nothing_sent(from: &TestCaller, to: &TestCaller) -> TestResult {
     check_eq!(from.folder(Folder::Sent).await?, [])?;
     check_eq!(to.inbox().await?, [])
 }

@@ -1,4 +1,4 @@
-//! Private messages: each party has a copy in its own folder.
+//! Private messages: each participant has a separate copy.
 
 use std::collections::BTreeSet;
 use std::slice;
@@ -8,24 +8,24 @@ use super::*;
 board_rules! {
     mod messages;
 
-    /// The sender's copy is read, each recipient's is unread, and all copies have different ids.
+    /// The sender's copy is read, the copies of the recipients are unread, and all have different ids.
     async fn each_participant_has_a_separate_copy(suite: &Suite) -> TestResult {
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary;
         let mut ids = BTreeSet::from([sent.message_id.clone()]);
         check_eq!((sent.folder, sent.read_at), (Folder::Sent, Some(sent.sent_at)))?;
         check_eq!(alice.folder(Folder::Sent).await?, slice::from_ref(&sent))?;
         check_eq!(alice.inbox().await?, [])?;
         for reader in [&bob, &carol] {
-            let found = only(reader.inbox().await?)?;
-            ids.insert(found.message_id.clone());
+            let actual = only(reader.inbox().await?)?;
+            ids.insert(actual.message_id.clone());
             let expected = MessageSummary {
-                message_id: found.message_id.clone(),
+                message_id: actual.message_id.clone(),
                 folder: Folder::Inbox,
                 read_at: None,
                 ..sent.clone()
             };
-            check_eq!(found, expected)?;
+            check_eq!(actual, expected)?;
             check_eq!(reader.folder(Folder::Sent).await?, [])?;
         }
         check_eq!(ids.len(), 3)
@@ -33,20 +33,20 @@ board_rules! {
 
     /// All copies have the same text, sender and recipients.
     async fn a_message_has_its_sender_and_recipients(suite: &Suite) -> TestResult {
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         let sent = alice.send(suite, &[&carol, &bob]).await?;
         let read = carol.open_only().await?;
         check_eq!((&read.body, &read.body_html), (&sent.body, &sent.body_html))?;
         for message in [&sent.summary, &read.summary] {
             check_eq!(author_id(&message.sender), Some(alice.id()))?;
-            check_eq!(user_ids(&message.recipients), ids_of([&bob, &carol]))?;
+            check_eq!(author_ids(&message.recipients), caller_ids([&bob, &carol]))?;
         }
         Ok(())
     }
 
-    /// A copy of another party is absent, even for the sender and the other recipients.
+    /// A copy of another member is not found, even by the sender and the other recipients.
     async fn another_members_copy_is_not_found(suite: &Suite) -> TestResult {
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         let dave = suite.member("dave").await?;
         let sent = alice.send(suite, &[&bob, &carol]).await?.summary.message_id;
         let received = only(bob.inbox().await?)?.message_id;
@@ -60,9 +60,9 @@ board_rules! {
         check_eq!(only(bob.inbox().await?)?.read_at, None)
     }
 
-    /// A folder is newest first, and reading it page by page finds each message once while others arrive.
+    /// A folder is listed newest first. Its pages contain each message once while others arrive.
     async fn pagination_finds_each_message_once_during_writes(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         let mut newest = Vec::new();
         for _ in 0..5 {
             newest.insert(0, alice.send(suite, &[&bob]).await?.summary.subject);
@@ -77,11 +77,11 @@ board_rules! {
 
     /// The `unread` filter selects unread or read messages.
     async fn the_unread_filter_selects_unread_messages(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         for _ in 0..3 {
             alice.send(suite, &[&bob]).await?;
         }
-        let all = message_ids(&bob.inbox().await?);
+        let all = message_ids(bob.inbox().await?);
         let [newest, middle, oldest] = &all[..] else {
             return check_eq!(all.len(), 3);
         };
@@ -91,44 +91,44 @@ board_rules! {
             (Some(true), vec![newest, oldest]),
             (Some(false), vec![middle]),
         ] {
-            let list = ListMessagesParams { unread, ..ListMessagesParams::default() };
-            let page = bob.list_messages(&list).await.expect_ok()?;
-            let found: Vec<_> = page.items.iter().map(|message| &message.message_id).collect();
-            check_eq!(found, expected, "unread={unread:?}")?;
+            let params = ListMessagesParams { unread, ..ListMessagesParams::default() };
+            let page = bob.list_messages(&params).await.expect_ok()?;
+            let actual: Vec<_> = page.items.iter().map(|message| &message.message_id).collect();
+            check_eq!(actual, expected, "unread={unread:?}")?;
         }
         Ok(())
     }
 
-    /// The count of unread messages covers only the inbox, and only opening a message reduces it.
+    /// The count of unread messages covers only the inbox. Only opening a message reduces it.
     async fn unread_messages_are_counted(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         for count in 1..=2 {
             alice.send(suite, &[&bob]).await?;
-            bob.has_unread(count).await?;
-            alice.has_unread(0).await?;
+            bob.expect_unread(count).await?;
+            alice.expect_unread(0).await?;
         }
-        let all = message_ids(&bob.inbox().await?);
+        let all = message_ids(bob.inbox().await?);
         for message in &all {
             bob.open_message(message, &MarkRead::No).await.expect_ok()?;
-            bob.has_unread(2).await?;
+            bob.expect_unread(2).await?;
         }
         for (message, left) in all.iter().zip([1, 0]) {
             for _ in 0..2 {
                 bob.open(message).await?;
-                bob.has_unread(left).await?;
+                bob.expect_unread(left).await?;
             }
         }
         alice.send(suite, &[&alice]).await?;
-        alice.has_unread(1).await
+        alice.expect_unread(1).await
     }
 
-    /// Subject and body are returned as they were typed.
+    /// Subject and body are returned as they were sent.
     async fn a_message_is_stored_verbatim(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         let new = NewMessage {
             subject: "Grüße & 茶 <b>".into(),
             body: "Grüße, 茶 & \"tea\" <b>\n\n- ☕️".into(),
-            ..message(suite, [bob.id_ref()])
+            ..new_message(suite, [bob.id_ref()])
         };
         let sent = alice.send_message(&new).await.expect_ok()?;
         for copy in [sent, bob.open_only().await?] {
@@ -137,24 +137,24 @@ board_rules! {
         Ok(())
     }
 
-    /// No markup becomes HTML that runs.
+    /// The HTML of a message executes no script.
     async fn message_html_is_sanitized(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        let new = with(message(suite, [bob.id_ref()]), |new| new.body = XSS_PAYLOAD.into());
+        let [alice, bob, _] = three_members(suite).await?;
+        let new = with(new_message(suite, [bob.id_ref()]), |new| new.body = XSS_PAYLOAD.into());
         alice.send_message(&new).await.expect_ok()?;
         is_sanitized(&bob.open_only().await?.body_html)
     }
 
-    /// A message stays when its sender's account is removed, and lists the remaining recipients.
+    /// A message remains when its sender's account is removed, and lists the remaining recipients.
     async fn a_message_remains_when_its_sender_is_removed(suite: &Suite) -> TestResult {
         suite.require(Capability::Removal)?;
-        let [alice, bob, carol] = three(suite).await?;
+        let [alice, bob, carol] = three_members(suite).await?;
         alice.send(suite, &[&bob, &carol]).await?;
         for removed in [&alice, &carol] {
             suite.fixture.remove_account(&removed.id()).await?;
         }
-        let kept = bob.open_only().await?.summary;
-        check_eq!(kept.sender, None)?;
-        check_eq!(user_ids(&kept.recipients), ids_of([&bob]))
+        let remaining = bob.open_only().await?.summary;
+        check_eq!(remaining.sender, None)?;
+        check_eq!(author_ids(&remaining.recipients), caller_ids([&bob]))
     }
 }

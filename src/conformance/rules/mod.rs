@@ -1,4 +1,4 @@
-//! The rules for boards, one file a resource; those for stores are in [`stores`].
+//! Rules for boards, in one file for each resource. The rules for stores are in [`stores`].
 
 use super::support::*;
 use crate::model::*;
@@ -38,4 +38,9 @@ rule_files! {
     visibility access service forums threads thread_creation posts replies permission members edits deletion counters
     approval subscriptions polls votes poll_edits reputation messages message_sending receipts search search_visibility
     search_paging events no_events event_payload
+}
+
+/// Runs every rule, each on its own board.
+pub async fn run_all(factory: &dyn BoardFactory) -> Report {
+    Report::create(CASES, || Suite::new(factory)).await
 }

@@ -1,30 +1,30 @@
-//! Permissions: what each caller is shown is what the board then does.
+//! The `can` fields agree with the results of writes.
 
 use super::*;
 
 board_rules! {
     mod permission;
 
-    /// `canStartThread` is what the board then does.
+    /// `canStartThread` agrees with the result of `create_thread`.
     async fn can_start_thread_matches_permissions(suite: &Suite) -> TestResult {
         suite.require(Capability::StartingThreads)?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let open = suite.forum(Audience::Guests).await?;
-        let notices = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
-        for (caller, forum, may) in [
+        let notices = suite.add_forum(None, Audience::Guests, Audience::Staff).await?;
+        for (caller, forum, permitted) in [
             (&alice, &open, true),
             (&alice, &notices, false),
             (&sam, &open, true),
             (&sam, &notices, true),
         ] {
-            let told = caller.fetch_forum(forum).await?.can_start_thread;
-            check_eq!(told, may, "canStartThread of {forum:?} for {caller:?}")?;
-            caller.start(forum, "x", "x").await.expect_ok_if(may)?;
+            let can_start = caller.fetch_forum(forum).await?.can_start_thread;
+            check_eq!(can_start, permitted, "canStartThread of {forum:?} for {caller:?}")?;
+            caller.start_thread(forum, "x", "x").await.expect_ok_if(permitted)?;
         }
         Ok(())
     }
 
-    /// A guest may write nowhere.
+    /// `canStartThread` and `canReply` are false for a guest.
     async fn can_flags_are_false_for_a_guest(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
         let (forum, alice) = suite.forum_and_member().await?;
@@ -33,19 +33,19 @@ board_rules! {
         check_eq!(guest.fetch_thread(&thread).await?.can_reply, false)
     }
 
-    /// A caller who may not write in a forum sees it, and is forbidden to reply.
+    /// A reply without permission in a visible forum is forbidden. `canReply` agrees.
     async fn a_caller_without_permission_is_forbidden(suite: &Suite) -> TestResult {
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
-        let notices = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
+        let notices = suite.add_forum(None, Audience::Guests, Audience::Staff).await?;
         let thread = suite.thread(&sam, &notices).await?.thread_id;
-        for (caller, may) in [(&alice, false), (&sam, true)] {
-            check_eq!(caller.fetch_thread(&thread).await?.can_reply, may, "canReply for {caller:?}")?;
-            caller.answer(&thread, "Some words").await.expect_ok_if(may)?;
+        for (caller, permitted) in [(&alice, false), (&sam, true)] {
+            check_eq!(caller.fetch_thread(&thread).await?.can_reply, permitted, "canReply for {caller:?}")?;
+            caller.reply(&thread, "Some words").await.expect_ok_if(permitted)?;
         }
         Ok(())
     }
 
-    /// A locked thread takes replies only of moderators, and `canReply` says so.
+    /// Only moderators reply in a locked thread. `canReply` agrees.
     async fn only_moderators_reply_in_a_locked_thread(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
         let (forum, alice) = suite.forum_and_member().await?;
@@ -53,11 +53,11 @@ board_rules! {
         let thread = suite.thread(&alice, &forum).await?.thread_id;
         for locked in [true, false] {
             suite.fixture.set_locked(&thread, locked).await?;
-            for (caller, may) in [(&alice, !locked), (&max, true)] {
+            for (caller, permitted) in [(&alice, !locked), (&max, true)] {
                 let seen = caller.fetch_thread(&thread).await?;
-                let found = (seen.locked, seen.can_reply);
-                check_eq!(found, (locked, may), "locked and canReply for {caller:?}")?;
-                caller.answer(&thread, "Some words").await.expect_ok_if(may)?;
+                let actual = (seen.locked, seen.can_reply);
+                check_eq!(actual, (locked, permitted), "locked and canReply for {caller:?}")?;
+                caller.reply(&thread, "Some words").await.expect_ok_if(permitted)?;
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Edits of polls: who makes them, and what they leave.
+//! Edits of polls.
 
 use std::time::Duration;
 
@@ -7,165 +7,167 @@ use super::*;
 board_rules! {
     mod poll_edits;
 
-    /// The author of a poll and the moderators of its forum edit it, and others are forbidden.
+    /// The author of a poll and the moderators of its forum edit it. Other members are forbidden.
     async fn authors_and_moderators_edit_polls(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
-        poll.edit(&poll.bob, &to_question("Which coffee?")).await.expect_forbidden()?;
-        check_question(&poll.seen(&poll.bob).await?, "Which tea?")?;
-        let edited = poll.edit(&poll.alice, &to_question("Which coffee?")).await.expect_ok()?;
-        check_question(&edited, "Which coffee?")?;
-        check_eq!(poll.seen(&poll.alice).await?, edited)?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        poll.edit(&poll.bob, &question_update("Which coffee?")).await.expect_forbidden()?;
+        check_eq!(poll.fetch(&poll.bob).await?.question, "Which tea?")?;
+        let edited = poll.edit(&poll.alice, &question_update("Which coffee?")).await.expect_ok()?;
+        check_eq!(edited.question, "Which coffee?")?;
+        check_eq!(poll.fetch(&poll.alice).await?, edited)?;
         let elsewhere = suite.forum(Audience::Guests).await?;
-        let stranger = suite.moderator("max", &elsewhere).await?;
-        poll.edit(&stranger, &to_question("Which milk?")).await.expect_forbidden()?;
+        let other_moderator = suite.moderator("max", &elsewhere).await?;
+        poll.edit(&other_moderator, &question_update("Which milk?")).await.expect_forbidden()?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
-        poll.edit(&moderator, &to_question("Which water?")).await.expect_ok()?;
-        check_question(&poll.seen(&poll.bob).await?, "Which water?")
+        poll.edit(&moderator, &question_update("Which water?")).await.expect_ok()?;
+        check_eq!(poll.fetch(&poll.bob).await?.question, "Which water?")
     }
 
     /// Only moderators edit the poll of a locked thread.
     async fn only_moderators_edit_a_locked_threads_poll(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         suite.fixture.set_locked(&poll.thread, true).await?;
-        let edit = to_question("Which coffee?");
+        let edit = question_update("Which coffee?");
         poll.edit(&poll.alice, &edit).await.expect_forbidden()?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
         poll.edit(&moderator, &edit).await.expect_ok().map(drop)
     }
 
-    /// An edit by a moderator who was dismissed since the request began is not made.
+    /// A moderator who was dismissed after the request began cannot edit a poll.
     async fn a_dismissed_moderator_cannot_edit_a_poll(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
         let cached = moderator.cache_access().await?;
         suite.fixture.set_moderator(&poll.forum, &moderator.id(), false).await?;
-        poll.edit(&cached, &to_question("Which coffee?")).await.expect_forbidden()?;
-        check_question(&poll.seen(&poll.bob).await?, "Which tea?")
+        poll.edit(&cached, &question_update("Which coffee?")).await.expect_forbidden()?;
+        check_eq!(poll.fetch(&poll.bob).await?.question, "Which tea?")
     }
 
     /// An omitted field stays unchanged.
     async fn an_edit_keeps_omitted_fields(suite: &Suite) -> TestResult {
         let end = suite.now().saturating_add(Duration::from_secs(3600));
-        let terms = with(tea(), |poll| poll.closes_at = Some(end));
-        let poll = PollFixture::new(suite, terms).await?;
-        let mut expected = poll.seen(&poll.alice).await?;
-        let edit = with(to_choices(3), |edit| edit.can_change_vote = Some(true));
+        let new = with(new_poll(), |poll| poll.closes_at = Some(end));
+        let poll = PollFixture::new(suite, new).await?;
+        let mut expected = poll.fetch(&poll.alice).await?;
+        let edit = with(max_choices_update(3), |edit| edit.can_change_vote = Some(true));
         let edited = poll.edit(&poll.alice, &edit).await.expect_ok()?;
         (expected.max_choices, expected.can_change_vote) = (3, true);
         expected.version = edited.version;
         check_eq!(edited, expected)
     }
 
-    /// Before the first vote the author changes the options; afterwards that is a conflict, and moderators change them.
+    /// The author changes the options before the first vote. Afterwards only moderators do; for the author it is a
+    /// conflict.
     async fn only_moderators_change_options_after_a_vote(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         let [green, black, herbs] = &poll.options;
-        let without = to_options(&[(Some(green), "Green"), (Some(black), "Black")]);
+        let without = options_update(&[(Some(green), "Green"), (Some(black), "Black")]);
         let edited = poll.edit(&poll.alice, &without).await.expect_ok()?;
         check_counts(&edited, &[0, 0], 0)?;
-        poll.cast(&poll.bob, &[1]).await.expect_ok()?;
-        let renamed = to_options(&[(Some(green), "Mint"), (Some(black), "Black")]);
+        poll.vote(&poll.bob, &[1]).await.expect_ok()?;
+        let renamed = options_update(&[(Some(green), "Mint"), (Some(black), "Black")]);
         poll.edit(&poll.alice, &renamed).await.expect_conflict()?;
-        let gone = to_options(&[(Some(green), "Green"), (Some(herbs), "Herbs")]);
+        let gone = options_update(&[(Some(green), "Green"), (Some(herbs), "Herbs")]);
         let moderator = suite.moderator("mod", &poll.forum).await?;
         poll.edit(&moderator, &gone).await.expect_not_found()?;
         let edited = poll.edit(&moderator, &renamed).await.expect_ok()?;
         check_counts(&edited, &[0, 1], 1)
     }
 
-    /// Before the first vote the author changes the question; afterwards a different question is a conflict, and moderators
-    /// change it.
+    /// The author changes the question before the first vote. Afterwards only moderators do; for the author another
+    /// question is a conflict.
     async fn only_moderators_change_the_question_after_a_vote(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
-        poll.edit(&poll.alice, &to_question("Which coffee?")).await.expect_ok()?;
-        poll.cast(&poll.bob, &[1]).await.expect_ok()?;
-        poll.edit(&poll.alice, &to_question("Which milk?")).await.expect_conflict()?;
-        poll.edit(&poll.alice, &to_question("Which coffee?")).await.expect_ok()?;
-        check_question(&poll.seen(&poll.bob).await?, "Which coffee?")?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        poll.edit(&poll.alice, &question_update("Which coffee?")).await.expect_ok()?;
+        poll.vote(&poll.bob, &[1]).await.expect_ok()?;
+        poll.edit(&poll.alice, &question_update("Which milk?")).await.expect_conflict()?;
+        poll.edit(&poll.alice, &question_update("Which coffee?")).await.expect_ok()?;
+        check_eq!(poll.fetch(&poll.bob).await?.question, "Which coffee?")?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
-        let edited = poll.edit(&moderator, &to_question("Which water?")).await.expect_ok()?;
-        check_question(&edited, "Which water?")?;
+        let edited = poll.edit(&moderator, &question_update("Which water?")).await.expect_ok()?;
+        check_eq!(edited.question, "Which water?")?;
         check_counts(&edited, &[0, 1, 0], 1)
     }
 
-    /// The author may not lower `maxChoices` below the number of options of a vote. A moderator may, and the vote is kept.
+    /// The author cannot lower `maxChoices` below the number of options of a vote. A moderator can, and the vote
+    /// remains.
     async fn only_moderators_lower_max_choices_below_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 3).await?;
-        poll.cast(&poll.alice, &[1]).await.expect_ok()?;
-        poll.cast(&poll.bob, &[0, 2]).await.expect_ok()?;
-        poll.edit(&poll.alice, &to_choices(1)).await.expect_conflict()?;
-        check_eq!(poll.seen(&poll.alice).await?.max_choices, 3)?;
-        poll.edit(&poll.alice, &to_choices(2)).await.expect_ok()?;
+        poll.vote(&poll.alice, &[1]).await.expect_ok()?;
+        poll.vote(&poll.bob, &[0, 2]).await.expect_ok()?;
+        poll.edit(&poll.alice, &max_choices_update(1)).await.expect_conflict()?;
+        check_eq!(poll.fetch(&poll.alice).await?.max_choices, 3)?;
+        poll.edit(&poll.alice, &max_choices_update(2)).await.expect_ok()?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
-        let edited = poll.edit(&moderator, &to_choices(1)).await.expect_ok()?;
+        let edited = poll.edit(&moderator, &max_choices_update(1)).await.expect_ok()?;
         check_eq!(edited.max_choices, 1)?;
         check_counts(&edited, &[1, 1, 1], 2)
     }
 
-    /// The votes of a removed option are removed. A member whose options are all removed has no vote.
+    /// Removing an option removes its votes. A member without remaining options has no vote.
     async fn removing_an_option_removes_its_votes(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
         let [green, black, _] = &poll.options;
         let moderator = suite.moderator("mod", &poll.forum).await?;
-        poll.cast(&poll.alice, &[0, 2]).await.expect_ok()?;
-        poll.cast(&poll.bob, &[2]).await.expect_ok()?;
-        let edit = to_options(&[(None, "Milk"), (Some(black), "Black"), (Some(green), "Mint")]);
+        poll.vote(&poll.alice, &[0, 2]).await.expect_ok()?;
+        poll.vote(&poll.bob, &[2]).await.expect_ok()?;
+        let edit = options_update(&[(None, "Milk"), (Some(black), "Black"), (Some(green), "Mint")]);
         let edited = poll.edit(&moderator, &edit).await.expect_ok()?;
         check_eq!(option_texts(&edited), ["Milk", "Black", "Mint"])?;
         check_counts(&edited, &[0, 0, 1], 1)?;
-        check_eq!(poll.seen(&poll.alice).await?.own_vote, Some(vec![green.clone()]))?;
-        check_eq!(poll.seen(&poll.bob).await?.own_vote, None)?;
-        poll.cast(&poll.bob, &[2]).await.expect_not_found()?;
-        let voted = poll.cast(&poll.bob, &[1]).await.expect_ok()?;
+        check_eq!(poll.fetch(&poll.alice).await?.own_vote, Some(vec![green.clone()]))?;
+        check_eq!(poll.fetch(&poll.bob).await?.own_vote, None)?;
+        poll.vote(&poll.bob, &[2]).await.expect_not_found()?;
+        let voted = poll.vote(&poll.bob, &[1]).await.expect_ok()?;
         check_counts(&voted, &[0, 1, 1], 2)
     }
 
     /// An invalid edit changes nothing.
     async fn an_invalid_edit_changes_nothing(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
-        let before = poll.seen(&poll.alice).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        let before = poll.fetch(&poll.alice).await?;
         let [green, black, _] = &poll.options;
-        let two = to_options(&[(Some(green), "Green"), (Some(black), "Black")]);
+        let two = options_update(&[(Some(green), "Green"), (Some(black), "Black")]);
         for (edit, field) in [
-            (to_question(" "), "question"),
-            (to_question(NOT_SINGLE_LINE[0]), "question"),
-            (to_options(&[(Some(green), "Green"), (None, NOT_SINGLE_LINE[3])]), "options"),
-            (to_options(&[]), "options"),
-            (to_options(&[(Some(green), "Green")]), "options"),
-            (to_options(&[(Some(green), "Tea"), (None, "Tea")]), "options"),
-            (to_choices(0), "maxChoices"),
-            (to_choices(4), "maxChoices"),
+            (question_update(" "), "question"),
+            (question_update(NOT_SINGLE_LINE[0]), "question"),
+            (options_update(&[(Some(green), "Green"), (None, NOT_SINGLE_LINE[3])]), "options"),
+            (options_update(&[]), "options"),
+            (options_update(&[(Some(green), "Green")]), "options"),
+            (options_update(&[(Some(green), "Tea"), (None, "Tea")]), "options"),
+            (max_choices_update(0), "maxChoices"),
+            (max_choices_update(4), "maxChoices"),
             (with(two, |edit| edit.max_choices = Some(3)), "maxChoices"),
         ] {
             poll.edit(&poll.alice, &edit).await.expect_validation_error(field)?;
         }
-        for stranger in [OptionId::from(i64::MAX), OptionId::nothing()] {
-            let edit = to_options(&[(Some(green), "Green"), (Some(&stranger), "Black")]);
+        for unknown in [OptionId::from(i64::MAX), OptionId::empty()] {
+            let edit = options_update(&[(Some(green), "Green"), (Some(&unknown), "Black")]);
             poll.edit(&poll.alice, &edit).await.expect_not_found()?;
         }
-        check_eq!(poll.seen(&poll.alice).await?, before)
+        check_eq!(poll.fetch(&poll.alice).await?, before)
     }
 
-    /// A `closesAt` in the past closes a poll at once, and without `closesAt` it is open again.
+    /// A `closesAt` in the past closes a poll immediately. A null `closesAt` opens it again.
     async fn closes_at_can_be_set_and_cleared(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         let end = suite.now().saturating_sub(Duration::from_secs(60));
         for closes_at in [Some(end), None] {
-            let edit = edit_poll(|edit| edit.closes_at = Some(closes_at));
+            let edit = poll_update(|edit| edit.closes_at = Some(closes_at));
             let edited = poll.edit(&poll.alice, &edit).await.expect_ok()?;
             check_eq!((edited.closes_at, edited.closed), (closes_at, closes_at.is_some()))?;
-            poll.cast(&poll.bob, &[0]).await.expect_ok_if(closes_at.is_none())?;
+            poll.vote(&poll.bob, &[0]).await.expect_ok_if(closes_at.is_none())?;
         }
         Ok(())
     }
 
-    /// An edit of an older version is a conflict. A vote makes no version.
+    /// An edit of an older version is a conflict and changes nothing. A vote does not change the version.
     async fn a_stale_edit_is_a_conflict(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
-        let poll = PollFixture::new(suite, tea()).await?;
-        check_eq!(poll.seen(&poll.alice).await?.version, 1)?;
-        poll.cast(&poll.bob, &[0]).await.expect_ok()?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        check_eq!(poll.fetch(&poll.alice).await?.version, 1)?;
+        poll.vote(&poll.bob, &[0]).await.expect_ok()?;
         let first = PollUpdate {
             expected_version: Some(1),
             can_change_vote: Some(true),
@@ -174,6 +176,6 @@ board_rules! {
         let edited = poll.edit(&poll.alice, &first).await.expect_ok()?;
         check_eq!(edited.version, 2)?;
         poll.edit(&poll.alice, &first).await.expect_conflict()?;
-        check_eq!(poll.seen(&poll.alice).await?, edited)
+        check_eq!(poll.fetch(&poll.alice).await?, edited)
     }
 }

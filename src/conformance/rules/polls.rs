@@ -1,4 +1,4 @@
-//! Polls: they belong to threads, and are visible with them.
+//! Polls belong to threads and share their visibility.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use crate::host::ResourceRef;
 board_rules! {
     mod polls;
 
-    /// A thread that was started with a poll has it, and no other thread does.
+    /// A thread that was created with a poll has it, and no other thread does.
     async fn a_poll_belongs_to_its_thread(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         let thread = poll.bob.fetch_thread(&poll.thread).await?;
         check_eq!(thread.poll_id.as_ref(), Some(&poll.id))?;
-        let seen = poll.seen(&poll.bob).await?;
+        let seen = poll.fetch(&poll.bob).await?;
         check_eq!(option_texts(&seen), ["Green", "Black", "Herbs"])?;
         check_counts(&seen, &[0, 0, 0], 0)?;
-        check_question(&seen, "Which tea?")?;
+        check_eq!(seen.question, "Which tea?")?;
         check_eq!(seen.thread_id, poll.thread)?;
         check_eq!(author_id(&seen.author), Some(poll.alice.id()))?;
         check_eq!((seen.max_choices, seen.can_change_vote), (1, false))?;
@@ -29,18 +29,18 @@ board_rules! {
     /// A poll is in the forum of its thread.
     async fn a_poll_is_in_the_forum_of_its_thread(suite: &Suite) -> TestResult {
         suite.forum(Audience::Guests).await?;
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         check_eq!(poll.bob.containing_forum(&ResourceRef::Poll(&poll.id)).await.expect_ok()?, poll.forum)
     }
 
-    /// An invalid poll is refused with its thread, and nothing is written.
+    /// An invalid poll is rejected with its thread, and the board writes nothing.
     async fn an_invalid_poll_creates_no_thread(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let options = |texts: &[&str]| {
-            with(tea(), |poll| poll.options = texts.iter().map(ToString::to_string).collect())
+            with(new_poll(), |poll| poll.options = texts.iter().map(ToString::to_string).collect())
         };
-        let choices = |max_choices| with(tea(), |poll| poll.max_choices = max_choices);
-        let question = |question: &str| with(tea(), |poll| poll.question = question.into());
+        let choices = |max_choices| with(new_poll(), |poll| poll.max_choices = max_choices);
+        let question = |question: &str| with(new_poll(), |poll| poll.question = question.into());
         for (poll, field) in [
             (options(&[]), "options"),
             (options(&["Green"]), "options"),
@@ -52,35 +52,35 @@ board_rules! {
             (question(NOT_SINGLE_LINE[0]), "question"),
             (question(NOT_SINGLE_LINE[3]), "question"),
             (options(&["Green", NOT_SINGLE_LINE[0]]), "options"),
-            (with(tea(), |poll| poll.closes_at = Some(suite.now())), "closesAt"),
+            (with(new_poll(), |poll| poll.closes_at = Some(suite.now())), "closesAt"),
         ] {
-            let new = with_poll(suite, poll)?;
+            let new = thread_with_poll(suite, poll)?;
             alice.create_thread(&forum, &new).await.expect_validation_error(field)?;
         }
         check_eq!(alice.fetch_threads(&forum).await?, [])
     }
 
-    /// The poll of a hidden thread is absent, and so it is for votes and edits.
+    /// The poll of a hidden thread is not found by reads, votes and edits.
     async fn a_hidden_threads_poll_is_not_found(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
-        poll.seen(&poll.bob).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        poll.fetch(&poll.bob).await?;
         suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&poll.forum, Audience::Staff).await?;
         poll.bob.get_poll(&poll.thread).await.expect_path_not_found()?;
-        poll.cast(&poll.bob, &[0]).await.expect_path_not_found()?;
-        let edit = to_options(&[(None, "a"), (None, "b")]);
+        poll.vote(&poll.bob, &[0]).await.expect_path_not_found()?;
+        let edit = options_update(&[(None, "a"), (None, "b")]);
         for caller in [&poll.alice, &poll.bob] {
             poll.edit(caller, &edit).await.expect_path_not_found()?;
         }
-        poll.counts(&suite.staff("sam").await?, [0, 0, 0], 0).await
+        poll.expect_counts(&suite.staff("sam").await?, [0, 0, 0], 0).await
     }
 
-    /// The guest sees a poll, without a vote.
+    /// A guest sees the poll of a visible thread, without a vote.
     async fn guests_see_polls(suite: &Suite) -> TestResult {
         let guest = suite.guest()?;
-        let poll = PollFixture::new(suite, tea()).await?;
-        poll.cast(&poll.alice, &[0]).await.expect_ok()?;
-        let seen = poll.seen(&guest).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        poll.vote(&poll.alice, &[0]).await.expect_ok()?;
+        let seen = poll.fetch(&guest).await?;
         check_counts(&seen, &[1, 0, 0], 1)?;
         check_eq!(seen.own_vote, None)?;
         suite.require(Capability::HiddenForums)?;
@@ -88,64 +88,64 @@ board_rules! {
         guest.get_poll(&poll.thread).await.expect_path_not_found()
     }
 
-    /// An unknown poll is absent in every call.
+    /// An unknown poll is not found by any call.
     async fn an_unknown_poll_is_not_found(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         let alice = &poll.alice;
         alice.get_poll(&ThreadId::from(i64::MAX)).await.expect_path_not_found()?;
         let unknown = i64::MAX.into();
-        for vote in [poll.vote(&[0]), NewVote::default()] {
+        for vote in [poll.new_vote(&[0]), NewVote::default()] {
             alice.vote(&unknown, &vote).await.expect_path_not_found()?;
         }
-        let edit = to_options(&[(None, "a"), (None, "b")]);
+        let edit = options_update(&[(None, "a"), (None, "b")]);
         alice.update_poll(&unknown, &edit).await.expect_path_not_found()
     }
 
-    /// The poll of a thread that awaits approval exists for those who see the thread.
+    /// Only callers who see a thread that awaits approval see its poll.
     async fn a_poll_awaits_approval_with_its_thread(suite: &Suite) -> TestResult {
         let (forum, bob) = suite.forum_and_member().await?;
         let nora = suite.newcomer("nora").await?;
-        let poll = PollFixture::by(nora, bob, forum, &with_poll(suite, tea())?).await?;
-        poll.cast(&poll.alice, &[0]).await.expect_ok()?;
+        let poll = PollFixture::create(nora, bob, forum, &thread_with_poll(suite, new_poll())?).await?;
+        poll.vote(&poll.alice, &[0]).await.expect_ok()?;
         poll.bob.get_poll(&poll.thread).await.expect_path_not_found()?;
-        poll.cast(&poll.bob, &[0]).await.expect_path_not_found()?;
+        poll.vote(&poll.bob, &[0]).await.expect_path_not_found()?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
-        poll.counts(&moderator, [1, 0, 0], 1).await
+        poll.expect_counts(&moderator, [1, 0, 0], 1).await
     }
 
     /// Moderators see the poll of a deleted thread, and can neither vote in it nor edit it.
     async fn a_poll_is_deleted_with_its_thread(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
         let post = poll.alice.fetch_thread(&poll.thread).await?.first_post_id;
         let first = PostPath { thread_id: poll.thread.clone(), post_id: post };
         moderator.delete_post(&first).await.expect_ok()?;
         for caller in [&poll.alice, &poll.bob] {
             caller.get_poll(&poll.thread).await.expect_path_not_found()?;
-            poll.cast(caller, &[0]).await.expect_path_not_found()?;
+            poll.vote(caller, &[0]).await.expect_path_not_found()?;
         }
-        poll.seen(&moderator).await?;
-        poll.cast(&moderator, &[0]).await.expect_forbidden()?;
-        let edit = edit_poll(|edit| edit.can_change_vote = Some(true));
+        poll.fetch(&moderator).await?;
+        poll.vote(&moderator, &[0]).await.expect_forbidden()?;
+        let edit = poll_update(|edit| edit.can_change_vote = Some(true));
         poll.edit(&moderator, &edit).await.expect_forbidden()?;
-        poll.counts(&moderator, [0, 0, 0], 0).await
+        poll.expect_counts(&moderator, [0, 0, 0], 0).await
     }
 
-    /// A poll closes at its `closesAt`, and takes no votes afterwards.
+    /// A poll closes at its `closesAt` and takes no votes afterwards.
     async fn a_poll_closes_at_its_closing_time(suite: &Suite) -> TestResult {
         suite.require(Capability::SuiteClock)?;
         let end = suite.now().saturating_add(Duration::from_secs(3600));
-        let terms = with(tea(), |poll| poll.closes_at = Some(end));
-        let poll = PollFixture::new(suite, terms).await?;
-        poll.cast(&poll.alice, &[0]).await.expect_ok()?;
-        let moment = Duration::from_millis(1);
-        suite.advance(end.saturating_duration_since(suite.now()) - moment);
+        let new = with(new_poll(), |poll| poll.closes_at = Some(end));
+        let poll = PollFixture::new(suite, new).await?;
+        poll.vote(&poll.alice, &[0]).await.expect_ok()?;
+        let tick = Duration::from_millis(1);
+        suite.advance(end.saturating_duration_since(suite.now()) - tick);
         for closed in [false, true] {
-            let seen = poll.seen(&poll.bob).await?;
+            let seen = poll.fetch(&poll.bob).await?;
             check_eq!((seen.closes_at, seen.closed), (Some(end), closed))?;
-            suite.advance(moment);
+            suite.advance(tick);
         }
-        poll.cast(&poll.bob, &[0]).await.expect_forbidden()?;
-        poll.counts(&poll.bob, [1, 0, 0], 1).await
+        poll.vote(&poll.bob, &[0]).await.expect_forbidden()?;
+        poll.expect_counts(&poll.bob, [1, 0, 0], 1).await
     }
 }

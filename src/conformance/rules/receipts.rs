@@ -1,4 +1,4 @@
-//! Messages that are opened, and receipts.
+//! Opening messages, and read receipts.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ board_rules! {
     /// `readAt` is the time of the first opening.
     async fn read_at_is_the_time_of_the_first_opening(suite: &Suite) -> TestResult {
         suite.require(Capability::SuiteClock)?;
-        let (_, bob, copy) = received_by_bob(suite, false).await?;
+        let (_, bob, copy) = send_to_bob(suite, false).await?;
         suite.advance(Duration::from_secs(60));
         let first = suite.now();
         for _ in 0..2 {
@@ -22,26 +22,26 @@ board_rules! {
         Ok(())
     }
 
-    /// `Opening::Peek` shows the message and changes nothing.
+    /// `MarkRead::No` returns the message and changes nothing.
     async fn opening_without_mark_read_changes_nothing(suite: &Suite) -> TestResult {
-        let (alice, bob, copy) = received_by_bob(suite, true).await?;
+        let (alice, bob, copy) = send_to_bob(suite, true).await?;
         let shown = bob.open_message(&copy, &MarkRead::No).await.expect_ok()?.summary;
         check_eq!(shown.read_at, None)?;
         check_eq!(bob.inbox().await?, [shown])?;
         check_eq!(alice.inbox().await?, [])
     }
 
-    /// Without `requestReceipt` no receipt is sent.
+    /// A message without `requestReceipt` sends no receipt.
     async fn no_receipt_is_sent_unless_requested(suite: &Suite) -> TestResult {
-        let (alice, bob, copy) = received_by_bob(suite, false).await?;
+        let (alice, bob, copy) = send_to_bob(suite, false).await?;
         check!(bob.open(&copy).await?.summary.read_at.is_some())?;
         check_eq!(alice.inbox().await?, [])
     }
 
-    /// However many openings race, the sender gets one receipt: a message from the reader that names the subject.
+    /// Concurrent openings send one receipt: a message from the reader that names the subject.
     async fn concurrent_openings_send_one_receipt(suite: &Suite) -> TestResult {
         suite.require(Capability::Receipts)?;
-        let (alice, bob, copy) = received_by_bob(suite, true).await?;
+        let (alice, bob, copy) = send_to_bob(suite, true).await?;
         let subject = only(bob.inbox().await?)?.subject;
         let openings = repeat_n((bob.clone(), copy.clone()), 16)
             .map(|(bob, copy)| async move { bob.open(&copy).await });
@@ -57,11 +57,11 @@ board_rules! {
         check_eq!(author_id(&Some(only(receipt.recipients)?)), Some(alice.id()))
     }
 
-    /// Each reader sends their own receipt, and opening a receipt sends none.
+    /// Each reader sends one receipt. Opening a receipt sends none.
     async fn each_reader_sends_one_receipt(suite: &Suite) -> TestResult {
         suite.require(Capability::Receipts)?;
-        let [alice, bob, carol] = three(suite).await?;
-        let new = message(suite, [bob.id_ref(), carol.id_ref()]);
+        let [alice, bob, carol] = three_members(suite).await?;
+        let new = new_message(suite, [bob.id_ref(), carol.id_ref()]);
         let new = with(new, |new| new.request_receipt = true);
         alice.send_message(&new).await.expect_ok()?;
         for reader in [&bob, &carol] {
@@ -70,7 +70,7 @@ board_rules! {
         let receipts = alice.inbox().await?;
         check_eq!(receipts.len(), 2)?;
         let senders = receipts.iter().flat_map(|receipt| &receipt.sender);
-        check_eq!(user_ids(senders), ids_of([&bob, &carol]))?;
+        check_eq!(author_ids(senders), caller_ids([&bob, &carol]))?;
         for receipt in &receipts {
             alice.open(&receipt.message_id).await?;
         }
@@ -83,37 +83,37 @@ board_rules! {
     /// A receipt is unread until it is opened.
     async fn a_receipt_is_unread_until_opened(suite: &Suite) -> TestResult {
         suite.require(Capability::Receipts)?;
-        let (alice, bob, copy) = received_by_bob(suite, true).await?;
+        let (alice, bob, copy) = send_to_bob(suite, true).await?;
         bob.open(&copy).await?;
-        alice.has_unread(1).await?;
+        alice.expect_unread(1).await?;
         let receipt = only(alice.inbox().await?)?;
         check_eq!(receipt.read_at, None)?;
         alice.open(&receipt.message_id).await?;
-        alice.has_unread(0).await
+        alice.expect_unread(0).await
     }
 
-    /// A sender who ignores the reader does not make the opening fail.
+    /// A message can be opened if its sender ignores the reader.
     async fn a_message_opens_when_its_sender_ignores_the_reader(suite: &Suite) -> TestResult {
         suite.require(Capability::Ignoring)?;
-        let (alice, bob, copy) = received_by_bob(suite, true).await?;
+        let (alice, bob, copy) = send_to_bob(suite, true).await?;
         suite.fixture.ignore(&alice.id(), &bob.id()).await?;
         bob.open(&copy).await.map(drop)
     }
 
-    /// A sender whose account is removed does not make the opening fail.
+    /// A message can be opened after its sender's account was removed.
     async fn a_message_opens_when_its_sender_is_removed(suite: &Suite) -> TestResult {
         suite.require(Capability::Removal)?;
-        let (alice, bob, copy) = received_by_bob(suite, true).await?;
+        let (alice, bob, copy) = send_to_bob(suite, true).await?;
         suite.fixture.remove_account(&alice.id()).await?;
         check!(bob.open(&copy).await?.summary.read_at.is_some())
     }
 
-    /// All copies show whether a receipt was requested.
+    /// All copies return the sender's choice in `receiptRequested`.
     async fn receipt_requested_is_returned(suite: &Suite) -> TestResult {
         suite.require(Capability::Receipts)?;
-        let [alice, bob, _] = three(suite).await?;
+        let [alice, bob, _] = three_members(suite).await?;
         for requested in [true, false] {
-            let new = message(suite, [bob.id_ref()]);
+            let new = new_message(suite, [bob.id_ref()]);
             let new = with(new, |new| new.request_receipt = requested);
             let sent = alice.send_message(&new).await.expect_ok()?.summary;
             check_eq!(sent.receipt_requested, requested)?;
@@ -125,8 +125,7 @@ board_rules! {
 
     /// Opening the sender's own copy sends no receipt.
     async fn opening_the_senders_copy_sends_no_receipt(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three(suite).await?;
-        received(suite, &alice, &bob, true).await?;
+        let (alice, bob, _) = send_to_bob(suite, true).await?;
         alice.open(&only(alice.folder(Folder::Sent).await?)?.message_id).await?;
         for caller in [&alice, &bob] {
             for message in caller.inbox().await? {
@@ -137,25 +136,15 @@ board_rules! {
     }
 }
 
-/// Alice, bob, and bob's copy of a new message from alice.
-async fn received_by_bob(
+/// Sends a message from alice to bob, and returns both and bob's copy.
+async fn send_to_bob(
     suite: &Suite,
     request_receipt: bool,
 ) -> TestResult<(TestCaller, TestCaller, MessageId)> {
-    let [alice, bob, _] = three(suite).await?;
-    let copy = received(suite, &alice, &bob, request_receipt).await?;
-    Ok((alice, bob, copy))
-}
-
-/// The recipient's copy of a new message.
-async fn received(
-    suite: &Suite,
-    from: &TestCaller,
-    to: &TestCaller,
-    request_receipt: bool,
-) -> TestResult<MessageId> {
-    let new = message(suite, [to.id_ref()]);
+    let [alice, bob] = suite.members(["alice", "bob"]).await?;
+    let new = new_message(suite, [bob.id_ref()]);
     let new = with(new, |new| new.request_receipt = request_receipt);
-    from.send_message(&new).await.expect_ok()?;
-    Ok(only(to.inbox().await?.into_iter().take(1))?.message_id)
+    alice.send_message(&new).await.expect_ok()?;
+    let copy = only(bob.inbox().await?)?.message_id;
+    Ok((alice, bob, copy))
 }

@@ -1,33 +1,33 @@
-//! Posts that are written.
+//! New replies.
 
-use super::posts::{numbers_rise, write_posts};
+use super::posts::{check_numbers_increase, write_posts};
 use super::*;
 
 board_rules! {
     mod replies;
 
-    /// A body is returned as it was typed.
+    /// A body is returned as it was sent.
     async fn a_body_is_stored_verbatim(suite: &Suite) -> TestResult {
         suite.require(Capability::SourceMarkup)?;
         let (alice, thread, _) = write_posts(suite, 1).await?;
         let typed = "Grüße, 茶 & \"tea\" <b>\n\n- ☕️";
-        let post = alice.answer(&thread, typed).await.expect_ok()?;
+        let post = alice.reply(&thread, typed).await.expect_ok()?;
         check_eq!(post.body.as_deref(), Some(typed))?;
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.last().and_then(|post| post.body.as_deref()), Some(typed))
     }
 
-    /// No markup becomes HTML that runs.
+    /// The HTML of a post executes no script.
     async fn post_html_is_sanitized(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
-        let post = alice.answer(&thread, XSS_PAYLOAD).await.expect_ok()?;
+        let post = alice.reply(&thread, XSS_PAYLOAD).await.expect_ok()?;
         is_sanitized(&post.body_html.unwrap_or_default())
     }
 
-    /// A new reply is visible, was never edited, and has version 1.
+    /// A new reply is visible, unedited and of version 1.
     async fn a_new_reply_is_visible_and_unedited(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
-        let post = alice.answer(&thread, "Green.").await.expect_ok()?;
+        let post = alice.reply(&thread, "Green.").await.expect_ok()?;
         check_eq!((post.state, post.version), (ContentState::Visible, 1))?;
         check_eq!((post.edited_at, post.edited_by), (None, None))?;
         match suite.require(Capability::SuiteClock) {
@@ -36,11 +36,11 @@ board_rules! {
         }
     }
 
-    /// A reply is at once the last of its thread, and counted.
+    /// A reply becomes the last post of its thread immediately, and is counted.
     async fn a_reply_becomes_the_last_post(suite: &Suite) -> TestResult {
         let (_, thread, ids) = write_posts(suite, 2).await?;
         let bob = suite.member("bob").await?;
-        let reply = bob.answer(&thread, "Green.").await.expect_ok()?;
+        let reply = bob.reply(&thread, "Green.").await.expect_ok()?;
         check_eq!((&reply.thread_id, author_id(&reply.author)), (&thread, Some(bob.id())))?;
         check_eq!(bob.fetch_posts(&thread).await?.last(), Some(&reply))?;
         let thread = bob.fetch_thread(&thread).await?;
@@ -50,25 +50,25 @@ board_rules! {
         check_eq!(thread.last_activity_at, reply.created_at)
     }
 
-    /// An empty body is invalid, the error names the field, and nothing is written.
+    /// An empty body is a validation error of `body`, and the board writes nothing.
     async fn an_empty_body_is_invalid(suite: &Suite) -> TestResult {
         let (alice, thread, ids) = write_posts(suite, 1).await?;
         let before = alice.fetch_thread(&thread).await?;
         for body in ["", " \n\t"] {
-            alice.answer(&thread, body).await.expect_validation_error("body")?;
+            alice.reply(&thread, body).await.expect_validation_error("body")?;
         }
         check_eq!(alice.fetch_thread(&thread).await?, before)?;
         check_eq!(post_ids(&alice.fetch_posts(&thread).await?), ids)
     }
 
-    /// Replies that are written at once are all listed, each with its own number, and all counted.
+    /// Concurrent replies are all listed with different numbers, and counted.
     async fn concurrent_replies_are_all_stored(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 1).await?;
-        let written = suite.replies_at_once(&thread).await?.len();
+        let written = suite.write_replies_concurrently(&thread).await?.len();
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.len(), written + 1)?;
         check_eq!(alice.fetch_thread(&thread).await?.reply_count, written as u64)?;
         suite.require(Capability::PostNumbers)?;
-        numbers_rise(&posts)
+        check_numbers_increase(&posts)
     }
 }

@@ -1,4 +1,4 @@
-//! Search: the order of the hits, page by page.
+//! The order of hits, and their pages.
 
 use super::*;
 
@@ -11,85 +11,86 @@ const SORTS: [SearchSort; 3] = [
 board_rules! {
     mod search_paging;
 
-    /// Pages of any size have no gap and no overlap, newest or oldest first, and `next` is null exactly when nothing follows.
+    /// Pages of any size have neither gaps nor overlaps, sorted by newest or oldest. `next` is null exactly on the last
+    /// page.
     async fn pages_have_no_gap_or_overlap(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
-        let mut posts = library.posts(["tea"; 6]).await?.map(|at| at.post_id);
+        let fixture = SearchFixture::new(suite).await?;
+        let mut posts = fixture.posts(["tea"; 6]).await?.map(|path| path.post_id);
         for sort in [SearchSort::Oldest, SearchSort::Newest] {
             let search = posts_by(sort)?;
-            pages_meet(&library.alice, &search, &[1, 2, 3, 5, 6, 7], &posts, post_id).await?;
+            check_pages(&fixture.alice, &search, &[1, 2, 3, 5, 6, 7], &posts, post_id).await?;
             posts.reverse();
         }
         Ok(())
     }
 
-    /// With `sort=relevance` the scores do not rise, and each post is found once.
+    /// With `sort=relevance` scores never increase, and each post is found once.
     async fn the_best_matches_come_first(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
+        let fixture = SearchFixture::new(suite).await?;
         let texts = ["tea", "tea tea tea", "a long text on tea", "tea cup", "tea"];
-        let posts = library.posts(texts).await?.map(|at| at.post_id);
+        let posts = fixture.posts(texts).await?.map(|path| path.post_id);
         for limit in [1, 2, 5] {
-            let pager = read_all(&library.alice, &posts_by(SearchSort::Relevance)?, limit).await?;
-            scores_do_not_rise(&pager)?;
-            each_once(&pager.ids(post_id), &posts)?;
+            let pager = read_all(&fixture.alice, &posts_by(SearchSort::Relevance)?, limit).await?;
+            check_scores_descend(&pager)?;
+            contains_each_once(&pager.ids(post_id), &posts)?;
             check_eq!(pager.pages, posts.len().div_ceil(limit.into()), "pages of {limit}")?;
         }
         Ok(())
     }
 
-    /// Reading page by page, in any order, finds each post that existed all along once, whatever is written meanwhile.
+    /// Pages of any sort order contain each post that existed from the start once, while other posts are written.
     async fn pagination_finds_each_hit_once_during_writes(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
+        let fixture = SearchFixture::new(suite).await?;
         let texts = ["tea", "tea tea", "tea cup", "no more tea", "tea, tea"];
-        let posts = library.posts(texts).await?;
+        let posts = fixture.posts(texts).await?;
         let [PostPath { thread_id, .. }, ..] = &posts;
         for sort in SORTS {
             let (search, mut pager) = (posts_by(sort)?, Pager::new(2));
             while pager.has_next() {
-                pager.read(&library.alice, &search).await?;
+                pager.read(&fixture.alice, &search).await?;
                 if pager.pages < texts.len() {
-                    library.reply(thread_id, "tea tea tea").await?;
+                    fixture.reply(thread_id, "tea tea tea").await?;
                 }
             }
-            each_once(&pager.ids(post_id), &posts.clone().map(|at| at.post_id))?;
+            contains_each_once(&pager.ids(post_id), &posts.clone().map(|path| path.post_id))?;
         }
         Ok(())
     }
 
-    /// With `show=threads`, a thread's hit is its newest match under `sort=newest` and its oldest one under `sort=oldest`,
-    /// and the hits are in that order. Posts that do not match move no thread.
+    /// With `show=threads` a thread's hit is its newest match under `sort=newest` and its oldest match under
+    /// `sort=oldest`. Threads are sorted by these matches; other posts do not affect the order.
     async fn threads_are_sorted_by_their_newest_or_oldest_match(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
-        let [one_first] = library.posts(["no"]).await?;
-        let [two_first] = &library.posts(["tea"]).await?;
-        let [three_first] = &library.posts(["tea"]).await?;
-        let one_last = &library.reply(&one_first.thread_id, "tea").await?;
-        let two_last = &library.reply(&two_first.thread_id, "tea").await?;
-        library.reply(&three_first.thread_id, "no").await?;
+        let fixture = SearchFixture::new(suite).await?;
+        let [one_first] = fixture.posts(["no"]).await?;
+        let [two_first] = &fixture.posts(["tea"]).await?;
+        let [three_first] = &fixture.posts(["tea"]).await?;
+        let one_last = &fixture.reply(&one_first.thread_id, "tea").await?;
+        let two_last = &fixture.reply(&two_first.thread_id, "tea").await?;
+        fixture.reply(&three_first.thread_id, "no").await?;
         for (sort, expected) in [
             (SearchSort::Newest, [two_last, one_last, three_first]),
             (SearchSort::Oldest, [two_first, three_first, one_last]),
         ] {
             let search = threads_by(sort)?;
-            let expected = expected.map(|at| (at.thread_id.clone(), at.post_id.clone()));
+            let expected = expected.map(|path| (path.thread_id.clone(), path.post_id.clone()));
             let id = |hit: &SearchHit| (hit.thread_id.clone(), hit.post_id.clone());
-            pages_meet(&library.alice, &search, &[1, 2, 3], &expected, id).await?;
+            check_pages(&fixture.alice, &search, &[1, 2, 3], &expected, id).await?;
         }
         Ok(())
     }
 
-    /// With `show=threads` and `sort=relevance`, a thread's hit is its best match, with that match's score, and the best
-    /// thread comes first.
+    /// With `show=threads` and `sort=relevance` a thread's hit is its best match, with its score. Threads are sorted by
+    /// these scores.
     async fn threads_are_sorted_by_their_best_match(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
-        library.posts(["a long text on tea", "tea"]).await?;
-        library.posts(["tea tea tea", "no more tea"]).await?;
-        library.posts(["tea and cake and cups"]).await?;
-        library.posts(["tea, tea", "tea", "tea tea tea tea"]).await?;
-        let posts = read_all(&library.alice, &posts_by(SearchSort::Relevance)?, 100).await?.items;
+        let fixture = SearchFixture::new(suite).await?;
+        fixture.posts(["a long text on tea", "tea"]).await?;
+        fixture.posts(["tea tea tea", "no more tea"]).await?;
+        fixture.posts(["tea and cake and cups"]).await?;
+        fixture.posts(["tea, tea", "tea", "tea tea tea tea"]).await?;
+        let posts = read_all(&fixture.alice, &posts_by(SearchSort::Relevance)?, 100).await?.items;
         for limit in [1, 3, 4] {
-            let pager = read_all(&library.alice, &threads_by(SearchSort::Relevance)?, limit).await?;
-            scores_do_not_rise(&pager)?;
+            let pager = read_all(&fixture.alice, &threads_by(SearchSort::Relevance)?, limit).await?;
+            check_scores_descend(&pager)?;
             for hit in &pager.items {
                 let of_thread = posts.iter().filter(|post| post.thread_id == hit.thread_id);
                 let best = of_thread.map(|post| post.score).reduce(f64::max);
@@ -101,70 +102,70 @@ board_rules! {
         Ok(())
     }
 
-    /// Each thread is one hit in any order, however far apart its matches are.
+    /// Pages of any sort order contain each thread once, however far apart its matches are.
     async fn pagination_finds_each_thread_once(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
+        let fixture = SearchFixture::new(suite).await?;
         let mut threads = Vec::new();
         for _ in 0..3 {
-            let [first, _] = library.posts(["tea", "tea"]).await?;
+            let [first, _] = fixture.posts(["tea", "tea"]).await?;
             threads.push(first.thread_id);
         }
         for thread in &threads {
-            library.reply(thread, "tea").await?;
+            fixture.reply(thread, "tea").await?;
         }
         for sort in SORTS {
             for limit in [1, 2, 3] {
-                let pager = read_all(&library.alice, &threads_by(sort)?, limit).await?;
-                let mut found = pager.ids(|hit| hit.thread_id.clone());
-                found.sort();
-                check_eq!(found, threads, "the threads by {limit}, {sort:?}")?;
+                let pager = read_all(&fixture.alice, &threads_by(sort)?, limit).await?;
+                let mut actual = pager.ids(|hit| hit.thread_id.clone());
+                actual.sort();
+                check_eq!(actual, threads, "the threads by {limit}, {sort:?}")?;
                 check_eq!(pager.pages, threads.len().div_ceil(limit.into()), "pages of {limit}")?;
             }
         }
         Ok(())
     }
 
-    /// Reading threads page by page, in any order, finds each thread that existed all along once, whatever is written
-    /// meanwhile: matches in threads that were read and in others, and new threads. A thread stays in the list when a match
-    /// is deleted that was not read yet, or that is not the thread's hit.
+    /// Pages of any sort order contain each thread that existed from the start once, while matches are written in
+    /// threads on earlier and on later pages, and in new threads. Deleting another match than a thread's hit keeps the
+    /// thread.
     async fn pagination_finds_each_thread_once_during_writes(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &library.forum).await?;
+        let fixture = SearchFixture::new(suite).await?;
+        let mia = suite.moderator("mia", &fixture.forum).await?;
         for sort in SORTS {
             let (search, mut pager) = (threads_by(sort)?, Pager::new(1));
-            let mut talks = Vec::new();
+            let mut matches = Vec::new();
             for _ in 0..4 {
-                talks.push(library.posts(["tea"; 5]).await?.to_vec());
+                matches.push(fixture.posts(["tea"; 5]).await?.to_vec());
             }
             let threads: Vec<_> =
-                talks.iter().flat_map(|posts| posts.first()).map(|at| at.thread_id.clone()).collect();
+                matches.iter().flat_map(|posts| posts.first()).map(|path| path.thread_id.clone()).collect();
             while pager.has_next() {
-                pager.read(&library.alice, &search).await?;
-                if pager.pages > talks.len() {
+                pager.read(&fixture.alice, &search).await?;
+                if pager.pages > matches.len() {
                     continue;
                 }
                 let hits = pager.ids(post_id);
-                for (posts, thread) in talks.iter_mut().zip(&threads) {
-                    library.reply(thread, "tea tea").await?;
+                for (posts, thread) in matches.iter_mut().zip(&threads) {
+                    fixture.reply(thread, "tea tea").await?;
                     // The newest post that is neither a hit nor the first of its thread.
-                    let spare = posts.iter().rposition(|at| !hits.contains(&at.post_id));
-                    if let Some(place) = spare.filter(|place| *place > 0) {
+                    let deletable = posts.iter().rposition(|path| !hits.contains(&path.post_id));
+                    if let Some(place) = deletable.filter(|place| *place > 0) {
                         mia.delete_post(&posts.remove(place)).await.expect_ok()?;
                     }
                 }
-                library.posts(["tea"]).await?;
+                fixture.posts(["tea"]).await?;
             }
-            each_once(&pager.ids(|hit| hit.thread_id.clone()), &threads)?;
+            contains_each_once(&pager.ids(|hit| hit.thread_id.clone()), &threads)?;
         }
         Ok(())
     }
 
-    /// A page key that no search returned is not a failure.
+    /// A page key that no list returned is ignored or rejected, and causes no internal error.
     async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
-        library.posts(["tea", "tea"]).await?;
+        let fixture = SearchFixture::new(suite).await?;
+        fixture.posts(["tea", "tea"]).await?;
         for sort in SORTS {
-            forged_page_keys_are_harmless(&library.alice, &posts_by(sort)?).await?;
+            check_forged_page_keys(&fixture.alice, &posts_by(sort)?).await?;
         }
         Ok(())
     }
@@ -184,7 +185,7 @@ fn post_id(hit: &SearchHit) -> PostId {
     hit.post_id.clone()
 }
 
-fn scores_do_not_rise(pager: &Pager<SearchHit>) -> TestResult {
+fn check_scores_descend(pager: &Pager<SearchHit>) -> TestResult {
     let scores = pager.ids(|hit| hit.score);
     check!(
         scores.is_sorted_by(|better, worse| better >= worse),

@@ -1,61 +1,61 @@
-//! Search: who finds a post, and when.
+//! Visibility of hits, and their update after changes.
 
 use super::*;
 
 board_rules! {
     mod search_visibility;
 
-    /// New text is found at once.
+    /// New text is found immediately.
     async fn new_text_is_found_at_once(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
-        library.finds("tea", &[]).await?;
-        let first = library.thread("Tea", "x").await?;
-        library.finds("tea", &[&first]).await?;
-        let answer = library.reply(&first.thread_id, "tea").await?;
-        library.finds("tea", &[&answer, &first]).await
+        let fixture = SearchFixture::new(suite).await?;
+        fixture.expect_hits("tea", &[]).await?;
+        let first = fixture.thread("Tea", "x").await?;
+        fixture.expect_hits("tea", &[&first]).await?;
+        let answer = fixture.reply(&first.thread_id, "tea").await?;
+        fixture.expect_hits("tea", &[&answer, &first]).await
     }
 
-    /// Posts of a hidden forum are found only by those who see it, also when the search names the forum.
+    /// Only callers who see a forum find its posts, even if the search names the forum.
     async fn search_omits_hidden_content(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
         let first = suite.write_thread(&sam, &forum, "Tea", "tea").await?;
         for within in [None, Some(&forum)] {
             let search = with(newest("tea")?, |search| search.forum.extend(within.cloned()));
-            sam.finds(&search, &[&first]).await?;
-            let found = alice.finds(&search, &[]).await;
-            found.map_err(|failure| failure.noting(hidden(&forum, &alice)))?;
+            sam.expect_hits(&search, &[&first]).await?;
+            let actual = alice.expect_hits(&search, &[]).await;
+            actual.map_err(|failure| failure.with_note(hidden_note(&forum, &alice)))?;
         }
         Ok(())
     }
 
-    /// Guests find only posts that they see.
+    /// Guests find only posts that guests see.
     async fn guests_find_only_visible_posts(suite: &Suite) -> TestResult {
-        let (guest, library) = (suite.guest()?, SearchFixture::new(suite).await?);
+        let (guest, fixture) = (suite.guest()?, SearchFixture::new(suite).await?);
         let members = suite.forum(Audience::Members).await?;
-        let seen = library.thread("x", "tea").await?;
-        let unseen = suite.write_thread(&library.alice, &members, "x", "tea").await?;
-        library.finds("tea", &[&unseen, &seen]).await?;
-        let found = guest.finds(&newest("tea")?, &[&seen]).await;
-        found.map_err(|failure| failure.noting(hidden(&members, &guest)))
+        let seen = fixture.thread("x", "tea").await?;
+        let unseen = suite.write_thread(&fixture.alice, &members, "x", "tea").await?;
+        fixture.expect_hits("tea", &[&unseen, &seen]).await?;
+        let actual = guest.expect_hits(&newest("tea")?, &[&seen]).await;
+        actual.map_err(|failure| failure.with_note(hidden_note(&members, &guest)))
     }
 
-    /// A hidden sub-forum is not searched with its parent, and a search in a hidden forum covers no visible sub-forum.
+    /// A search in a forum omits its hidden sub-forums. A search in a hidden forum finds nothing in visible sub-forums.
     async fn a_search_in_a_parent_omits_a_hidden_sub_forum(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
+        let fixture = SearchFixture::new(suite).await?;
         let sam = suite.staff("sam").await?;
-        let middle = suite.sub_forum(&library.forum, Audience::Staff).await?;
+        let middle = suite.sub_forum(&fixture.forum, Audience::Staff).await?;
         let below = suite.sub_forum(&middle, Audience::Guests).await?;
         let in_middle = suite.write_thread(&sam, &middle, "x", "tea").await?;
         let in_below = suite.write_thread(&sam, &below, "x", "tea").await?;
-        for (forum, by_alice) in [(&library.forum, vec![&in_below]), (&middle, vec![])] {
+        for (forum, by_alice) in [(&fixture.forum, vec![&in_below]), (&middle, vec![])] {
             let search = with(newest("tea")?, |search| search.forum.push(forum.clone()));
-            let found = library.alice.finds(&search, &by_alice).await;
-            let note = hidden(&middle, &library.alice);
-            found.map_err(|failure| {
-                failure.noting(format_args!("{note}; its sub-forum {below} is not"))
+            let actual = fixture.alice.expect_hits(&search, &by_alice).await;
+            let note = hidden_note(&middle, &fixture.alice);
+            actual.map_err(|failure| {
+                failure.with_note(format_args!("{note}; its sub-forum {below} is not"))
             })?;
-            sam.finds(&search, &[&in_below, &in_middle]).await?;
+            sam.expect_hits(&search, &[&in_below, &in_middle]).await?;
         }
         Ok(())
     }
@@ -63,64 +63,63 @@ board_rules! {
     /// Access is looked up for every search.
     async fn visibility_is_checked_on_each_search(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
-        let library = SearchFixture::new(suite).await?;
-        let first = library.thread("x", "tea").await?;
-        for (readers, found) in [(Audience::Staff, vec![]), (Audience::Guests, vec![&first])] {
-            suite.fixture.set_readers(&library.forum, readers).await?;
-            let found = library.finds("tea", &found).await;
-            let note = format_args!("forum {} is now for {readers:?}", library.forum);
-            found.map_err(|failure| failure.noting(note))?;
+        let fixture = SearchFixture::new(suite).await?;
+        let first = fixture.thread("x", "tea").await?;
+        for (readers, posts) in [(Audience::Staff, vec![]), (Audience::Guests, vec![&first])] {
+            suite.fixture.set_readers(&fixture.forum, readers).await?;
+            let actual = fixture.expect_hits("tea", &posts).await;
+            let note = format_args!("forum {} is now for {readers:?}", fixture.forum);
+            actual.map_err(|failure| failure.with_note(note))?;
         }
         Ok(())
     }
 
-    /// A post that awaits approval is found when it is approved.
+    /// A post that awaits approval is found once it is approved.
     async fn search_finds_approved_content(suite: &Suite) -> TestResult {
-        let (nora, library) = (suite.newcomer("nora").await?, SearchFixture::new(suite).await?);
-        let talk = library.thread("x", "y").await?.thread_id;
-        let waiting = suite.write_thread(&nora, &library.forum, "Tea", "x").await?;
-        let answer = suite.write_reply(&nora, &talk, "tea").await?;
-        library.finds("tea", &[]).await?;
+        let (nora, fixture) = (suite.newcomer("nora").await?, SearchFixture::new(suite).await?);
+        let thread = fixture.thread("x", "y").await?.thread_id;
+        let pending = suite.write_thread(&nora, &fixture.forum, "Tea", "x").await?;
+        let answer = suite.write_reply(&nora, &thread, "tea").await?;
+        fixture.expect_hits("tea", &[]).await?;
         suite.fixture.approve(&answer.post_id).await?;
-        library.finds("tea", &[&answer]).await?;
-        suite.fixture.approve(&waiting.post_id).await?;
-        library.finds("tea", &[&answer, &waiting]).await
+        fixture.expect_hits("tea", &[&answer]).await?;
+        suite.fixture.approve(&pending.post_id).await?;
+        fixture.expect_hits("tea", &[&answer, &pending]).await
     }
 
-    /// A deleted post is not found, until it is restored.
+    /// A deleted post is not found until it is restored.
     async fn a_deleted_post_is_not_found(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
-        let [first, second] = &library.posts(["tea", "tea"]).await?;
-        library.alice.delete_post(second).await.expect_ok()?;
-        library.finds("tea", &[first]).await?;
+        let fixture = SearchFixture::new(suite).await?;
+        let [first, second] = &fixture.posts(["tea", "tea"]).await?;
+        fixture.alice.delete_post(second).await.expect_ok()?;
+        fixture.expect_hits("tea", &[first]).await?;
         suite.fixture.restore(&second.post_id).await?;
-        library.finds("tea", &[second, first]).await
+        fixture.expect_hits("tea", &[second, first]).await
     }
 
-    /// No post of a deleted thread is found. When the thread is restored, its posts are found that were not deleted
-    /// themselves.
+    /// No post of a deleted thread is found. Its restoration makes all posts findable that were not deleted separately.
     async fn a_deleted_thread_is_not_found(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
-        let mia = suite.moderator("mia", &library.forum).await?;
-        let [first, second, third] = &library.posts(["tea", "tea", "tea"]).await?;
+        let fixture = SearchFixture::new(suite).await?;
+        let mia = suite.moderator("mia", &fixture.forum).await?;
+        let [first, second, third] = &fixture.posts(["tea", "tea", "tea"]).await?;
         for post in [second, first] {
             mia.delete_post(post).await.expect_ok()?;
         }
-        library.finds("tea", &[]).await?;
+        fixture.expect_hits("tea", &[]).await?;
         suite.fixture.restore(&first.post_id).await?;
-        library.finds("tea", &[third, first]).await
+        fixture.expect_hits("tea", &[third, first]).await
     }
 
     /// An edited post is found only by its new words.
     async fn an_edited_post_is_found_by_its_new_words(suite: &Suite) -> TestResult {
-        let library = SearchFixture::new(suite).await?;
-        let at = library.thread("Drinks", "tea").await?;
-        library.alice.edit(&at, "coffee").await.expect_ok()?;
-        library.finds("tea", &[]).await?;
-        library.finds("coffee drinks", &[&at]).await
+        let fixture = SearchFixture::new(suite).await?;
+        let path = fixture.thread("Drinks", "tea").await?;
+        fixture.alice.edit(&path, "coffee").await.expect_ok()?;
+        fixture.expect_hits("tea", &[]).await?;
+        fixture.expect_hits("coffee drinks", &[&path]).await
     }
 }
 
-fn hidden(forum: &ForumId, caller: &TestCaller) -> String {
+fn hidden_note(forum: &ForumId, caller: &TestCaller) -> String {
     format!("forum {forum} is hidden from {caller:?}")
 }

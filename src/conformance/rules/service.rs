@@ -4,12 +4,12 @@ use http::HeaderName;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::test_util::{TestApi, TestResponse};
+use crate::test_util::{TestClient, TestResponse};
 
 board_rules! {
     mod service;
 
-    /// Reads of visible resources are answered to members and to guests.
+    /// Members and guests can read visible resources through the API.
     async fn members_and_guests_can_read_visible_resources(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
@@ -25,14 +25,14 @@ board_rules! {
                 format!("/members/{}", alice.id()),
                 "/members/@alice".to_owned(),
             ] {
-                let answer = client.get(&path).await;
-                check_eq!(answer.status, 200, "GET {path}: {}", answer.json())?;
+                let response = client.get(&path).await;
+                check_eq!(response.status, 200, "GET {path}: {}", response.json())?;
             }
         }
         Ok(())
     }
 
-    /// The responses for a hidden thread and for one that never existed are the same bytes.
+    /// The responses for a hidden and for a missing thread are identical.
     async fn hidden_and_missing_resources_have_equal_responses(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
@@ -46,16 +46,16 @@ board_rules! {
             }
             let one = client.get(&format!("/threads/{hidden}{rest}")).await;
             let other = client.get(&format!("/threads/{absent}{rest}")).await;
-            check_eq!(bare(&one), bare(&other), "GET /threads/{{threadId}}{rest}")?;
+            check_eq!(comparable(&one), comparable(&other), "GET /threads/{{threadId}}{rest}")?;
             check_eq!(one.status, 404)?;
         }
         let post = json!({ "body": "Some words" });
         let one = client.post(&format!("/threads/{hidden}/posts"), &post).await;
         let other = client.post(&format!("/threads/{absent}/posts"), &post).await;
-        check_eq!(bare(&one), bare(&other), "POST /threads/{{threadId}}/posts")
+        check_eq!(comparable(&one), comparable(&other), "POST /threads/{{threadId}}/posts")
     }
 
-    /// Between two requests with one token, a hidden forum becomes absent, and a banned owner is refused.
+    /// Between two requests with one token, a hidden forum becomes not found, and a banned owner is rejected.
     async fn a_token_never_outlives_its_owners_access(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         suite.require(Capability::Bans)?;
@@ -63,14 +63,14 @@ board_rules! {
         let path = format!("/threads/{}", suite.thread(&alice, &forum).await?.thread_id);
         let api = suite.api();
         let client = api.as_member(&alice.id().to_string());
-        check_eq!(outcome(&client.get(&path).await), (200, None))?;
+        check_eq!(status_and_code(&client.get(&path).await), (200, None))?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
-        check_eq!(outcome(&client.get(&path).await), (404, Some("not_found")))?;
+        check_eq!(status_and_code(&client.get(&path).await), (404, Some("not_found")))?;
         suite.fixture.set_banned(&alice.id(), true).await?;
-        check_eq!(outcome(&client.get(&path).await), (403, Some("owner_unavailable")))
+        check_eq!(status_and_code(&client.get(&path).await), (403, Some("owner_unavailable")))
     }
 
-    /// While the board is offline, only administrators get answers.
+    /// While the board is offline, only administrators are served.
     async fn an_offline_board_serves_only_administrators(suite: &Suite) -> TestResult {
         suite.require(Capability::Offline)?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
@@ -78,12 +78,12 @@ board_rules! {
         let api = suite.api();
         for (caller, expected) in [(alice, (503, Some("board_offline"))), (ada, (200, None))] {
             let client = api.as_member(&caller.id().to_string());
-            check_eq!(outcome(&client.get("/forums").await), expected, "{caller:?}")?;
+            check_eq!(status_and_code(&client.get("/forums").await), expected, "{caller:?}")?;
         }
         Ok(())
     }
 
-    /// Cursors lead through a list to its end.
+    /// Cursors lead from the first to the last page of a list.
     async fn cursors_reach_the_last_page(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = suite.thread(&alice, &forum).await?.thread_id;
@@ -91,51 +91,46 @@ board_rules! {
             suite.thread(&alice, &forum).await?;
             suite.post(&alice, &thread).await?;
         }
-        let (api, reader) = (suite.api(), alice.id().to_string());
+        let api = suite.api();
+        let client = api.as_member(&alice.id().to_string());
         for list in [format!("/forums/{forum}/threads"), format!("/threads/{thread}/posts")] {
-            check_eq!(count_items(&api, &reader, &list).await?, 5, "the items of {list}")?;
+            check_eq!(count_items(&client, &list).await?, 5, "the items of {list}")?;
         }
         Ok(())
     }
 }
 
-/// An answer without the headers and fields that differ between any two.
-fn bare(answer: &TestResponse) -> (u16, Vec<(HeaderName, Vec<u8>)>, Value) {
-    let headers = answer
+/// Returns a response without the headers and fields that differ for each request.
+fn comparable(response: &TestResponse) -> (u16, Vec<(HeaderName, Vec<u8>)>, Value) {
+    let headers = response
         .headers
         .iter()
         .filter(|(name, _)| !name.as_str().starts_with("x-ratelimit-") && *name != "x-request-id");
     let headers = headers.map(|(name, value)| (name.clone(), value.as_bytes().to_vec()));
-    let mut body = answer.json();
+    let mut body = response.json();
     if let Some(id) = body.pointer_mut("/error/requestId") {
         *id = Value::Null;
     }
-    (answer.status, headers.collect(), body)
+    (response.status, headers.collect(), body)
 }
 
-/// The number of items of a list, read in pages of two.
-async fn count_items(api: &TestApi, reader: &str, list: &str) -> TestResult<usize> {
-    let (client, mut items, mut after) = (api.as_member(reader), 0, String::new());
+/// Returns the number of items of a list, read in pages of two.
+async fn count_items(client: &TestClient<'_>, list: &str) -> TestResult<usize> {
+    let (mut count, mut path) = (0, format!("{list}?limit=2"));
     for _ in 0..10 {
-        let page = client.get(&format!("{list}?limit=2{after}")).await;
-        check_eq!(page.status, 200, "GET {list}: {}", page.json())?;
+        let page = client.get(&path).await;
+        check_eq!(page.status, 200, "GET {path}: {}", page.json())?;
         let page = page.json();
-        items += page
-            .get("items")
-            .and_then(Value::as_array)
-            .map_or(0, Vec::len);
+        let items = page.get("items").and_then(Value::as_array);
+        count += items.map_or(0, Vec::len);
         match page.get("next").and_then(Value::as_str) {
-            Some(next) => after = format!("&after={next}"),
-            None => return Ok(items),
+            Some(next) => path = format!("{list}?limit=2&after={next}"),
+            None => return Ok(count),
         }
     }
-    Err(TestFailure::mismatch(
-        list,
-        "more than 10 pages",
-        "a last page",
-    ))
+    check!(false, "{list} has a last page").map(|()| count)
 }
 
-fn outcome(answer: &TestResponse) -> (u16, Option<&'static str>) {
-    (answer.status, answer.code())
+fn status_and_code(response: &TestResponse) -> (u16, Option<&'static str>) {
+    (response.status, response.code())
 }

@@ -5,10 +5,10 @@ use super::*;
 board_rules! {
     mod subscriptions;
 
-    /// The first `follow` makes a subscription, and later ones return the same.
+    /// The first `subscribe` creates a subscription. Later ones return the same subscription.
     async fn a_repeated_subscribe_returns_the_existing_subscription(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        for target in [SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum)] {
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        for target in [SubscriptionTarget::Thread(reply.thread_id), SubscriptionTarget::Forum(forum)] {
             let first = alice.subscribe(&target).await.expect_ok()?;
             let again = alice.subscribe(&target).await.expect_ok()?;
             match (&first, &again) {
@@ -16,27 +16,27 @@ board_rules! {
                 _ => check!(false, "{first:?} is new, and {again:?} is not")?,
             }
         }
-        check_eq!(list(&alice).await?.len(), 2)
+        check_eq!(subscriptions(&alice).await?.len(), 2)
     }
 
-    /// A subscription has its target, the target's title, and the forum.
+    /// A subscription has its target, the target's title and the forum.
     async fn a_subscription_names_its_target(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let titles =
-            [alice.fetch_forum(&forum).await?.title, alice.fetch_thread(&at.thread_id).await?.title];
-        alice.subscribe(&SubscriptionTarget::Thread(at.thread_id.clone())).await.expect_ok()?;
+            [alice.fetch_forum(&forum).await?.title, alice.fetch_thread(&reply.thread_id).await?.title];
+        alice.subscribe(&SubscriptionTarget::Thread(reply.thread_id.clone())).await.expect_ok()?;
         alice.subscribe(&SubscriptionTarget::Forum(forum.clone())).await.expect_ok()?;
-        let found = list(&alice).await?;
-        let targets = found.iter().map(|it| (it.target, it.target_id.clone(), it.forum_id.clone()));
+        let actual = subscriptions(&alice).await?;
+        let targets = actual.iter().map(|it| (it.target, it.target_id.clone(), it.forum_id.clone()));
         let expected = [
             (SubscriptionTargetKind::Forum, forum.clone().into(), forum.clone()),
-            (SubscriptionTargetKind::Thread, at.thread_id.into(), forum),
+            (SubscriptionTargetKind::Thread, reply.thread_id.into(), forum),
         ];
         check_eq!(targets.collect::<Vec<_>>(), expected)?;
-        check_eq!(found.into_iter().map(|it| it.title).collect::<Vec<_>>(), titles)
+        check_eq!(actual.into_iter().map(|it| it.title).collect::<Vec<_>>(), titles)
     }
 
-    /// The list starts with the newest, its pages have no gap, and one kind can be selected.
+    /// Subscriptions are listed newest first, without gaps between pages. A filter selects one kind of target.
     async fn subscriptions_are_listed_newest_first(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, .. } = ThreadFixture::new(suite).await?;
         let mut threads = Vec::new();
@@ -52,22 +52,22 @@ board_rules! {
             (Some(SubscriptionTargetKind::Forum), forums.clone()),
             (None, [forums, threads].concat()),
         ] {
-            pages_meet(&alice, &target, &[2], &expected, |it| it.target_id.clone()).await?;
+            check_pages(&alice, &target, &[2], &expected, |it| it.target_id.clone()).await?;
         }
         Ok(())
     }
 
-    /// A subscription is only its owner's.
+    /// Only its owner sees and removes a subscription.
     async fn subscriptions_are_private_to_their_owner(suite: &Suite) -> TestResult {
-        let ThreadFixture { otto, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let target = SubscriptionTarget::Thread(at.thread_id);
+        let ThreadFixture { otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let target = SubscriptionTarget::Thread(reply.thread_id);
         alice.subscribe(&target).await.expect_ok()?;
-        check_eq!(list(&otto).await?, [])?;
+        check_eq!(subscriptions(&otto).await?, [])?;
         otto.unsubscribe(&target).await.expect_not_found()?;
-        check_eq!(list(&alice).await?.len(), 1)
+        check_eq!(subscriptions(&alice).await?.len(), 1)
     }
 
-    /// A hidden or unknown target cannot be followed.
+    /// A hidden or unknown target is not found.
     async fn hidden_targets_cannot_be_subscribed_to(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
@@ -80,92 +80,91 @@ board_rules! {
         ] {
             alice.subscribe(&target).await.expect_not_found()?;
         }
-        check_eq!(list(&alice).await?, [])
+        check_eq!(subscriptions(&alice).await?, [])
     }
 
-    /// A target that becomes hidden leaves the list, comes back when it is shown, and can be unfollowed meanwhile.
+    /// A hidden target leaves the list until it is shown again. Its owner can unsubscribe in the meantime.
     async fn hidden_targets_leave_the_subscription_list(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let (thread, whole) = (SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum.clone()));
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let (thread, whole) = (SubscriptionTarget::Thread(reply.thread_id), SubscriptionTarget::Forum(forum.clone()));
         alice.subscribe(&thread).await.expect_ok()?;
         alice.subscribe(&whole).await.expect_ok()?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
-        check_eq!(list(&alice).await?, [])?;
+        check_eq!(subscriptions(&alice).await?, [])?;
         alice.unsubscribe(&whole).await.expect_ok()?;
         alice.unsubscribe(&whole).await.expect_not_found()?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
-        check_eq!(only(list(&alice).await?)?.target, SubscriptionTargetKind::Thread)
+        check_eq!(only(subscriptions(&alice).await?)?.target, SubscriptionTargetKind::Thread)
     }
 
-    /// A deleted thread leaves the list of those who no longer see it, and comes back when it is restored.
+    /// A deleted thread leaves the lists of callers who cannot see it, until it is restored.
     async fn a_deleted_thread_leaves_the_subscription_list(suite: &Suite) -> TestResult {
-        let (ThreadFixture { alice, first, .. }, mia) = moderated_thread(suite).await?;
+        let (ThreadFixture { alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let target = SubscriptionTarget::Thread(first.thread_id.clone());
         for caller in [&alice, &mia] {
             caller.subscribe(&target).await.expect_ok()?;
         }
         mia.delete_post(&first).await.expect_ok()?;
-        check_eq!(list(&mia).await?.len(), 1)?;
-        check_eq!(list(&alice).await?, [])?;
+        check_eq!(subscriptions(&mia).await?.len(), 1)?;
+        check_eq!(subscriptions(&alice).await?, [])?;
         alice.subscribe(&target).await.expect_not_found()?;
         suite.fixture.restore(&first.post_id).await?;
-        check_eq!(list(&alice).await?.len(), 1)
+        check_eq!(subscriptions(&alice).await?.len(), 1)
     }
 
-    /// `unfollow` removes the subscription, and without one it is not found.
+    /// `unsubscribe` removes the subscription. A missing subscription is not found.
     async fn unsubscribing_requires_a_subscription(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
-        for target in [SubscriptionTarget::Thread(at.thread_id), SubscriptionTarget::Forum(forum)] {
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        for target in [SubscriptionTarget::Thread(reply.thread_id), SubscriptionTarget::Forum(forum)] {
             alice.unsubscribe(&target).await.expect_not_found()?;
             alice.subscribe(&target).await.expect_ok()?;
             alice.unsubscribe(&target).await.expect_ok()?;
             alice.unsubscribe(&target).await.expect_not_found()?;
         }
-        check_eq!(list(&alice).await?, [])
+        check_eq!(subscriptions(&alice).await?, [])
     }
 
-    /// `subscribe` makes the author of a thread or a reply follow the thread.
+    /// The flag `subscribe` subscribes the author of a thread or a reply to the thread.
     async fn the_subscribe_flag_subscribes_the_author(suite: &Suite) -> TestResult {
         suite.require(Capability::Subscriptions)?;
-        let ThreadFixture { forum, alice, at, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         for (subscribe, count) in [(false, 0), (true, 2)] {
-            let reply = with(reply("Words"), |new| new.subscribe = subscribe);
-            alice.create_post(&at.thread_id, &reply).await.expect_ok()?;
-            let new = with(start("Thread", "Words"), |new| new.subscribe = subscribe);
+            let new = with(new_post("Words"), |new| new.subscribe = subscribe);
+            alice.create_post(&reply.thread_id, &new).await.expect_ok()?;
+            let new = with(new_thread("Thread", "Words"), |new| new.subscribe = subscribe);
             alice.create_thread(&forum, &new).await.expect_ok()?;
-            check_eq!(list(&alice).await?.len(), count)?;
+            check_eq!(subscriptions(&alice).await?.len(), count)?;
         }
         Ok(())
     }
 
-    /// A target that is hidden, or a member who is banned, since the request began is decided when the subscription is made.
+    /// `subscribe` checks the target and the member when it writes: a target hidden or a member banned after the
+    /// request began is rejected.
     async fn a_subscribe_in_progress_is_rejected_if_access_is_lost(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, otto, alice, at, .. } = ThreadFixture::new(suite).await?;
-        let (target, cached) = (SubscriptionTarget::Thread(at.thread_id), alice.cache_access().await?);
+        let ThreadFixture { forum, otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        let (target, cached) = (SubscriptionTarget::Thread(reply.thread_id), alice.cache_access().await?);
         suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
         cached.subscribe(&target).await.expect_not_found()?;
         suite.fixture.set_readers(&forum, Audience::Guests).await?;
-        check_eq!(list(&alice).await?, [])?;
-        let cached = suite.banned_meanwhile(&otto).await?;
+        check_eq!(subscriptions(&alice).await?, [])?;
+        let cached = suite.ban_during_request(&otto).await?;
         cached.subscribe(&target).await.expect_denied()
     }
 
-    /// A thread that awaits approval can be followed by its author, and not by those who do not see it.
+    /// The author of a thread that awaits approval can subscribe to it. For callers who cannot see it, it is not found.
     async fn authors_can_subscribe_to_threads_awaiting_approval(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, .. } = ThreadFixture::new(suite).await?;
         let nora = suite.newcomer("nora").await?;
         let target = SubscriptionTarget::Thread(suite.thread(&nora, &forum).await?.thread_id);
         alice.subscribe(&target).await.expect_not_found()?;
         nora.subscribe(&target).await.expect_ok()?;
-        check_eq!(list(&nora).await?.len(), 1)
+        check_eq!(subscriptions(&nora).await?.len(), 1)
     }
 }
 
-async fn list(caller: &TestCaller) -> TestResult<Vec<Subscription>> {
-    let page = caller
-        .list_subscriptions(&ListSubscriptionsParams::default())
-        .await;
-    Ok(page.expect_ok()?.items)
+async fn subscriptions(caller: &TestCaller) -> TestResult<Vec<Subscription>> {
+    let params = ListSubscriptionsParams::default();
+    Ok(caller.list_subscriptions(&params).await.expect_ok()?.items)
 }

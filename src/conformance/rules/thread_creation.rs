@@ -1,14 +1,14 @@
-//! Threads that are started.
+//! New threads.
 
 use super::*;
 
 board_rules! {
     mod thread_creation;
 
-    /// A thread is started with its first post, as its author wrote it.
+    /// A new thread has its author, forum and title, and its first post as the last post.
     async fn a_thread_is_created_with_its_first_post(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
-        let thread = alice.start(&forum, "Kettles", "Which one?").await.expect_ok()?;
+        let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?;
         check_eq!(thread.title, "Kettles")?;
         check_eq!(author_id(&thread.author), Some(alice.id()))?;
         check_eq!((&thread.forum_id, thread.reply_count), (&forum, 0))?;
@@ -22,23 +22,23 @@ board_rules! {
         check_eq!(alice.thread_ids(&forum).await?, [thread.thread_id])
     }
 
-    /// An empty title or body is invalid, the error names the field, and nothing is written.
+    /// An empty title or body is a validation error of that field, and the board writes nothing.
     async fn an_empty_title_or_body_is_invalid(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let before = alice.fetch_forums().await?;
         for blank in ["", " \n\t"] {
-            alice.start(&forum, blank, "x").await.expect_validation_error("title")?;
-            alice.start(&forum, "x", blank).await.expect_validation_error("body")?;
+            alice.start_thread(&forum, blank, "x").await.expect_validation_error("title")?;
+            alice.start_thread(&forum, "x", blank).await.expect_validation_error("body")?;
         }
         check_eq!(alice.fetch_forums().await?, before)?;
         check_eq!(alice.thread_ids(&forum).await?, [])
     }
 
-    /// A title that is not a single-line text is invalid, and nothing is written.
+    /// A title that is not a single line of printable text is invalid, and the board writes nothing.
     async fn a_title_is_a_single_line(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         for title in NOT_SINGLE_LINE {
-            alice.start(&forum, title, "x").await.expect_validation_error("title")?;
+            alice.start_thread(&forum, title, "x").await.expect_validation_error("title")?;
         }
         check_eq!(alice.thread_ids(&forum).await?, [])
     }

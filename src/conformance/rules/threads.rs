@@ -1,4 +1,4 @@
-//! Threads: the list and its pages.
+//! Lists of threads.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::*;
 board_rules! {
     mod threads;
 
-    /// The newest activity comes first: a reply moves its thread to the top, and reading does not.
+    /// Threads are listed by newest activity. A reply moves its thread to the top; reading does not.
     async fn the_newest_activity_comes_first(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let newest @ [.., oldest] = &write_threads::<3>(suite, &alice, &forum).await?;
@@ -18,15 +18,15 @@ board_rules! {
         check_eq!(alice.thread_ids(&forum).await?.first(), Some(oldest))
     }
 
-    /// Pages of any size have no gap and no overlap, and `next` is null exactly when nothing follows.
+    /// Pages of any size have neither gaps nor overlaps. `next` is null exactly on the last page.
     async fn pages_have_no_gap_or_overlap(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let newest = write_threads::<6>(suite, &alice, &forum).await?;
         let limits = [1, 2, 3, 5, 6, 7, 100];
-        pages_meet(&alice, &forum, &limits, &newest, |it| it.thread_id.clone()).await
+        check_pages(&alice, &forum, &limits, &newest, |it| it.thread_id.clone()).await
     }
 
-    /// Threads of the same moment are listed once each, too.
+    /// Threads with equal times are listed once each.
     async fn threads_with_equal_times_are_listed_once(suite: &Suite) -> TestResult {
         suite.require(Capability::Threads)?;
         let forum = suite.forum(Audience::Guests).await?;
@@ -34,15 +34,15 @@ board_rules! {
         let mut written = Vec::new();
         suite.advance(Duration::from_secs(60));
         for author in suite.members(["ann", "ben", "cem", "dan", "eve"]).await? {
-            let new = start(author.name(), author.name());
+            let new = new_thread(author.name(), author.name());
             written.push(suite.fixture.write_thread(&author.id(), &forum, new).await?.0);
         }
         let ids = read_all(&reader, &forum, 2).await?.ids(|it| it.thread_id.clone());
         check_eq!(ids.len(), written.len())?;
-        each_once(&ids, &written)
+        contains_each_once(&ids, &written)
     }
 
-    /// Reading page by page finds each thread that existed all along once, whatever is written meanwhile.
+    /// Pages contain each thread that existed from the start once, while other threads and posts are written.
     async fn pagination_finds_each_thread_once_during_writes(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let [busy, quiet @ ..] = write_threads::<9>(suite, &alice, &forum).await?;
@@ -52,41 +52,41 @@ board_rules! {
             suite.thread(&alice, &forum).await?;
             suite.post(&alice, &busy).await?;
         }
-        each_once(&pager.ids(|it| it.thread_id.clone()), &quiet)
+        contains_each_once(&pager.ids(|it| it.thread_id.clone()), &quiet)
     }
 
-    /// `since` selects activity later than that moment, and not at it.
+    /// `since` selects activity after that time, not at it.
     async fn since_selects_later_activity(suite: &Suite) -> TestResult {
         suite.require(Capability::SuiteClock)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let newest = write_threads::<4>(suite, &alice, &forum).await?;
         for (index, thread) in alice.fetch_threads(&forum).await?.iter().enumerate() {
             let since = Some(thread.last_activity_at);
-            let list = ListThreadsParams { since, ..ListThreadsParams::default() };
-            let later = alice.threads(&forum, &list).await.expect_ok()?;
+            let params = ListThreadsParams { since, ..ListThreadsParams::default() };
+            let later = alice.list_threads(&forum, &params).await.expect_ok()?;
             let expected: Vec<_> = newest.iter().take(index).cloned().collect();
-            check_eq!((thread_ids(&later.items), later.next), (expected, None))?;
+            check_eq!((thread_ids(later.items), later.next), (expected, None))?;
         }
         Ok(())
     }
 
-    /// A list has only the threads of its own forum.
+    /// A list contains only threads of its own forum.
     async fn a_list_has_only_threads_of_its_forum(suite: &Suite) -> TestResult {
-        let [one, other] = suite.forums().await?;
+        let [one, other] = suite.two_forums().await?;
         let alice = suite.member("alice").await?;
         let newest = write_threads::<2>(suite, &alice, &one).await?;
         write_threads::<2>(suite, &alice, &other).await?;
         check_eq!(alice.thread_ids(&one).await?, newest)
     }
 
-    /// A page key that no list returned is not a failure.
+    /// A page key that no list returned is ignored or rejected, and causes no internal error.
     async fn a_forged_page_key_is_not_a_failure(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         suite.thread(&alice, &forum).await?;
-        forged_page_keys_are_harmless(&alice, &forum).await
+        check_forged_page_keys(&alice, &forum).await
     }
 
-    /// A pinned thread is marked, and keeps its place in the list.
+    /// `pinned` is true for a pinned thread, which keeps its position in the list.
     async fn a_pinned_thread_keeps_its_position(suite: &Suite) -> TestResult {
         suite.require(Capability::Pinning)?;
         let (forum, alice) = suite.forum_and_member().await?;
@@ -97,13 +97,13 @@ board_rules! {
     }
 }
 
-/// New threads, newest first.
+/// Writes threads and returns their ids, newest first.
 async fn write_threads<const N: usize>(
     suite: &Suite,
     author: &TestCaller,
     forum: &ForumId,
 ) -> TestResult<[ThreadId; N]> {
-    let mut newest = std::array::from_fn(|_| ThreadId::nothing());
+    let mut newest = std::array::from_fn(|_| ThreadId::empty());
     for thread in newest.iter_mut().rev() {
         *thread = suite.thread(author, forum).await?.thread_id;
     }

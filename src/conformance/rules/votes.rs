@@ -1,126 +1,126 @@
-//! Votes: who casts them, and how they count.
+//! Votes.
 
 use super::*;
 
 board_rules! {
     mod votes;
 
-    /// A vote counts for its option, and only its voter sees it.
+    /// A vote is counted for its option. `ownVote` shows it only to its voter.
     async fn a_vote_is_counted_and_shown_only_to_its_voter(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
-        let voted = poll.cast(&poll.bob, &[1]).await.expect_ok()?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        let voted = poll.vote(&poll.bob, &[1]).await.expect_ok()?;
         check_counts(&voted, &[0, 1, 0], 1)?;
-        check_eq!(voted.own_vote, Some(poll.vote(&[1]).option_ids))?;
-        check_eq!(poll.seen(&poll.bob).await?, voted)?;
-        let seen = poll.seen(&poll.alice).await?;
+        check_eq!(voted.own_vote, Some(poll.new_vote(&[1]).option_ids))?;
+        check_eq!(poll.fetch(&poll.bob).await?, voted)?;
+        let seen = poll.fetch(&poll.alice).await?;
         check_counts(&seen, &[0, 1, 0], 1)?;
         check_eq!(seen.own_vote, None)
     }
 
-    /// A vote for several options counts for each of them, and as one voter.
+    /// A vote for several options is counted for each of them, and as one voter.
     async fn a_vote_for_several_options_counts_one_voter(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
-        poll.cast(&poll.alice, &[2, 0]).await.expect_ok()?;
-        let voted = poll.cast(&poll.bob, &[0]).await.expect_ok()?;
+        poll.vote(&poll.alice, &[2, 0]).await.expect_ok()?;
+        let voted = poll.vote(&poll.bob, &[0]).await.expect_ok()?;
         check_counts(&voted, &[2, 0, 1], 2)
     }
 
     /// A second vote is a conflict unless the poll allows changes.
     async fn a_vote_is_final(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
-        poll.cast(&poll.bob, &[1]).await.expect_ok()?;
-        for places in [[0], [1]] {
-            poll.cast(&poll.bob, &places).await.expect_conflict()?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        poll.vote(&poll.bob, &[1]).await.expect_ok()?;
+        for indexes in [[0], [1]] {
+            poll.vote(&poll.bob, &indexes).await.expect_conflict()?;
         }
-        let seen = poll.seen(&poll.bob).await?;
+        let seen = poll.fetch(&poll.bob).await?;
         check_counts(&seen, &[0, 1, 0], 1)?;
-        check_eq!(seen.own_vote, Some(poll.vote(&[1]).option_ids))
+        check_eq!(seen.own_vote, Some(poll.new_vote(&[1]).option_ids))
     }
 
     /// If the poll allows changes, a second vote replaces the first.
     async fn a_vote_can_be_changed_if_the_poll_allows_it(suite: &Suite) -> TestResult {
-        let terms = NewPoll { can_change_vote: true, max_choices: 2, ..tea() };
-        let poll = PollFixture::new(suite, terms).await?;
-        poll.cast(&poll.alice, &[0]).await.expect_ok()?;
-        for (places, votes) in [(&[0, 1][..], [2, 1, 0]), (&[2], [1, 0, 1]), (&[2], [1, 0, 1])] {
-            let voted = poll.cast(&poll.bob, places).await.expect_ok()?;
+        let new = NewPoll { can_change_vote: true, max_choices: 2, ..new_poll() };
+        let poll = PollFixture::new(suite, new).await?;
+        poll.vote(&poll.alice, &[0]).await.expect_ok()?;
+        for (indexes, votes) in [(&[0, 1][..], [2, 1, 0]), (&[2], [1, 0, 1]), (&[2], [1, 0, 1])] {
+            let voted = poll.vote(&poll.bob, indexes).await.expect_ok()?;
             check_counts(&voted, &votes, 2)?;
-            check_eq!(voted.own_vote, Some(poll.vote(places).option_ids))?;
+            check_eq!(voted.own_vote, Some(poll.new_vote(indexes).option_ids))?;
         }
         Ok(())
     }
 
-    /// A vote names between one option and `maxChoices`, each once, and all of this poll. A refused vote does not count.
+    /// A vote names between one and `maxChoices` different options of the poll. A rejected vote is not counted.
     async fn a_vote_names_valid_options(suite: &Suite) -> TestResult {
         let poll = PollFixture::with_max_choices(suite, 2).await?;
-        for places in [&[][..], &[1, 1], &[0, 1, 2]] {
-            poll.cast(&poll.bob, places).await.expect_validation_error("optionIds")?;
+        for indexes in [&[][..], &[1, 1], &[0, 1, 2]] {
+            poll.vote(&poll.bob, indexes).await.expect_validation_error("optionIds")?;
         }
         let (alice, bob, forum) = (poll.alice.clone(), poll.bob.clone(), poll.forum.clone());
-        let other = PollFixture::by(alice, bob, forum, &with_poll(suite, tea())?).await?;
+        let other = PollFixture::create(alice, bob, forum, &thread_with_poll(suite, new_poll())?).await?;
         let [elsewhere, ..] = other.options;
-        for stranger in [elsewhere, OptionId::from(i64::MAX), OptionId::nothing()] {
-            let vote = with(poll.vote(&[0]), |vote| vote.option_ids.push(stranger));
+        for unknown in [elsewhere, OptionId::from(i64::MAX), OptionId::empty()] {
+            let vote = with(poll.new_vote(&[0]), |vote| vote.option_ids.push(unknown));
             poll.bob.vote(&poll.id, &vote).await.expect_not_found()?;
         }
-        poll.counts(&poll.bob, [0, 0, 0], 0).await
+        poll.expect_counts(&poll.bob, [0, 0, 0], 0).await
     }
 
-    /// Of many votes of one member at once, one counts.
+    /// One of several concurrent votes of a member is counted.
     async fn one_of_concurrent_votes_counts(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         let votes = (0..50).map(|number| {
-            let (bob, id, vote) = (poll.bob.clone(), poll.id.clone(), poll.vote(&[number % 3]));
+            let (bob, id, vote) = (poll.bob.clone(), poll.id.clone(), poll.new_vote(&[number % 3]));
             async move { bob.vote(&id, &vote).await }
         });
         let voted = suite.race_for_one(votes).await?.value;
         check_eq!(voted.total_votes, 1)?;
-        check_eq!(poll.seen(&poll.bob).await?.options, voted.options)
+        check_eq!(poll.fetch(&poll.bob).await?.options, voted.options)
     }
 
     /// A locked thread takes votes.
     async fn a_locked_thread_takes_votes(suite: &Suite) -> TestResult {
         suite.require(Capability::Locking)?;
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         suite.fixture.set_locked(&poll.thread, true).await?;
-        poll.cast(&poll.bob, &[0]).await.expect_ok().map(drop)
+        poll.vote(&poll.bob, &[0]).await.expect_ok().map(drop)
     }
 
-    /// A caller who sees a thread may vote in its poll, even without permission to write.
+    /// A caller who sees a thread can vote in its poll, even without permission to write.
     async fn voting_requires_only_visibility(suite: &Suite) -> TestResult {
-        let forum = suite.containing_forum(None, Audience::Guests, Audience::Staff).await?;
+        let forum = suite.add_forum(None, Audience::Guests, Audience::Staff).await?;
         let (sam, bob) = (suite.staff("sam").await?, suite.member("bob").await?);
-        let poll = PollFixture::by(sam, bob, forum, &with_poll(suite, tea())?).await?;
-        let voted = poll.cast(&poll.bob, &[0]).await.expect_ok()?;
+        let poll = PollFixture::create(sam, bob, forum, &thread_with_poll(suite, new_poll())?).await?;
+        let voted = poll.vote(&poll.bob, &[0]).await.expect_ok()?;
         check_counts(&voted, &[1, 0, 0], 1)
     }
 
-    /// A vote in a thread that was hidden since the request began does not count.
+    /// A vote checks visibility when it is counted: a thread that was hidden after the request began is not found.
     async fn a_vote_in_a_newly_hidden_thread_is_not_found(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
-        let poll = PollFixture::new(suite, tea()).await?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
         let cached = poll.bob.cache_access().await?;
         suite.fixture.set_readers(&poll.forum, Audience::Staff).await?;
-        poll.cast(&cached, &[0]).await.expect_path_not_found()?;
+        poll.vote(&cached, &[0]).await.expect_path_not_found()?;
         suite.fixture.set_readers(&poll.forum, Audience::Guests).await?;
-        poll.counts(&poll.bob, [0, 0, 0], 0).await
+        poll.expect_counts(&poll.bob, [0, 0, 0], 0).await
     }
 
-    /// A vote of a member who was banned since the request began does not count.
+    /// A vote by a member who was banned after the request began is not counted.
     async fn a_banned_member_cannot_vote(suite: &Suite) -> TestResult {
-        let poll = PollFixture::new(suite, tea()).await?;
-        let cached = suite.banned_meanwhile(&poll.bob).await?;
-        poll.cast(&cached, &[0]).await.expect_denied()?;
-        poll.counts(&poll.alice, [0, 0, 0], 0).await
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        let cached = suite.ban_during_request(&poll.bob).await?;
+        poll.vote(&cached, &[0]).await.expect_denied()?;
+        poll.expect_counts(&poll.alice, [0, 0, 0], 0).await
     }
 
-    /// A vote still counts when its voter's account is removed.
+    /// A vote is still counted after its voter's account was removed.
     async fn a_vote_remains_when_its_voter_is_removed(suite: &Suite) -> TestResult {
         suite.require(Capability::Removal)?;
-        let poll = PollFixture::new(suite, tea()).await?;
-        poll.cast(&poll.bob, &[2]).await.expect_ok()?;
+        let poll = PollFixture::new(suite, new_poll()).await?;
+        poll.vote(&poll.bob, &[2]).await.expect_ok()?;
         suite.fixture.remove_account(&poll.bob.id()).await?;
-        let seen = poll.seen(&poll.alice).await?;
+        let seen = poll.fetch(&poll.alice).await?;
         check_counts(&seen, &[0, 0, 1], 1)?;
         check_eq!(seen.own_vote, None)
     }

@@ -1,184 +1,186 @@
-//! What a host hands over: a way to an empty board, and to what the suite puts there.
+//! Host traits that create and fill a board under test.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
 use super::Capability;
-use crate::host::{Authorizer, Board, BoardError, BoxError, MemberCaller};
+use crate::host::{Authorizer, Board, BoxError, MemberCaller};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
 use crate::runtime::{InlineRuntime, ManualClock, Runtime};
 use crate::webhook::Event;
 
-/// What setting the stage gives.
+/// The result of a step that prepares a board or a store.
 pub type FixtureResult<T> = Result<T, BoxError>;
 
-/// A kind of board, to be held against the rules.
+/// Creates boards of one kind.
 #[async_trait]
 pub trait BoardFactory: Send + Sync {
-    /// An empty board: no member, no forum. It goes by `clock`, unless the host [lacks](Self::lacks)
-    /// [`Capability::SuiteClock`]. Each rule asks for a board of its own, and no two may share anything.
+    /// Creates a board without members and forums. Each rule creates its own board; boards share no state. The board
+    /// uses `clock`, unless [`unsupported`](Self::unsupported) lists [`Capability::SuiteClock`].
     ///
     /// # Errors
-    /// When it cannot be made: the rule that asked for it fails.
+    /// If the board cannot be created. The rule fails.
     async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>>;
 
-    /// What this kind of board lacks; nothing by default.
+    /// Returns the optional features that the board does not have. Empty by default.
     fn unsupported(&self) -> &[Capability] {
         &[]
     }
 
-    /// Where work that races with other work runs. By default the suite itself polls all of it in turn; an executor
-    /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), finds more.
+    /// Returns the runtime for concurrent calls. By default the suite polls them in turn on its own thread. An executor
+    /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), detects more races.
     fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(InlineRuntime)
     }
 }
 
-/// A board, and what puts members, forums and content there behind the API's back.
+/// A board under test, and its changes that do not pass through the API.
 ///
-/// Only three methods have to be written: what a [`Capability`] says the board lacks is never asked for, and the rest has a
-/// default. What is missed says so by name. The flood limits must let a member post every minute; a board under test
-/// does best without any.
+/// A host implements the first three methods and those that its board's capabilities need; the suite calls no other. A
+/// method without an implementation returns an error with its name. An anti-flood limit must let a member write once a
+/// minute.
 #[async_trait]
 pub trait BoardFixture: Send + Sync {
-    /// The board, as it is given to [`ForumApi::builder`](crate::ForumApi::builder).
+    /// Returns the board, as [`ForumApi::builder`](crate::ForumApi::builder) takes it.
     fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>);
 
-    /// Adds a member of this name, which nobody has yet.
+    /// Adds a member. The name is not in use.
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId>;
 
-    /// Adds a forum, the last of its siblings.
+    /// Adds a forum after its siblings.
     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId>;
 
-    /// Changes who sees a forum. For what has no [`Capability::HiddenForums`] it is never asked.
+    /// Changes the audience that sees a forum. Needs [`Capability::HiddenForums`].
     async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {
-        missed("set_readers", (forum, readers))
+        unsupported_by_fixture("set_readers", (forum, readers))
     }
 
-    /// Names a moderator of a forum, or takes that back.
+    /// Appoints or dismisses a moderator of a forum.
     async fn set_moderator(
         &self,
         forum: &ForumId,
         member: &UserId,
-        is_one: bool,
+        is_moderator: bool,
     ) -> FixtureResult<()> {
-        missed("set_moderator", (forum, member, is_one))
+        unsupported_by_fixture("set_moderator", (forum, member, is_moderator))
     }
 
-    /// Bans a member, or takes that back.
+    /// Bans a member or lifts the ban.
     async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
-        missed("set_banned", (member, banned))
+        unsupported_by_fixture("set_banned", (member, banned))
     }
 
-    /// Takes the board offline, or online again.
+    /// Takes the board offline or online.
     async fn set_offline(&self, offline: bool) -> FixtureResult<()> {
-        missed("set_offline", offline)
+        unsupported_by_fixture("set_offline", offline)
     }
 
-    /// Locks a thread, or unlocks it.
+    /// Locks or unlocks a thread.
     async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
-        missed("set_locked", (thread, locked))
+        unsupported_by_fixture("set_locked", (thread, locked))
     }
 
-    /// Pins a thread, or takes that back.
+    /// Pins or unpins a thread.
     async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> FixtureResult<()> {
-        missed("set_pinned", (thread, pinned))
+        unsupported_by_fixture("set_pinned", (thread, pinned))
     }
 
-    /// Approves a post that awaits it; a thread's first post stands for the thread.
+    /// Approves a post that awaits approval. A thread's first post represents the thread.
     async fn approve(&self, post: &PostId) -> FixtureResult<()> {
-        missed("approve", post)
+        unsupported_by_fixture("approve", post)
     }
 
-    /// Restores a post that was deleted; a thread's first post stands for the thread.
+    /// Restores a deleted post. A thread's first post represents the thread.
     async fn restore(&self, post: &PostId) -> FixtureResult<()> {
-        missed("restore", post)
+        unsupported_by_fixture("restore", post)
     }
 
-    /// Lets a member ignore another one.
+    /// Makes `member` ignore another member.
     async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {
-        missed("ignore", (member, ignored))
+        unsupported_by_fixture("ignore", (member, ignored))
     }
 
-    /// Removes an account; what it wrote stays.
+    /// Removes an account. Its posts and messages remain.
     async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
-        missed("remove_account", member)
+        unsupported_by_fixture("remove_account", member)
     }
 
-    /// Takes what the board put into its outbox since this was last asked, in the order in which it was put there.
+    /// Returns the events that the board wrote to its outbox since the previous call, in insertion order.
     async fn events(&self) -> FixtureResult<Vec<Event>> {
-        missed("events", ())
+        unsupported_by_fixture("events", ())
     }
 
-    /// Writes a thread. By default with the board's own command; a board that lacks it puts the rows there.
+    /// Writes a thread, by default with `create_thread`. A board without [`Capability::StartingThreads`] inserts the
+    /// rows.
     async fn write_thread(
         &self,
         author: &UserId,
         forum: &ForumId,
         new: NewThread,
     ) -> FixtureResult<(ThreadId, PostId)> {
-        let (authority, board) = self.board();
-        let author = acting(&*authority, author).await?;
+        let (authorizer, board) = self.board();
+        let author = member_caller(&*authorizer, author).await?;
         let thread = board.create_thread(&author, forum.clone(), new).await;
-        let thread = thread.map_err(refused)?;
+        let thread = thread.map_err(|error| format!("create_thread failed: {error:?}"))?;
         Ok((thread.thread_id, thread.first_post_id))
     }
 
-    /// Writes a reply. By default with the board's own command; a board that lacks it puts the rows there.
+    /// Writes a reply, by default with `create_post`. A board without [`Capability::Replies`] inserts the row.
     async fn write_reply(
         &self,
         author: &UserId,
         thread: &ThreadId,
         new: NewPost,
     ) -> FixtureResult<PostId> {
-        let (authority, board) = self.board();
-        let author = acting(&*authority, author).await?;
+        let (authorizer, board) = self.board();
+        let author = member_caller(&*authorizer, author).await?;
         let post = board.create_post(&author, thread.clone(), new).await;
-        Ok(post.map_err(refused)?.value.post_id)
+        let post = post.map_err(|error| format!("create_post failed: {error:?}"))?;
+        Ok(post.value.post_id)
     }
 }
 
-/// What a member is on the board.
+/// The role of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// An ordinary member.
     Member,
     /// A member whose posts await approval.
     Newcomer,
-    /// A member who sees what only staff sees, and moderates nothing by that alone.
+    /// A member who sees the forums of staff, and does not moderate.
     Staff,
-    /// A member who sees and moderates everything.
+    /// A member who sees and moderates all forums.
     Administrator,
 }
 
-/// Who may do something in a forum. Each includes those after it.
+/// The callers who may read or write in a forum. Each audience includes the following ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// Everybody; of what only members do, every member.
+    /// All callers; for writes, all members.
     Guests,
-    /// Every member.
+    /// All members.
     Members,
     /// Staff and administrators.
     Staff,
 }
 
-/// A forum to be.
+/// A forum that [`BoardFixture::add_forum`] adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NewForum {
-    /// Its title.
+    /// The title.
     pub title: String,
-    /// The forum above.
+    /// The parent forum; `None` for a top-level forum.
     pub parent: Option<ForumId>,
-    /// Who sees it, whoever sees the one above.
+    /// The audience that sees the forum, independent of the parent's.
     pub readers: Audience,
-    /// Who starts threads and replies, as far as they see it.
+    /// The audience that starts threads and replies, if it sees the forum.
     pub writers: Audience,
 }
 
 impl NewForum {
-    /// A forum at the top.
+    /// A top-level forum.
     pub fn new(title: &str, readers: Audience, writers: Audience) -> Self {
         Self {
             title: title.into(),
@@ -189,17 +191,12 @@ impl NewForum {
     }
 }
 
-/// A member with the standing of now.
-async fn acting(authority: &dyn Authorizer, member: &UserId) -> FixtureResult<MemberCaller> {
-    let standing = authority.member_access(member).await?;
-    let standing = standing.ok_or_else(|| format!("{member:?} can no longer act"))?;
-    Ok(MemberCaller::new(member.clone(), standing))
+async fn member_caller(authorizer: &dyn Authorizer, id: &UserId) -> FixtureResult<MemberCaller> {
+    let access = authorizer.member_access(id).await?;
+    let access = access.ok_or_else(|| format!("{id:?} has no access"))?;
+    Ok(MemberCaller::new(id.clone(), access))
 }
 
-fn missed<T>(method: &str, arguments: impl std::fmt::Debug) -> FixtureResult<T> {
-    Err(format!("the host has no `Stage::{method}` for {arguments:?}").into())
-}
-
-fn refused(refusal: BoardError) -> BoxError {
-    format!("the board refused to be filled: {refusal:?}").into()
+fn unsupported_by_fixture<T>(method: &str, arguments: impl std::fmt::Debug) -> FixtureResult<T> {
+    Err(format!("`BoardFixture::{method}` is not implemented; called with {arguments:?}").into())
 }

@@ -1,4 +1,4 @@
-//! The result of a call of the board, and what a rule may expect of it.
+//! The result of a call of the board, and its expected outcomes.
 
 use std::fmt::Debug;
 
@@ -6,53 +6,56 @@ use super::{TestFailure, TestResult};
 use crate::host::{BoardError, BoardResult};
 
 /// The result of a call of the board.
+///
+/// Each `expect_` method returns a [`TestFailure`] with the call and its result if the outcome is another one.
 #[derive(Debug)]
-#[must_use = "expect something of it"]
+#[must_use = "expect an outcome"]
 pub struct CallResult<T> {
     pub(crate) call: String,
     pub(crate) result: TestResult<BoardResult<T>>,
 }
 
 impl<T: Debug> CallResult<T> {
-    /// The call succeeded.
+    /// Expects success.
     pub fn expect_ok(self) -> TestResult<T> {
+        let call = self.call;
         self.result?
-            .map_err(|refusal| mismatch(self.call, refusal, "success"))
+            .map_err(|error| TestFailure::mismatch(call, format!("{error:?}"), "success"))
     }
 
-    /// The call succeeded if the caller `may`, and was forbidden otherwise.
-    pub(crate) fn expect_ok_if(self, may: bool) -> TestResult {
-        match may {
+    /// Expects success if the caller is `permitted`, and [`BoardError::Forbidden`] otherwise.
+    pub(crate) fn expect_ok_if(self, permitted: bool) -> TestResult {
+        match permitted {
             true => self.expect_ok().map(drop),
             false => self.expect_forbidden(),
         }
     }
 
-    /// The call succeeded if the caller `sees` the path's resource, which does not exist for others.
-    pub(crate) fn expect_found_if(self, sees: bool) -> TestResult {
-        match sees {
+    /// Expects success if the resource of the path is `visible`, and [`BoardError::PathNotFound`] otherwise.
+    pub(crate) fn expect_found_if(self, visible: bool) -> TestResult {
+        match visible {
             true => self.expect_ok().map(drop),
             false => self.expect_path_not_found(),
         }
     }
 
-    /// The board refused the content of this `expected` field.
+    /// Expects [`BoardError::Validation`] of this field.
     pub fn expect_validation_error(self, expected: &str) -> TestResult {
-        self.refused(
-            &format!("BoardError::Validation of the field `{expected}`"),
-            |it| matches!(it, BoardError::Validation { field, .. } if *field == expected),
+        self.expect_error(
+            &format!("BoardError::Validation of `{expected}`"),
+            |error| matches!(error, BoardError::Validation { field, .. } if *field == expected),
         )
     }
 
-    /// The board refused this query parameter.
+    /// Expects [`BoardError::InvalidParameter`] of this query parameter.
     pub fn expect_invalid_parameter(self, expected: &str) -> TestResult {
-        self.refused(
+        self.expect_error(
             &format!("BoardError::InvalidParameter of `{expected}`"),
-            |it| matches!(it, BoardError::InvalidParameter(name, _) if *name == expected),
+            |error| matches!(error, BoardError::InvalidParameter(name, _) if *name == expected),
         )
     }
 
-    /// The call succeeded, or the board refused `after`: a forged page key is not a failure.
+    /// Expects success, or [`BoardError::InvalidParameter`] of `after`, for a forged page key.
     pub fn expect_ok_or_invalid_parameter(self) -> TestResult {
         match self.result {
             Ok(Ok(_)) => Ok(()),
@@ -60,23 +63,18 @@ impl<T: Debug> CallResult<T> {
         }
     }
 
-    /// The call succeeded, or came too late and is a conflict.
+    /// Expects success, or [`BoardError::Conflict`], for which it returns `None`.
     pub(crate) fn expect_ok_or_conflict(self) -> TestResult<Option<T>> {
-        match self.result? {
-            Ok(value) => Ok(Some(value)),
-            Err(BoardError::Conflict(_)) => Ok(None),
-            Err(refusal) => Err(mismatch(
-                self.call,
-                refusal,
-                "success or BoardError::Conflict",
-            )),
+        match self.result {
+            Ok(Err(BoardError::Conflict(_))) => Ok(None),
+            _ => self.expect_ok().map(Some),
         }
     }
 
-    /// The board's result, for a rule that several results keep.
+    /// Returns the board's result, for a rule that permits several.
     ///
     /// # Errors
-    /// When any rule is broken by it, or the host lacks the call.
+    /// If the result breaks every rule, or the host does not support the call.
     pub fn into_result(self) -> TestResult<BoardResult<T>> {
         self.result
     }
@@ -88,40 +86,39 @@ impl<T: Debug> CallResult<T> {
         }
     }
 
-    fn refused(self, expected: &str, is: impl FnOnce(&BoardError) -> bool) -> TestResult {
+    fn expect_error(self, expected: &str, is: impl FnOnce(&BoardError) -> bool) -> TestResult {
         match self.result? {
-            Err(refusal) if is(&refusal) => Ok(()),
-            other => Err(mismatch(self.call, other, expected)),
+            Err(error) if is(&error) => Ok(()),
+            other => {
+                let actual = format!("{other:?}");
+                Err(TestFailure::mismatch(self.call, actual, expected))
+            }
         }
     }
 }
 
-macro_rules! expect_refusals {
-    ($($(#[$doc:meta])+ $name:ident($refusal:pat);)+) => {
+macro_rules! expected_errors {
+    ($($(#[$doc:meta])+ $name:ident($error:pat);)+) => {
         impl<T: Debug> CallResult<T> {$(
             $(#[$doc])+
             pub fn $name(self) -> TestResult {
-                self.refused(stringify!($refusal), |it| matches!(it, $refusal))
+                self.expect_error(stringify!($error), |error| matches!(error, $error))
             }
         )+}
     };
 }
 
-expect_refusals! {
-    /// The path's resource does not exist for the caller.
+expected_errors! {
+    /// Expects [`BoardError::PathNotFound`]: the caller cannot see the resource of the path.
     expect_path_not_found(BoardError::PathNotFound);
-    /// The caller sees the resource but has no permission.
+    /// Expects [`BoardError::Forbidden`]: the caller sees the resource and has no permission.
     expect_forbidden(BoardError::Forbidden(_));
-    /// The caller's account can no longer act: the call was forbidden, or its resource does not exist.
+    /// Expects [`BoardError::Forbidden`] or [`BoardError::PathNotFound`]: the caller's account lost its access.
     expect_denied(BoardError::Forbidden(_) | BoardError::PathNotFound);
-    /// A resource that the body names, or the subscription, does not exist.
+    /// Expects [`BoardError::NotFound`]: a resource in the body, or the subscription, does not exist.
     expect_not_found(BoardError::NotFound(_));
-    /// The resource was changed meanwhile, or the call was made before.
+    /// Expects [`BoardError::Conflict`]: the resource has changed, or the call was made before.
     expect_conflict(BoardError::Conflict(_));
-    /// The caller made too many calls at once.
+    /// Expects [`BoardError::RateLimited`].
     expect_rate_limited(BoardError::RateLimited(..));
-}
-
-fn mismatch(call: String, found: impl Debug, expected: &str) -> TestFailure {
-    TestFailure::mismatch(call, format_args!("{found:?}"), expected)
 }

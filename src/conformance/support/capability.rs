@@ -1,11 +1,11 @@
-//! What a board may lawfully lack.
+//! Optional features of a board.
 
 use std::fmt;
 
-macro_rules! parts {
+macro_rules! capabilities {
     ($($(#[doc = $doc:literal])+ $name:ident: $text:literal,)+) => {
-        /// What a board may lack and still be one: [`Host::lacks`](super::Host::lacks) names it, and the rules about it
-        /// are skipped.
+        /// An optional feature of a board. [`BoardFactory::unsupported`](super::BoardFactory::unsupported) lists the
+        /// features that a board does not have; the suite skips the rules about them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Capability {
@@ -20,71 +20,73 @@ macro_rules! parts {
     };
 }
 
-parts! {
-    /// The account behind a token: `me` answers 501.
+capabilities! {
+    /// The account of a token's owner. Without it `get_me` returns `NotImplemented`.
     Account: "the owner's account",
-    /// Public profiles: `profile` answers 501.
+    /// Public profiles. Without them `get_member` returns `NotImplemented`.
     Profiles: "profiles",
-    /// Lists of threads, and threads: `threads` and `thread` answer 501.
+    /// Threads. Without them `list_threads` and `get_thread` return `NotImplemented`.
     Threads: "threads",
-    /// Posts: `posts` answers 501.
+    /// Posts. Without them `list_posts` returns `NotImplemented`.
     Posts: "posts",
-    /// Threads started through the API: `create_thread` answers 501. [`Stage::write_thread`](super::Stage::write_thread)
-    /// has to put them there otherwise.
+    /// New threads through the API. Without them `create_thread` returns `NotImplemented`, and
+    /// [`BoardFixture::write_thread`](super::BoardFixture::write_thread) has to be implemented.
     StartingThreads: "starting threads",
-    /// Replies through the API: `reply` answers 501. [`Stage::write_reply`](super::Stage::write_reply) has to put them
-    /// there otherwise.
+    /// Replies through the API. Without them `create_post` returns `NotImplemented`, and
+    /// [`BoardFixture::write_reply`](super::BoardFixture::write_reply) has to be implemented.
     Replies: "replies",
-    /// Edits of posts: `edit_post` answers 501.
+    /// Edits of posts. Without them `update_post` returns `NotImplemented`.
     Editing: "edits",
-    /// Soft deletion: `delete_post` answers 501.
+    /// Soft deletion. Without it `delete_post` returns `NotImplemented`.
     Deletion: "deletion",
-    /// Polls: `poll`, `vote` and `edit_poll` answer 501, and no thread has a `pollId`.
+    /// Polls. Without them `get_poll`, `vote` and `update_poll` return `NotImplemented`, and `pollId` is always null.
     Polls: "polls",
-    /// Reputation: `rate` answers 501, and every profile says 0.
+    /// Reputation. Without it `rate_member` returns `NotImplemented`, and `reputation` is always 0.
     Reputation: "reputation",
-    /// Private messages: `messages`, `send_message` and `message` answer 501, and `unreadMessages` is null.
+    /// Private messages. Without them `list_messages`, `send_message` and `open_message` return `NotImplemented`, and
+    /// `unreadMessages` is null.
     Messages: "messages",
-    /// Receipts: `requestReceipt` is ignored.
+    /// Read receipts. Without them the board ignores `requestReceipt`.
     Receipts: "receipts",
-    /// Ignoring a member: nobody's messages are refused.
+    /// Ignoring a member. Without it a member accepts messages from every other member.
     Ignoring: "ignoring a member",
-    /// Subscriptions: `subscriptions`, `follow` and `unfollow` answer 501, and `subscribe` is ignored.
+    /// Subscriptions. Without them `list_subscriptions`, `subscribe` and `unsubscribe` return `NotImplemented`, and the
+    /// board ignores the field `subscribe`.
     Subscriptions: "subscriptions",
-    /// Full-text search: `search` answers 501.
+    /// Full-text search. Without it `search` returns `NotImplemented`.
     Search: "search",
-    /// Guests: they see no forum, and so nothing at all.
+    /// Guest access. Without it guests see no forum.
     Guests: "guests",
-    /// Forums that some members see and others do not: every member sees every forum.
+    /// Forums that only some members see. Without them every member sees every forum.
     HiddenForums: "hidden forums",
-    /// Forums that a member sees and may not write in: whoever sees a forum writes in it.
-    ReadOnlyForums: "forums that some only read",
-    /// Sub-forums: no forum has a parent.
+    /// Forums that some members can only read. Without them every member who sees a forum can write in it.
+    ReadOnlyForums: "read-only forums",
+    /// Sub-forums. Without them no forum has a parent.
     SubForums: "sub-forums",
-    /// Moderators of one forum: only administrators moderate, or nobody does.
+    /// Moderators of a single forum. Without them only administrators moderate.
     Moderators: "moderators",
-    /// Banning: every account can act for ever.
+    /// Bans. Without them every account keeps its access.
     Bans: "bans",
-    /// Going offline: no caller is ever locked out.
+    /// Taking the board offline. Without it the board never locks out a caller.
     Offline: "going offline",
-    /// The approval queue: whatever is posted is there for everybody at once.
+    /// The approval queue. Without it every new post is visible immediately.
     Approval: "an approval queue",
     /// Locked threads.
     Locking: "locked threads",
     /// Pinned threads.
     Pinning: "pinned threads",
-    /// Accounts that can be removed: nobody's author is ever null.
+    /// Removal of accounts. Without it `author` is never null.
     Removal: "removed accounts",
-    /// The numbers of posts: `number` is the post's place in the list at the time, or the same for all.
-    PostNumbers: "numbers of posts",
-    /// Versions: `version` is always 1, and `expectedVersion` is ignored.
+    /// Stable post numbers. Without them `number` is the current index in the list, or the same for all posts.
+    PostNumbers: "post numbers",
+    /// Versions. Without them `version` is always 1, and the board ignores `expectedVersion`.
     Versions: "versions",
-    /// A time after which authors can no longer edit or delete what they wrote.
+    /// An edit window, after which authors can no longer edit or delete their posts.
     EditWindow: "an edit window",
-    /// Source markup: `body` is null in every post, and so is the form of a page that was asked for it.
+    /// Source markup. Without it `body` is null in every post.
     SourceMarkup: "source markup",
-    /// Events: no change puts one into an outbox.
+    /// Events. Without them no change writes to an outbox.
     Events: "events",
-    /// Going by the suite's clock: times are the host's own. The rules that wait for something are skipped.
-    SuiteClock: "going by the suite's clock",
+    /// Use of the suite's clock. Without it the board uses its own clock, and the suite skips rules that advance time.
+    SuiteClock: "the suite's clock",
 }

@@ -1,34 +1,30 @@
-//! Futures that run at the same time.
+//! Concurrent execution of futures.
 
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc;
 use std::task::Poll;
 
 use crate::runtime::Runtime;
 
-/// Runs all `works` at once on `runtime` and returns their results, in no order.
+/// Runs all `futures` concurrently on `runtime` and returns their results in no particular order.
 pub(crate) async fn race<T: Send + 'static>(
     runtime: &dyn Runtime,
-    works: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
+    futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
 ) -> Vec<T> {
-    let results = Arc::new(Mutex::new(Vec::new()));
-    let detached = works.into_iter().map(|work| {
-        let results = Arc::clone(&results);
-        runtime.spawn(Box::pin(async move {
-            let result = work.await;
-            let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-            results.push(result);
-        }))
-    });
-    let mut running: Vec<_> = detached.collect();
-    poll_fn(|context| {
-        running.retain_mut(|work| work.as_mut().poll(context).is_pending());
+    let (sender, results) = mpsc::channel();
+    let spawn = |future| {
+        let sender = sender.clone();
+        let send = async move { drop(sender.send(future.await)) };
+        runtime.spawn(Box::pin(send))
+    };
+    let mut running: Vec<_> = futures.into_iter().map(spawn).collect();
+    // Polls the tasks in turn, because an `InlineRuntime` runs them only when they are polled.
+    poll_fn(move |context| {
+        running.retain_mut(|task| task.as_mut().poll(context).is_pending());
         match running.is_empty() {
-            true => Poll::Ready(()),
+            true => Poll::Ready(results.try_iter().collect()),
             false => Poll::Pending,
         }
     })
-    .await;
-    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
-    std::mem::take(&mut *results)
+    .await
 }

@@ -1,10 +1,9 @@
-//! Endpoints, events and deliveries that the rules for stores use.
+//! Endpoints, events and deliveries of the rules for stores. Times are milliseconds, as [`instant`] takes them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-use super::store_fixture::at;
-use super::{StoreFixture, TestFailure, TestResult, only};
+use super::{StoreFixture, TestFailure, TestResult, instant, only};
 use crate::model::{DeliveryId, EndpointId, EventId, UserId};
 use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, FanOut, Settlement};
 use crate::webhook::{
@@ -28,26 +27,26 @@ pub(crate) fn endpoint(number: u64) -> TestResult<Endpoint> {
         topics: TopicSet { all, named },
         owner: UserId::from(3),
         enabled: true,
-        created_at: at(0),
+        created_at: instant(0),
         secret: EncryptedSecret::new(vec![7; 16]),
         pending_secret: None,
         version: 1,
     })
 }
 
-/// An event that occurred `number` milliseconds after the start.
+/// Returns an event that occurred at `number`.
 pub(crate) fn event(number: u64) -> TestResult<Event> {
     let id = EventId::parse(&format!("evt_{number:022}"));
     Ok(Event {
         id: id.ok_or_else(|| TestFailure::mismatch(number, "no id", "the id of an event"))?,
         topic: Topic::POST_CREATED,
-        occurred_at: at(number.cast_signed()),
+        occurred_at: instant(number.cast_signed()),
         forum: None,
         body: format!("{{\"event\":{number}}}"),
     })
 }
 
-pub(crate) fn to(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
+pub(crate) fn fan_out(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
     let endpoints = endpoints.iter().map(|endpoint| endpoint.id.clone());
     FanOut {
         event: event.id.clone(),
@@ -55,29 +54,28 @@ pub(crate) fn to(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
     }
 }
 
-/// A claim of up to `room` deliveries, and as many at each endpoint.
-pub(crate) fn room(room: u32) -> ClaimRequest {
+/// Returns a claim of up to `limit` deliveries, all of which may be for one endpoint.
+pub(crate) fn claim_request(limit: u32) -> ClaimRequest {
     ClaimRequest {
-        limit: room,
-        per_endpoint: room,
+        limit,
+        per_endpoint: limit,
         in_flight: HashMap::new(),
         lease: Duration::from_millis(LEASE.unsigned_abs()),
     }
 }
 
-/// `due` is in milliseconds after the start.
 pub(crate) fn progress(state: DeliveryState, attempts: u32, due: Option<i64>) -> DeliveryProgress {
     DeliveryProgress {
         state,
         attempts,
-        due_at: due.map(at),
+        due_at: due.map(instant),
     }
 }
 
-pub(crate) fn attempted(attempt: u32) -> AttemptRecord {
+pub(crate) fn attempt_record(attempt: u32) -> AttemptRecord {
     AttemptRecord {
         attempt,
-        at: at(attempt.into()),
+        at: instant(attempt.into()),
         status: Some(500),
         error: None,
         duration_ms: 12,
@@ -85,82 +83,94 @@ pub(crate) fn attempted(attempt: u32) -> AttemptRecord {
     }
 }
 
-pub(crate) fn ids(claims: &ClaimBatch) -> Vec<DeliveryId> {
-    let taken = claims.deliveries.iter();
-    taken.map(|one| one.delivery.id.clone()).collect()
+pub(crate) fn delivery_ids(claims: &ClaimBatch) -> Vec<DeliveryId> {
+    let claimed = claims.deliveries.iter();
+    claimed.map(|claimed| claimed.delivery.id.clone()).collect()
 }
 
 impl StoreFixture {
-    pub(crate) async fn add(&self, number: u64) -> TestResult<Endpoint> {
+    pub(crate) async fn add_endpoint(&self, number: u64) -> TestResult<Endpoint> {
         let endpoint = endpoint(number)?;
         check!(self.webhooks.endpoints.add(&endpoint).await?)?;
         Ok(endpoint)
     }
 
-    /// Puts an event and fans it out at `now`. Returns the ids of its deliveries.
+    /// Adds the endpoints 1 to `N`.
+    pub(crate) async fn add_endpoints<const N: usize>(&self) -> TestResult<[Endpoint; N]> {
+        let mut endpoints = Vec::new();
+        for number in (1..).take(N) {
+            endpoints.push(self.add_endpoint(number).await?);
+        }
+        let endpoints = endpoints.try_into();
+        endpoints.map_err(|_| TestFailure::mismatch("endpoints", "another number", N))
+    }
+
+    /// Inserts an event, fans it out at `now`, and returns the ids of its deliveries.
     pub(crate) async fn deliver(
         &self,
         event: &Event,
         endpoints: &[&Endpoint],
         now: i64,
     ) -> TestResult<Vec<DeliveryId>> {
-        let (outbox, fan_out) = (&self.webhooks.outbox, [to(event, endpoints)]);
+        let (outbox, fan_out) = (&self.webhooks.outbox, [fan_out(event, endpoints)]);
         outbox.insert(event).await?;
-        outbox.fan_out(&fan_out, at(now)).await?;
-        let ids = endpoints.iter();
-        Ok(ids
-            .map(|to| DeliveryId::derive(&event.id, &to.id))
-            .collect())
+        outbox.fan_out(&fan_out, instant(now)).await?;
+        let id = |endpoint: &&Endpoint| DeliveryId::derive(&event.id, &endpoint.id);
+        Ok(endpoints.iter().map(id).collect())
     }
 
-    /// Queues the event with this number for one endpoint at `now`.
-    pub(crate) async fn queue(
+    /// Inserts the event with this number and fans it out to one endpoint at `now`.
+    pub(crate) async fn enqueue(
         &self,
         number: u64,
-        to: &Endpoint,
+        endpoint: &Endpoint,
         now: i64,
     ) -> TestResult<DeliveryId> {
-        only(self.deliver(&event(number)?, &[to], now).await?)
+        only(self.deliver(&event(number)?, &[endpoint], now).await?)
     }
 
     pub(crate) async fn claim(&self, claim: &ClaimRequest, now: i64) -> TestResult<ClaimBatch> {
-        Ok(self.webhooks.deliveries.claim(claim, at(now)).await?)
+        Ok(self.webhooks.deliveries.claim(claim, instant(now)).await?)
     }
 
-    pub(crate) async fn take(&self, now: i64) -> TestResult<ClaimedDelivery> {
-        only(self.claim(&room(1), now).await?.deliveries)
+    pub(crate) async fn claim_one(&self, now: i64) -> TestResult<ClaimedDelivery> {
+        only(self.claim(&claim_request(1), now).await?.deliveries)
     }
 
-    pub(crate) async fn nothing_due(&self, now: i64) -> TestResult {
-        let claims = self.claim(&room(100), now).await?;
-        check_eq!(ids(&claims), [], "what is due at {now}")
+    pub(crate) async fn expect_nothing_due(&self, now: i64) -> TestResult {
+        let claims = self.claim(&claim_request(100), now).await?;
+        check_eq!(delivery_ids(&claims), [], "due deliveries at {now}")
     }
 
-    pub(crate) async fn begins(&self, claimed: &ClaimedDelivery, now: i64) -> TestResult<bool> {
-        let deliveries = &self.webhooks.deliveries;
-        let begun = deliveries.begin_sending(std::slice::from_ref(claimed), at(now));
-        Ok(begun.await?.contains(&claimed.delivery.id))
+    pub(crate) async fn begin_sending(
+        &self,
+        claimed: &ClaimedDelivery,
+        now: i64,
+    ) -> TestResult<bool> {
+        let (deliveries, batch) = (&self.webhooks.deliveries, std::slice::from_ref(claimed));
+        let begun = deliveries.begin_sending(batch, instant(now)).await?;
+        Ok(begun.contains(&claimed.delivery.id))
     }
 
-    /// Whether the delivery was settled at `now`, without an attempt.
+    /// Returns `true` if the delivery was settled, without an attempt.
     pub(crate) async fn settle(
         &self,
         claimed: &ClaimedDelivery,
         progress: DeliveryProgress,
         now: i64,
     ) -> TestResult<bool> {
-        self.note(claimed, progress, None, now).await
+        self.settle_attempt(claimed, progress, None, now).await
     }
 
-    /// Whether the delivery was settled at `now`, with this attempt.
-    pub(crate) async fn note(
+    /// Returns `true` if the delivery was settled.
+    pub(crate) async fn settle_attempt(
         &self,
         claimed: &ClaimedDelivery,
         progress: DeliveryProgress,
-        attempted: Option<&AttemptRecord>,
+        attempt: Option<&AttemptRecord>,
         now: i64,
     ) -> TestResult<bool> {
-        let settlement = Settlement::new(claimed, progress, attempted.cloned());
+        let settlement = Settlement::new(claimed, progress, attempt.cloned());
         let settled = self.settle_all(&[settlement], now).await?;
         Ok(settled.contains(&claimed.delivery.id))
     }
@@ -170,36 +180,37 @@ impl StoreFixture {
         settlements: &[Settlement],
         now: i64,
     ) -> TestResult<HashSet<DeliveryId>> {
-        Ok(self
-            .webhooks
-            .deliveries
-            .settle(settlements, at(now))
-            .await?)
+        let settled = self.webhooks.deliveries.settle(settlements, instant(now));
+        Ok(settled.await?)
     }
 
-    /// Queues the event with this number at `now`, and settles it in this state.
-    pub(crate) async fn end(
+    /// Enqueues the event with this number at `now`, and settles its delivery in this state.
+    pub(crate) async fn finish(
         &self,
         number: u64,
-        to: &Endpoint,
+        endpoint: &Endpoint,
         state: DeliveryState,
         now: i64,
     ) -> TestResult<DeliveryId> {
-        let id = self.queue(number, to, now).await?;
-        let claimed = self.take(now).await?;
+        let id = self.enqueue(number, endpoint, now).await?;
+        let claimed = self.claim_one(now).await?;
         check_eq!(claimed.delivery.id, id)?;
         check!(self.settle(&claimed, progress(state, 1, None), now).await?)?;
         Ok(id)
     }
 
-    pub(crate) async fn found(
+    pub(crate) async fn fetch_delivery(
         &self,
         id: &DeliveryId,
     ) -> TestResult<(Delivery, Vec<AttemptRecord>)> {
         only(self.webhooks.deliveries.find(id).await?)
     }
 
-    pub(crate) async fn is_at(&self, id: &DeliveryId, expected: DeliveryProgress) -> TestResult {
-        check_eq!(self.found(id).await?.0.progress, expected)
+    pub(crate) async fn expect_progress(
+        &self,
+        id: &DeliveryId,
+        expected: DeliveryProgress,
+    ) -> TestResult {
+        check_eq!(self.fetch_delivery(id).await?.0.progress, expected)
     }
 }

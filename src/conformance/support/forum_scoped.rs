@@ -1,20 +1,20 @@
-//! The forums that a result of the board shows something of.
+//! The forums of a call's result.
 
 use crate::host::InForum;
 use crate::model::*;
 
-/// A result of a call of the board.
+/// The successful result of a call of the board.
 pub trait ForumScoped {
-    /// The forums that the result shows something of.
+    /// Returns the forums whose content the result shows.
     fn forums(&self) -> Vec<&ForumId>;
 }
 
 macro_rules! forum_scoped {
-    ($($name:ty: $forums:expr;)+) => {$(
+    ($($name:ty: |$result:ident| $forums:expr;)+) => {$(
         impl ForumScoped for $name {
             fn forums(&self) -> Vec<&ForumId> {
-                let forums: fn(&Self) -> Vec<&ForumId> = $forums;
-                forums(self)
+                let $result = self;
+                $forums
             }
         }
     )+};
@@ -27,16 +27,16 @@ forum_scoped! {
     Page<Thread>: |page| page.items.iter().map(|thread| &thread.forum_id).collect();
     Page<Subscription>: |page| page.items.iter().map(|item| &item.forum_id).collect();
     Page<SearchHit>: |page| page.items.iter().map(|hit| &hit.forum_id).collect();
-    SubscribeOutcome: |followed| match followed {
+    SubscribeOutcome: |outcome| match outcome {
         SubscribeOutcome::Created(item) | SubscribeOutcome::Existing(item) => vec![&item.forum_id],
     };
-    InForum<Page<Post>>: |reply| vec![&reply.forum_id];
-    InForum<Post>: |reply| vec![&reply.forum_id];
-    InForum<Poll>: |reply| vec![&reply.forum_id];
-    Page<MessageSummary>: |_| Vec::new();
-    Message: |_| Vec::new();
-    Member: |_| Vec::new();
-    OwnAccount: |_| Vec::new();
+    InForum<Page<Post>>: |page| vec![&page.forum_id];
+    InForum<Post>: |post| vec![&post.forum_id];
+    InForum<Poll>: |poll| vec![&poll.forum_id];
+    Page<MessageSummary>: |_page| Vec::new();
+    Message: |_message| Vec::new();
+    Member: |_member| Vec::new();
+    OwnAccount: |_account| Vec::new();
     Rating: |rating| rating.forum_id.iter().collect();
-    (): |_| Vec::new();
+    (): |_nothing| Vec::new();
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::{Suite, TestCaller, TestResult, only};
 use crate::model::*;
 
-pub(crate) async fn three(suite: &Suite) -> TestResult<[TestCaller; 3]> {
+pub(crate) async fn three_members(suite: &Suite) -> TestResult<[TestCaller; 3]> {
     suite.members(["alice", "bob", "carol"]).await
 }
 
-/// A valid message that asks for no receipt.
-pub(crate) fn message(suite: &Suite, to: impl Into<Vec<UserRef>>) -> NewMessage {
+/// Returns a valid message that requests no receipt.
+pub(crate) fn new_message(suite: &Suite, to: impl Into<Vec<UserRef>>) -> NewMessage {
     NewMessage {
         to: to.into(),
         subject: suite.text("Subject"),
@@ -20,17 +20,18 @@ pub(crate) fn message(suite: &Suite, to: impl Into<Vec<UserRef>>) -> NewMessage 
 }
 
 impl TestCaller {
-    /// Sends a message that asks for no receipt.
+    /// Sends a message that requests no receipt.
     pub(crate) async fn send(&self, suite: &Suite, to: &[&Self]) -> TestResult<Message> {
         let to: Vec<UserRef> = to.iter().map(|caller| caller.id_ref()).collect();
-        self.send_message(&message(suite, to)).await.expect_ok()
+        self.send_message(&new_message(suite, to)).await.expect_ok()
     }
 
-    /// Reads a message, which marks it as read.
+    /// Opens a message and marks it as read.
     pub(crate) async fn open(&self, message: &MessageId) -> TestResult<Message> {
         self.open_message(message, &MarkRead::Yes).await.expect_ok()
     }
 
+    /// Opens the only message of the inbox and marks it as read.
     pub(crate) async fn open_only(&self) -> TestResult<Message> {
         self.open(&only(self.inbox().await?)?.message_id).await
     }
@@ -39,33 +40,32 @@ impl TestCaller {
         self.folder(Folder::Inbox).await
     }
 
-    /// The first page of a folder, newest first.
+    /// Returns the first page of a folder.
     pub(crate) async fn folder(&self, folder: Folder) -> TestResult<Vec<MessageSummary>> {
-        let list = ListMessagesParams {
+        let params = ListMessagesParams {
             folder,
             ..ListMessagesParams::default()
         };
-        Ok(self.list_messages(&list).await.expect_ok()?.items)
+        Ok(self.list_messages(&params).await.expect_ok()?.items)
     }
 
-    /// `GET /me` counts so many unread messages.
-    pub(crate) async fn has_unread(&self, count: u64) -> TestResult {
+    /// Checks the count of unread messages in `get_me`.
+    pub(crate) async fn expect_unread(&self, count: u64) -> TestResult {
         let unread = self.get_me().await.expect_ok()?.unread_messages;
-        check_eq!(unread, Some(count), "unreadMessages of {}", self.name())
+        check_eq!(unread, Some(count), "unreadMessages of {self:?}")
     }
 }
 
-pub(crate) fn message_ids(list: &[MessageSummary]) -> Vec<MessageId> {
-    list.iter()
-        .map(|message| message.message_id.clone())
-        .collect()
+pub(crate) fn message_ids(messages: Vec<MessageSummary>) -> Vec<MessageId> {
+    let messages = messages.into_iter();
+    messages.map(|message| message.message_id).collect()
 }
 
-pub(crate) fn user_ids<'a>(authors: impl IntoIterator<Item = &'a Author>) -> BTreeSet<UserId> {
+pub(crate) fn author_ids<'a>(authors: impl IntoIterator<Item = &'a Author>) -> BTreeSet<UserId> {
     let authors = authors.into_iter();
     authors.map(|author| author.user_id.clone()).collect()
 }
 
-pub(crate) fn ids_of<const N: usize>(callers: [&TestCaller; N]) -> BTreeSet<UserId> {
+pub(crate) fn caller_ids<const N: usize>(callers: [&TestCaller; N]) -> BTreeSet<UserId> {
     callers.map(TestCaller::id).into()
 }

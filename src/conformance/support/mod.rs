@@ -1,4 +1,4 @@
-//! Fixtures, callers and results that the rules are written with.
+//! Fixtures, callers and results of the rules.
 
 mod board_fixture;
 mod call_result;
@@ -23,7 +23,7 @@ pub use board_fixture::{Audience, BoardFactory, BoardFixture, FixtureResult, New
 pub use call_result::CallResult;
 pub use capability::Capability;
 pub use forum_scoped::ForumScoped;
-pub use report::{Case, Report, run_all};
+pub use report::{Case, Report};
 pub use store_fixture::{StoreFactory, StoreFixture};
 pub use suite::Suite;
 pub use test_caller::TestCaller;
@@ -39,5 +39,6 @@ pub(crate) use poll_fixture::*;
 pub(crate) use recorded_event::*;
 pub(crate) use report::joined;
 pub(crate) use search_fixture::*;
-pub(crate) use store_fixture::{at, lookup};
+pub(crate) use store_fixture::{instant, lookup};
+pub(crate) use test_result::only;
 pub(crate) use thread_fixture::*;

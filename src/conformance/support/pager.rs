@@ -1,16 +1,16 @@
-//! Lists, read page by page.
+//! Lists that the rules read page by page.
 
 use std::fmt::Debug;
 
 use async_trait::async_trait;
 
-use super::{CallResult, TestCaller, TestFailure, TestResult};
+use super::{CallResult, TestCaller, TestResult};
 use crate::model::*;
 
-/// The limit on the pages of one list: more than any list of the suite has.
+/// Maximum number of pages of one list; the rules write shorter lists.
 const MAX_PAGES: usize = 200;
 
-/// A list of the board, with everything but its limit and its position.
+/// A list of the board with all parameters except the limit and the page key.
 #[async_trait]
 pub(crate) trait Paged: Sync {
     type Item: Send + Debug;
@@ -43,39 +43,39 @@ macro_rules! paged {
 
 paged! {
     ForumId, Thread: |self, reader, limit, after| {
-        let list = ListThreadsParams { limit, after, since: None };
-        reader.threads(self, &list).await
+        let params = ListThreadsParams { limit, after, since: None };
+        reader.list_threads(self, &params).await
     };
     ThreadId, Post: |self, reader, limit, after| {
-        let list = ListPostsParams { limit, after, ..ListPostsParams::default() };
-        reader.list_posts(self, &list).await.map(|page| page.value)
+        let params = ListPostsParams { limit, after, ..ListPostsParams::default() };
+        reader.list_posts(self, &params).await.map(|page| page.value)
     };
     Folder, MessageSummary: |self, reader, limit, after| {
-        let list = ListMessagesParams { folder: *self, limit, after, ..ListMessagesParams::default() };
-        reader.list_messages(&list).await
+        let params = ListMessagesParams { folder: *self, limit, after, ..ListMessagesParams::default() };
+        reader.list_messages(&params).await
     };
     Option<SubscriptionTargetKind>, Subscription: |self, reader, limit, after| {
-        let list = ListSubscriptionsParams { target: *self, limit, after };
-        reader.list_subscriptions(&list).await
+        let params = ListSubscriptionsParams { target: *self, limit, after };
+        reader.list_subscriptions(&params).await
     };
     SearchParams, SearchHit: |self, reader, limit, after| {
-        let mut search = self.clone();
-        (search.limit, search.after) = (limit, after);
-        reader.search(&search).await
+        let params = SearchParams { limit, after, ..self.clone() };
+        reader.search(&params).await
     };
 }
 
-/// The pages of a list that were read so far.
+/// Reads a list page by page.
 #[derive(Debug)]
 pub(crate) struct Pager<T> {
+    /// The items of all pages so far.
     pub(crate) items: Vec<T>,
+    /// The number of pages so far.
     pub(crate) pages: usize,
     limit: PageLimit,
     after: Option<PageKey>,
 }
 
-impl<T> Pager<T> {
-    /// None read yet, with up to `limit` items a page.
+impl<T: Debug> Pager<T> {
     pub(crate) fn new(limit: u8) -> Self {
         Self {
             items: Vec::new(),
@@ -93,16 +93,13 @@ impl<T> Pager<T> {
         &mut self,
         reader: &TestCaller,
         list: &L,
-    ) -> TestResult
-    where
-        T: Debug,
-    {
+    ) -> TestResult {
         let page = list.page(reader, self.limit, self.after.take()).await;
         let page = page.expect_ok()?;
         let (limit, count) = (self.limit.get(), page.items.len());
         check!(count <= limit, "a page of {limit} has {count} items")?;
         let length = page.next.as_ref().map_or(0, |next| next.as_str().len());
-        check!(length <= PageKey::MAX_LEN, "a position has {length} bytes")?;
+        check!(length <= PageKey::MAX_LEN, "a page key has {length} bytes")?;
         self.pages += 1;
         self.items.extend(page.items);
         self.after = page.next;
@@ -126,8 +123,8 @@ pub(crate) async fn read_all<L: Paged>(
     Ok(pager)
 }
 
-/// Pages of any of these sizes have the `expected` items in order, and `next` is null exactly when nothing follows.
-pub(crate) async fn pages_meet<L: Paged, I: PartialEq + Debug>(
+/// Checks with each of the page limits that the list has the `expected` items in order, on the fewest possible pages.
+pub(crate) async fn check_pages<L: Paged, I: PartialEq + Debug>(
     reader: &TestCaller,
     list: &L,
     limits: &[u8],
@@ -143,11 +140,8 @@ pub(crate) async fn pages_meet<L: Paged, I: PartialEq + Debug>(
     Ok(())
 }
 
-/// Page keys that no list returned are not a failure: a cursor is a client's input.
-pub(crate) async fn forged_page_keys_are_harmless(
-    reader: &TestCaller,
-    list: &impl Paged,
-) -> TestResult {
+/// Checks that the list accepts or rejects page keys that no list returned. Cursors are client input.
+pub(crate) async fn check_forged_page_keys(reader: &TestCaller, list: &impl Paged) -> TestResult {
     for key in [
         "",
         ".",
@@ -167,23 +161,11 @@ pub(crate) async fn forged_page_keys_are_harmless(
     Ok(())
 }
 
-/// Each of the `expected` items, which existed all along, is once among the items `read`.
-pub(crate) fn each_once<I: PartialEq + Debug>(read: &[I], expected: &[I]) -> TestResult {
+/// Checks that `items` contains each of the `expected` ones once.
+pub(crate) fn contains_each_once<I: PartialEq + Debug>(items: &[I], expected: &[I]) -> TestResult {
     for item in expected {
-        let times = read.iter().filter(|other| *other == item).count();
-        check_eq!(times, 1, "how often {item:?} is in {read:?}")?;
+        let count = items.iter().filter(|other| *other == item).count();
+        check_eq!(count, 1, "the number of {item:?} in {items:?}")?;
     }
     Ok(())
-}
-
-pub(crate) fn only<T: Debug>(items: impl IntoIterator<Item = T>) -> TestResult<T> {
-    let mut items: Vec<T> = items.into_iter().collect();
-    match (items.pop(), items.is_empty()) {
-        (Some(item), true) => Ok(item),
-        (last, _) => Err(TestFailure::mismatch(
-            "a list",
-            format_args!("{items:?} and {last:?}"),
-            "one item",
-        )),
-    }
 }

@@ -1,18 +1,19 @@
 //! Polls that the rules vote in and edit.
 
 use super::{
-    Audience, CallResult, Capability, Suite, TestCaller, TestFailure, TestResult, start, tea, with,
+    Audience, CallResult, Capability, Suite, TestCaller, TestFailure, TestResult, new_poll,
+    new_thread, with,
 };
 use crate::model::*;
 
-/// A thread with `poll`. The rule is skipped on a board without polls.
-pub(crate) fn with_poll(suite: &Suite, poll: NewPoll) -> TestResult<NewThread> {
+/// Returns a new thread with `poll`. Needs [`Capability::Polls`].
+pub(crate) fn thread_with_poll(suite: &Suite, poll: NewPoll) -> TestResult<NewThread> {
     suite.require(Capability::Polls)?;
-    let new = start("What to drink", "There is hot water.");
+    let new = new_thread("What to drink", "There is hot water.");
     Ok(with(new, |new| new.poll = Some(poll)))
 }
 
-/// A poll in a new thread by alice that everyone sees.
+/// A poll in a thread by alice that all callers see.
 #[derive(Debug)]
 pub(crate) struct PollFixture {
     pub(crate) forum: ForumId,
@@ -20,7 +21,6 @@ pub(crate) struct PollFixture {
     pub(crate) bob: TestCaller,
     pub(crate) thread: ThreadId,
     pub(crate) id: PollId,
-    /// The three options, in order.
     pub(crate) options: [OptionId; 3],
 }
 
@@ -28,101 +28,102 @@ impl PollFixture {
     pub(crate) async fn new(suite: &Suite, poll: NewPoll) -> TestResult<Self> {
         let forum = suite.forum(Audience::Guests).await?;
         let [alice, bob] = suite.members(["alice", "bob"]).await?;
-        Self::by(alice, bob, forum, &with_poll(suite, poll)?).await
+        Self::create(alice, bob, forum, &thread_with_poll(suite, poll)?).await
     }
 
-    /// A poll in a new thread by `author`, as `alice`.
-    pub(crate) async fn by(
-        author: TestCaller,
+    /// Creates a thread with a poll of three options.
+    pub(crate) async fn create(
+        alice: TestCaller,
         bob: TestCaller,
         forum: ForumId,
         new: &NewThread,
     ) -> TestResult<Self> {
-        let thread = author.create_thread(&forum, new).await.expect_ok()?;
+        let thread = alice.create_thread(&forum, new).await.expect_ok()?;
         let thread = thread.thread_id;
-        let poll = author.get_poll(&thread).await.expect_ok()?.value;
-        let options: Vec<_> = poll.options.into_iter().map(|it| it.option_id).collect();
-        let options = options.try_into().map_err(|options: Vec<OptionId>| {
-            TestFailure::mismatch("a poll", format_args!("{options:?}"), "three options")
-        })?;
+        let poll = alice.get_poll(&thread).await.expect_ok()?.value;
+        let options = poll.options.iter().map(|option| option.option_id.clone());
+        let options = <[OptionId; 3]>::try_from(options.collect::<Vec<_>>());
         Ok(Self {
             forum,
-            alice: author,
             bob,
             thread,
             id: poll.poll_id,
-            options,
+            options: options.map_err(|options| {
+                TestFailure::mismatch("a poll", format!("{options:?}"), "three options")
+            })?,
+            alice,
         })
     }
 
-    /// A poll in which up to `max_choices` of the three options can be chosen.
     pub(crate) async fn with_max_choices(suite: &Suite, max_choices: i64) -> TestResult<Self> {
-        Self::new(suite, with(tea(), |poll| poll.max_choices = max_choices)).await
+        Self::new(
+            suite,
+            with(new_poll(), |poll| poll.max_choices = max_choices),
+        )
+        .await
     }
 
-    pub(crate) fn vote(&self, places: &[usize]) -> NewVote {
-        let options = places.iter().filter_map(|place| self.options.get(*place));
+    pub(crate) fn new_vote(&self, indexes: &[usize]) -> NewVote {
+        let options = indexes.iter().filter_map(|index| self.options.get(*index));
         NewVote {
             option_ids: options.cloned().collect(),
         }
     }
 
-    pub(crate) async fn cast(&self, voter: &TestCaller, places: &[usize]) -> CallResult<Poll> {
-        let voted = voter.vote(&self.id, &self.vote(places)).await;
-        voted.map(|poll| poll.value)
+    pub(crate) async fn vote(&self, voter: &TestCaller, indexes: &[usize]) -> CallResult<Poll> {
+        let poll = voter.vote(&self.id, &self.new_vote(indexes)).await;
+        poll.map(|poll| poll.value)
     }
 
     pub(crate) async fn edit(&self, editor: &TestCaller, edit: &PollUpdate) -> CallResult<Poll> {
-        editor
-            .update_poll(&self.id, edit)
-            .await
-            .map(|poll| poll.value)
+        let poll = editor.update_poll(&self.id, edit).await;
+        poll.map(|poll| poll.value)
     }
 
-    pub(crate) async fn seen(&self, reader: &TestCaller) -> TestResult<Poll> {
+    pub(crate) async fn fetch(&self, reader: &TestCaller) -> TestResult<Poll> {
         Ok(reader.get_poll(&self.thread).await.expect_ok()?.value)
     }
 
-    pub(crate) async fn counts(
+    pub(crate) async fn expect_counts(
         &self,
         reader: &TestCaller,
         votes: [u64; 3],
         voters: u64,
     ) -> TestResult {
-        check_counts(&self.seen(reader).await?, &votes, voters)
+        check_counts(&self.fetch(reader).await?, &votes, voters)
     }
 }
 
-/// The poll has counted these votes for each option, of so many voters.
+/// Checks the number of votes for each option and the number of voters.
 pub(crate) fn check_counts(poll: &Poll, votes: &[u64], voters: u64) -> TestResult {
-    let found: Vec<_> = poll.options.iter().map(|option| option.votes).collect();
-    check_eq!((&*found, poll.total_votes), (votes, voters), "counts")
-}
-
-pub(crate) fn check_question(poll: &Poll, question: &str) -> TestResult {
-    check_eq!(poll.question, question)
+    let counts: Vec<_> = poll.options.iter().map(|option| option.votes).collect();
+    check_eq!(
+        (&*counts, poll.total_votes),
+        (votes, voters),
+        "votes and voters"
+    )
 }
 
 pub(crate) fn option_texts(poll: &Poll) -> Vec<&str> {
     poll.options.iter().map(|option| &*option.text).collect()
 }
 
-pub(crate) fn edit_poll(set: impl FnOnce(&mut PollUpdate)) -> PollUpdate {
+pub(crate) fn poll_update(set: impl FnOnce(&mut PollUpdate)) -> PollUpdate {
     with(PollUpdate::default(), set)
 }
 
-pub(crate) fn to_question(question: &str) -> PollUpdate {
-    edit_poll(|edit| edit.question = Some(question.into()))
+pub(crate) fn question_update(question: &str) -> PollUpdate {
+    poll_update(|update| update.question = Some(question.into()))
 }
 
-pub(crate) fn to_choices(max_choices: i64) -> PollUpdate {
-    edit_poll(|edit| edit.max_choices = Some(max_choices))
+pub(crate) fn max_choices_update(max_choices: i64) -> PollUpdate {
+    poll_update(|update| update.max_choices = Some(max_choices))
 }
 
-pub(crate) fn to_options(options: &[(Option<&OptionId>, &str)]) -> PollUpdate {
+pub(crate) fn options_update(options: &[(Option<&OptionId>, &str)]) -> PollUpdate {
     let options = options.iter().map(|(option_id, text)| PollOptionUpdate {
         option_id: option_id.cloned(),
         text: (*text).into(),
     });
-    edit_poll(|edit| edit.options = Some(options.collect()))
+    poll_update(|update| update.options = Some(options.collect()))
 }

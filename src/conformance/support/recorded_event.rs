@@ -1,4 +1,4 @@
-//! Events that a board put into its outbox.
+//! Events that a board wrote to its outbox.
 
 use std::fmt::Display;
 
@@ -13,13 +13,12 @@ use crate::webhook::{Event, Topic};
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedEvent {
     pub(crate) id: EventId,
-    /// The topic, and the id of its subject: `post.created 17`.
-    pub(crate) of: String,
-    /// The forum that a receiver has to see.
+    /// The topic and the id of its subject, as [`event_name`] formats them.
+    pub(crate) name: String,
+    /// The forum that an endpoint's owner has to see.
     pub(crate) forum: Option<ForumId>,
     pub(crate) data: Value,
-    /// The whole body, as it is sent.
-    pub(crate) text: String,
+    body: String,
 }
 
 #[derive(Deserialize)]
@@ -31,7 +30,7 @@ struct EventBody {
     data: Value,
 }
 
-/// Prefixes of topics, and where the data has the subject's id.
+/// The prefix of a topic, and the JSON pointer to its subject's id.
 const SUBJECTS: [(&str, &str); 5] = [
     ("thread.", "/thread/threadId"),
     ("post.", "/post/postId"),
@@ -41,55 +40,53 @@ const SUBJECTS: [(&str, &str); 5] = [
 ];
 
 impl RecordedEvent {
-    /// Decodes an event of the library's topics, whose body has to agree with the event.
+    /// Decodes an event of the library's topics. Its body has to agree with its other fields.
     fn decode(event: Event) -> TestResult<Self> {
         let body: EventBody = serde_json::from_str(&event.body).map_err(|error| {
             TestFailure::mismatch("an event's body", error, "event, topic, occurredAt, data")
         })?;
-        let found = (body.event, body.topic.as_str(), body.occurred_at);
+        let actual = (body.event, body.topic.as_str(), body.occurred_at);
         let expected = (event.id.clone(), event.topic.as_str(), event.occurred_at);
-        check_eq!(found, expected, "event, topic and occurredAt in the body")?;
+        check_eq!(actual, expected, "event, topic and occurredAt in the body")?;
         check!(event.body.len() <= Event::MAX_BODY)?;
-        for field in Event::READER_FIELDS {
-            let has_field = event.body.contains(&format!("\"{field}\""));
-            check!(
-                !has_field,
-                "{} has no {field}, which depends on a reader",
-                event.topic
-            )?;
-        }
-        let mut subjects = SUBJECTS.iter();
-        let subject = subjects.find(|(topic, _)| event.topic.as_str().starts_with(topic));
-        let id = subject.and_then(|(_, place)| body.data.pointer(place)?.as_str());
-        Ok(Self {
-            of: event_of(&event.topic, id.unwrap_or_default()),
+        let subject = SUBJECTS
+            .iter()
+            .find(|(topic, _)| body.topic.starts_with(topic));
+        let id = subject.and_then(|(_, pointer)| body.data.pointer(pointer)?.as_str());
+        let event = Self {
+            name: event_name(&event.topic, id.unwrap_or_default()),
             id: event.id,
             forum: event.forum,
             data: body.data,
-            text: event.body,
-        })
+            body: event.body,
+        };
+        let reader_fields = Event::READER_FIELDS.iter();
+        let quoted: Vec<_> = reader_fields.map(|name| format!("\"{name}\"")).collect();
+        event.omits(&quoted.iter().map(String::as_str).collect::<Vec<_>>())?;
+        Ok(event)
     }
 
-    /// The value at this JSON pointer of the data; null if there is none.
-    pub(crate) fn at(&self, pointer: &str) -> &Value {
+    /// Returns the value at a JSON pointer of the data, or null.
+    pub(crate) fn value(&self, pointer: &str) -> &Value {
         self.data.pointer(pointer).unwrap_or(&Value::Null)
     }
 
+    /// Checks that the body contains none of these texts.
     pub(crate) fn omits(&self, texts: &[&str]) -> TestResult {
         for text in texts {
-            check!(!self.text.contains(text), "{} has no {text:?}", self.of)?;
+            check!(!self.body.contains(text), "{} has no {text:?}", self.name)?;
         }
         Ok(())
     }
 }
 
-/// The name of an event in these rules: `post.created 17`.
-pub(crate) fn event_of(topic: &Topic, id: impl Display) -> String {
+/// Returns the name of an event in these rules: `post.created 17`.
+pub(crate) fn event_name(topic: &Topic, id: impl Display) -> String {
     format!("{topic} {id}")
 }
 
 impl Suite {
-    /// The events since the last call, in order.
+    /// Returns the events since the previous call, in order. Needs [`Capability::Events`].
     pub(crate) async fn recorded(&self) -> TestResult<Vec<RecordedEvent>> {
         self.require(Capability::Events)?;
         let events = self.fixture.events().await?;
@@ -97,13 +94,13 @@ impl Suite {
     }
 
     pub(crate) async fn expect_events(&self, expected: &[String]) -> TestResult {
-        let events = self.recorded().await?;
-        let found: Vec<_> = events.iter().map(|event| &event.of).collect();
-        check_eq!(found, expected.iter().collect::<Vec<_>>(), "the events")
+        let events = self.recorded().await?.into_iter();
+        let names: Vec<_> = events.map(|event| event.name).collect();
+        check_eq!(names, expected, "the events")
     }
 
     pub(crate) async fn expect_one_event(&self, topic: &Topic, id: impl Display) -> TestResult {
-        self.expect_events(&[event_of(topic, id)]).await
+        self.expect_events(&[event_name(topic, id)]).await
     }
 
     pub(crate) async fn expect_no_events(&self) -> TestResult {

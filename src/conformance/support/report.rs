@@ -1,41 +1,39 @@
-//! Every rule, and how the host keeps it.
+//! Rules as test cases, and the report of all.
 
 use std::fmt;
-use std::future::Future;
 
-use super::{BoardFactory, Suite, TestFailure, TestResult};
-use crate::conformance::CASES;
+use super::{Suite, TestFailure, TestResult};
 use crate::runtime::BoxFuture;
 
-/// A rule, as something to try: on a board's [`Suite`], or on a [`StoreFixture`](crate::conformance::stores::StoreFixture) of stores.
+/// A rule and its name: for the [`Suite`] of a board or for the
+/// [`StoreFixture`](crate::conformance::stores::StoreFixture) of a store.
 #[derive(Debug)]
 pub struct Case<S = Suite> {
-    /// The file that it is in, and the rule: `visibility::a_hidden_thread_is_not_found`.
+    /// The file and the function of the rule: `visibility::a_hidden_thread_is_not_found`.
     pub name: &'static str,
     run: Run<S>,
 }
 
-/// What a case does.
 type Run<S> = for<'a> fn(&'a S) -> BoxFuture<'a, TestResult>;
 
 impl<S> Case<S> {
-    /// A case of this name. Public, so that a host may try rules of its own like the suite's.
+    /// Creates a case. A host may define its own rules.
     pub const fn new(name: &'static str, run: Run<S>) -> Self {
         Self { name, run }
     }
 
-    /// Tries it on `subject`, which nothing else was tried on.
+    /// Runs the rule on a new `subject`.
     ///
     /// # Errors
-    /// When the rule is broken, or about something that the host lacks.
+    /// If the subject cannot be created, the rule fails, or the host does not support one of its capabilities.
     pub async fn check(&self, subject: impl Future<Output = TestResult<S>>) -> TestResult {
         (self.run)(&subject.await?).await
     }
 
-    /// Tries it as a test; a host that lacks what it is about passes, and a line says so.
+    /// Runs the rule as a test. An unsupported capability prints a line and passes.
     ///
     /// # Panics
-    /// When the rule is broken.
+    /// If the rule fails.
     #[expect(
         clippy::panic,
         clippy::print_stdout,
@@ -44,25 +42,18 @@ impl<S> Case<S> {
     pub async fn run_or_panic(&self, subject: impl Future<Output = TestResult<S>>) {
         match self.check(subject).await {
             Ok(()) => {}
-            Err(TestFailure::Unsupported(part)) => {
-                println!("skipped {}: the host does not support {part}", self.name)
-            }
             Err(TestFailure::Failed(text)) => panic!("the rule {} failed: {text}", self.name),
+            Err(unsupported) => println!("skipped {}: {unsupported}", self.name),
         }
     }
 }
 
-/// Tries every rule on `host`, each on a board of its own.
-pub async fn run_all(host: &dyn BoardFactory) -> Report {
-    Report::of(CASES, || Suite::new(host)).await
-}
-
-/// The results of [`run_all`]. Its text has a line for each rule.
+/// The results of all rules. `Display` writes a line for each rule and the totals.
 #[derive(Clone, Debug, Default)]
 pub struct Report(Vec<(&'static str, TestResult)>);
 
 impl Report {
-    pub(crate) async fn of<S, F: Future<Output = TestResult<S>>>(
+    pub(crate) async fn create<S, F: Future<Output = TestResult<S>>>(
         cases: &[Case<S>],
         subject: impl Fn() -> F,
     ) -> Self {
@@ -78,24 +69,24 @@ impl Report {
         self.0.iter().map(|(name, result)| (*name, result))
     }
 
-    /// The rules that passed.
+    /// The names of the rules that passed.
     pub fn passed(&self) -> impl Iterator<Item = &'static str> {
-        self.named(|result| result.is_ok())
+        self.names(|result| result.is_ok())
     }
 
-    /// The rules about something that the host lacks.
+    /// The names of the rules that were skipped for an unsupported capability.
     pub fn skipped(&self) -> impl Iterator<Item = &'static str> {
-        self.named(|result| matches!(result, Err(TestFailure::Unsupported(_))))
+        self.names(|result| matches!(result, Err(TestFailure::Unsupported(_))))
     }
 
-    /// The rules that are broken.
+    /// The names of the rules that failed.
     pub fn failed(&self) -> impl Iterator<Item = &'static str> {
-        self.named(|result| matches!(result, Err(TestFailure::Failed(_))))
+        self.names(|result| matches!(result, Err(TestFailure::Failed(_))))
     }
 
-    fn named(&self, is: fn(&TestResult) -> bool) -> impl Iterator<Item = &'static str> {
-        let found = self.results().filter(move |(_, result)| is(result));
-        found.map(|(name, _)| name)
+    fn names(&self, filter: fn(&TestResult) -> bool) -> impl Iterator<Item = &'static str> {
+        let results = self.results().filter(move |(_, result)| filter(result));
+        results.map(|(name, _)| name)
     }
 }
 
@@ -104,29 +95,27 @@ impl fmt::Display for Report {
         for (name, result) in self.results() {
             match result {
                 Ok(()) => writeln!(f, "passed   {name}")?,
-                Err(failure @ TestFailure::Unsupported(_)) => {
-                    writeln!(f, "skipped  {name}: {failure}")?;
-                }
-                Err(failure) => writeln!(f, "FAILED   {name}: {failure}")?,
+                Err(TestFailure::Failed(text)) => writeln!(f, "FAILED   {name}: {text}")?,
+                Err(unsupported) => writeln!(f, "skipped  {name}: {unsupported}")?,
             }
         }
-        let passed = self.passed().count();
-        let (skipped, failed) = (self.skipped().count(), self.failed().count());
+        let (passed, skipped) = (self.passed().count(), self.skipped().count());
+        let failed = self.failed().count();
         write!(f, "{passed} passed, {skipped} skipped, {failed} failed")
     }
 }
 
-/// The rules of all `files` as one array of `N`.
+/// Concatenates the rules of all `files`, which have `N` rules together.
 #[expect(clippy::indexing_slicing, reason = "the compiler evaluates it")]
 pub(crate) const fn joined<S, const N: usize>(files: &[&[Case<S>]]) -> [Case<S>; N] {
     let mut cases = [const { Case::<S>::new("", |_| Box::pin(std::future::ready(Ok(())))) }; N];
-    let (mut at, mut file) = (0, 0);
+    let (mut count, mut file) = (0, 0);
     while file < files.len() {
         let mut rule = 0;
         while rule < files[file].len() {
             let Case { name, run } = &files[file][rule];
-            cases[at] = Case { name, run: *run };
-            at += 1;
+            cases[count] = Case { name, run: *run };
+            count += 1;
             rule += 1;
         }
         file += 1;

@@ -1,18 +1,19 @@
-//! Texts to search in, and what a caller finds of them.
+//! Posts that the rules search for.
 
 use super::{Capability, Suite, TestCaller, TestFailure, TestResult, with};
 use crate::model::*;
 
-/// A forum that everyone sees, and a member who writes there.
+/// A forum that all callers see, and the member alice who writes in it.
 #[derive(Debug)]
 pub(crate) struct SearchFixture<'a> {
-    pub(crate) suite: &'a Suite,
+    suite: &'a Suite,
     pub(crate) forum: ForumId,
     pub(crate) alice: TestCaller,
 }
 
 impl<'a> SearchFixture<'a> {
     pub(crate) async fn new(suite: &'a Suite) -> TestResult<Self> {
+        suite.require(Capability::Search)?;
         let (forum, alice) = suite.forum_and_member().await?;
         Ok(Self {
             suite,
@@ -22,17 +23,15 @@ impl<'a> SearchFixture<'a> {
     }
 
     pub(crate) async fn thread(&self, title: &str, body: &str) -> TestResult<PostPath> {
-        self.suite.require(Capability::Search)?;
-        self.suite
-            .write_thread(&self.alice, &self.forum, title, body)
-            .await
+        let (alice, forum) = (&self.alice, &self.forum);
+        self.suite.write_thread(alice, forum, title, body).await
     }
 
     pub(crate) async fn reply(&self, thread: &ThreadId, body: &str) -> TestResult<PostPath> {
         self.suite.write_reply(&self.alice, thread, body).await
     }
 
-    /// A thread by alice with each of these texts in it, the first of them as its first post.
+    /// Writes a thread with one post for each text.
     pub(crate) async fn posts<const N: usize>(
         &self,
         texts: [&str; N],
@@ -45,43 +44,48 @@ impl<'a> SearchFixture<'a> {
             });
         }
         let posts = posts.try_into();
-        posts.map_err(|posts| TestFailure::mismatch("posts", format_args!("{posts:?}"), N))
+        posts.map_err(|posts| TestFailure::mismatch("posts", format!("{posts:?}"), N))
     }
 
-    /// Alice finds these posts, newest first.
-    pub(crate) async fn finds(&self, q: &str, posts: &[&PostPath]) -> TestResult {
-        self.alice.finds(&newest(q)?, posts).await
+    /// Checks that alice finds exactly these posts, newest first.
+    pub(crate) async fn expect_hits(&self, query: &str, posts: &[&PostPath]) -> TestResult {
+        self.alice.expect_hits(&newest(query)?, posts).await
     }
 
-    /// Alice finds these posts with a search for tea that is changed so.
-    pub(crate) async fn finds_with(
+    /// Checks that alice finds exactly these posts with a changed search for "tea".
+    pub(crate) async fn expect_hits_with(
         &self,
         change: impl FnOnce(&mut SearchParams),
         posts: &[&PostPath],
     ) -> TestResult {
-        self.alice.finds(&with(newest("tea")?, change), posts).await
+        let params = with(newest("tea")?, change);
+        self.alice.expect_hits(&params, posts).await
     }
 }
 
 impl TestCaller {
-    pub(crate) async fn hits(&self, search: &SearchParams) -> TestResult<Vec<SearchHit>> {
-        Ok(self.search(search).await.expect_ok()?.items)
+    /// Returns the first page of hits.
+    pub(crate) async fn hits(&self, params: &SearchParams) -> TestResult<Vec<SearchHit>> {
+        Ok(self.search(params).await.expect_ok()?.items)
     }
 
-    /// The first page has exactly these posts, in this order.
-    pub(crate) async fn finds(&self, search: &SearchParams, posts: &[&PostPath]) -> TestResult {
-        let hits = self.hits(search).await?;
-        let found: Vec<_> = hits.iter().map(|hit| &hit.post_id).collect();
-        let expected: Vec<_> = posts.iter().map(|at| &at.post_id).collect();
-        check_eq!(found, expected, "what {self:?} finds with {search:?}")
+    /// Checks that the first page has exactly these posts in this order.
+    pub(crate) async fn expect_hits(
+        &self,
+        params: &SearchParams,
+        posts: &[&PostPath],
+    ) -> TestResult {
+        let hits = self.hits(params).await?;
+        let actual: Vec<_> = hits.iter().map(|hit| &hit.post_id).collect();
+        let expected: Vec<_> = posts.iter().map(|path| &path.post_id).collect();
+        check_eq!(actual, expected, "the hits of {params:?} for {self:?}")
     }
 }
 
-/// A search for `q`, newest first.
-pub(crate) fn newest(q: &str) -> TestResult<SearchParams> {
-    let query = SearchQuery::parse(q);
-    let query = query.ok_or_else(|| TestFailure::mismatch(q, "no query", "a query"))?;
-    Ok(with(SearchParams::new(query), |search| {
-        search.sort = SearchSort::Newest
-    }))
+/// Returns a search for `query`, newest first.
+pub(crate) fn newest(query: &str) -> TestResult<SearchParams> {
+    let parsed = SearchQuery::parse(query)
+        .ok_or_else(|| TestFailure::mismatch(query, "no query", "a query"))?;
+    let sort = |params: &mut SearchParams| params.sort = SearchSort::Newest;
+    Ok(with(SearchParams::new(parsed), sort))
 }

@@ -1,6 +1,5 @@
-//! Stores under test.
+//! Host trait that creates stores under test.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -12,83 +11,81 @@ use crate::runtime::{InlineRuntime, Runtime};
 use crate::store::{Stores, WebhookStores};
 use crate::token::Lookup;
 
-/// A kind of stores, to be held against the rules.
+/// Creates the stores of one backend.
 #[async_trait]
 pub trait StoreFactory: Send + Sync {
-    /// Empty stores, and those of webhooks. Each rule asks for its own, and no two may share anything.
+    /// Creates empty stores. Each rule creates its own stores, which share no state with those of another rule.
     ///
     /// # Errors
-    /// When they cannot be made: the rule that asked for them fails.
+    /// If the stores cannot be created. The rule fails.
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)>;
 
-    /// What they lack: [`Capability::SuiteClock`] where budgets go by the backend's own clock. Nothing by default.
+    /// Returns the capabilities that the stores do not have: [`Capability::SuiteClock`] if rate limits use the
+    /// backend's own clock. Empty by default.
     fn unsupported(&self) -> &[Capability] {
         &[]
     }
 
-    /// Where work that races with other work runs. By default the suite itself polls all of it in turn; an executor
-    /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), finds more.
+    /// Returns the runtime for concurrent calls. By default the suite polls them in turn on its own thread. An executor
+    /// with several threads, such as [`TokioRuntime`](crate::runtime::TokioRuntime), detects more races.
     fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(InlineRuntime)
     }
 }
 
-/// Empty stores, which one case has for itself.
+/// Empty stores for one rule.
 #[derive(Debug)]
 pub struct StoreFixture {
-    /// The stores.
+    /// The stores of the API.
     pub stores: Stores,
-    /// Those of webhooks.
+    /// The stores of webhooks.
     pub webhooks: WebhookStores,
     runtime: Arc<dyn Runtime>,
     unsupported: Vec<Capability>,
 }
 
 impl StoreFixture {
-    /// Empty stores of `keeper`'s.
+    /// Creates empty stores.
     ///
     /// # Errors
-    /// When it cannot make them.
-    pub async fn new(keeper: &dyn StoreFactory) -> TestResult<Self> {
-        let (stores, webhooks) = keeper.create().await?;
+    /// If the factory fails.
+    pub async fn new(factory: &dyn StoreFactory) -> TestResult<Self> {
+        let (stores, webhooks) = factory.create().await?;
         Ok(Self {
             stores,
             webhooks,
-            runtime: keeper.runtime(),
-            unsupported: keeper.unsupported().to_vec(),
+            runtime: factory.runtime(),
+            unsupported: factory.unsupported().to_vec(),
         })
     }
 
-    /// Ends the case where the backend lacks `part`.
+    /// Skips the rule if the backend does not support `capability`.
     ///
     /// # Errors
     /// [`TestFailure::Unsupported`].
-    pub fn require(&self, part: Capability) -> TestResult {
-        match self.unsupported.contains(&part) {
-            true => Err(TestFailure::Unsupported(part)),
+    pub fn require(&self, capability: Capability) -> TestResult {
+        match self.unsupported.contains(&capability) {
+            true => Err(TestFailure::Unsupported(capability)),
             false => Ok(()),
         }
     }
 
-    /// Runs all of `works` at once, and gives what came of each, in no order.
+    /// Runs `futures` concurrently and returns their results in no particular order.
     pub async fn race<T: Send + 'static>(
         &self,
-        works: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
+        futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
     ) -> Vec<T> {
-        race(&*self.runtime, works).await
+        race(&*self.runtime, futures).await
     }
 }
 
-/// The lookup of the token with this number.
-///
-/// # Errors
-/// For a number of more than 16 digits.
+/// Returns the lookup of the token with this number of at most 16 digits.
 pub(crate) fn lookup(number: u64) -> TestResult<Lookup> {
     let lookup = Lookup::parse(&format!("{number:016}"));
     lookup.ok_or_else(|| TestFailure::mismatch(number, "no lookup", "a lookup"))
 }
 
-/// So many milliseconds after 2026-01-01T00:00:00Z.
-pub(crate) fn at(millis: i64) -> Timestamp {
+/// Returns the time `millis` milliseconds after 2026-01-01T00:00:00Z.
+pub(crate) fn instant(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_767_225_600_000 + millis)
 }

@@ -1,4 +1,4 @@
-//! One board under test, and what its rules are tried with.
+//! The board under test of one rule.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,104 +6,62 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::concurrency::race;
+use super::test_caller::SuiteInner;
 use super::{
-    Audience, BoardFactory, BoardFixture, CallResult, Capability, ForumScoped, NewForum, Role,
-    TestCaller, TestFailure, TestResult, only, reply, start,
+    Audience, BoardFactory, BoardFixture, CallResult, Capability, NewForum, Role, TestCaller,
+    TestResult, new_post, new_thread, only,
 };
 use crate::api::ApiSettings;
-use crate::host::{Access, Authorizer, Board, BoardError, BoardResult};
+use crate::host::Access;
 use crate::model::*;
 use crate::runtime::{Clock, ManualClock, Runtime};
 use crate::store::Stores;
 use crate::test_util::TestApi;
 
-/// How much later each post is than everything before.
+/// Time between two writes: anti-flood limits have to permit it.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// An empty board of the host's, and what fills it. Each rule gets its own.
+/// An empty board for one rule, with callers and content that the rule adds.
 ///
-/// A method that needs a [`Capability`] that the host lacks ends the rule with [`TestFailure::Unsupported`].
+/// A method that needs an unsupported [`Capability`] returns [`TestFailure::Unsupported`](super::TestFailure), which
+/// skips the rule.
 pub struct Suite {
-    /// Changes the board behind the API's back.
+    /// Changes the board without the API.
     pub fixture: Box<dyn BoardFixture>,
     inner: Arc<SuiteInner>,
     runtime: Arc<dyn Runtime>,
     texts: AtomicU32,
 }
 
-pub(crate) struct SuiteInner {
-    pub(crate) authority: Arc<dyn Authorizer>,
-    pub(crate) board: Arc<dyn Board>,
-    pub(crate) clock: Arc<ManualClock>,
-    unsupported: Vec<Capability>,
-}
-
-impl SuiteInner {
-    fn require(&self, part: Capability) -> TestResult {
-        match self.unsupported.contains(&part) {
-            true => Err(TestFailure::Unsupported(part)),
-            false => Ok(()),
-        }
-    }
-
-    /// Refuses results that break every rule: a failure, a call of an unwritten method that the host does not name as
-    /// unsupported, and anything in a forum that the caller does not see, which the library would drop.
-    pub(crate) fn checked<T: ForumScoped + fmt::Debug>(
-        &self,
-        call: &str,
-        part: Capability,
-        access: &Access,
-        result: BoardResult<T>,
-    ) -> TestResult<BoardResult<T>> {
-        let expected = match &result {
-            Err(BoardError::NotImplemented) => {
-                self.require(part)?;
-                "an implementation, or its capability in `BoardFactory::unsupported`".into()
-            }
-            Err(BoardError::Internal(_)) => "no internal error".into(),
-            Err(_) => return Ok(result),
-            Ok(reply) => {
-                let mut forums = reply.forums().into_iter();
-                match forums.find(|forum| !access.visible_forums().contains(forum)) {
-                    None => return Ok(result),
-                    Some(forum) => format!("nothing in forum {forum}, which the caller cannot see"),
-                }
-            }
-        };
-        let found = format_args!("{result:?}");
-        Err(TestFailure::mismatch(call, found, expected))
-    }
-}
-
 impl Suite {
-    /// An empty board of `host`'s, at 2026-01-01T00:00:00Z.
+    /// Creates an empty board, at 2026-01-01T00:00:00Z.
     ///
     /// # Errors
-    /// When the host cannot make one.
-    pub async fn new(host: &dyn BoardFactory) -> TestResult<Self> {
+    /// If the host cannot create it.
+    pub async fn new(factory: &dyn BoardFactory) -> TestResult<Self> {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
-        let fixture = host.create(Arc::clone(&clock)).await?;
-        let (authority, board) = fixture.board();
-        let inner = SuiteInner {
-            authority,
-            board,
-            clock,
-            unsupported: host.unsupported().to_vec(),
-        };
+        let fixture = factory.create(Arc::clone(&clock)).await?;
+        let (authorizer, board) = fixture.board();
+        let unsupported = factory.unsupported().to_vec();
         Ok(Self {
             fixture,
-            inner: Arc::new(inner),
-            runtime: host.runtime(),
+            inner: Arc::new(SuiteInner {
+                authorizer,
+                board,
+                clock,
+                unsupported,
+            }),
+            runtime: factory.runtime(),
             texts: AtomicU32::new(0),
         })
     }
 
-    /// Ends the rule if the host lacks `part`.
+    /// Skips the rule if the host does not support `capability`.
     ///
     /// # Errors
-    /// [`TestFailure::Unsupported`].
-    pub fn require(&self, part: Capability) -> TestResult {
-        self.inner.require(part)
+    /// [`TestFailure::Unsupported`](super::TestFailure::Unsupported).
+    pub fn require(&self, capability: Capability) -> TestResult {
+        self.inner.require(capability)
     }
 
     /// Advances the clock.
@@ -111,57 +69,53 @@ impl Suite {
         self.inner.clock.advance(duration);
     }
 
-    /// The present time.
+    /// Returns the time of the clock.
     pub fn now(&self) -> Timestamp {
         self.inner.clock.now()
     }
 
-    /// Runs all `works` at once and returns their results, in no order.
+    /// Runs `futures` concurrently and returns their results in no particular order.
     pub async fn race<T: Send + 'static>(
         &self,
-        works: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
+        futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
     ) -> Vec<T> {
-        race(&*self.runtime, works).await
+        race(&*self.runtime, futures).await
     }
 
-    /// Runs all `calls` at once: one succeeds, and the others are conflicts.
+    /// Runs `calls` concurrently, of which one succeeds and all others are conflicts.
     pub(crate) async fn race_for_one<T: fmt::Debug + Send + 'static>(
         &self,
         calls: impl IntoIterator<Item = impl Future<Output = CallResult<T>> + Send + 'static>,
     ) -> TestResult<T> {
-        let mut made = Vec::new();
+        let mut succeeded = Vec::new();
         for result in self.race(calls).await {
-            made.extend(result.expect_ok_or_conflict()?);
+            succeeded.extend(result.expect_ok_or_conflict()?);
         }
-        only(made)
+        only(succeeded)
     }
 
-    /// The API over the board.
+    /// Returns the API over the board.
     pub fn api(&self) -> TestApi {
-        let authority = Arc::clone(&self.inner.authority);
-        let board = Arc::clone(&self.inner.board);
+        let (authorizer, board) = self.fixture.board();
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
         let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
-        TestApi::with(authority, board, stores, settings, |environment| {
+        TestApi::with(authorizer, board, stores, settings, |environment| {
             environment.clock(clock)
         })
     }
 
-    /// The guest.
-    ///
-    /// # Errors
-    /// When the host lacks [`Capability::Guests`].
+    /// Returns the guest. Needs [`Capability::Guests`].
     pub fn guest(&self) -> TestResult<TestCaller> {
         self.require(Capability::Guests)?;
         Ok(self.caller("the guest", None))
     }
 
-    /// A new ordinary member.
+    /// Adds an ordinary member.
     pub async fn member(&self, name: &str) -> TestResult<TestCaller> {
         self.add_member(name, Role::Member).await
     }
 
-    /// New ordinary members.
+    /// Adds ordinary members.
     pub async fn members<const N: usize>(&self, names: [&str; N]) -> TestResult<[TestCaller; N]> {
         let mut members = names.map(|name| self.caller(name, None));
         for member in &mut members {
@@ -170,37 +124,38 @@ impl Suite {
         Ok(members)
     }
 
-    /// A member with the access from before they were banned, as if a request were under way. Needs [`Capability::Bans`].
-    pub(crate) async fn banned_meanwhile(&self, member: &TestCaller) -> TestResult<TestCaller> {
+    /// Bans a member. The returned caller has the access from before the ban, as a request in progress has. Needs
+    /// [`Capability::Bans`].
+    pub(crate) async fn ban_during_request(&self, member: &TestCaller) -> TestResult<TestCaller> {
         self.require(Capability::Bans)?;
         let cached = member.cache_access().await?;
         self.fixture.set_banned(&member.id(), true).await?;
         Ok(cached)
     }
 
-    /// A new member whose posts await approval. Needs [`Capability::Approval`].
+    /// Adds a member whose posts await approval. Needs [`Capability::Approval`].
     pub async fn newcomer(&self, name: &str) -> TestResult<TestCaller> {
         self.require(Capability::Approval)?;
         self.add_member(name, Role::Newcomer).await
     }
 
-    /// A new member who sees what staff sees.
+    /// Adds a member of staff.
     pub async fn staff(&self, name: &str) -> TestResult<TestCaller> {
         self.add_member(name, Role::Staff).await
     }
 
-    /// A new administrator.
+    /// Adds an administrator.
     pub async fn admin(&self, name: &str) -> TestResult<TestCaller> {
         self.add_member(name, Role::Administrator).await
     }
 
-    /// A new member of this role.
+    /// Adds a member with this role.
     pub async fn add_member(&self, name: &str, role: Role) -> TestResult<TestCaller> {
         let user = self.fixture.add_member(name, role).await?;
         Ok(self.caller(name, Some(user)))
     }
 
-    /// A new member who moderates only `forum`. Needs [`Capability::Moderators`].
+    /// Adds a member of staff who moderates only `forum`. Needs [`Capability::Moderators`].
     pub async fn moderator(&self, name: &str, forum: &ForumId) -> TestResult<TestCaller> {
         self.require(Capability::Moderators)?;
         let moderator = self.staff(name).await?;
@@ -209,9 +164,9 @@ impl Suite {
         Ok(moderator)
     }
 
-    /// The present access of the member with this id.
+    /// Returns the current access of the member with this id.
     pub async fn access_of(&self, member: &UserId) -> TestResult<Option<Access>> {
-        Ok(self.inner.authority.member_access(member).await?)
+        Ok(self.inner.authorizer.member_access(member).await?)
     }
 
     fn caller(&self, name: &str, user: Option<UserId>) -> TestCaller {
@@ -223,53 +178,54 @@ impl Suite {
         }
     }
 
-    /// A new top forum that these see, and in which every member among them writes. Needs [`Capability::HiddenForums`] unless
-    /// all callers see it.
+    /// Adds a top-level forum in which every reader who is a member writes. Needs [`Capability::HiddenForums`] unless
+    /// guests see it.
     pub async fn forum(&self, readers: Audience) -> TestResult<ForumId> {
-        self.containing_forum(None, readers, Audience::Guests).await
+        self.add_forum(None, readers, Audience::Guests).await
     }
 
-    /// A new forum below `parent`. Needs [`Capability::SubForums`], and the same as [`forum`](Self::forum).
+    /// Adds a forum below `parent`. Needs [`Capability::SubForums`], and the same as [`forum`](Self::forum).
     pub async fn sub_forum(&self, parent: &ForumId, readers: Audience) -> TestResult<ForumId> {
-        self.require(Capability::SubForums)?;
-        self.containing_forum(Some(parent), readers, Audience::Guests)
-            .await
+        let parent = Some(parent);
+        self.add_forum(parent, readers, Audience::Guests).await
     }
 
-    /// A new forum that these see, and in which those write. Needs [`Capability::HiddenForums`] unless all callers see it, and
-    /// [`Capability::ReadOnlyForums`] unless all members who see it write there.
-    pub async fn containing_forum(
+    /// Adds a forum. Needs [`Capability::SubForums`] for one with a parent, [`Capability::HiddenForums`] unless guests
+    /// see it, and [`Capability::ReadOnlyForums`] unless every reader who is a member writes in it.
+    pub async fn add_forum(
         &self,
         parent: Option<&ForumId>,
         readers: Audience,
         writers: Audience,
     ) -> TestResult<ForumId> {
-        if readers != Audience::Guests {
-            self.require(Capability::HiddenForums)?;
-        }
-        if writers != Audience::Guests {
-            self.require(Capability::ReadOnlyForums)?;
+        for (needed, capability) in [
+            (parent.is_some(), Capability::SubForums),
+            (readers != Audience::Guests, Capability::HiddenForums),
+            (writers != Audience::Guests, Capability::ReadOnlyForums),
+        ] {
+            if needed {
+                self.require(capability)?;
+            }
         }
         let mut new = NewForum::new(&self.text("Forum"), readers, writers);
         new.parent = parent.cloned();
         Ok(self.fixture.add_forum(&new).await?)
     }
 
-    /// A new forum that everyone sees, and a new member, alice.
+    /// Adds a forum that all callers see, and the member alice.
     pub async fn forum_and_member(&self) -> TestResult<(ForumId, TestCaller)> {
         let forum = self.forum(Audience::Guests).await?;
         Ok((forum, self.member("alice").await?))
     }
 
-    pub(crate) async fn forums<const N: usize>(&self) -> TestResult<[ForumId; N]> {
-        let mut forums = std::array::from_fn(|_| ForumId::nothing());
-        for forum in &mut forums {
-            *forum = self.forum(Audience::Guests).await?;
-        }
-        Ok(forums)
+    /// Adds two forums that all callers see.
+    pub(crate) async fn two_forums(&self) -> TestResult<[ForumId; 2]> {
+        let first = self.forum(Audience::Guests).await?;
+        Ok([first, self.forum(Audience::Guests).await?])
     }
 
-    /// The first post of a new thread by `author`, a minute after everything before. Needs [`Capability::Threads`].
+    /// Writes a thread a minute after the previous write, and returns the path of its first post. Needs
+    /// [`Capability::Threads`].
     pub async fn thread(&self, author: &TestCaller, forum: &ForumId) -> TestResult<PostPath> {
         self.require(Capability::Threads)?;
         let (title, body) = (self.text("Thread"), self.text("Words about"));
@@ -284,15 +240,12 @@ impl Suite {
         body: &str,
     ) -> TestResult<PostPath> {
         self.advance(MINUTE);
-        let new = start(title, body);
-        let (thread, post) = self.fixture.write_thread(&author.id(), forum, new).await?;
-        Ok(PostPath {
-            thread_id: thread,
-            post_id: post,
-        })
+        let (author, new) = (author.id(), new_thread(title, body));
+        let (thread_id, post_id) = self.fixture.write_thread(&author, forum, new).await?;
+        Ok(PostPath { thread_id, post_id })
     }
 
-    /// A new reply by `author`, a minute after everything before. Needs [`Capability::Posts`].
+    /// Writes a reply a minute after the previous write. Needs [`Capability::Posts`].
     pub async fn post(&self, author: &TestCaller, thread: &ThreadId) -> TestResult<PostPath> {
         self.require(Capability::Posts)?;
         let body = self.text("An answer");
@@ -306,18 +259,12 @@ impl Suite {
         body: &str,
     ) -> TestResult<PostPath> {
         self.advance(MINUTE);
-        let (author, thread) = (author.id(), thread.clone());
-        let post = self
-            .fixture
-            .write_reply(&author, &thread, reply(body))
-            .await?;
-        Ok(PostPath {
-            thread_id: thread,
-            post_id: post,
-        })
+        let (author, new, thread_id) = (author.id(), new_post(body), thread.clone());
+        let post_id = self.fixture.write_reply(&author, thread, new).await?;
+        Ok(PostPath { thread_id, post_id })
     }
 
-    /// A text that this board does not have yet.
+    /// Returns a text that the board does not contain yet.
     pub fn text(&self, word: &str) -> String {
         let number = self.texts.fetch_add(1, Ordering::Relaxed);
         format!("{word} {number}")

@@ -1,46 +1,98 @@
-//! Callers of the board under test, and every call of the board in the way in which the library makes it.
+//! Callers of the board under test. They call the board as the library does.
 
 use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::suite::SuiteInner;
-use super::{CallResult, Capability, TestFailure, TestResult};
-use crate::host::{Access, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
+use super::{CallResult, Capability, ForumScoped, TestFailure, TestResult};
+use crate::host::{
+    Access, Authorizer, Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef,
+};
 use crate::model::*;
+use crate::runtime::{BoxFuture, ManualClock};
 
-/// A caller of the board under test: the guest, or a member.
+/// A caller of the board under test: the guest or a member.
 ///
-/// Every call of the [`Board`](crate::host::Board) is a method here, so that a rule reads as a call and the expected
-/// result: `alice.thread(&id).await.expect_path_not_found()?`. The access is looked up for each call, as the library
-/// does it. A result with anything in a forum that the caller does not see breaks every rule, and so does a failure of
-/// the backend. A call that the host lacks skips the rule.
+/// Each method of [`Board`] is a method here, so that a rule consists of calls with their expected outcomes:
+/// `alice.get_thread(&id).await.expect_path_not_found()?`. As in the library, each call looks up the caller's access
+/// first. A call fails its rule, whatever the rule expects, if the board returns an internal error or content of a
+/// forum that the caller cannot see. A call that the host does not support skips the rule.
 #[derive(Clone)]
 pub struct TestCaller {
     pub(crate) inner: Arc<SuiteInner>,
     pub(crate) name: String,
     /// `None` for the guest.
     pub(crate) user: Option<UserId>,
-    /// Used instead of the present access.
+    /// Replaces the current access.
     pub(crate) cached: Option<Access>,
 }
 
-/// The result of the library's access check before a call.
-type Admission = BoardResult<()>;
+/// The part of a suite that its callers share.
+pub(crate) struct SuiteInner {
+    pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) board: Arc<dyn Board>,
+    pub(crate) clock: Arc<ManualClock>,
+    pub(crate) unsupported: Vec<Capability>,
+}
+
+impl SuiteInner {
+    pub(crate) fn require(&self, capability: Capability) -> TestResult {
+        match self.unsupported.contains(&capability) {
+            true => Err(TestFailure::Unsupported(capability)),
+            false => Ok(()),
+        }
+    }
+
+    /// Rejects results that break every rule: an internal error, a call without an implementation that the host does
+    /// not list as unsupported, and content of a forum that the caller cannot see.
+    fn check_result<T: ForumScoped + Debug>(
+        &self,
+        call: &str,
+        capability: Capability,
+        access: &Access,
+        result: BoardResult<T>,
+    ) -> TestResult<BoardResult<T>> {
+        let is_hidden = |forum: &&&ForumId| !access.visible_forums().contains(forum);
+        let expected = match &result {
+            Err(BoardError::NotImplemented) => {
+                self.require(capability)?;
+                "an implementation, or its capability in `BoardFactory::unsupported`".into()
+            }
+            Err(BoardError::Internal(_)) => "no internal error".into(),
+            Err(_) => return Ok(result),
+            Ok(value) => match value.forums().iter().find(is_hidden) {
+                None => return Ok(result),
+                Some(forum) => format!("nothing in forum {forum}, which the caller cannot see"),
+            },
+        };
+        Err(TestFailure::mismatch(call, format!("{result:?}"), expected))
+    }
+}
+
+/// The outcome of the library's visibility check before a call.
+enum Admission {
+    Granted,
+    /// The library rejects the call. The board has to reject it as well: it checks again in its own transaction.
+    Denied(BoardError),
+    /// The library does not call the board, which does not check the visibility of the forum.
+    NotCalled,
+}
 
 macro_rules! calls {
-    ($($kind:ident $name:ident($($argument:ident: $type:ty),*) $(at $place:expr)? => $reply:ty, $part:ident;)+) => {
+    ($(
+        $kind:ident $name:ident($($argument:ident: $type:ty),*) $(of $resource:expr)? => $reply:ty, $capability:ident;
+    )+) => {
         impl TestCaller {$(
-            #[doc = concat!("Calls [`Board::", stringify!($name), "`](crate::host::Board::", stringify!($name), "),")]
-            #[doc = concat!("for which the host needs [`Capability::", stringify!($part), "`].")]
+            #[doc = concat!("Calls [`Board::", stringify!($name), "`].")]
+            #[doc = concat!("Needs [`Capability::", stringify!($capability), "`].")]
             pub async fn $name(&self, $($argument: &$type),*) -> CallResult<$reply> {
                 let arguments: &[String] = &[$(format!("{:?}", $argument)),*];
                 let call = format!("{}({}) as {}", stringify!($name), arguments.join(", "), self.name);
                 let result = async {
-                    let (caller, admission) = self.$kind($($place)?).await?;
-                    let result = self.inner.board.$name(&caller, $($argument.clone()),*).await;
-                    let result = agreed(&call, admission, result)?;
-                    self.inner.checked(&call, Capability::$part, caller.access(), result)
+                    let (caller, admission) = self.$kind($($resource)?).await?;
+                    let result = self.inner.board.$name(&caller, $($argument.clone()),*);
+                    let result = admission.check(&call, result).await?;
+                    self.inner.check_result(&call, Capability::$capability, caller.access(), result)
                 };
                 let result = result.await;
                 CallResult { call, result }
@@ -51,116 +103,100 @@ macro_rules! calls {
 
 calls! {
     read list_forums() => Vec<Forum>, Guests;
+    read_forum list_threads(forum: ForumId, params: ListThreadsParams) of forum => Page<Thread>, Threads;
     read get_thread(thread: ThreadId) => Thread, Threads;
-    read list_posts(thread: ThreadId, list: ListPostsParams) => InForum<Page<Post>>, Posts;
+    read list_posts(thread: ThreadId, params: ListPostsParams) => InForum<Page<Post>>, Posts;
     read get_member(user: UserRef) => Member, Profiles;
     read get_poll(thread: ThreadId) => InForum<Poll>, Polls;
-    read search(search: SearchParams) => Page<SearchHit>, Search;
-    read containing_forum(place: ResourceRef<'_>) => ForumId, Replies;
+    read search(params: SearchParams) => Page<SearchHit>, Search;
+    read containing_forum(resource: ResourceRef<'_>) => ForumId, Replies;
 
-    own get_me() => OwnAccount, Account;
-    own list_messages(list: ListMessagesParams) => Page<MessageSummary>, Messages;
-    own open_message(message: MessageId, opening: MarkRead) => Message, Messages;
-    own list_subscriptions(list: ListSubscriptionsParams) => Page<Subscription>, Subscriptions;
+    read_own get_me() => OwnAccount, Account;
+    read_own list_messages(params: ListMessagesParams) => Page<MessageSummary>, Messages;
+    read_own open_message(message: MessageId, mark_read: MarkRead) => Message, Messages;
+    read_own list_subscriptions(params: ListSubscriptionsParams) => Page<Subscription>, Subscriptions;
 
-    write create_thread(forum: ForumId, new: NewThread) at ResourceRef::Forum(forum) => Thread, StartingThreads;
-    write create_post(thread: ThreadId, reply: NewPost) at ResourceRef::Thread(thread) => InForum<Post>, Replies;
-    write update_post(at: PostPath, edit: PostUpdate) at ResourceRef::Post(&at.thread_id, &at.post_id) => InForum<Post>, Editing;
-    write delete_post(at: PostPath) at ResourceRef::Post(&at.thread_id, &at.post_id) => (), Deletion;
-    write rate_member(user: UserRef, rating: NewRating) at ResourceRef::Global => Rating, Reputation;
-    write send_message(new: NewMessage) at ResourceRef::Global => Message, Messages;
-    write vote(poll: PollId, vote: NewVote) at ResourceRef::Poll(poll) => InForum<Poll>, Polls;
-    write update_poll(poll: PollId, edit: PollUpdate) at ResourceRef::Poll(poll) => InForum<Poll>, Polls;
-    write subscribe(what: SubscriptionTarget) at ResourceRef::Global => SubscribeOutcome, Subscriptions;
-    write unsubscribe(what: SubscriptionTarget) at ResourceRef::Global => (), Subscriptions;
+    write create_thread(forum: ForumId, new: NewThread) of ResourceRef::Forum(forum) => Thread, StartingThreads;
+    write create_post(thread: ThreadId, new: NewPost) of ResourceRef::Thread(thread) => InForum<Post>, Replies;
+    write update_post(path: PostPath, update: PostUpdate) of post(path) => InForum<Post>, Editing;
+    write delete_post(path: PostPath) of post(path) => (), Deletion;
+    write rate_member(user: UserRef, new: NewRating) of ResourceRef::Global => Rating, Reputation;
+    write send_message(new: NewMessage) of ResourceRef::Global => Message, Messages;
+    write vote(poll: PollId, new: NewVote) of ResourceRef::Poll(poll) => InForum<Poll>, Polls;
+    write update_poll(poll: PollId, update: PollUpdate) of ResourceRef::Poll(poll) => InForum<Poll>, Polls;
+    write subscribe(target: SubscriptionTarget) of ResourceRef::Global => SubscribeOutcome, Subscriptions;
+    write unsubscribe(target: SubscriptionTarget) of ResourceRef::Global => (), Subscriptions;
 }
 
 impl TestCaller {
-    /// Calls [`Board::threads`](crate::host::Board::threads), unless the caller does not see the forum: then the library
-    /// does not call it. The host needs [`Capability::Threads`].
-    pub async fn threads(
-        &self,
-        forum: &ForumId,
-        list: &ListThreadsParams,
-    ) -> CallResult<Page<Thread>> {
-        let call = format!("threads({forum:?}, {list:?}) as {}", self.name);
-        let result = async {
-            let caller = self.caller().await?;
-            let board = &self.inner.board;
-            let result = match caller.access().visible_forums().contains(forum) {
-                true => {
-                    board
-                        .list_threads(&caller, forum.clone(), list.clone())
-                        .await
-                }
-                false => Err(BoardError::PathNotFound),
-            };
-            let access = caller.access();
-            self.inner
-                .checked(&call, Capability::Threads, access, result)
-        };
-        let result = result.await;
-        CallResult { call, result }
-    }
-
     async fn read(&self) -> TestResult<(Caller, Admission)> {
-        Ok((self.caller().await?, Ok(())))
+        Ok((self.caller().await?, Admission::Granted))
     }
 
-    async fn own(&self) -> TestResult<(MemberCaller, Admission)> {
-        Ok((self.member().await?, Ok(())))
+    async fn read_forum(&self, forum: &ForumId) -> TestResult<(Caller, Admission)> {
+        let caller = self.caller().await?;
+        let admission = match caller.access().visible_forums().contains(forum) {
+            true => Admission::Granted,
+            false => Admission::NotCalled,
+        };
+        Ok((caller, admission))
     }
 
-    /// A write, a minute after everything before: no rule meets a flood limit by chance.
-    async fn write(&self, place: ResourceRef<'_>) -> TestResult<(MemberCaller, Admission)> {
+    async fn read_own(&self) -> TestResult<(MemberCaller, Admission)> {
+        Ok((self.member().await?, Admission::Granted))
+    }
+
+    /// Advances the clock by a minute, so that no rule exceeds an anti-flood limit by accident.
+    async fn write(&self, resource: ResourceRef<'_>) -> TestResult<(MemberCaller, Admission)> {
         self.inner.clock.advance(Duration::from_secs(60));
         let member = self.member().await?;
-        let forum = match place {
-            ResourceRef::Global => return Ok((member, Ok(()))),
+        let forum = match resource {
+            ResourceRef::Global => return Ok((member, Admission::Granted)),
             ResourceRef::Forum(forum) => Ok(forum.clone()),
             _ => {
                 let caller = Caller::Member(member.clone());
-                self.inner.board.containing_forum(&caller, place).await
+                self.inner.board.containing_forum(&caller, resource).await
             }
         };
-        let admission = forum.and_then(|forum| {
-            let seen = member.access().visible_forums().contains(&forum);
-            seen.then_some(()).ok_or(BoardError::PathNotFound)
-        });
+        let admission = match forum {
+            Ok(forum) if member.access().visible_forums().contains(&forum) => Admission::Granted,
+            Ok(_) => Admission::Denied(BoardError::PathNotFound),
+            Err(error) => Admission::Denied(error),
+        };
         Ok((member, admission))
     }
 
-    /// The name; the guest's is "the guest".
+    /// Returns the name, which is "the guest" for the guest.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The id; for the guest the empty one, which no resource has.
+    /// Returns the id. The guest's is empty, an id that no resource has.
     pub fn id(&self) -> UserId {
-        self.user.clone().unwrap_or_else(UserId::nothing)
+        self.user.clone().unwrap_or_else(UserId::empty)
     }
 
-    /// A client's reference by id.
+    /// Returns a reference to the member by id.
     pub fn id_ref(&self) -> UserRef {
         UserRef::Id(self.id())
     }
 
-    /// A client's reference by name.
+    /// Returns a reference to the member by name.
     pub fn name_ref(&self) -> UserRef {
         UserRef::Name(self.name.clone())
     }
 
-    /// The present access; `None` for an account that can no longer act.
+    /// Returns the current access; `None` if the account is banned or removed.
     pub async fn access(&self) -> TestResult<Option<Access>> {
-        let authority = &self.inner.authority;
+        let authorizer = &self.inner.authorizer;
         Ok(match (&self.cached, &self.user) {
             (Some(cached), _) => Some(cached.clone()),
-            (None, Some(user)) => authority.member_access(user).await?,
-            (None, None) => Some(authority.guest_access().await?),
+            (None, Some(user)) => authorizer.member_access(user).await?,
+            (None, None) => Some(authorizer.guest_access().await?),
         })
     }
 
-    /// The same caller with the present access in all later calls, as if one request were under way meanwhile.
+    /// Returns the same caller with the current access in all later calls, as in a request in progress.
     pub async fn cache_access(&self) -> TestResult<Self> {
         let cached = Some(self.caller().await?.access().clone());
         Ok(Self {
@@ -193,25 +229,35 @@ impl Debug for TestCaller {
     }
 }
 
-/// Refuses a call that the library does not admit: the board has to refuse it as absent by itself, because it decides
-/// later, inside its own transaction.
-fn agreed<T: Debug>(
-    call: &str,
-    admission: Admission,
-    result: BoardResult<T>,
-) -> TestResult<BoardResult<T>> {
-    match (admission, result) {
-        (Err(BoardError::PathNotFound), Ok(reply)) => Err(TestFailure::mismatch(
-            call,
-            format_args!("{reply:?}"),
-            "BoardError::PathNotFound, because the caller cannot see the resource",
-        )),
-        (Err(BoardError::NotImplemented), Ok(_)) => Err(TestFailure::mismatch(
-            call,
-            "no implementation of `Board::containing_forum` for this resource",
-            "one, which the library calls before each write",
-        )),
-        (Err(refusal), Ok(_) | Err(BoardError::PathNotFound)) => Ok(Err(refusal)),
-        (_, result) => Ok(result),
+fn post(path: &PostPath) -> ResourceRef<'_> {
+    ResourceRef::Post(&path.thread_id, &path.post_id)
+}
+
+impl Admission {
+    /// Returns the result of the library for this result of the board.
+    async fn check<T: Debug>(
+        self,
+        call: &str,
+        result: BoxFuture<'_, BoardResult<T>>,
+    ) -> TestResult<BoardResult<T>> {
+        let denial = match self {
+            Self::Granted => return Ok(result.await),
+            Self::NotCalled => return Ok(Err(BoardError::PathNotFound)),
+            Self::Denied(denial) => denial,
+        };
+        match (denial, result.await) {
+            (BoardError::PathNotFound, Ok(value)) => Err(TestFailure::mismatch(
+                call,
+                format!("{value:?}"),
+                "BoardError::PathNotFound, because the caller cannot see the resource",
+            )),
+            (BoardError::NotImplemented, Ok(_)) => Err(TestFailure::mismatch(
+                call,
+                "no implementation of `Board::containing_forum` for this resource",
+                "one, which the library calls before each write",
+            )),
+            (denial, Ok(_) | Err(BoardError::PathNotFound)) => Ok(Err(denial)),
+            (_, error) => Ok(error),
+        }
     }
 }

@@ -5,38 +5,38 @@ use std::fmt::{self, Debug, Display};
 use super::Capability;
 use crate::host::{BackendError, BoxError};
 
-/// The result of a rule or of a step of it. `?` ends the rule at the first failure.
+/// The result of a rule or of one of its steps. `?` ends the rule at the first failure.
 pub type TestResult<T = ()> = Result<T, TestFailure>;
 
-/// The reason why a rule ended.
+/// The reason why a rule did not pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TestFailure {
-    /// The rule is about something that the host lacks.
+    /// The host does not support a capability that the rule needs. The rule is skipped.
     Unsupported(Capability),
-    /// The rule is broken. The text names the call, what was found, and what was expected.
+    /// The rule failed. The text names the call, the actual and the expected result.
     Failed(String),
 }
 
 impl TestFailure {
-    /// Adds a `note` on the rule's fixture.
-    pub(crate) fn noting(self, note: impl Display) -> Self {
+    /// Appends a note about the rule's fixture to the text of a failure.
+    pub(crate) fn with_note(self, note: impl Display) -> Self {
         match self {
             Self::Failed(text) => Self::Failed(format!("{text} ({note})")),
             Self::Unsupported(_) => self,
         }
     }
 
-    /// `what` gave `found` instead of `expected`.
-    pub fn mismatch(what: impl Display, found: impl Display, expected: impl Display) -> Self {
-        Self::Failed(format!("{what}: expected {expected}, found {found}"))
+    /// A failure of the rule: `subject` had the `actual` result or value instead of the `expected` one.
+    pub fn mismatch(subject: impl Display, actual: impl Display, expected: impl Display) -> Self {
+        Self::Failed(format!("{subject}: expected {expected}, found {actual}"))
     }
 }
 
 impl Display for TestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unsupported(part) => write!(f, "the host does not support {part}"),
+            Self::Unsupported(capability) => write!(f, "the host does not support {capability}"),
             Self::Failed(text) => f.write_str(text),
         }
     }
@@ -49,37 +49,48 @@ impl From<BoxError> for TestFailure {
 }
 
 impl From<BackendError> for TestFailure {
-    fn from(fault: BackendError) -> Self {
-        Self::Failed(format!("the backend failed: {fault}"))
+    fn from(error: BackendError) -> Self {
+        Self::Failed(format!("the backend failed: {error}"))
     }
 }
 
-/// Checks that `found` equals `expected`.
+/// Checks that `actual` equals `expected`. `subject` names the compared value.
 ///
 /// # Errors
-/// [`TestFailure::Failed`] with both values.
+/// [`TestFailure::Failed`] with both values if they differ.
 pub fn check_eq<T: PartialEq<U> + Debug, U: Debug>(
-    what: impl Display,
-    found: T,
+    subject: impl Display,
+    actual: T,
     expected: U,
 ) -> TestResult {
-    match found == expected {
+    match actual == expected {
         true => Ok(()),
-        false => Err(TestFailure::mismatch(
-            what,
-            format_args!("{found:?}"),
-            format_args!("{expected:?}"),
-        )),
+        false => {
+            let (actual, expected) = (format!("{actual:?}"), format!("{expected:?}"));
+            Err(TestFailure::mismatch(subject, actual, expected))
+        }
     }
 }
 
-/// Checks a condition, which `what` describes.
+/// Checks a condition.
 ///
 /// # Errors
-/// [`TestFailure::Failed`] with the description.
-pub fn check(what: impl Display, condition: bool) -> TestResult {
+/// [`TestFailure::Failed`] with the description if the condition is false.
+pub fn check(description: impl Display, condition: bool) -> TestResult {
     match condition {
         true => Ok(()),
-        false => Err(TestFailure::Failed(format!("check failed: {what}"))),
+        false => Err(TestFailure::Failed(format!("check failed: {description}"))),
+    }
+}
+
+/// Returns the only item.
+pub(crate) fn only<T: Debug>(items: impl IntoIterator<Item = T>) -> TestResult<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    match (items.pop(), items.is_empty()) {
+        (Some(item), true) => Ok(item),
+        (last, _) => {
+            let actual = format!("{items:?} and {last:?}");
+            Err(TestFailure::mismatch("a list", actual, "one item"))
+        }
     }
 }

@@ -15,20 +15,22 @@ use crate::model::Timestamp;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
 use crate::store::{RateLimitStore, lock};
 
-/// With [`MAX_KEYS`] keys in each, room for well over 1,000,000 prefixes in some 50 MB.
+/// With [`MAX_KEYS`] keys in each shard, the store holds more than 1,000,000 prefixes in about 50 MB.
 const SHARDS: usize = 96;
-/// What a table of 16,384 slots takes before it would double.
+/// Capacity of a hash table of 16,384 slots, beyond which it would double.
 const MAX_KEYS: usize = 14_336;
 /// The same for failed password attempts: at most 172,032 keys in about 10 MB.
 const MAX_ATTEMPT_KEYS: usize = 1_792;
-/// No lookup reads so: the budget of guests without any address is among those of tokens.
-const NO_ADDRESS: u128 = 0;
+/// Key of guests without an address, in the shards of tokens. No lookup has this value.
+const UNKNOWN_ADDRESS: u128 = 0;
+/// Minimum interval between two sweeps of a full shard.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Budgets in sharded maps. Tokens, addresses and password attempts are kept apart: a flood of one kind does not affect
-/// the others.
+/// Rate limits in sharded maps. Tokens, addresses and password attempts have separate shards: a flood of one kind does not
+/// affect the others.
 ///
-/// A budget that runs is never evicted. When all places for addresses are taken, new ones share one overflow budget
-/// until windows have ended, or up to 5 s longer.
+/// A running window is never evicted. If the shards of addresses are full, new addresses share one overflow window until
+/// others have ended, or up to 5 s longer.
 #[derive(Debug)]
 pub struct MemoryRateLimitStore {
     tokens: Vec<Mutex<Shard>>,
@@ -53,8 +55,9 @@ impl Default for MemoryRateLimitStore {
     }
 }
 
-fn shards(full: usize) -> Vec<Mutex<Shard>> {
-    (0..SHARDS).map(|_| Mutex::new(Shard::new(full))).collect()
+fn shards(max_keys: usize) -> Vec<Mutex<Shard>> {
+    let shard = || Mutex::new(Shard::new(max_keys));
+    (0..SHARDS).map(|_| shard()).collect()
 }
 
 impl MemoryRateLimitStore {
@@ -62,70 +65,60 @@ impl MemoryRateLimitStore {
         &self,
         key: &RateLimitKey,
         cost: u32,
-        window: Budget,
+        budget: Budget,
         now: Timestamp,
     ) -> RateLimitDecision {
-        let place = self.place(key);
-        let found = place.and_then(|(key, mut shard)| shard.charge(key, cost, window, now));
-        found.unwrap_or_else(|| {
-            let overflow = match key {
+        let shard = self.shard(key);
+        let decision = shard.and_then(|(key, mut shard)| shard.charge(key, cost, budget, now));
+        decision.unwrap_or_else(|| {
+            let mut overflow = lock(match key {
                 RateLimitKey::Attempts(_) => &self.attempts_overflow,
                 _ => &self.overflow,
-            };
-            charge_overflow(overflow, cost, window, now)
+            });
+            let (state, decision) = budget.charge(*overflow, cost, now);
+            *overflow = state;
+            decision
         })
     }
 
-    pub(crate) fn refund_now(&self, key: &RateLimitKey, cost: u32, window: Budget, now: Timestamp) {
-        if let Some((key, mut shard)) = self.place(key) {
-            shard.refund(key, cost, window, now);
+    pub(crate) fn refund_now(&self, key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) {
+        if let Some((key, mut shard)) = self.shard(key) {
+            shard.refund(key, cost, budget, now);
         }
     }
 
-    /// What is known of a budget, whose window may be over by now.
+    /// Returns the last known window, which may have ended.
     #[cfg(feature = "redis")]
     pub(crate) fn known(&self, key: &RateLimitKey) -> Option<WindowState> {
-        self.place(key).and_then(|(key, shard)| shard.known(key))
+        self.shard(key).and_then(|(key, shard)| shard.known(key))
     }
 
-    /// Takes a budget as it is elsewhere, if there is room for it.
+    /// Merges the state of another store, if there is capacity for the key.
     #[cfg(feature = "redis")]
-    pub(crate) fn note(
+    pub(crate) fn merge(
         &self,
         key: &RateLimitKey,
-        budget: WindowState,
-        window: Budget,
+        state: WindowState,
+        budget: Budget,
         now: Timestamp,
     ) {
-        if let Some((key, mut shard)) = self.place(key) {
-            shard.note(key, budget, window, now);
+        if let Some((key, mut shard)) = self.shard(key) {
+            shard.merge(key, state, budget, now);
         }
     }
 
-    /// Where a budget is, under which number.
-    fn place(&self, key: &RateLimitKey) -> Option<(u128, MutexGuard<'_, Shard>)> {
+    /// Locks the shard of a key. Returns the key's number in the shard as well.
+    fn shard(&self, key: &RateLimitKey) -> Option<(u128, MutexGuard<'_, Shard>)> {
         let (shards, key) = match key {
             RateLimitKey::Token(lookup) => (&self.tokens, u128::from_be_bytes(*lookup.as_bytes())),
-            RateLimitKey::UnknownAddress => (&self.tokens, NO_ADDRESS),
+            RateLimitKey::UnknownAddress => (&self.tokens, UNKNOWN_ADDRESS),
             RateLimitKey::Prefix(prefix) => (&self.prefixes, *prefix),
             RateLimitKey::Attempts(hash) => (&self.attempts, *hash),
         };
-        let number = xxh3_64_with_seed(&key.to_le_bytes(), self.seed);
-        let shard = shards.get(number as usize % SHARDS)?;
+        let hash = xxh3_64_with_seed(&key.to_le_bytes(), self.seed);
+        let shard = shards.get(hash as usize % SHARDS)?;
         Some((key, lock(shard)))
     }
-}
-
-fn charge_overflow(
-    overflow: &Mutex<Option<WindowState>>,
-    cost: u32,
-    window: Budget,
-    now: Timestamp,
-) -> RateLimitDecision {
-    let mut budget = lock(overflow);
-    let (after, charge) = window.charge(*budget, cost, now);
-    *budget = after;
-    charge
 }
 
 #[async_trait]
@@ -134,110 +127,100 @@ impl RateLimitStore for MemoryRateLimitStore {
         &self,
         key: &RateLimitKey,
         cost: u32,
-        window: Budget,
+        budget: Budget,
         now: Timestamp,
     ) -> BackendResult<RateLimitDecision> {
-        Ok(self.charge_now(key, cost, window, now))
+        Ok(self.charge_now(key, cost, budget, now))
     }
 
     async fn refund(
         &self,
         key: &RateLimitKey,
         cost: u32,
-        window: Budget,
+        budget: Budget,
         now: Timestamp,
     ) -> BackendResult<()> {
-        self.refund_now(key, cost, window, now);
+        self.refund_now(key, cost, budget, now);
         Ok(())
     }
 }
 
-/// A full table waits this long before it looks at all its keys for expired ones again.
-const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
-
-/// A table of budgets that never grows beyond what it may hold.
+/// Map of windows with a maximum number of keys.
 #[derive(Debug)]
-pub(super) struct Shard {
-    full: usize,
-    budgets: HashMap<u128, WindowState>,
+struct Shard {
+    max_keys: usize,
+    windows: HashMap<u128, WindowState>,
     next_sweep: Timestamp,
 }
 
 impl Shard {
-    /// An empty one, for so many budgets at most.
-    pub(super) fn new(full: usize) -> Self {
+    fn new(max_keys: usize) -> Self {
         Self {
-            full,
-            budgets: HashMap::new(),
+            max_keys,
+            windows: HashMap::new(),
             next_sweep: Timestamp::from_millis(i64::MIN),
         }
     }
 
-    /// `None` when there is no room for a new key.
-    pub(super) fn charge(
+    /// Returns `None` if there is no capacity for a new key.
+    fn charge(
         &mut self,
         key: u128,
         cost: u32,
-        window: Budget,
+        budget: Budget,
         now: Timestamp,
     ) -> Option<RateLimitDecision> {
-        if let Some(known) = self.budgets.get_mut(&key) {
-            let (after, charge) = window.charge(Some(*known), cost, now);
-            *known = after.unwrap_or(*known);
-            return Some(charge);
+        if let Some(known) = self.windows.get_mut(&key) {
+            let (state, decision) = budget.charge(Some(*known), cost, now);
+            *known = state.unwrap_or(*known);
+            return Some(decision);
         }
-        self.has_room(window, now).then(|| {
-            let (after, charge) = window.charge(None, cost, now);
-            if let Some(after) = after {
-                self.budgets.insert(key, after);
+        self.has_capacity(budget, now).then(|| {
+            let (state, decision) = budget.charge(None, cost, now);
+            if let Some(state) = state {
+                self.windows.insert(key, state);
             }
-            charge
+            decision
         })
     }
 
-    /// Gives back units of a running window.
-    pub(super) fn refund(&mut self, key: u128, cost: u32, window: Budget, now: Timestamp) {
-        let Some(known) = self.budgets.get(&key) else {
+    fn refund(&mut self, key: u128, cost: u32, budget: Budget, now: Timestamp) {
+        let Some(known) = self.windows.get(&key) else {
             return;
         };
-        match window.refund(Some(*known), cost, now) {
-            Some(after) => self.budgets.insert(key, after),
-            None => self.budgets.remove(&key),
+        match budget.refund(Some(*known), cost, now) {
+            Some(state) => self.windows.insert(key, state),
+            None => self.windows.remove(&key),
         };
     }
 
-    /// What was last known of a budget, whose window may be over by now.
     #[cfg(feature = "redis")]
-    pub(super) fn known(&self, key: u128) -> Option<WindowState> {
-        self.budgets.get(&key).copied()
+    fn known(&self, key: u128) -> Option<WindowState> {
+        self.windows.get(&key).copied()
     }
 
-    /// Takes a budget from elsewhere, if there is room. Of one window, what tells of more units came later.
+    /// Replaces the known state, unless it is a later state of the same window: one with more used units.
     #[cfg(feature = "redis")]
-    pub(super) fn note(&mut self, key: u128, budget: WindowState, window: Budget, now: Timestamp) {
+    fn merge(&mut self, key: u128, state: WindowState, budget: Budget, now: Timestamp) {
         let known = self.known(key);
-        let is_late =
-            known.is_some_and(|known| known.ends_at == budget.ends_at && known.used > budget.used);
-        if !is_late && (known.is_some() || self.has_room(window, now)) {
-            self.budgets.insert(key, budget);
+        let is_outdated =
+            known.is_some_and(|known| known.ends_at == state.ends_at && known.used > state.used);
+        if !is_outdated && (known.is_some() || self.has_capacity(budget, now)) {
+            self.windows.insert(key, state);
         }
     }
 
-    /// Forgets what is over before the table would grow, or when it may not grow any more.
-    fn has_room(&mut self, window: Budget, now: Timestamp) -> bool {
-        let at_the_edge = self.budgets.len() >= self.full.min(self.budgets.capacity());
+    /// Removes ended windows before the map would grow, and when it is full.
+    fn has_capacity(&mut self, budget: Budget, now: Timestamp) -> bool {
+        let would_grow = self.windows.len() >= self.max_keys.min(self.windows.capacity());
         let is_due = now >= self.next_sweep || self.next_sweep > now.saturating_add(SWEEP_INTERVAL);
-        if at_the_edge && is_due {
+        if would_grow && is_due {
             self.next_sweep = now.saturating_add(SWEEP_INTERVAL);
-            self.sweep(window, now);
+            // A new map: removed entries leave marks that take capacity, for which the map would grow.
+            let windows = mem::take(&mut self.windows).into_iter();
+            let running = windows.filter(|(_, state)| budget.is_running(state, now));
+            self.windows = running.collect();
         }
-        self.budgets.len() < self.full
-    }
-
-    /// Into a new table: removing from the old one leaves marks that take room, for which it would grow.
-    fn sweep(&mut self, window: Budget, now: Timestamp) {
-        let budgets = mem::take(&mut self.budgets).into_iter();
-        let running = budgets.filter(|(_, budget)| window.is_running(budget, now));
-        self.budgets = running.collect();
+        self.windows.len() < self.max_keys
     }
 }

@@ -1,9 +1,9 @@
 //! Claim of deliveries.
 
-use super::deliveries::{millis, read_delivery};
-use super::endpoints::read_endpoint;
+use super::deliveries::millis;
 use super::execute::Columns;
 use super::outbox::read_event;
+use super::rows::{read_delivery, read_endpoint};
 use super::{PostgresError, PostgresStore};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
@@ -14,57 +14,55 @@ const CLAIM: &str = include_str!("sql/claim.sql");
 impl PostgresStore {
     pub(super) async fn claim_due(
         &self,
-        claim: &ClaimRequest,
+        request: &ClaimRequest,
         now: Timestamp,
     ) -> BackendResult<ClaimBatch> {
-        let running: (Vec<_>, Vec<_>) = claim
-            .in_flight
-            .iter()
-            .map(|(to, n)| (to, i64::from(*n)))
-            .unzip();
+        let in_flight = request.in_flight.iter();
+        let in_flight = in_flight.map(|(endpoint, count)| (endpoint, i64::from(*count)));
+        let (endpoints, counts): (Vec<_>, Vec<_>) = in_flight.unzip();
         let rows = self
             .query(
                 CLAIM,
                 &[
-                    &i64::from(claim.limit),
-                    &i64::from(claim.per_endpoint),
-                    &running.0,
-                    &running.1,
+                    &i64::from(request.limit),
+                    &i64::from(request.per_endpoint),
+                    &endpoints,
+                    &counts,
                     &self.clock.time(now),
-                    &millis(claim.lease),
+                    &millis(request.lease),
                 ],
             )
             .await?;
-        let mut claims = ClaimBatch::default();
+        let mut batch = ClaimBatch::default();
         for row in rows {
             let mut columns = Columns::of(&row);
-            let wait: Option<i64> = columns.value()?;
-            let due_at = |wait| Timestamp::from_millis(now.as_millis().saturating_add(wait));
-            claims.next_due_at = claims.next_due_at.or(wait.map(due_at));
-            let Some(id) = columns.value::<Option<&str>>()? else {
+            let due_in: Option<i64> = columns.value("due_in")?;
+            let due_at = |due_in| Timestamp::from_millis(now.as_millis().saturating_add(due_in));
+            batch.next_due_at = batch.next_due_at.or(due_in.map(due_at));
+            let Some(id) = columns.value::<Option<&str>>("id")? else {
                 continue;
             };
-            match read_claimed(&mut columns, now.saturating_add(claim.lease)) {
-                Ok(claimed) => claims.deliveries.push(claimed),
+            match read_claimed(&mut columns, now.saturating_add(request.lease)) {
+                Ok(claimed) => batch.deliveries.push(claimed),
                 Err(reason) => {
                     report_unreadable("deliveries", id, &reason);
-                    // It took the place of another one, which may be due.
-                    claims.next_due_at = Some(now);
+                    // It took the place of a delivery that may be due.
+                    batch.next_due_at = Some(now);
                 }
             }
         }
-        Ok(claims)
+        Ok(batch)
     }
 }
 
-/// `Err` holds the reason.
+/// `Err` holds the reason why the delivery cannot be decoded.
 fn read_claimed(
     columns: &mut Columns<'_>,
     lease_until: Timestamp,
 ) -> std::result::Result<ClaimedDelivery, String> {
     let reason = |error: PostgresError| error.to_string();
-    let lease = columns.value().map_err(reason)?;
-    let lease_expired = columns.value().map_err(reason)?;
+    let lease_id = columns.value("lease").map_err(reason)?;
+    let lease_expired = columns.value("lease_expired").map_err(reason)?;
     let delivery = read_delivery(columns).map_err(reason)?;
     let event = read_event(columns).map_err(|unreadable| unreadable.reason)?;
     let endpoint = read_endpoint(columns).map_err(reason)?;
@@ -73,7 +71,7 @@ fn read_claimed(
         endpoint,
         event,
         lease_expired,
-        lease_id: lease,
+        lease_id,
         lease_until,
     })
 }

@@ -1,8 +1,7 @@
 //! Delivery store: settle, release, retry, lists, sweep.
 //!
-//! Any number of nodes may run any of these statements at once, at the level `READ COMMITTED`, without a deadlock: a
-//! statement that needs an event and its deliveries locks the event first, and one that locks several rows of a table
-//! does so in the order of their ids, or skips locked rows.
+//! Concurrent statements do not deadlock: a statement that locks an event and its deliveries locks the event first, and a
+//! statement that locks several rows of a table locks them in the order of their ids, or skips locked rows.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -10,15 +9,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
-use super::execute::{Columns, Parameters, Result};
-use super::{PostgresError, PostgresStore};
+use super::PostgresStore;
+use super::execute::{Columns, Parameters};
+use super::rows::{read_attempt, read_delivery};
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
     MAX_STORED_ATTEMPTS, QueueStats, Settlement, Usage, ended_at,
 };
-use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
 const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
 const SETTLE: &str = include_str!("sql/settle.sql");
@@ -34,8 +34,8 @@ const SWEEP: &str = include_str!("sql/sweep.sql");
 
 #[async_trait]
 impl DeliveryStore for PostgresStore {
-    async fn claim(&self, claim: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
-        self.claim_due(claim, now).await
+    async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
+        self.claim_due(request, now).await
     }
 
     async fn begin_sending(
@@ -46,7 +46,7 @@ impl DeliveryStore for PostgresStore {
         let (ids, leases) = leases(claimed);
         let parameters: Parameters<'_> = &[&ids, &leases, &self.clock.time(now)];
         let begun = self
-            .all(BEGIN_SENDING, parameters, |columns| columns.value())
+            .all(BEGIN_SENDING, parameters, |row| row.value("id"))
             .await?;
         Ok(begun.into_iter().collect())
     }
@@ -102,7 +102,7 @@ impl DeliveryStore for PostgresStore {
                             .map(storable)
                     }),
                 ],
-                |columns| columns.value(),
+                |row| row.value("id"),
             )
             .await?;
         Ok(settled.into_iter().collect())
@@ -111,13 +111,13 @@ impl DeliveryStore for PostgresStore {
     async fn release(
         &self,
         claimed: &[ClaimedDelivery],
-        wait: Duration,
+        delay: Duration,
         now: Timestamp,
     ) -> BackendResult<()> {
         let (ids, leases) = leases(claimed);
         let expired: Vec<_> = claimed.iter().map(|one| one.lease_expired).collect();
-        let (now, wait) = (self.clock.time(now), millis(wait));
-        self.execute(RELEASE, &[&ids, &leases, &expired, &now, &wait])
+        let (now, delay) = (self.clock.time(now), millis(delay));
+        self.execute(RELEASE, &[&ids, &leases, &expired, &now, &delay])
             .await?;
         Ok(())
     }
@@ -130,8 +130,8 @@ impl DeliveryStore for PostgresStore {
                 &[&self.clock.time(now), &max_depth],
                 |columns| {
                     Ok(QueueStats {
-                        depth: columns.number()?,
-                        oldest_due_at: columns.value()?,
+                        depth: columns.number("depth")?,
+                        oldest_due_at: columns.value("oldest_due_at")?,
                     })
                 },
             )
@@ -147,10 +147,10 @@ impl DeliveryStore for PostgresStore {
         let mut usage = Usage::default();
         for row in rows {
             let columns = &mut Columns::of(&row);
-            let group: u64 = columns.number()?;
-            let endpoint: Option<EndpointId> = columns.value()?;
-            let state: Option<DeliveryState> = columns.value()?;
-            let count = columns.number()?;
+            let group: u64 = columns.number("group")?;
+            let endpoint: Option<EndpointId> = columns.value("endpoint")?;
+            let state: Option<DeliveryState> = columns.value("state")?;
+            let count = columns.number("count")?;
             if let Some((endpoint, state)) = endpoint.zip(state) {
                 usage.deliveries.push(DeliveryCount {
                     hours_ago: group,
@@ -172,7 +172,7 @@ impl DeliveryStore for PostgresStore {
         now: Timestamp,
     ) -> BackendResult<Option<DeliveryId>> {
         let id = DeliveryId::derive(&event.id, endpoint);
-        let sent = self
+        let queued = self
             .query(
                 ENQUEUE,
                 &[
@@ -187,14 +187,12 @@ impl DeliveryStore for PostgresStore {
                 ],
             )
             .await?;
-        Ok((!sent.is_empty()).then_some(id))
+        Ok((!queued.is_empty()).then_some(id))
     }
 
     async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
-        let finished = DeliveryState::ALL
-            .into_iter()
-            .filter(|state| !state.is_pending());
-        let finished: Vec<_> = finished.collect();
+        let mut finished = DeliveryState::ALL.to_vec();
+        finished.retain(|state| !state.is_pending());
         let parameters: Parameters<'_> = &[id, &self.clock.time(now), &finished];
         Ok(self.execute(RETRY, parameters).await? > 0)
     }
@@ -253,8 +251,8 @@ impl DeliveryStore for PostgresStore {
     }
 }
 
-/// A list that merges a walk for each state in `$1` over an index that begins with the columns of the conditions. Every
-/// index is ordered by time within each state.
+/// Returns a statement that merges an index scan for each state in `$1`. Each index begins with the columns of the
+/// conditions and is ordered by time within a state.
 fn list_statement(conditions: &str) -> String {
     format!(
         "SELECT delivery.id, delivery.event, delivery.topic, delivery.endpoint, delivery.created_at,
@@ -285,44 +283,7 @@ fn integer(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }
 
-/// Postgres stores no U+0000 in a text.
+/// Replaces U+0000, which Postgres cannot store.
 fn storable(text: &str) -> String {
     text.replace('\0', "\u{fffd}")
-}
-
-pub(super) fn read_delivery(columns: &mut Columns<'_>) -> Result<Delivery> {
-    Ok(Delivery {
-        id: columns.value()?,
-        event: columns.value()?,
-        topic: columns.value()?,
-        endpoint: columns.value()?,
-        created_at: columns.value()?,
-        progress: DeliveryProgress {
-            state: columns.value()?,
-            attempts: columns.number()?,
-            due_at: columns.value()?,
-        },
-    })
-}
-
-/// Returns `None` for the row of a delivery without an attempt.
-fn read_attempt(columns: &mut Columns<'_>) -> Result<Option<AttemptRecord>> {
-    let Some(attempt) = columns.value::<Option<i64>>()? else {
-        return Ok(None);
-    };
-    let out_of_range = |_| PostgresError::malformed("a number is out of range");
-    let attempt = u32::try_from(attempt).map_err(out_of_range)?;
-    let at = columns.value()?;
-    let status: Option<i64> = columns.value()?;
-    Ok(Some(AttemptRecord {
-        attempt,
-        at,
-        status: status
-            .map(u16::try_from)
-            .transpose()
-            .map_err(out_of_range)?,
-        error: columns.value()?,
-        duration_ms: columns.number()?,
-        response_excerpt: columns.value()?,
-    }))
 }

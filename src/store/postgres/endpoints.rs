@@ -3,11 +3,12 @@
 use async_trait::async_trait;
 
 use super::PostgresStore;
-use super::execute::{Columns, Parameters, Result};
+use super::execute::Parameters;
+use super::rows::read_endpoint;
 use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::store::EndpointStore;
-use crate::webhook::{Endpoint, KeyId, PendingSecret};
+use crate::webhook::{Endpoint, KeyId};
 
 const ADD: &str = include_str!("sql/add_endpoint.sql");
 const UPDATE: &str = include_str!("sql/update_endpoint.sql");
@@ -44,7 +45,9 @@ impl EndpointStore for PostgresStore {
     }
 
     async fn key_id(&self) -> BackendResult<Option<KeyId>> {
-        Ok(self.first(KEY_ID, &[], |columns| columns.value()).await?)
+        Ok(self
+            .first(KEY_ID, &[], |columns| columns.value("key_id"))
+            .await?)
     }
 
     async fn replace_key(
@@ -56,12 +59,10 @@ impl EndpointStore for PostgresStore {
         let ids: Vec<_> = endpoints.iter().map(|one| &one.id).collect();
         let versions: Vec<_> = endpoints.iter().map(|one| one.version).collect();
         let secrets: Vec<_> = endpoints.iter().map(|one| &one.secret).collect();
-        let pending = |one: &'_ Endpoint| {
-            one.pending_secret
-                .as_ref()
-                .map(|pending| pending.secret.clone())
-        };
-        let pending: Vec<_> = endpoints.iter().map(pending).collect();
+        let pending = endpoints.iter().map(|one| one.pending_secret.as_ref());
+        let pending: Vec<_> = pending
+            .map(|pending| pending.map(|pending| &pending.secret))
+            .collect();
         let parameters: Parameters<'_> = &[&former, key, &ids, &versions, &secrets, &pending];
         Ok(!self.query(REPLACE_KEY, parameters).await?.is_empty())
     }
@@ -90,28 +91,4 @@ impl PostgresStore {
             .await?;
         Ok(written > 0)
     }
-}
-
-pub(super) fn read_endpoint(columns: &mut Columns<'_>) -> Result<Endpoint> {
-    Ok(Endpoint {
-        id: columns.value()?,
-        url: columns.value()?,
-        topics: columns.value()?,
-        owner: columns.value()?,
-        enabled: columns.value()?,
-        created_at: columns.value()?,
-        secret: columns.value()?,
-        pending_secret: read_pending(columns)?,
-        version: columns.value()?,
-    })
-}
-
-fn read_pending(columns: &mut Columns<'_>) -> Result<Option<PendingSecret>> {
-    let secret: Option<_> = columns.value()?;
-    let from: Option<_> = columns.value()?;
-    let pending = secret.zip(from);
-    Ok(pending.map(|(secret, from)| PendingSecret {
-        secret,
-        activates_at: from,
-    }))
 }

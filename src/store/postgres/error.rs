@@ -8,7 +8,7 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use crate::error::{BackendError, IntoBackendError};
 use crate::store::MigrationError;
 
-/// An error of Postgres or of the connection to it. It prints as one sentence without parameters.
+/// Error of Postgres or of the connection to it. Prints as one sentence without parameters.
 #[derive(thiserror::Error)]
 #[error(transparent)]
 pub struct PostgresError(#[from] Cause);
@@ -30,18 +30,18 @@ enum Cause {
 }
 
 impl PostgresError {
-    /// A pool cannot be created, because of `reason`.
+    /// Error of a pool that cannot be created.
     pub(super) fn unusable(reason: impl ToString) -> Self {
         Cause::Unusable(reason.to_string()).into()
     }
 
-    /// A stored value cannot be decoded.
+    /// Error of a stored value that cannot be decoded.
     pub(super) fn malformed(reason: &'static str) -> Self {
         Cause::Malformed(reason).into()
     }
 }
 
-/// The details of an error of Postgres contain values and are left out.
+/// Omits the details of an error of Postgres, which contain values.
 fn sentence(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), error.source()) {
         (Some(error), _) => format!("{} ({})", error.message(), error.code().code()),

@@ -1,4 +1,4 @@
-//! Execution of statements: prepared once a connection, one at a time, each in a transaction of its own.
+//! Execution of statements: prepared once for each connection, each in its own transaction.
 
 use deadpool_postgres::Client;
 use tokio_postgres::types::{FromSql, ToSql};
@@ -24,7 +24,7 @@ impl PostgresStore {
         Ok(client.query(&statement, parameters).await?)
     }
 
-    /// Decodes every row.
+    /// Decodes all rows.
     pub(super) async fn all<T>(
         &self,
         sql: &str,
@@ -47,7 +47,7 @@ impl PostgresStore {
         first.map(|row| read(&mut Columns::of(row))).transpose()
     }
 
-    /// Decodes the rows that can be decoded, and reports the others by the id in their first column.
+    /// Decodes the rows that can be decoded. Reports the others by the id in their first column.
     pub(super) async fn readable<T>(
         &self,
         table: &'static str,
@@ -66,7 +66,7 @@ impl PostgresStore {
         Ok(readable)
     }
 
-    /// A connection that knows the statement. The log shows its text, without parameters.
+    /// Prepares a statement on a connection of the pool, and logs its text.
     async fn prepare(&self, sql: &str) -> Result<(Client, Statement)> {
         tracing::trace!(sql, "executing statement");
         let client = self.pool.get().await?;
@@ -75,7 +75,7 @@ impl PostgresStore {
     }
 }
 
-/// Reads the columns of a row in their order.
+/// Reader of the columns of a row, in order. Names of columns are informative.
 pub(super) struct Columns<'a> {
     row: &'a Row,
     next: usize,
@@ -86,16 +86,24 @@ impl<'a> Columns<'a> {
         Self { row, next: 0 }
     }
 
-    /// Reads the next column.
-    pub(super) fn value<T: FromSql<'a>>(&mut self) -> Result<T> {
+    pub(super) fn value<T: FromSql<'a>>(&mut self, _name: &str) -> Result<T> {
         let index = self.next;
         self.next += 1;
         Ok(self.row.try_get(index)?)
     }
 
-    /// Reads the next column, a `BIGINT`, as a number of another type.
-    pub(super) fn number<T: TryFrom<i64>>(&mut self) -> Result<T> {
-        let number: i64 = self.value()?;
-        T::try_from(number).map_err(|_| PostgresError::malformed("a number is out of range"))
+    /// Converts a `BIGINT`.
+    pub(super) fn number<T: TryFrom<i64>>(&mut self, name: &str) -> Result<T> {
+        into_number(self.value(name)?)
     }
+
+    /// Converts a nullable `BIGINT`.
+    pub(super) fn optional_number<T: TryFrom<i64>>(&mut self, name: &str) -> Result<Option<T>> {
+        let number: Option<i64> = self.value(name)?;
+        number.map(into_number).transpose()
+    }
+}
+
+fn into_number<T: TryFrom<i64>>(number: i64) -> Result<T> {
+    T::try_from(number).map_err(|_| PostgresError::malformed("a number is out of range"))
 }

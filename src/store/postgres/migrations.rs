@@ -1,4 +1,4 @@
-//! Migrations of tables in Postgres, and the library's own.
+//! Schema migrations in Postgres: those of the library, and functions for hosts.
 
 use deadpool_postgres::Pool;
 use tokio_postgres::{GenericClient, Transaction};
@@ -16,11 +16,11 @@ const LIBRARY: Migrations = Migrations {
     }],
 };
 
-/// Creates the library's tables in the schema where the connection creates tables, or migrates them, without a time limit
-/// for statements. Any number of nodes may do so at once.
+/// Creates or migrates the library's tables, in the schema in which the connection creates tables. Several nodes can call it
+/// at the same time. Its statements have no timeout.
 ///
 /// # Errors
-/// When Postgres cannot be reached, a migration fails, or the applied ones are not this program's
+/// [`PostgresError`] if Postgres is unreachable, a migration fails, or the applied migrations are not this program's
 /// ([`MigrationError`](crate::store::MigrationError)).
 pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
     let mut client = pool.get().await?;
@@ -34,16 +34,16 @@ pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
 /// Compares the library's tables with those that [`migrate`] would create. Changes nothing.
 ///
 /// # Errors
-/// When Postgres cannot be reached, or an applied migration is not this program's.
+/// [`PostgresError`] if Postgres is unreachable, or an applied migration is not this program's.
 pub async fn schema_status(pool: &Pool) -> Result<SchemaStatus, PostgresError> {
     migration_status(&**pool.get().await?, &LIBRARY).await
 }
 
-/// Applies the migrations that the database lacks, in a transaction of the level `READ COMMITTED`, and returns how many it
-/// had: 0 for a new one. It waits for another transaction that applies migrations of the same table.
+/// Applies the missing migrations in a transaction at the isolation level `READ COMMITTED`. Returns the number of migrations
+/// that were applied before: 0 for a new database. Waits for other transactions that apply migrations of the same table.
 ///
 /// # Errors
-/// When a migration fails, or the applied ones are not this program's. Roll the transaction back then.
+/// [`PostgresError`] if a migration fails, or the applied migrations are not this program's. Roll the transaction back then.
 pub async fn apply_migrations(
     transaction: &Transaction<'_>,
     migrations: &Migrations,
@@ -59,7 +59,7 @@ pub async fn apply_migrations(
 /// Compares the migrations of a database with the program's. Changes nothing.
 ///
 /// # Errors
-/// When Postgres cannot be reached, or an applied migration is not this program's.
+/// [`PostgresError`] if Postgres is unreachable, or an applied migration is not this program's.
 pub async fn migration_status(
     client: &impl GenericClient,
     migrations: &Migrations,

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::PostgresStore;
 use super::execute::{Columns, Parameters, Result};
 use crate::error::BackendResult;
-use crate::model::{DeliveryId, Timestamp};
+use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::{
     FanOut, OutboxStore, Quarantine, QuarantinedEvent, decode_event, report_unreadable,
 };
@@ -61,9 +61,9 @@ impl OutboxStore for PostgresStore {
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine> {
         let max_count = i64::try_from(Quarantine::MAX_COUNT).unwrap_or(i64::MAX);
         let read = |columns: &mut Columns<'_>| {
-            let count = columns.number()?;
-            let id: Option<String> = columns.value()?;
-            let reason: Option<String> = columns.value()?;
+            let count = columns.number("count")?;
+            let id: Option<String> = columns.value("id")?;
+            let reason: Option<String> = columns.value("reason")?;
             Ok((count, id.zip(reason)))
         };
         let rows = self
@@ -80,19 +80,12 @@ impl OutboxStore for PostgresStore {
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
         let ids: Vec<_> = events.iter().map(|one| &one.event).collect();
-        let pairs = || {
-            let pairs = |one: &'_ FanOut| {
-                one.endpoints
-                    .iter()
-                    .map(|to| (one.event.clone(), to.clone()))
-                    .collect::<Vec<_>>()
-            };
-            events.iter().flat_map(pairs)
-        };
-        let deliveries: Vec<_> = pairs()
-            .map(|(event, to)| DeliveryId::derive(&event, &to))
+        let recipients = recipients(events);
+        let (each_event, each_endpoint): (Vec<_>, Vec<_>) = recipients.iter().copied().unzip();
+        let deliveries: Vec<_> = recipients
+            .iter()
+            .map(|(event, to)| DeliveryId::derive(event, to))
             .collect();
-        let (each_event, each_endpoint): (Vec<_>, Vec<_>) = pairs().unzip();
         let now = self.clock.time(now);
         let parameters: Parameters<'_> = &[&ids, &now, &deliveries, &each_event, &each_endpoint];
         self.execute(FAN_OUT, parameters).await?;
@@ -100,17 +93,24 @@ impl OutboxStore for PostgresStore {
     }
 }
 
+fn recipients(events: &[FanOut]) -> Vec<(&EventId, &EndpointId)> {
+    let recipients = events
+        .iter()
+        .flat_map(|one| one.endpoints.iter().map(|to| (&one.event, to)));
+    recipients.collect()
+}
+
 /// Reads an event. `Err` holds the id and the reason of a row that cannot be decoded.
 pub(super) fn read_event(
     columns: &mut Columns<'_>,
 ) -> std::result::Result<Event, QuarantinedEvent> {
-    let id = columns.value::<&str>().unwrap_or_default();
+    let id = columns.value::<&str>("id").unwrap_or_default();
     let mut read = || -> Result<_> {
         Ok((
-            columns.value()?,
-            columns.value()?,
-            columns.value()?,
-            columns.value()?,
+            columns.value("topic")?,
+            columns.value("occurred_at")?,
+            columns.value("forum")?,
+            columns.value("body")?,
         ))
     };
     let event = match read() {

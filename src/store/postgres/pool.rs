@@ -5,34 +5,37 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use tokio_postgres::{Config, NoTls};
 
-use super::PostgresError;
+use super::error::PostgresError;
 
-/// Limit of the wait for a free connection, and for a new one.
+/// Timeout of the wait for a free connection and for a new one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long sent data may stay unacknowledged, and a connection idle before a keepalive probe.
+/// Limit of unacknowledged data, and idle time before a keepalive probe.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Limits of a statement, and of the wait for the next one of a transaction: a node that is gone or halted does not keep
-/// its locks indefinitely.
+/// Timeouts of a statement and of an idle transaction, so that a crashed or halted node does not hold its locks
+/// indefinitely.
 const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_timeout=20s";
 
-/// Returns a pool of up to `size` connections to the database at `address`, as
-/// `postgres://user:password@host/database`. Connections are opened when they are first needed, so this does not fail while
-/// Postgres is unreachable.
+/// Creates a pool of up to `size` connections to the database at `address`, such as
+/// `postgres://user:password@host/database`.
 ///
-/// The wait for a connection is limited to 5 s, a statement to 10 s, and the wait of a transaction for its next statement to
-/// 20 s; a server that is gone is noticed within 25 s. Settings in the address take precedence:
-/// `connect_timeout`, `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries`, and, in `options`,
-/// `-c statement_timeout` and `-c idle_in_transaction_session_timeout`.
+/// Connections are opened when they are needed, so this does not fail while Postgres is unreachable. A broken connection is
+/// replaced when it is next used (`RecyclingMethod::Fast`): a statement fails only if its connection breaks while it runs.
 ///
-/// A node needs ten to twenty connections in addition to those of the board; keep all nodes together below the server's
-/// `max_connections`. There is no TLS: across a network that you do not control, build the pool yourself with a TLS
-/// connector and the settings of this one's source. A broken connection is noticed when it is next taken, and replaced
-/// (`RecyclingMethod::Fast`), so a statement fails only if its connection breaks while it runs.
+/// | wait | limit | setting in the address |
+/// |---|---|---|
+/// | for a connection | 5 s | `connect_timeout` |
+/// | for a statement | 10 s | `options`: `-c statement_timeout` |
+/// | of a transaction for its next statement | 20 s | `options`: `-c idle_in_transaction_session_timeout` |
+/// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
+///
+/// A node needs 10 to 20 connections in addition to those of the board. The sum of all nodes must be below the server's
+/// `max_connections`. The connections do not use TLS: for an untrusted network, build a pool with a TLS connector and the
+/// same settings.
 ///
 /// # Errors
-/// When the address is malformed.
+/// [`PostgresError`] if the address is malformed.
 pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     let manager = Manager::from_config(
         config(address)?,
@@ -50,7 +53,7 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     pool.map_err(PostgresError::unusable)
 }
 
-/// The settings of the address, and limits for waits that it does not set.
+/// Adds the default timeouts to the settings of the address.
 fn config(address: &str) -> Result<Config, PostgresError> {
     let mut config: Config = address.parse()?;
     let options = config.get_options().unwrap_or_default();
@@ -74,10 +77,10 @@ fn config(address: &str) -> Result<Config, PostgresError> {
     Ok(config)
 }
 
-/// Checks that the database can be written to: changes the library's table of migrations, and rolls that back.
+/// Checks that the database accepts writes: changes the library's table of migrations and rolls back.
 ///
 /// # Errors
-/// When Postgres cannot be reached, the database is read-only or full, or the library's tables do not exist.
+/// [`PostgresError`] if Postgres is unreachable, the database is read-only or full, or the library's tables do not exist.
 pub async fn check_writable(pool: &Pool) -> Result<(), PostgresError> {
     let mut client = pool.get().await?;
     let transaction = client.transaction().await?;

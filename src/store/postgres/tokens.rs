@@ -3,10 +3,11 @@
 use async_trait::async_trait;
 
 use super::PostgresStore;
-use super::execute::{Columns, Parameters, Result};
+use super::execute::Parameters;
+use super::rows::read_token;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{TokenStore, scopes_from_json, scopes_to_json};
+use crate::store::{ScopeList, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
 const CREATE: &str = "
@@ -40,7 +41,7 @@ impl TokenStore for PostgresStore {
                     &token.digest,
                     &token.owner,
                     &token.label,
-                    &scopes_to_json(&token.scopes),
+                    &ScopeList(token.scopes.clone()),
                     &token.created_at,
                     &token.expires_at,
                     &token.revoked_at,
@@ -55,13 +56,13 @@ impl TokenStore for PostgresStore {
         Ok(self.first(FIND, &[lookup], read_token).await?)
     }
 
-    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<bool> {
-        Ok(self.execute(REVOKE, &[lookup, &at]).await? > 0)
+    async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool> {
+        Ok(self.execute(REVOKE, &[lookup, &now]).await? > 0)
     }
 
-    async fn record_use(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<()> {
-        let too_old = at.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
-        self.execute(RECORD_USE, &[lookup, &at, &too_old]).await?;
+    async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
+        let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
+        self.execute(RECORD_USE, &[lookup, &now, &too_old]).await?;
         Ok(())
     }
 
@@ -75,19 +76,4 @@ impl TokenStore for PostgresStore {
         let parameters: Parameters<'_> = &[&created_at, &lookup, &i64::from(limit)];
         Ok(self.all(LIST, parameters, read_token).await?)
     }
-}
-
-fn read_token(columns: &mut Columns<'_>) -> Result<TokenRecord> {
-    Ok(TokenRecord {
-        lookup: columns.value()?,
-        digest: columns.value()?,
-        owner: columns.value()?,
-        label: columns.value()?,
-        scopes: scopes_from_json(columns.value()?)
-            .ok_or_else(|| super::PostgresError::malformed("the scopes are malformed"))?,
-        created_at: columns.value()?,
-        expires_at: columns.value()?,
-        revoked_at: columns.value()?,
-        last_used_at: columns.value()?,
-    })
 }

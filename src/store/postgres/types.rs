@@ -1,4 +1,4 @@
-//! The library's types as columns. A host on tokio-postgres may bind and read them as well.
+//! Conversions of the library's types to and from columns, also for hosts that use `tokio-postgres`.
 
 use std::error::Error;
 
@@ -6,6 +6,7 @@ use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 
 use crate::model::{DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId};
+use crate::store::ScopeList;
 use crate::token::{Lookup, SecretDigest};
 use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
 
@@ -21,7 +22,7 @@ impl ToSql for Timestamp {
     to_sql_checked!();
 }
 
-/// As it was written.
+/// Reads the value that [`ToSql`] writes.
 impl FromSql<'_> for Timestamp {
     fn from_sql(kind: &Type, column: &[u8]) -> Read<Self> {
         i64::from_sql(kind, column).map(Self::from_millis)
@@ -40,7 +41,7 @@ impl ToSql for SecretDigest {
     to_sql_checked!();
 }
 
-/// As it was written.
+/// Reads the value that [`ToSql`] writes.
 impl FromSql<'_> for SecretDigest {
     fn from_sql(_: &Type, column: &[u8]) -> Read<Self> {
         Ok(Self::new(column.try_into()?))
@@ -59,7 +60,7 @@ impl ToSql for EncryptedSecret {
     to_sql_checked!();
 }
 
-/// As it was written.
+/// Reads the value that [`ToSql`] writes.
 impl FromSql<'_> for EncryptedSecret {
     fn from_sql(_: &Type, column: &[u8]) -> Read<Self> {
         Ok(Self::new(column.into()))
@@ -83,7 +84,7 @@ macro_rules! texts {
             to_sql_checked!();
         }
 
-        /// As it was written.
+        /// Reads the value that [`ToSql`] writes.
         impl<'a> FromSql<'a> for $name {
             fn from_sql(kind: &Type, column: &'a [u8]) -> Read<Self> {
                 let text = <&str>::from_sql(kind, column)?;

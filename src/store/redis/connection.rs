@@ -1,4 +1,4 @@
-//! Connection to Redis: one for all charges, dropped at its first failure and opened again in the background.
+//! Connection to Redis, shared by all charges: it is dropped at the first failure and re-established in the background.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -16,45 +16,45 @@ use crate::rate_limit::Budget;
 use crate::runtime::{Runtime, TokioRuntime};
 use crate::store::lock;
 
-/// How long to wait from one attempt to connect to the next.
+/// Interval between two connection attempts.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
-/// How many charges one connection takes before the next ones wait for a place.
+/// Maximum number of charges that a connection buffers.
 const PIPELINE_CAPACITY: usize = 1024;
-/// What is charged on a new connection, so that a Redis that takes no writes does not count as one that is back.
+/// Budget that is charged on a new connection, so that a Redis that rejects writes does not count as recovered.
 const PROBE: Budget = Budget {
     units: u32::MAX,
     window: Duration::from_secs(1),
 };
 
-/// Where Redis is, and whether it is within reach.
+/// Connection that reconnects in the background.
 pub(super) struct ReconnectingConnection {
     client: Client,
     script: Script,
     /// The key that is charged to check a connection.
     probe: String,
-    timeout_after: Duration,
-    /// `None` while Redis is out of reach.
+    timeout: Duration,
+    /// `None` while Redis is unreachable.
     connection: Mutex<Option<Arc<MultiplexedConnection>>>,
-    /// Held by the one that connects.
-    turn: Arc<tokio::sync::Mutex<()>>,
+    /// Held by the task that connects.
+    reconnecting: Arc<tokio::sync::Mutex<()>>,
     failures: AtomicU64,
 }
 
 impl ReconnectingConnection {
-    pub(super) fn new(client: Client, probe: String, timeout_after: Duration) -> Self {
+    pub(super) fn new(client: Client, probe: String, timeout: Duration) -> Self {
         Self {
             client,
             script: script(),
             probe,
-            timeout_after,
+            timeout,
             connection: Mutex::default(),
-            turn: Arc::default(),
+            reconnecting: Arc::default(),
             failures: AtomicU64::new(0),
         }
     }
 
-    /// Asks Redis for as long as timeout_after lasts; not at all while it is out of reach.
-    pub(super) async fn ask(
+    /// Sends a request and waits for the reply until the timeout. Fails at once while Redis is unreachable.
+    pub(super) async fn send(
         self: &Arc<Self>,
         request: &ChargeRequest<'_>,
     ) -> BackendResult<ChargeReply> {
@@ -62,20 +62,20 @@ impl ReconnectingConnection {
             self.reconnect();
             return Err(BackendError::new("Redis is unreachable"));
         };
-        let asking = request.ask(&self.script, connection.as_ref().clone());
-        let answer = self.in_time(asking).await;
-        answer.inspect_err(|fault| self.drop_connection(&connection, fault))
+        let reply = request.send(&self.script, connection.as_ref().clone());
+        let reply = self.with_timeout(reply).await;
+        reply.inspect_err(|error| self.drop_connection(&connection, error))
     }
 
-    /// Connects, or says that Redis is out of reach and goes on trying beside whatever comes.
+    /// Connects, or logs that Redis is unreachable and retries in the background.
     pub(super) async fn connect(self: &Arc<Self>) {
-        if let Err(fault) = self.attempt().await {
-            log_unreachable(&fault);
+        if let Err(error) = self.try_connect().await {
+            log_unreachable(&error);
             self.reconnect();
         }
     }
 
-    pub(super) fn is_away(&self) -> bool {
+    pub(super) fn is_unreachable(&self) -> bool {
         self.connection().is_none()
     }
 
@@ -87,67 +87,75 @@ impl ReconnectingConnection {
         lock(&self.connection)
     }
 
-    /// Gives up a connection, if no other charge did before.
-    fn drop_connection(self: &Arc<Self>, lost: &Arc<MultiplexedConnection>, fault: &BackendError) {
-        let is_lost = |connection: &mut Arc<_>| Arc::ptr_eq(connection, lost);
-        if self.connection().take_if(is_lost).is_some() {
-            log_unreachable(fault);
+    /// Drops a failed connection and reconnects, unless another charge has done so.
+    fn drop_connection(
+        self: &Arc<Self>,
+        failed: &Arc<MultiplexedConnection>,
+        error: &BackendError,
+    ) {
+        let is_failed = |connection: &mut Arc<_>| Arc::ptr_eq(connection, failed);
+        if self.connection().take_if(is_failed).is_some() {
+            log_unreachable(error);
             self.reconnect();
         }
     }
 
-    /// Starts to connect, unless another task does. That task may have ended with its runtime, so every charge calls this.
+    /// Reconnects in the background, unless a task does so already. Each failed charge calls it, because that task may have
+    /// ended with its runtime.
     fn reconnect(self: &Arc<Self>) {
-        if let Ok(turn) = Arc::clone(&self.turn).try_lock_owned() {
-            let work = reconnect_loop(Arc::downgrade(self), turn);
-            drop(TokioRuntime.spawn(Box::pin(work)));
+        if let Ok(guard) = Arc::clone(&self.reconnecting).try_lock_owned() {
+            let reconnect = reconnect_loop(Arc::downgrade(self), guard);
+            drop(TokioRuntime.spawn(Box::pin(reconnect)));
         }
     }
 
-    async fn attempt(&self) -> BackendResult<()> {
+    async fn try_connect(&self) -> BackendResult<()> {
         let probe = ChargeRequest {
             key: &self.probe,
             cost: 1,
-            window: PROBE,
+            budget: PROBE,
             known: None,
         };
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(None)
             .set_response_timeout(None)
             .set_pipeline_buffer_size(PIPELINE_CAPACITY);
-        let connecting = async {
-            let connecting = self
-                .client
-                .get_multiplexed_async_connection_with_config(&config);
-            let connection = connecting.await?;
-            probe.ask(&self.script, connection.clone()).await?;
+        let connect = async {
+            let client = &self.client;
+            let connection = client
+                .get_multiplexed_async_connection_with_config(&config)
+                .await?;
+            probe.send(&self.script, connection.clone()).await?;
             Ok(connection)
         };
-        let connection = self.in_time(connecting).await?;
+        let connection = self.with_timeout(connect).await?;
         *self.connection() = Some(Arc::new(connection));
         Ok(())
     }
 
-    /// Whatever Redis is request goes by here, and so does every failure.
-    async fn in_time<T>(&self, asking: impl Future<Output = RedisResult<T>>) -> BackendResult<T> {
-        let answer = match timeout(self.timeout_after, asking).await {
-            Ok(answer) => answer.map_err(BackendError::new),
+    /// Limits the time of an operation, and counts its failure.
+    async fn with_timeout<T>(
+        &self,
+        operation: impl Future<Output = RedisResult<T>>,
+    ) -> BackendResult<T> {
+        let result = match timeout(self.timeout, operation).await {
+            Ok(result) => result.map_err(BackendError::new),
             Err(_) => Err(BackendError::new("the Redis request timed out")),
         };
-        answer.inspect_err(|fault| {
+        result.inspect_err(|error| {
             self.failures.fetch_add(1, Ordering::Relaxed);
             recorder::record_store_error("budgets");
-            tracing::debug!(error = %fault, "Redis request failed");
+            tracing::debug!(%error, "Redis request failed");
         })
     }
 }
 
-async fn reconnect_loop(connection: Weak<ReconnectingConnection>, _turn: OwnedMutexGuard<()>) {
+async fn reconnect_loop(connection: Weak<ReconnectingConnection>, _guard: OwnedMutexGuard<()>) {
     while let Some(connection) = connection
         .upgrade()
-        .filter(|connection| connection.is_away())
+        .filter(|connection| connection.is_unreachable())
     {
-        if connection.attempt().await.is_ok() {
+        if connection.try_connect().await.is_ok() {
             return tracing::info!("Redis recovered; rate limits are shared");
         }
         drop(connection);
@@ -155,6 +163,6 @@ async fn reconnect_loop(connection: Weak<ReconnectingConnection>, _turn: OwnedMu
     }
 }
 
-fn log_unreachable(fault: &BackendError) {
-    tracing::error!(error = %fault, "Redis unreachable; rate limits are local until it recovers");
+fn log_unreachable(error: &BackendError) {
+    tracing::error!(%error, "Redis unreachable; rate limits are local until it recovers");
 }

@@ -1,12 +1,12 @@
-//! Claim of deliveries: a walk over the index of pending deliveries, one endpoint at a time.
+//! Claim of deliveries: scans the index of pending deliveries, one endpoint at a time.
 
 use std::collections::HashMap;
 
 use rusqlite::{Connection, Result, Row, params};
 
-use super::deliveries::read_delivery;
 use super::endpoints::all_endpoints;
 use super::execute::{all, changes, first};
+use super::rows::read_delivery;
 use crate::model::{EndpointId, Timestamp};
 use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, decode_event};
 use crate::webhook::Endpoint;
@@ -18,22 +18,21 @@ pub(super) const PENDING: &str = "
 pub(super) const CLAIMABLE: &str = include_str!("sql/claimable.sql");
 pub(super) const LEASE: &str = include_str!("sql/acquire_lease.sql");
 
-/// Deliveries that a claim would lease.
-pub(super) struct Found {
-    rows: Vec<Claimable>,
-    pub(super) next: Option<Timestamp>,
+/// Deliveries that a claim leases unless they change.
+pub(super) struct ClaimableRows {
+    rows: Vec<ClaimableRow>,
+    pub(super) next_due_at: Option<Timestamp>,
 }
 
-/// A delivery that a claim would lease.
-struct Claimable {
+struct ClaimableRow {
     number: i64,
     id: Vec<u8>,
-    lease: i64,
+    lease_id: i64,
     /// The delivery, or the reason why it cannot be decoded.
     claimed: std::result::Result<ClaimedDelivery, String>,
 }
 
-impl Found {
+impl ClaimableRows {
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -42,65 +41,64 @@ impl Found {
 /// Finds the deliveries that a claim would lease. Writes nothing.
 pub(super) fn find_claimable(
     connection: &Connection,
-    claim: &ClaimRequest,
+    request: &ClaimRequest,
     now: Timestamp,
-) -> Result<Found> {
+) -> Result<ClaimableRows> {
     let mut endpoints = all_endpoints(connection)?;
     endpoints.retain(|endpoint| endpoint.enabled);
     let mut pending = Vec::new();
     for endpoint in &endpoints {
-        let first = params![endpoint.id, claim.room_at(&endpoint.id)];
+        let first = params![endpoint.id, request.capacity_for(&endpoint.id)];
         pending.extend(all(connection, PENDING, first, read_position)?);
     }
-    let (claimable, next) = claim.pick(pending, now);
+    let (claimable, next_due_at) = request.pick(pending, now);
     let by_id = |endpoint: Endpoint| (endpoint.id.clone(), endpoint);
     let endpoints = endpoints.into_iter().map(by_id).collect();
-    let until = now.saturating_add(claim.lease);
+    let until = now.saturating_add(request.lease);
     let mut rows = Vec::new();
     for (_, number) in claimable {
         let read = |row: &Row<'_>| read_claimable(row, &endpoints, until);
         rows.extend(first(connection, CLAIMABLE, [number], read)?);
     }
-    Ok(Found { rows, next })
+    Ok(ClaimableRows { rows, next_due_at })
 }
 
-/// A delivery that cannot be decoded: its id, and the reason.
+/// Id of a delivery that cannot be decoded, and the reason.
 pub(super) type Unreadable = (Vec<u8>, String);
 
-/// Leases the deliveries that did not change since. If another worker was faster, or a delivery cannot be decoded, more may
-/// be due by `now`.
+/// Leases the deliveries that did not change since they were found.
 ///
-/// A delivery that cannot be decoded is leased as well, so that it does not take the place of others, but not claimed.
+/// A delivery that cannot be decoded is leased as well, so that the next claim does not select it, but not returned.
 pub(super) fn acquire_leases(
     connection: &Connection,
-    found: Found,
+    found: ClaimableRows,
     now: Timestamp,
     until: Timestamp,
 ) -> Result<(ClaimBatch, Vec<Unreadable>)> {
     let mut unreadable = Vec::new();
-    let mut claims = ClaimBatch {
+    let mut batch = ClaimBatch {
         deliveries: Vec::new(),
-        next_due_at: found.next,
+        next_due_at: found.next_due_at,
     };
     for row in found.rows {
-        let lease = params![row.number, row.lease, until, row.id];
+        let lease = params![row.number, row.lease_id, until, row.id];
         if !changes(connection, LEASE, lease)? {
-            claims.next_due_at = Some(now);
+            batch.next_due_at = Some(now);
             continue;
         }
         match row.claimed {
-            Ok(claimed) => claims.deliveries.push(claimed),
+            Ok(claimed) => batch.deliveries.push(claimed),
             Err(reason) => {
-                // It took the place of another one, which may be due.
-                claims.next_due_at = Some(now);
+                // It took the place of a delivery that may be due.
+                batch.next_due_at = Some(now);
                 unreadable.push((row.id, reason));
             }
         }
     }
-    Ok((claims, unreadable))
+    Ok((batch, unreadable))
 }
 
-/// Position of a delivery among the pending ones, and its number.
+/// Reads due time, id and number of a delivery.
 fn read_position(row: &Row<'_>) -> Result<(Timestamp, (Vec<u8>, i64))> {
     let id = row.get_ref("id")?.as_bytes()?.to_vec();
     Ok((row.get("due_at")?, (id, row.get("rowid")?)))
@@ -110,20 +108,20 @@ fn read_claimable(
     row: &Row<'_>,
     endpoints: &HashMap<EndpointId, Endpoint>,
     until: Timestamp,
-) -> Result<Claimable> {
-    let lease = row.get::<_, i64>("lease")? + 1;
-    Ok(Claimable {
+) -> Result<ClaimableRow> {
+    let lease_id = row.get::<_, i64>("lease")? + 1;
+    Ok(ClaimableRow {
         number: row.get("number")?,
         id: row.get_ref("id")?.as_bytes()?.to_vec(),
-        lease,
-        claimed: read_claimed(row, endpoints, lease, until),
+        lease_id,
+        claimed: read_claimed(row, endpoints, lease_id, until),
     })
 }
 
 fn read_claimed(
     row: &Row<'_>,
     endpoints: &HashMap<EndpointId, Endpoint>,
-    lease: i64,
+    lease_id: i64,
     lease_until: Timestamp,
 ) -> std::result::Result<ClaimedDelivery, String> {
     let delivery = read_delivery(row).map_err(|error| error.to_string())?;
@@ -144,7 +142,7 @@ fn read_claimed(
         delivery,
         event,
         lease_expired: sending,
-        lease_id: lease,
+        lease_id,
         lease_until,
     })
 }

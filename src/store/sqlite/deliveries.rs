@@ -4,20 +4,19 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, Result, Row, params};
+use rusqlite::{Connection, Result, params};
 
 use super::execute::{all, change, changes, first, readable};
-use super::outbox::{SqliteWebhookStore, insert, mark_fanned_out};
-use super::{claim, lists};
+use super::outbox::{insert, mark_fanned_out, queue};
+use super::rows::{Columns, read_attempt, read_delivery};
+use super::{SqliteWebhookStore, claim, lists};
 use crate::error::BackendResult;
-use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
+use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStore, MAX_STORED_ATTEMPTS,
     QueueStats, Settlement, Usage, ended_at, report_unreadable,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
-
-pub(super) const QUEUE: &str = include_str!("sql/enqueue.sql");
 
 pub(super) const IS_ENABLED: &str = "SELECT 1 FROM forum_api_endpoints WHERE id = ?1 AND enabled";
 
@@ -48,39 +47,40 @@ pub(super) const RETRY: &str = "
 pub(super) const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
 pub(super) const ADD_ATTEMPT: &str = include_str!("sql/add_attempt.sql");
 
-pub(super) const FORGET_ATTEMPTS: &str =
+pub(super) const DELETE_ATTEMPTS: &str =
     "DELETE FROM forum_api_attempts WHERE delivery = ?1 AND number <= ?2";
 
-pub(super) const ENDED: &str = "
+pub(super) const DELETE_ENDED: &str = "
     DELETE FROM forum_api_deliveries WHERE rowid IN (
         SELECT rowid FROM forum_api_deliveries WHERE ended_at < ?1 ORDER BY ended_at LIMIT ?2)";
 
-pub(super) const LEFT_BEHIND: &str = include_str!("sql/sweep_left_behind.sql");
+pub(super) const DELETE_ORPHANS: &str = include_str!("sql/delete_orphans.sql");
+
 #[async_trait]
 impl DeliveryStore for SqliteWebhookStore {
-    /// Reads the claimable deliveries without the writer, and then leases those that did not change. If other workers took
-    /// all of them, it starts again.
-    async fn claim(&self, claim: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
+    /// Finds the claimable deliveries on a reader, and then leases those that did not change. Starts again if other workers
+    /// leased all of them.
+    async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
         loop {
-            let request = claim.clone();
-            let find =
-                move |connection: &Connection| claim::find_claimable(connection, &request, now);
-            let found = self.read(find).await?;
+            let sent = request.clone();
+            let found = self
+                .read(move |connection| claim::find_claimable(connection, &sent, now))
+                .await?;
             if found.is_empty() {
                 return Ok(ClaimBatch {
                     deliveries: Vec::new(),
-                    next_due_at: found.next,
+                    next_due_at: found.next_due_at,
                 });
             }
-            let until = now.saturating_add(claim.lease);
-            let acquire =
-                move |connection: &Connection| claim::acquire_leases(connection, found, now, until);
-            let (claims, unreadable) = self.write(acquire).await?;
+            let until = now.saturating_add(request.lease);
+            let (batch, unreadable) = self
+                .write(move |connection| claim::acquire_leases(connection, found, now, until))
+                .await?;
             for (id, reason) in unreadable {
                 report_unreadable("deliveries", &String::from_utf8_lossy(&id), &reason);
             }
-            if !claims.deliveries.is_empty() {
-                return Ok(claims);
+            if !batch.deliveries.is_empty() {
+                return Ok(batch);
             }
         }
     }
@@ -127,10 +127,10 @@ impl DeliveryStore for SqliteWebhookStore {
     async fn release(
         &self,
         claimed: &[ClaimedDelivery],
-        wait: Duration,
+        delay: Duration,
         now: Timestamp,
     ) -> BackendResult<()> {
-        let (claimed, due_at) = (claimed.to_vec(), now.saturating_add(wait));
+        let (claimed, due_at) = (claimed.to_vec(), now.saturating_add(delay));
         self.write(move |connection| {
             for one in &claimed {
                 let row = params![one.delivery.id, one.lease_id, due_at, one.lease_expired];
@@ -146,7 +146,7 @@ impl DeliveryStore for SqliteWebhookStore {
             let max_depth = i64::try_from(QueueStats::MAX_DEPTH).unwrap_or(i64::MAX);
             let stats = first(connection, QUEUE_STATS, params![now, max_depth], |row| {
                 Ok(QueueStats {
-                    depth: count(row, "depth")?,
+                    depth: row.number("depth")?,
                     oldest_due_at: row.get("since")?,
                 })
             });
@@ -183,8 +183,9 @@ impl DeliveryStore for SqliteWebhookStore {
     async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
         let id = id.clone();
         self.write(move |connection| {
-            let found = first(connection, FIND, [&id], read_delivery)?;
-            let Some(progress) = found.and_then(|delivery| delivery.progress.requeued(now)) else {
+            let delivery = first(connection, FIND, [&id], read_delivery)?;
+            let Some(progress) = delivery.and_then(|delivery| delivery.progress.requeued(now))
+            else {
                 return Ok(false);
             };
             let DeliveryProgress {
@@ -234,7 +235,7 @@ impl DeliveryStore for SqliteWebhookStore {
         self.read(move |connection| {
             let attempts = all(connection, ATTEMPTS, [&id], read_attempt)?;
             let delivery = first(connection, FIND, [&id], read_delivery)?;
-            Ok(delivery.map(|delivery| (delivery, attempts)))
+            Ok(delivery.map(|delivery| (delivery, attempts.into_iter().flatten().collect())))
         })
         .await
     }
@@ -258,101 +259,53 @@ impl DeliveryStore for SqliteWebhookStore {
 
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
         self.write(move |connection| {
-            let left_behind = change(connection, LEFT_BEHIND, [limit])?;
-            let rest = i64::from(limit) - left_behind as i64;
-            let ended = change(connection, ENDED, params![before, rest])?;
-            Ok((left_behind + ended) as u64)
+            let orphans = change(connection, DELETE_ORPHANS, [limit])?;
+            let rest = i64::from(limit) - orphans as i64;
+            let ended = change(connection, DELETE_ENDED, params![before, rest])?;
+            Ok((orphans + ended) as u64)
         })
         .await
     }
-}
-
-/// Queues the event for the endpoint. Returns `false` when that does not exist or is disabled, or the event was queued for
-/// it before.
-pub(super) fn queue(
-    connection: &Connection,
-    event: &EventId,
-    endpoint: &EndpointId,
-    now: Timestamp,
-) -> Result<bool> {
-    let id = DeliveryId::derive(event, endpoint);
-    let DeliveryProgress {
-        state,
-        attempts,
-        due_at,
-    } = DeliveryProgress::queued(now);
-    let row = params![id, event, endpoint, now, state, attempts, due_at];
-    changes(connection, QUEUE, row)
 }
 
 /// Returns whether the lease was in force.
 fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
     let Settlement {
         delivery,
-        lease_id: lease,
+        lease_id,
         progress,
-        attempt: attempted,
+        attempt,
     } = settlement;
     let row = params![
         delivery,
-        lease,
+        lease_id,
         progress.state,
         progress.attempts,
         progress.due_at,
         ended_at(progress, now),
     ];
     let settled = changes(connection, SETTLE, row)?;
-    if let Some(attempted) = attempted.as_ref().filter(|_| settled) {
-        add_attempt(connection, delivery, attempted)?;
+    if let Some(attempt) = attempt.as_ref().filter(|_| settled) {
+        add_attempt(connection, delivery, attempt)?;
     }
     Ok(settled)
 }
 
-/// Adds an attempt, and deletes those that exceed [`ATTEMPTS_KEPT`].
-fn add_attempt(connection: &Connection, id: &DeliveryId, attempted: &AttemptRecord) -> Result<()> {
+/// Adds an attempt, and deletes those that exceed [`MAX_STORED_ATTEMPTS`].
+fn add_attempt(connection: &Connection, id: &DeliveryId, attempt: &AttemptRecord) -> Result<()> {
     let row = params![
         id,
-        attempted.attempt,
-        attempted.at,
-        attempted.status,
-        attempted.error,
-        i64::try_from(attempted.duration_ms).unwrap_or(i64::MAX),
-        attempted.response_excerpt,
+        attempt.attempt,
+        attempt.at,
+        attempt.status,
+        attempt.error,
+        i64::try_from(attempt.duration_ms).unwrap_or(i64::MAX),
+        attempt.response_excerpt,
     ];
     let number: Option<i64> = first(connection, ADD_ATTEMPT, row, |row| row.get("number"))?;
     let too_old = number.map(|number| number - i64::from(MAX_STORED_ATTEMPTS));
     if let Some(too_old) = too_old.filter(|number| *number > 0) {
-        change(connection, FORGET_ATTEMPTS, params![id, too_old])?;
+        change(connection, DELETE_ATTEMPTS, params![id, too_old])?;
     }
     Ok(())
-}
-
-pub(super) fn count(row: &Row<'_>, column: &str) -> Result<u64> {
-    Ok(row.get::<_, i64>(column)?.unsigned_abs())
-}
-
-pub(super) fn read_delivery(row: &Row<'_>) -> Result<Delivery> {
-    Ok(Delivery {
-        id: row.get("id")?,
-        event: row.get("event")?,
-        topic: row.get("topic")?,
-        endpoint: row.get("endpoint")?,
-        created_at: row.get("created_at")?,
-        progress: DeliveryProgress {
-            state: row.get("state")?,
-            attempts: row.get("attempts")?,
-            due_at: row.get("due_at")?,
-        },
-    })
-}
-
-fn read_attempt(row: &Row<'_>) -> Result<AttemptRecord> {
-    Ok(AttemptRecord {
-        attempt: row.get("attempt")?,
-        at: row.get("at")?,
-        status: row.get("status")?,
-        error: row.get("error")?,
-        duration_ms: count(row, "duration_ms")?,
-        response_excerpt: row.get("answer")?,
-    })
 }

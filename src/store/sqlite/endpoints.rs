@@ -1,14 +1,15 @@
 //! Endpoint store.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, Result, Row, params};
+use rusqlite::{Connection, Result, params};
 
 use super::SqliteWebhookStore;
 use super::execute::{change, changes, first, readable};
+use super::rows::read_endpoint;
 use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::store::EndpointStore;
-use crate::webhook::{Endpoint, KeyId, PendingSecret};
+use crate::webhook::{Endpoint, KeyId};
 
 pub(super) const ADD: &str = include_str!("sql/add_endpoint.sql");
 pub(super) const UPDATE: &str = include_str!("sql/update_endpoint.sql");
@@ -99,54 +100,30 @@ fn key_id(connection: &Connection) -> Result<Option<KeyId>> {
     first(connection, KEY, [], |row| row.get("key_id"))
 }
 
-/// Checks everything before the first change.
+/// Checks all versions before the first change.
 fn replace_key(
     connection: &Connection,
     former: Option<&KeyId>,
     key: &KeyId,
     endpoints: &[Endpoint],
 ) -> Result<bool> {
-    let mut fits = key_id(connection)?.as_ref() == former;
+    let mut is_current = key_id(connection)?.as_ref() == former;
     for endpoint in endpoints {
         let version = first(connection, VERSION, params![endpoint.id], |row| {
             row.get("version")
         })?;
-        fits &= version == Some(endpoint.version);
+        is_current &= version == Some(endpoint.version);
     }
-    if fits {
+    if is_current {
         change(connection, SET_KEY, [key])?;
         for endpoint in endpoints {
             put(connection, UPDATE, endpoint)?;
         }
     }
-    Ok(fits)
+    Ok(is_current)
 }
 
-/// All endpoints that can be decoded, in the order in which they were added.
+/// Returns the endpoints that can be decoded, in the order in which they were added.
 pub(super) fn all_endpoints(connection: &Connection) -> Result<Vec<Endpoint>> {
     readable(connection, "endpoints", ALL, [], read_endpoint)
-}
-
-fn read_endpoint(row: &Row<'_>) -> Result<Endpoint> {
-    Ok(Endpoint {
-        id: row.get("id")?,
-        url: row.get("url")?,
-        topics: row.get("topics")?,
-        owner: row.get("owner")?,
-        enabled: row.get("enabled")?,
-        created_at: row.get("created_at")?,
-        secret: row.get("secret")?,
-        pending_secret: read_pending(row)?,
-        version: row.get("version")?,
-    })
-}
-
-fn read_pending(row: &Row<'_>) -> Result<Option<PendingSecret>> {
-    let secret: Option<_> = row.get("pending_secret")?;
-    let from: Option<_> = row.get("pending_from")?;
-    let pending = secret.zip(from);
-    Ok(pending.map(|(secret, from)| PendingSecret {
-        secret,
-        activates_at: from,
-    }))
 }

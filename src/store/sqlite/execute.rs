@@ -1,4 +1,4 @@
-//! Execution of statements, which are prepared once a connection.
+//! Execution of statements, which are prepared once for each connection.
 
 use rusqlite::{Connection, OptionalExtension, Params, Result, Row};
 
@@ -14,7 +14,7 @@ pub(super) fn changes(connection: &Connection, sql: &str, params: impl Params) -
     Ok(change(connection, sql, params)? > 0)
 }
 
-/// The first row, if there is one.
+/// Decodes the first row, if there is one.
 pub(super) fn first<T>(
     connection: &Connection,
     sql: &str,
@@ -25,7 +25,7 @@ pub(super) fn first<T>(
     statement.query_row(params, read).optional()
 }
 
-/// Every row.
+/// Decodes all rows.
 pub(super) fn all<T>(
     connection: &Connection,
     sql: &str,
@@ -36,7 +36,7 @@ pub(super) fn all<T>(
     statement.query_map(params, read)?.collect()
 }
 
-/// Decodes the rows that can be decoded, and reports the others by the column `id`.
+/// Decodes the rows that can be decoded. Reports the others by their column `id`.
 pub(super) fn readable<T>(
     connection: &Connection,
     table: &'static str,

@@ -5,14 +5,14 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::Database;
 use super::execute::{change, first};
+use super::rows::read_response;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::{
     BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
-    ResourceIds, StoredResponse,
 };
 
-const FORGET: &str = include_str!("sql/forget_keys.sql");
+const DELETE_EXPIRED: &str = include_str!("sql/forget_keys.sql");
 
 const FIND: &str = "SELECT * FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2";
 
@@ -23,16 +23,16 @@ const RESERVE: &str = "
 
 const COMPLETE: &str = include_str!("sql/complete.sql");
 
-const FREE: &str = "
+const RELEASE: &str = "
     DELETE FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2 AND began_at = ?3";
 
-/// Idempotency keys in the table `forum_api_idempotency_keys`. Each [`begin`](Idempotency::begin) deletes a few expired
+/// Idempotency keys in the table `forum_api_idempotency_keys`. Each [`begin`](IdempotencyStore::begin) deletes a few expired
 /// rows.
 #[derive(Clone, Debug)]
 pub struct SqliteIdempotencyStore(Database);
 
 impl SqliteIdempotencyStore {
-    /// Idempotency keys in `database`.
+    /// Creates a store in `database`.
     pub const fn new(database: Database) -> Self {
         Self(database)
     }
@@ -42,62 +42,69 @@ impl SqliteIdempotencyStore {
 impl IdempotencyStore for SqliteIdempotencyStore {
     async fn begin(
         &self,
-        attempt: &IdempotentRequest,
+        request: &IdempotentRequest,
         now: Timestamp,
     ) -> BackendResult<BeginOutcome> {
-        let attempt = attempt.clone();
+        let request = request.clone();
         self.0
-            .write(move |savepoint| Ok(begin(savepoint, &attempt, now)?))
+            .write(move |savepoint| Ok(begin(savepoint, &request, now)?))
             .await
     }
 
-    async fn complete(&self, ticket: &Reservation, outcome: Completion) -> BackendResult<()> {
-        let ticket = ticket.clone();
+    async fn complete(
+        &self,
+        reservation: &Reservation,
+        completion: Completion,
+    ) -> BackendResult<()> {
+        let reservation = reservation.clone();
         self.0
-            .write_completion(move |savepoint| Ok(complete(savepoint, &ticket, outcome)?))
+            .write_completion(move |savepoint| Ok(complete(savepoint, &reservation, completion)?))
             .await
     }
 }
 
 fn begin(
     connection: &Connection,
-    attempt: &IdempotentRequest,
+    request: &IdempotentRequest,
     now: Timestamp,
 ) -> Result<BeginOutcome> {
     let expired = now.saturating_sub(IdempotencyRecord::TTL);
-    change(connection, FORGET, [expired])?;
-    let key = params![attempt.token, attempt.key];
-    let known = first(connection, FIND, key, read_record)?.filter(|entry| !entry.is_expired(now));
-    if let Some(entry) = known {
-        return Ok(entry.outcome_for(&attempt.fingerprint, now));
+    change(connection, DELETE_EXPIRED, [expired])?;
+    let key = params![request.token, request.key];
+    let record = first(connection, FIND, key, read_record)?;
+    if let Some(record) = record.filter(|record| !record.is_expired(now)) {
+        return Ok(record.outcome_for(&request.fingerprint, now));
     }
-    let row = params![attempt.token, attempt.key, attempt.fingerprint, now];
+    let row = params![request.token, request.key, request.fingerprint, now];
     change(connection, RESERVE, row)?;
-    Ok(BeginOutcome::Reserved(attempt.reservation(now)))
+    Ok(BeginOutcome::Reserved(request.reservation(now)))
 }
 
-fn complete(connection: &Connection, ticket: &Reservation, outcome: Completion) -> Result<()> {
+fn complete(
+    connection: &Connection,
+    reservation: &Reservation,
+    completion: Completion,
+) -> Result<()> {
     let Reservation {
         token,
         key,
-        started_at: began,
-    } = ticket;
-    let kept = match outcome {
-        Completion::Responded(kept) => Some(kept),
+        started_at,
+    } = reservation;
+    let response = match &completion {
+        Completion::Responded(response) => Some(response),
         Completion::OutcomeUnknown => None,
         Completion::NotExecuted => {
-            return change(connection, FREE, params![token, key, began]).map(drop);
+            return change(connection, RELEASE, params![token, key, started_at]).map(drop);
         }
     };
-    let kept = kept.as_ref();
-    let resource = kept.map(|kept| &kept.resource);
+    let resource = response.map(|response| &response.resource);
     let row = params![
         token,
         key,
-        began,
-        kept.map(|kept| kept.status),
-        kept.and_then(|kept| kept.location.as_deref()),
-        kept.map(|kept| &*kept.body),
+        started_at,
+        response.map(|response| response.status),
+        response.and_then(|response| response.location.as_deref()),
+        response.map(|response| &*response.body),
         resource.and_then(|resource| resource.forum_id.as_ref()),
         resource.and_then(|resource| resource.thread_id.as_ref()),
         resource.and_then(|resource| resource.post_id.as_ref()),
@@ -106,28 +113,10 @@ fn complete(connection: &Connection, ticket: &Reservation, outcome: Completion) 
 }
 
 fn read_record(row: &Row<'_>) -> Result<IdempotencyRecord> {
-    let ended: bool = row.get("ended")?;
+    let has_ended: bool = row.get("ended")?;
     Ok(IdempotencyRecord {
         fingerprint: row.get("request")?,
         started_at: row.get("began_at")?,
-        completion: ended.then(|| read_response(row)).transpose()?,
+        completion: has_ended.then(|| read_response(row)).transpose()?,
     })
-}
-
-/// Returns `None` for an unknown outcome.
-fn read_response(row: &Row<'_>) -> Result<Option<StoredResponse>> {
-    let Some(status) = row.get("status")? else {
-        return Ok(None);
-    };
-    let body: Vec<u8> = row.get("body")?;
-    Ok(Some(StoredResponse {
-        status,
-        location: row.get("location")?,
-        body: body.into(),
-        resource: ResourceIds {
-            forum_id: row.get("forum_id")?,
-            thread_id: row.get("thread_id")?,
-            post_id: row.get("post_id")?,
-        },
-    }))
 }

@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, Result, Row, params};
 
-use super::deliveries::count;
 use super::execute::all;
+use super::rows::Columns;
 use crate::model::Timestamp;
 use crate::store::{DeliveryCount, DeliveryFilter, Usage};
 use crate::webhook::DeliveryState;
@@ -13,22 +13,22 @@ pub(super) const ATTEMPT_USAGE: &str = include_str!("sql/attempt_usage.sql");
 
 /// Returns the statement that lists the deliveries that `filter` selects, newest first.
 ///
-/// Every index that it may walk is ordered by time within each state: without a state it merges one walk for each state. Its
-/// parameters are the same for every filter: the position to continue from, the limit, endpoint and topic.
+/// The indexes are ordered by time within each state: without a state it merges one scan for each state. The parameters are
+/// the same for each filter: position of the previous page, limit, endpoint and topic.
 pub(super) fn list_statement(filter: &DeliveryFilter) -> String {
     let states = filter
         .state
         .map_or(DeliveryState::ALL.to_vec(), |state| vec![state]);
-    let walks = states.into_iter().map(|state| walk(filter, state));
-    let walks: Vec<_> = walks.collect();
+    let scans = states.into_iter().map(|state| scan(filter, state));
+    let scans: Vec<_> = scans.collect();
     format!(
         "{} ORDER BY created_at DESC, id DESC LIMIT ?3",
-        walks.join(" UNION ALL ")
+        scans.join(" UNION ALL ")
     )
 }
 
 /// Selects the newest deliveries of one state.
-fn walk(filter: &DeliveryFilter, state: DeliveryState) -> String {
+fn scan(filter: &DeliveryFilter, state: DeliveryState) -> String {
     let conditions = [
         condition("(created_at, id) < (?1, ?2)", 1, filter.after.is_some()),
         condition("endpoint = ?4", 4, filter.endpoint.is_some()),
@@ -46,7 +46,7 @@ fn walk(filter: &DeliveryFilter, state: DeliveryState) -> String {
     )
 }
 
-/// A filter that is not set is no condition on a column, so that it excludes no index.
+/// Returns a condition on a column only if the filter is set: otherwise it would exclude indexes.
 fn condition(sql: &str, parameter: u8, is_set: bool) -> String {
     match is_set {
         true => sql.into(),
@@ -59,10 +59,10 @@ pub(super) fn usage(connection: &Connection, since: Timestamp, now: Timestamp) -
     for state in DeliveryState::ALL {
         let read = |row: &Row<'_>| {
             Ok(DeliveryCount {
-                hours_ago: count(row, "hours_ago")?,
+                hours_ago: row.number("hours_ago")?,
                 endpoint: row.get("endpoint")?,
                 state,
-                count: count(row, "count")?,
+                count: row.number("count")?,
             })
         };
         let parameters = params![state, since, now];
@@ -72,9 +72,9 @@ pub(super) fn usage(connection: &Connection, since: Timestamp, now: Timestamp) -
     let [first, second, third, fourth, fifth] =
         Usage::ATTEMPT_TIME_BOUNDS.map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
     let bounds = params![since, first, second, third, fourth, fifth];
-    let read = |row: &Row<'_>| Ok((count(row, "size")?, count(row, "count")?));
+    let read = |row: &Row<'_>| Ok((row.number::<usize>("size")?, row.number("count")?));
     for (size, count) in all(connection, ATTEMPT_USAGE, bounds, read)? {
-        if let Some(attempts) = usage.attempt_times.get_mut(size as usize) {
+        if let Some(attempts) = usage.attempt_times.get_mut(size) {
             *attempts = count;
         }
     }

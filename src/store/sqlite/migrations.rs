@@ -1,4 +1,4 @@
-//! Migrations of tables in SQLite, and the library's own.
+//! Schema migrations in SQLite: those of the library, and functions for hosts.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
@@ -16,82 +16,83 @@ pub(super) const LIBRARY: Migrations = Migrations {
 };
 
 impl Database {
-    /// Opens a database, creates or migrates the library's own tables in it, and starts the threads. It blocks the
-    /// calling thread until that is done.
+    /// Opens a database with default settings, creates or migrates the library's tables, and starts the threads. Blocks the
+    /// calling thread until then.
     ///
     /// # Errors
-    /// When the database cannot be used, it is locked for longer than 5 s, a migration fails, or the applied ones are not
-    /// this program's ([`MigrationError`]).
-    pub fn open(location: &DatabasePath) -> Result<Self, SqliteError> {
-        Self::open_with(location, &DatabaseSettings::default())
+    /// [`SqliteError`] if the database cannot be used or is locked for more than 5 s, a migration fails, or the applied
+    /// migrations are not this program's ([`MigrationError`]).
+    pub fn open(path: &DatabasePath) -> Result<Self, SqliteError> {
+        Self::open_with(path, &DatabaseSettings::default())
     }
 
-    /// As [`open`](Self::open), with other settings than the default ones.
+    /// Opens a database as [`open`](Self::open) does, with these settings.
     ///
     /// # Errors
     /// Those of [`open`](Self::open).
     pub fn open_with(
-        location: &DatabasePath,
+        path: &DatabasePath,
         settings: &DatabaseSettings,
     ) -> Result<Self, SqliteError> {
         let migrate = |writer: &Connection| migrate(writer, &LIBRARY).map(drop);
-        Self::start(location, settings, migrate)
+        Self::start(path, settings, migrate)
     }
 
-    /// Opens a database as [`open`](Self::open) does, and leaves the library's own tables as they are. The caller checks
-    /// [`schema_status`](Self::schema_status) before it uses them.
+    /// Opens a database as [`open`](Self::open) does, without migrations. Check [`schema_status`](Self::schema_status)
+    /// before you use the library's tables.
     ///
     /// # Errors
-    /// When the database cannot be used, or it is locked for longer than 5 s.
-    pub fn open_unmigrated(location: &DatabasePath) -> Result<Self, SqliteError> {
-        Self::start(location, &DatabaseSettings::default(), |_| Ok(()))
+    /// [`SqliteError`] if the database cannot be used or is locked for more than 5 s.
+    pub fn open_unmigrated(path: &DatabasePath) -> Result<Self, SqliteError> {
+        Self::start(path, &DatabaseSettings::default(), |_| Ok(()))
     }
 
-    /// Compares the library's own tables with those that [`migrate`](Self::migrate) would create. Changes nothing.
+    /// Compares the library's tables with those that [`migrate`](Self::migrate) would create. Changes nothing.
     ///
     /// # Errors
-    /// When the database cannot be read, or an applied migration is not this program's.
+    /// [`SqliteError`] if the database cannot be read, or an applied migration is not this program's.
     pub async fn schema_status(&self) -> Result<SchemaStatus, SqliteError> {
         self.read_short(|connection| schema_status(connection, &LIBRARY))
             .await
     }
 
-    /// Creates or migrates the library's own tables.
+    /// Creates or migrates the library's tables.
     ///
     /// # Errors
-    /// When a migration fails, or the applied ones are not this program's.
+    /// [`SqliteError`] if a migration fails, or the applied migrations are not this program's.
     pub async fn migrate(&self) -> Result<(), SqliteError> {
         self.write(|savepoint| migrate(savepoint, &LIBRARY).map(drop))
             .await
     }
 }
 
-/// Applies the migrations that the database lacks, and returns how many it had: 0 for a new one.
+/// Applies the missing migrations. Returns the number of migrations that were applied before: 0 for a new database.
 ///
-/// Everything happens in one transaction: that of the connection (which must be able to write, as that of
-/// [`Database::write`] is), or a new one. So several processes may migrate at once.
+/// Uses the open transaction of the connection, which must be able to write like that of [`Database::write`], or else a new
+/// one. Several processes can call it at the same time.
 ///
 /// # Errors
-/// When a migration fails, or the applied ones are not this program's ([`MigrationError`]). Then nothing is applied.
+/// [`SqliteError`] if a migration fails, or the applied migrations are not this program's ([`MigrationError`]). No migration
+/// is applied then.
 pub fn migrate(connection: &Connection, migrations: &Migrations) -> Result<u32, SqliteError> {
     if !connection.is_autocommit() {
         return apply(connection, migrations);
     }
-    // A database that is up to date is not locked for writing.
-    let had = applied(connection, migrations)?;
-    if migrations.missing(&had)?.is_empty() {
-        return Ok(count(&had));
+    // An up-to-date database is not locked for writing.
+    let before = applied(connection, migrations)?;
+    if migrations.missing(&before)?.is_empty() {
+        return Ok(count(&before));
     }
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    let had = apply(&transaction, migrations)?;
+    let before = apply(&transaction, migrations)?;
     transaction.commit()?;
-    Ok(had)
+    Ok(before)
 }
 
-/// Compares the migrations of a database with the program's, which [`migrate`] would apply. Changes nothing.
+/// Compares the migrations of a database with the program's. Changes nothing.
 ///
 /// # Errors
-/// When the database cannot be read, or an applied migration is not this program's.
+/// [`SqliteError`] if the database cannot be read, or an applied migration is not this program's.
 pub fn schema_status(
     connection: &Connection,
     migrations: &Migrations,
@@ -100,9 +101,9 @@ pub fn schema_status(
 }
 
 fn apply(connection: &Connection, migrations: &Migrations) -> Result<u32, SqliteError> {
-    let had = applied(connection, migrations)?;
-    connection.execute_batch(&migrations.missing(&had)?)?;
-    Ok(count(&had))
+    let before = applied(connection, migrations)?;
+    connection.execute_batch(&migrations.missing(&before)?)?;
+    Ok(count(&before))
 }
 
 fn applied(connection: &Connection, migrations: &Migrations) -> rusqlite::Result<Vec<Applied>> {

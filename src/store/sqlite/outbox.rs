@@ -3,15 +3,17 @@
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row, params, params_from_iter};
 
-use super::Database;
-use super::deliveries::queue;
+use super::SqliteWebhookStore;
 use super::execute::{all, change, changes, first, lossy_text};
-use crate::error::{BackendError, BackendResult};
-use crate::model::{EventId, Timestamp};
+use super::rows::Columns;
+use crate::error::BackendResult;
+use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::{
     FanOut, OutboxStore, Quarantine, QuarantinedEvent, decode_event, report_unreadable,
 };
-use crate::webhook::Event;
+use crate::webhook::{DeliveryProgress, Event};
+
+pub(super) const QUEUE: &str = include_str!("sql/enqueue.sql");
 
 pub(super) const PENDING: &str = "
     SELECT * FROM forum_api_events WHERE fanned_out_at IS NULL AND quarantine_reason IS NULL
@@ -21,49 +23,19 @@ pub(super) const QUARANTINE: &str =
     "UPDATE forum_api_events SET quarantine_reason = ?2 WHERE number = ?1";
 
 pub(super) const COUNT_QUARANTINED: &str = "
-    SELECT count(*) FROM (SELECT 1 FROM forum_api_events WHERE quarantine_reason IS NOT NULL LIMIT ?1)";
+    SELECT count(*) AS count FROM (SELECT 1 FROM forum_api_events WHERE quarantine_reason IS NOT NULL LIMIT ?1)";
 
 pub(super) const QUARANTINED: &str = "
     SELECT id, quarantine_reason FROM forum_api_events WHERE quarantine_reason IS NOT NULL
     ORDER BY number DESC LIMIT ?1";
 
-pub(super) const FANNED_OUT: &str = "
+pub(super) const MARK_FANNED_OUT: &str = "
     UPDATE forum_api_events SET fanned_out_at = ?2 WHERE id = ?1 AND fanned_out_at IS NULL";
 
 /// Deletes an event without deliveries.
-pub(super) const FORGET: &str = "
+pub(super) const DELETE: &str = "
     DELETE FROM forum_api_events
     WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM forum_api_deliveries WHERE event = ?1)";
-
-/// Events, endpoints and deliveries in the tables `forum_api_events`, `forum_api_endpoints`, `forum_api_deliveries`
-/// and `forum_api_attempts`.
-#[derive(Clone, Debug)]
-pub struct SqliteWebhookStore(Database);
-
-impl SqliteWebhookStore {
-    /// Webhooks in `database`.
-    pub const fn new(database: Database) -> Self {
-        Self(database)
-    }
-
-    pub(super) async fn read<T: Send + 'static>(
-        &self,
-        run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
-    ) -> BackendResult<T> {
-        let run = |connection: &Connection| run(connection).map_err(BackendError::from);
-        self.0.read(run).await
-    }
-
-    /// Writes of the board go first.
-    pub(super) async fn write<T: Send + 'static>(
-        &self,
-        run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
-    ) -> BackendResult<T> {
-        self.0
-            .write_background(|savepoint| Ok(run(savepoint)?))
-            .await
-    }
-}
 
 #[async_trait]
 impl OutboxStore for SqliteWebhookStore {
@@ -74,7 +46,7 @@ impl OutboxStore for SqliteWebhookStore {
     }
 
     async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>> {
-        let read = self.read(move |connection| all(connection, PENDING, [limit], row));
+        let read = self.read(move |connection| all(connection, PENDING, [limit], read_row));
         let (mut events, mut unreadable) = (Vec::new(), Vec::new());
         for row in read.await? {
             match row.event {
@@ -91,7 +63,7 @@ impl OutboxStore for SqliteWebhookStore {
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine> {
         self.read(move |connection| {
             let max_count = i64::try_from(Quarantine::MAX_COUNT).unwrap_or(i64::MAX);
-            let count = |row: &Row<'_>| row.get::<_, i64>(0);
+            let count = |row: &Row<'_>| row.number("count");
             let count = first(connection, COUNT_QUARANTINED, [max_count], count)?;
             let latest = |row: &Row<'_>| {
                 Ok(QuarantinedEvent {
@@ -100,7 +72,7 @@ impl OutboxStore for SqliteWebhookStore {
                 })
             };
             Ok(Quarantine {
-                count: count.unwrap_or_default().unsigned_abs(),
+                count: count.unwrap_or_default(),
                 latest: all(connection, QUARANTINED, [limit], latest)?,
             })
         })
@@ -149,7 +121,24 @@ pub(super) fn mark_fanned_out(
     id: &EventId,
     now: Timestamp,
 ) -> Result<bool> {
-    changes(connection, FANNED_OUT, params![id, now])
+    changes(connection, MARK_FANNED_OUT, params![id, now])
+}
+
+/// Queues a delivery. Returns `false` if the endpoint does not exist or is disabled, or the delivery was queued before.
+pub(super) fn queue(
+    connection: &Connection,
+    event: &EventId,
+    endpoint: &EndpointId,
+    now: Timestamp,
+) -> Result<bool> {
+    let id = DeliveryId::derive(event, endpoint);
+    let DeliveryProgress {
+        state,
+        attempts,
+        due_at,
+    } = DeliveryProgress::queued(now);
+    let row = params![id, event, endpoint, now, state, attempts, due_at];
+    changes(connection, QUEUE, row)
 }
 
 fn fan_out(connection: &Connection, fan_out: &FanOut, now: Timestamp) -> Result<()> {
@@ -161,7 +150,7 @@ fn fan_out(connection: &Connection, fan_out: &FanOut, now: Timestamp) -> Result<
         queued |= queue(connection, &fan_out.event, endpoint, now)?;
     }
     if !queued {
-        change(connection, FORGET, [&fan_out.event])?;
+        change(connection, DELETE, [&fan_out.event])?;
     }
     Ok(())
 }
@@ -174,7 +163,7 @@ struct OutboxRow {
     event: std::result::Result<Event, String>,
 }
 
-fn row(row: &Row<'_>) -> Result<OutboxRow> {
+fn read_row(row: &Row<'_>) -> Result<OutboxRow> {
     Ok(OutboxRow {
         number: row.get("number")?,
         id: lossy_text(row, "id")?,

@@ -16,15 +16,15 @@ const EVENT: &str = "forum_api_events USING INDEX sqlite_autoindex_forum_api_eve
 const ENDPOINT: &str =
     "forum_api_endpoints USING INDEX sqlite_autoindex_forum_api_endpoints_1 (id=?)";
 
-/// Each statement, and what it searches.
+/// Each statement, and the index that it searches.
 #[rustfmt::skip]
 const STATEMENTS: &[(&str, &str)] = &[
     (tokens::LIST, "forum_api_tokens USING INDEX forum_api_tokens_by_age ((created_at,lookup)<(?,?))"),
-    (outbox::FANNED_OUT, EVENT),
-    (outbox::FORGET, EVENT),
-    (outbox::FORGET, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_event (event=?)"),
-    (deliveries::QUEUE, "event USING INDEX sqlite_autoindex_forum_api_events_1 (id=?)"),
-    (deliveries::QUEUE, "endpoint USING INDEX sqlite_autoindex_forum_api_endpoints_1 (id=?)"),
+    (outbox::MARK_FANNED_OUT, EVENT),
+    (outbox::DELETE, EVENT),
+    (outbox::DELETE, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_event (event=?)"),
+    (outbox::QUEUE, "event USING INDEX sqlite_autoindex_forum_api_events_1 (id=?)"),
+    (outbox::QUEUE, "endpoint USING INDEX sqlite_autoindex_forum_api_endpoints_1 (id=?)"),
     (deliveries::IS_ENABLED, ENDPOINT),
     (endpoints::FIND, ENDPOINT),
     (endpoints::UPDATE, ENDPOINT),
@@ -39,14 +39,14 @@ const STATEMENTS: &[(&str, &str)] = &[
     (deliveries::RETRY, BY_ID),
     (deliveries::RETRY_DEAD, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint (endpoint=? AND state=?)"),
     (deliveries::ADD_ATTEMPT, "forum_api_attempts USING PRIMARY KEY (delivery=?)"),
-    (deliveries::FORGET_ATTEMPTS, "forum_api_attempts USING PRIMARY KEY (delivery=? AND number<?)"),
+    (deliveries::DELETE_ATTEMPTS, "forum_api_attempts USING PRIMARY KEY (delivery=? AND number<?)"),
     (deliveries::QUEUE_STATS, "delivery USING COVERING INDEX forum_api_deliveries_pending (endpoint=? AND due_at<?)"),
     (deliveries::FIND, BY_ID),
     (deliveries::REMOVE, BY_ID),
     (deliveries::ATTEMPTS, "forum_api_attempts USING PRIMARY KEY (delivery=?)"),
-    (deliveries::ENDED, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_ended (ended_at<?)"),
-    (deliveries::LEFT_BEHIND, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint"),
-    (deliveries::LEFT_BEHIND, "delivery USING COVERING INDEX forum_api_deliveries_by_endpoint"),
+    (deliveries::DELETE_ENDED, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_ended (ended_at<?)"),
+    (deliveries::DELETE_ORPHANS, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint"),
+    (deliveries::DELETE_ORPHANS, "delivery USING COVERING INDEX forum_api_deliveries_by_endpoint"),
 ];
 
 #[test]
@@ -57,13 +57,13 @@ fn each_statement_searches_an_index() {
 }
 
 #[test]
-fn what_waits_is_walked_from_the_oldest_on() {
-    let walk = "SCAN forum_api_events USING INDEX forum_api_events_waiting";
-    assert_eq!(plan(outbox::PENDING), walk);
+fn pending_events_are_scanned_from_the_oldest_on() {
+    let scan = "SCAN forum_api_events USING INDEX forum_api_events_waiting";
+    assert_eq!(plan(outbox::PENDING), scan);
 }
 
 #[test]
-fn events_in_quarantine_are_found_by_their_index() {
+fn quarantined_events_are_found_by_their_index() {
     let index = "forum_api_events USING INDEX forum_api_events_quarantined";
     assert_eq!(plan(outbox::QUARANTINED), format!("SCAN {index}"));
     let count = plan(outbox::COUNT_QUARANTINED);
@@ -74,7 +74,7 @@ fn events_in_quarantine_are_found_by_their_index() {
 }
 
 #[test]
-fn usage_is_counted_within_its_period_from_indexes_only() {
+fn usage_is_counted_from_covering_indexes_of_the_period() {
     for (statement, search) in [
         (
             lists::DELIVERY_USAGE,
@@ -90,12 +90,12 @@ fn usage_is_counted_within_its_period_from_indexes_only() {
     }
 }
 
-/// Every combination of filters, from its first page and from a later one: each walk is over an index that holds the
-/// selected rows only, in the order of the list.
+/// Checks each combination of filters on the first page and on a later one: each scan is over an index that contains only
+/// the selected rows, in the order of the list.
 #[test]
-fn a_list_walks_the_rows_that_its_filter_selects() {
+fn a_list_scans_the_rows_that_its_filter_selects() {
     let (to, topic) = (EndpointId::parse("whe_1"), Some(Topic::PING));
-    for (endpoint, topic, walk) in [
+    for (endpoint, topic, index) in [
         (None, None, "by_state (state=?"),
         (to.clone(), None, "by_endpoint (endpoint=? AND state=?"),
         (None, topic.clone(), "by_topic (topic=? AND state=?"),
@@ -105,11 +105,11 @@ fn a_list_walks_the_rows_that_its_filter_selects() {
             "by_endpoint_topic (endpoint=? AND topic=? AND state=?",
         ),
     ] {
-        for (state, walks) in [
+        for (state, scans) in [
             (None, DeliveryState::ALL.len()),
             (Some(DeliveryState::Dead), 1),
         ] {
-            for (after, place) in [
+            for (after, condition) in [
                 (None, ")"),
                 (DeliveryId::parse("dlv_1"), " AND (created_at,id)<(?,?))"),
             ] {
@@ -122,22 +122,22 @@ fn a_list_walks_the_rows_that_its_filter_selects() {
                 };
                 let plan = plan(&lists::list_statement(&filter));
                 let search = format!(
-                    "SEARCH forum_api_deliveries USING INDEX forum_api_deliveries_{walk}{place}"
+                    "SEARCH forum_api_deliveries USING INDEX forum_api_deliveries_{index}{condition}"
                 );
-                assert_eq!(plan.matches(&search).count(), walks, "{plan}");
-                // Only pages are sorted, never what a page is taken from.
+                assert_eq!(plan.matches(&search).count(), scans, "{plan}");
+                // Only pages are sorted, not the rows from which a page is taken.
                 let lines: Vec<_> = plan.lines().collect();
-                let sorts_walk = |pair: &[&str]| {
+                let sorts_scan = |pair: &[&str]| {
                     pair[1].contains("TEMP B-TREE") && !pair[0].starts_with("SCAN (subquery")
                 };
-                assert!(!lines.windows(2).any(sorts_walk), "{plan}");
+                assert!(!lines.windows(2).any(sorts_scan), "{plan}");
                 assert!(!plan.contains("SCAN forum_api"), "{plan}");
             }
         }
     }
 }
 
-/// The index is searched, nothing is sorted, and no table is read from end to end.
+/// Asserts that the index is searched, nothing is sorted, and no table is scanned.
 fn assert_search(plan: &str, search: &str) {
     assert!(plan.contains(&format!("SEARCH {search}")), "{plan}");
     for costly in [

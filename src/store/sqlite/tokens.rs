@@ -1,14 +1,14 @@
 //! Token store.
 
 use async_trait::async_trait;
-use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, Result, Row, params};
+use rusqlite::params;
 
 use super::execute::{all, change, changes, first};
+use super::rows::read_token;
 use super::{Database, SqliteError};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{TokenStore, scopes_from_json, scopes_to_json};
+use crate::store::{ScopeList, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
 const CREATE: &str = include_str!("sql/create_token.sql");
@@ -18,7 +18,7 @@ const FIND: &str = "SELECT * FROM forum_api_tokens WHERE lookup = ?1";
 const REVOKE: &str = "
     UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
 
-/// `?3` is the latest recorded use that is too old to stay.
+/// `?3` is the latest recorded use that is replaced.
 const RECORD_USE: &str = "
     UPDATE forum_api_tokens SET last_used_at = ?2
     WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
@@ -28,12 +28,12 @@ pub(super) const LIST: &str = "
     SELECT * FROM forum_api_tokens WHERE (created_at, lookup) < (?1, ?2)
     ORDER BY created_at DESC, lookup DESC LIMIT ?3";
 
-/// Tokens in the table `forum_api_tokens`.
+/// Token records in the table `forum_api_tokens`.
 #[derive(Clone, Debug)]
 pub struct SqliteTokenStore(Database);
 
 impl SqliteTokenStore {
-    /// Tokens in `database`.
+    /// Creates a store in `database`.
     pub const fn new(database: Database) -> Self {
         Self(database)
     }
@@ -43,9 +43,21 @@ impl SqliteTokenStore {
 impl TokenStore for SqliteTokenStore {
     async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
         let token = token.clone();
-        self.0
-            .write(move |savepoint| Ok(create(savepoint, &token)?))
-            .await
+        let write = self.0.write(move |savepoint| {
+            let row = params![
+                token.lookup,
+                token.digest,
+                token.owner,
+                token.label,
+                ScopeList(token.scopes),
+                token.created_at,
+                token.expires_at,
+                token.revoked_at,
+                token.last_used_at,
+            ];
+            Ok(changes(savepoint, CREATE, row)?)
+        });
+        write.await
     }
 
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
@@ -55,18 +67,18 @@ impl TokenStore for SqliteTokenStore {
             .await
     }
 
-    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<bool> {
+    async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool> {
         let lookup = *lookup;
         self.0
-            .write(move |savepoint| Ok(changes(savepoint, REVOKE, params![lookup, at])?))
+            .write(move |savepoint| Ok(changes(savepoint, REVOKE, params![lookup, now])?))
             .await
     }
 
-    async fn record_use(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<()> {
+    async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let lookup = *lookup;
-        let too_old = at.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
+        let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
         self.0.write_detached::<SqliteError>(move |savepoint| {
-            change(savepoint, RECORD_USE, params![lookup, at, too_old])?;
+            change(savepoint, RECORD_USE, params![lookup, now, too_old])?;
             Ok(())
         });
         Ok(())
@@ -87,34 +99,4 @@ impl TokenStore for SqliteTokenStore {
             })
             .await
     }
-}
-
-fn create(connection: &Connection, token: &TokenRecord) -> Result<bool> {
-    let row = params![
-        token.lookup,
-        token.digest,
-        token.owner,
-        token.label,
-        scopes_to_json(&token.scopes),
-        token.created_at,
-        token.expires_at,
-        token.revoked_at,
-        token.last_used_at,
-    ];
-    changes(connection, CREATE, row)
-}
-
-fn read_token(row: &Row<'_>) -> Result<TokenRecord> {
-    let scopes = scopes_from_json(row.get_ref("scopes")?.as_str()?);
-    Ok(TokenRecord {
-        lookup: row.get("lookup")?,
-        digest: row.get("digest")?,
-        owner: row.get("owner")?,
-        label: row.get("label")?,
-        scopes: scopes.ok_or(FromSqlError::InvalidType)?,
-        created_at: row.get("created_at")?,
-        expires_at: row.get("expires_at")?,
-        revoked_at: row.get("revoked_at")?,
-        last_used_at: row.get("last_used_at")?,
-    })
 }

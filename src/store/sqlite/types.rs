@@ -1,9 +1,10 @@
-//! The library's types as columns. A host that shares the database may bind and read them as well.
+//! Conversions of the library's types to and from columns, also for hosts that use `rusqlite`.
 
 use rusqlite::Result;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
 use crate::model::{DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId};
+use crate::store::ScopeList;
 use crate::token::{Lookup, SecretDigest};
 use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};
 
@@ -14,7 +15,7 @@ impl ToSql for Timestamp {
     }
 }
 
-/// As it was written.
+/// Reads the value that [`ToSql`] writes.
 impl FromSql for Timestamp {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         value.as_i64().map(Self::from_millis)
@@ -28,7 +29,7 @@ impl ToSql for SecretDigest {
     }
 }
 
-/// As it was written.
+/// Reads the value that [`ToSql`] writes.
 impl FromSql for SecretDigest {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         <[u8; 32]>::column_result(value).map(Self::new)
@@ -42,7 +43,7 @@ impl ToSql for EncryptedSecret {
     }
 }
 
-/// As it was written.
+/// Reads the value that [`ToSql`] writes.
 impl FromSql for EncryptedSecret {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         Vec::column_result(value).map(Self::new)
@@ -58,7 +59,7 @@ macro_rules! texts {
             }
         }
 
-        /// As it was written.
+        /// Reads the value that [`ToSql`] writes.
         impl FromSql for $name {
             fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
                 $parse(value.as_str()?).ok_or(FromSqlError::InvalidType)

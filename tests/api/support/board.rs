@@ -1,8 +1,6 @@
-//! The test board: who sees what, how it is at fault, and what it was asked to do. Its commands are in
-//! [`commands`](super::commands).
+//! The test board: its access rules, its failures and its recorded calls. [`commands`](super::commands) has its methods.
 
 use std::collections::{HashMap, HashSet};
-use std::fmt::Debug;
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,66 +10,73 @@ use forum_api::host::{
     Access, Authorizer, BackendResult, BoardError, BoardResult, Caller, VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
-
 use tokio::sync::watch;
 
-use super::world::{FORUMS, forum_in};
-use super::{Mood, soon};
+use super::fixtures::{FORUMS, forum_in};
+use super::{FailureMode, soon};
 
-/// A board that implements everything, plainly, over a fixed world.
+/// A board in memory that implements every method over fixed content.
 pub(crate) struct FullBoard {
-    mood: Mutex<Mood>,
+    mode: Mutex<FailureMode>,
     offline: AtomicBool,
-    /// What each caller sees; the guest is "". Who is not here can no longer act.
-    sight: Mutex<HashMap<&'static str, Vec<&'static str>>>,
+    /// Visible forums of each account; "" is the guest. Other accounts have no access.
+    visible: Mutex<HashMap<&'static str, Vec<&'static str>>>,
     moderators: Mutex<HashSet<&'static str>>,
-    /// The ids of deleted threads, posts and members.
+    /// Ids of deleted threads, posts and members.
     deleted: Mutex<HashSet<&'static str>>,
     calls: Mutex<Vec<String>>,
-    ended: watch::Sender<usize>,
+    completed: watch::Sender<usize>,
 }
 
-/// Loaded by the authority for the commands.
-pub(crate) struct Moderates(pub(crate) bool);
+/// Access extension: whether the member is a moderator.
+pub(crate) struct IsModerator(pub(crate) bool);
 
 impl FullBoard {
     pub(crate) fn new() -> Arc<Self> {
-        let (all, most) = (
-            vec!["open", "members", "staff", "porch"],
-            ["open", "members", "porch"],
-        );
-        let sight = HashMap::from([
+        let staff = vec!["open", "members", "staff", "porch"];
+        let member = vec!["open", "members", "porch"];
+        let visible = HashMap::from([
             ("", vec!["open", "porch"]),
-            ("alice", most.to_vec()),
-            ("bob", most.to_vec()),
-            ("moderator", all.clone()),
-            ("admin", all),
+            ("alice", member.clone()),
+            ("bob", member),
+            ("moderator", staff.clone()),
+            ("admin", staff),
         ]);
         Arc::new(Self {
-            mood: Mutex::default(),
+            mode: Mutex::default(),
             offline: AtomicBool::new(false),
-            sight: Mutex::new(sight),
+            visible: Mutex::new(visible),
             moderators: Mutex::new(HashSet::from(["moderator", "admin"])),
             deleted: Mutex::default(),
             calls: Mutex::default(),
-            ended: watch::Sender::default(),
+            completed: watch::Sender::default(),
         })
     }
 
-    pub(crate) fn be(&self, mood: Mood) {
-        *self.mood.lock().unwrap() = mood;
+    pub(crate) fn set_mode(&self, mode: FailureMode) {
+        *self.mode.lock().unwrap() = mode;
     }
 
-    pub(crate) fn go_offline(&self, offline: bool) {
+    /// Makes the board return an error from every command.
+    pub(crate) fn fail_with(&self, error: fn() -> BoardError) {
+        self.set_mode(FailureMode::Error(error));
+    }
+
+    pub(crate) fn set_offline(&self, offline: bool) {
         self.offline.store(offline, Ordering::SeqCst);
     }
 
-    /// From now on `user` (the guest is "") sees these forums.
-    pub(crate) fn shows(&self, user: &'static str, forums: &[&'static str]) {
-        self.sight.lock().unwrap().insert(user, forums.to_vec());
+    /// Sets the visible forums of an account.
+    pub(crate) fn show(&self, user: &'static str, forums: &[&'static str]) {
+        self.visible.lock().unwrap().insert(user, forums.to_vec());
     }
 
-    /// Deletes the thread, post or member of this id.
+    /// Revokes the access of an account.
+    pub(crate) fn ban(&self, user: &str) {
+        self.visible.lock().unwrap().remove(user);
+    }
+
+    /// Deletes a thread, post or member.
     pub(crate) fn delete(&self, id: &'static str) {
         self.deleted.lock().unwrap().insert(id);
     }
@@ -81,69 +86,59 @@ impl FullBoard {
         self.deleted.lock().unwrap().clear();
     }
 
-    /// From now on `user` can no longer act.
-    pub(crate) fn ban(&self, user: &str) {
-        self.sight.lock().unwrap().remove(user);
+    pub(crate) fn set_moderator(&self, user: &'static str, is_moderator: bool) {
+        let mut moderators = self.moderators.lock().unwrap();
+        match is_moderator {
+            true => moderators.insert(user),
+            false => moderators.remove(user),
+        };
     }
 
-    /// From now on `user` moderates nothing.
-    pub(crate) fn demote(&self, user: &str) {
-        self.moderators.lock().unwrap().remove(user);
-    }
-
-    /// From now on `user` moderates everything.
-    pub(crate) fn promote(&self, user: &'static str) {
-        self.moderators.lock().unwrap().insert(user);
-    }
-
-    /// The commands that were run, with their arguments.
+    /// Returns the commands that were run, with their arguments.
     pub(crate) fn calls(&self) -> Vec<String> {
         self.calls.lock().unwrap().clone()
     }
 
-    /// How many commands were run, without the look-ups of the member whom a repeated request names.
+    /// Counts the commands without the look-ups of the member in the path of a replay.
     pub(crate) fn writes(&self) -> usize {
-        let is_write = |call: &&String| !call.starts_with("profile ");
+        let is_write = |call: &&String| !call.starts_with("get_member ");
         self.calls().iter().filter(is_write).count()
     }
 
-    /// The command that was run last.
     pub(crate) fn last_call(&self) -> String {
         self.calls().pop().unwrap_or_default()
     }
 
-    /// How many commands came to their end.
-    pub(crate) fn ended(&self) -> usize {
-        *self.ended.borrow()
+    /// Counts the commands that completed.
+    pub(crate) fn completed(&self) -> usize {
+        *self.completed.borrow()
     }
 
-    /// Ready when as many commands came to their end.
-    pub(crate) async fn until_ended(&self, commands: usize) {
-        let mut ended = self.ended.subscribe();
-        soon(ended.wait_for(|ended| *ended == commands))
-            .await
-            .unwrap();
+    /// Waits until this many commands completed.
+    pub(crate) async fn until_completed(&self, commands: usize) {
+        let mut completed = self.completed.subscribe();
+        let reached = completed.wait_for(|completed| *completed == commands);
+        soon(reached).await.unwrap();
     }
 
-    /// Notes a command, and behaves as the mood is.
-    pub(super) async fn run(&self, name: &str, arguments: impl Debug + Send) -> BoardResult<()> {
-        let call = format!("{name} {arguments:?}");
+    /// Records a command and applies the failure mode.
+    pub(super) async fn run(&self, call: String) -> BoardResult<()> {
         self.calls.lock().unwrap().push(call);
-        let mood = self.mood.lock().unwrap().clone();
-        match mood {
-            Mood::Well | Mood::Leaks => {}
-            Mood::Panics => panic!("the test board panics"),
-            Mood::Hangs => pending().await,
-            Mood::Waits(gate) => gate.pass().await,
-            Mood::Refuses(refusal) => return Err(refusal()),
+        let mode = self.mode.lock().unwrap().clone();
+        match mode {
+            FailureMode::None | FailureMode::Leak => {}
+            FailureMode::Panic => panic!("the test board panics"),
+            FailureMode::Hang => pending().await,
+            FailureMode::Wait(checkpoint) => checkpoint.wait().await,
+            FailureMode::Error(error) => return Err(error()),
         }
-        self.ended.send_modify(|ended| *ended += 1);
+        self.completed.send_modify(|completed| *completed += 1);
         Ok(())
     }
 
-    /// The forum that an id is in, if it is there and the caller sees it.
-    pub(super) fn find(&self, caller: &Caller, id: &str, bounds: &[usize]) -> BoardResult<ForumId> {
-        let forum = forum_in(id, bounds).filter(|forum| self.admits(caller.access(), forum));
+    /// Returns the forum of an id, if its content exists and the caller sees it.
+    pub(super) fn find(&self, access: &Access, id: &str, bounds: &[usize]) -> BoardResult<ForumId> {
+        let forum = forum_in(id, bounds).filter(|forum| self.can_see(access, forum));
         let forum = forum.filter(|_| !self.is_deleted(id));
         forum
             .and_then(ForumId::parse)
@@ -154,43 +149,42 @@ impl FullBoard {
         self.deleted.lock().unwrap().contains(id)
     }
 
-    pub(super) fn admits(&self, standing: &Access, forum: &str) -> bool {
-        let leaks = matches!(*self.mood.lock().unwrap(), Mood::Leaks);
+    fn can_see(&self, access: &Access, forum: &str) -> bool {
+        let leaks = matches!(*self.mode.lock().unwrap(), FailureMode::Leak);
         leaks
-            || standing
+            || access
                 .visible_forums()
                 .contains(&ForumId::parse(forum).unwrap())
     }
 
-    /// The forums that the caller is shown.
-    pub(super) fn shown(&self, standing: &Access) -> Vec<&'static str> {
+    /// Returns the forums that the board shows to a caller.
+    pub(super) fn shown(&self, caller: &Caller) -> Vec<&'static str> {
         let forums = FORUMS.iter().map(|(forum, _)| *forum);
         forums
-            .filter(|forum| self.admits(standing, forum))
+            .filter(|forum| self.can_see(caller.access(), forum))
             .collect()
     }
 
-    fn standing(&self, user: &str) -> Option<Access> {
-        let sight = self.sight.lock().unwrap();
-        let forums = sight
+    fn access(&self, user: &str) -> Option<Access> {
+        let visible = self.visible.lock().unwrap();
+        let forums = visible
             .get(user)?
             .iter()
             .filter_map(|forum| ForumId::parse(forum));
         let offline = self.offline.load(Ordering::SeqCst) && user != "admin";
-        let moderates = self.moderators.lock().unwrap().contains(user);
-        let standing =
-            Access::new(VisibleForums::from_ids(forums)).with_extension(Moderates(moderates));
-        Some(standing.deny_offline(offline))
+        let is_moderator = IsModerator(self.moderators.lock().unwrap().contains(user));
+        let access = Access::new(VisibleForums::from_ids(forums));
+        Some(access.with_extension(is_moderator).deny_offline(offline))
     }
 }
 
 #[async_trait]
 impl Authorizer for FullBoard {
     async fn guest_access(&self) -> BackendResult<Access> {
-        Ok(self.standing("").unwrap())
+        Ok(self.access("").unwrap())
     }
 
     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
-        Ok(self.standing(&owner.to_string()))
+        Ok(self.access(&owner.to_string()))
     }
 }

@@ -1,294 +1,229 @@
-//! The commands of the test board.
+//! The methods of the test board.
 
 use forum_api::async_trait;
 use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::*;
 
 use super::FullBoard;
-use super::rules::{has_poll, may_change, member_of, typed};
-use super::world::{self, MESSAGES, POSTS, THREADS, page};
+use super::board::IsModerator;
+use super::fixtures::{self, MEMBERS, MESSAGES, POSTS, THREADS, page};
 
-#[deny(clippy::missing_trait_methods)]
-#[async_trait]
-impl Board for FullBoard {
-    /// The thread and the post that are created follow the last ones.
-    async fn containing_forum(
-        &self,
-        caller: &Caller,
-        place: ResourceRef<'_>,
-    ) -> BoardResult<ForumId> {
-        match place {
-            ResourceRef::Thread(thread) => self.find(caller, &thread.to_string(), &[THREADS + 1]),
-            ResourceRef::Post(thread, post)
-                if post.to_string().starts_with(&format!("{thread}-")) =>
-            {
-                self.find(caller, &post.to_string(), &[THREADS, POSTS + 1])
+/// Implements methods that record their name and arguments before they run.
+macro_rules! commands {
+    ($board:ident: $($method:ident($caller:ident: $kind:ty $(, $argument:ident: $type:ty)*) -> $result:ty $body:block)+) => {
+        #[deny(clippy::missing_trait_methods)]
+        #[async_trait]
+        impl Board for FullBoard {
+            async fn containing_forum(&self, caller: &Caller, place: ResourceRef<'_>) -> BoardResult<ForumId> {
+                containing_forum(self, caller, place)
             }
-            ResourceRef::Poll(poll) => {
-                has_poll(&poll.to_string())?;
-                self.find(caller, &poll.to_string(), &[THREADS])
-            }
-            _ => Err(BoardError::PathNotFound),
+
+            $(async fn $method(&self, $caller: $kind $(, $argument: $type)*) -> BoardResult<$result> {
+                let $board = self;
+                $board.run(format!("{} {:?}", stringify!($method), ($(&$argument,)*))).await?;
+                $body
+            })+
         }
+    };
+}
+
+commands! { board:
+    get_me(member: &MemberCaller) -> OwnAccount {
+        let owner = fixtures::member(&member.user_id().to_string());
+        Ok(OwnAccount { owner, unread_messages: Some(2) })
     }
 
-    async fn get_me(&self, by: &MemberCaller) -> BoardResult<OwnAccount> {
-        self.run("me", ()).await?;
-        Ok(OwnAccount {
-            owner: world::profile(&by.user_id().to_string()),
-            unread_messages: Some(2),
-        })
-    }
-
-    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
-        self.run("forums", ()).await?;
-        let shown = self.shown(caller.access());
-        let forum = |id| world::forum(id, world::nearest(id, &shown));
+    list_forums(caller: &Caller) -> Vec<Forum> {
+        let shown = board.shown(caller);
+        let forum = |id| fixtures::forum(id, fixtures::nearest(id, &shown));
         Ok(shown.iter().copied().map(forum).collect())
     }
 
-    async fn list_threads(
-        &self,
-        _: &Caller,
-        forum: ForumId,
-        list: ListThreadsParams,
-    ) -> BoardResult<Page<Thread>> {
-        self.run("threads", &list).await?;
-        let thread = |n| world::thread(&format!("{forum}-{n}"));
-        Ok(page(list.limit, list.after.as_ref(), THREADS, thread))
+    list_threads(_caller: &Caller, forum: ForumId, params: ListThreadsParams) -> Page<Thread> {
+        let thread = |n| fixtures::thread(&format!("{forum}-{n}"));
+        Ok(page(params.limit, params.after.as_ref(), THREADS, thread))
     }
 
-    async fn create_thread(
-        &self,
-        _: &MemberCaller,
-        forum: ForumId,
-        new: NewThread,
-    ) -> BoardResult<Thread> {
-        self.run("start_thread", &new).await?;
-        typed("title", &new.title)?;
-        Ok(world::thread(&format!("{forum}-{}", THREADS + 1)))
+    create_thread(_member: &MemberCaller, forum: ForumId, new: NewThread) -> Thread {
+        require_text("title", &new.title)?;
+        Ok(fixtures::thread(&format!("{forum}-{}", THREADS + 1)))
     }
 
-    async fn get_thread(&self, caller: &Caller, thread: ThreadId) -> BoardResult<Thread> {
-        self.run("thread", ()).await?;
-        self.find(caller, &thread.to_string(), &[THREADS])?;
-        Ok(world::thread(&thread.to_string()))
+    get_thread(caller: &Caller, thread: ThreadId) -> Thread {
+        board.find(caller.access(), &thread.to_string(), &[THREADS])?;
+        Ok(fixtures::thread(&thread.to_string()))
     }
 
-    async fn list_posts(
-        &self,
-        caller: &Caller,
-        thread: ThreadId,
-        list: ListPostsParams,
-    ) -> BoardResult<InForum<Page<Post>>> {
-        self.run("posts", &list).await?;
-        let forum = self.find(caller, &thread.to_string(), &[THREADS])?;
-        if list
-            .from
-            .is_some_and(|from| !from.to_string().starts_with(&format!("{thread}-")))
-        {
-            return Err(BoardError::InvalidParameter(
-                "from",
-                "a post of this thread",
-            ));
+    list_posts(caller: &Caller, thread: ThreadId, params: ListPostsParams) -> InForum<Page<Post>> {
+        let forum = board.find(caller.access(), &thread.to_string(), &[THREADS])?;
+        let is_elsewhere = |from: PostId| !from.to_string().starts_with(&format!("{thread}-"));
+        if params.from.is_some_and(is_elsewhere) {
+            return Err(BoardError::InvalidParameter("from", "a post of this thread"));
         }
-        let post = |n| world::post(&thread.to_string(), n, "Green?");
-        let page = page(list.limit, list.after.as_ref(), POSTS, post);
-        Ok(InForum::new(forum, page))
+        let post = |n| fixtures::post(&thread.to_string(), n, "Green?");
+        Ok(InForum::new(forum, page(params.limit, params.after.as_ref(), POSTS, post)))
     }
 
-    async fn create_post(
-        &self,
-        by: &MemberCaller,
-        thread: ThreadId,
-        reply: NewPost,
-    ) -> BoardResult<InForum<Post>> {
-        self.run("reply", &reply).await?;
-        typed("body", &reply.body)?;
-        let caller = Caller::Member(by.clone());
-        let forum = self.find(&caller, &thread.to_string(), &[THREADS])?;
-        let post = world::post(&thread.to_string(), POSTS + 1, &reply.body);
-        Ok(InForum::new(forum, post))
+    create_post(member: &MemberCaller, thread: ThreadId, new: NewPost) -> InForum<Post> {
+        require_text("body", &new.body)?;
+        let forum = board.find(member.access(), &thread.to_string(), &[THREADS])?;
+        Ok(InForum::new(forum, fixtures::post(&thread.to_string(), POSTS + 1, &new.body)))
     }
 
-    async fn update_post(
-        &self,
-        by: &MemberCaller,
-        at: PostPath,
-        edit: PostUpdate,
-    ) -> BoardResult<InForum<Post>> {
-        self.run("edit_post", &edit).await?;
-        may_change(by, &at.post_id)?;
-        let caller = Caller::Member(by.clone());
-        let forum = self.find(&caller, &at.thread_id.to_string(), &[THREADS])?;
-        Ok(InForum::new(
-            forum,
-            world::post(&at.thread_id.to_string(), 1, &edit.body),
-        ))
+    update_post(member: &MemberCaller, path: PostPath, update: PostUpdate) -> InForum<Post> {
+        require_own(member, &path.post_id)?;
+        let forum = board.find(member.access(), &path.thread_id.to_string(), &[THREADS])?;
+        Ok(InForum::new(forum, fixtures::post(&path.thread_id.to_string(), 1, &update.body)))
     }
 
-    async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
-        self.run("delete_post", &at).await?;
-        may_change(by, &at.post_id)
+    delete_post(member: &MemberCaller, path: PostPath) -> () {
+        require_own(member, &path.post_id)
     }
 
-    async fn get_member(&self, _: &Caller, user: UserRef) -> BoardResult<Member> {
-        self.run("profile", &user).await?;
-        let member = member_of(&user).filter(|member| !self.is_deleted(member));
-        let member = member.ok_or(BoardError::PathNotFound)?;
-        Ok(world::profile(member))
+    get_member(_caller: &Caller, user: UserRef) -> Member {
+        let member = member_named(&user).filter(|member| !board.is_deleted(member));
+        Ok(fixtures::member(member.ok_or(BoardError::PathNotFound)?))
     }
 
-    async fn rate_member(
-        &self,
-        by: &MemberCaller,
-        user: UserRef,
-        rating: NewRating,
-    ) -> BoardResult<Rating> {
-        self.run("rate", &rating).await?;
-        let member = member_of(&user).ok_or(BoardError::PathNotFound)?;
-        let caller = Caller::Member(by.clone());
-        let find = |post: &PostId| self.find(&caller, &post.to_string(), &[THREADS, POSTS]);
-        let forum_id = rating.post_id.as_ref().map(find).transpose();
+    rate_member(member: &MemberCaller, user: UserRef, new: NewRating) -> Rating {
+        let rated = member_named(&user).ok_or(BoardError::PathNotFound)?;
+        let find = |post: &PostId| board.find(member.access(), &post.to_string(), &[THREADS, POSTS]);
+        let forum_id = new.post_id.as_ref().map(find).transpose().map_err(|_| not_found("post"))?;
         Ok(Rating {
             rating_id: RatingId::from(1),
-            user_id: UserId::parse(member).unwrap(),
-            post_id: rating.post_id,
-            forum_id: forum_id
-                .map_err(|_| BoardError::NotFound("There is no such post.".into()))?,
-            points: rating.points,
-            comment: rating.comment,
-            created_at: world::time(),
+            user_id: UserId::parse(rated).unwrap(),
+            post_id: new.post_id,
+            forum_id,
+            points: new.points,
+            comment: new.comment,
+            created_at: fixtures::time(),
             reputation: 2,
         })
     }
 
-    async fn list_messages(
-        &self,
-        by: &MemberCaller,
-        list: ListMessagesParams,
-    ) -> BoardResult<Page<MessageSummary>> {
-        self.run("messages", &list).await?;
-        let owner = by.user_id().to_string();
-        let summary = |n| world::message(&owner, n, list.folder).summary;
-        Ok(page(list.limit, list.after.as_ref(), MESSAGES, summary))
+    list_messages(member: &MemberCaller, params: ListMessagesParams) -> Page<MessageSummary> {
+        let owner = member.user_id().to_string();
+        let summary = |n| fixtures::message(&owner, n, params.folder).summary;
+        Ok(page(params.limit, params.after.as_ref(), MESSAGES, summary))
     }
 
-    async fn send_message(&self, by: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
-        self.run("send_message", &new).await?;
-        typed("subject", &new.subject)?;
-        if new
-            .to
-            .iter()
-            .any(|recipient| member_of(recipient).is_none())
-        {
-            return Err(BoardError::NotFound("There is no such recipient.".into()));
+    send_message(member: &MemberCaller, new: NewMessage) -> Message {
+        require_text("subject", &new.subject)?;
+        if new.to.iter().any(|recipient| member_named(recipient).is_none()) {
+            return Err(not_found("recipient"));
         }
-        let owner = by.user_id().to_string();
-        Ok(world::message(&owner, MESSAGES + 1, Folder::Sent))
+        Ok(fixtures::message(&member.user_id().to_string(), MESSAGES + 1, Folder::Sent))
     }
 
-    async fn open_message(
-        &self,
-        by: &MemberCaller,
-        message: MessageId,
-        opening: MarkRead,
-    ) -> BoardResult<Message> {
-        self.run("message", opening).await?;
-        let owner = by.user_id().to_string();
+    open_message(member: &MemberCaller, message: MessageId, mark_read: MarkRead) -> Message {
+        let _ = mark_read;
+        let owner = member.user_id().to_string();
         let own = (1..=MESSAGES).find(|n| message.to_string() == format!("{owner}-{n}"));
-        let number = own.ok_or(BoardError::PathNotFound)?;
-        Ok(world::message(&owner, number, Folder::Inbox))
+        Ok(fixtures::message(&owner, own.ok_or(BoardError::PathNotFound)?, Folder::Inbox))
     }
 
-    async fn get_poll(&self, caller: &Caller, thread: ThreadId) -> BoardResult<InForum<Poll>> {
-        self.run("poll", ()).await?;
-        has_poll(&thread.to_string())?;
-        let forum = self.find(caller, &thread.to_string(), &[THREADS])?;
-        Ok(InForum::new(forum, world::poll(&thread.to_string())))
+    get_poll(caller: &Caller, thread: ThreadId) -> InForum<Poll> {
+        require_poll(&thread.to_string())?;
+        let forum = board.find(caller.access(), &thread.to_string(), &[THREADS])?;
+        Ok(InForum::new(forum, fixtures::poll(&thread.to_string())))
     }
 
-    async fn vote(
-        &self,
-        by: &MemberCaller,
-        poll: PollId,
-        vote: NewVote,
-    ) -> BoardResult<InForum<Poll>> {
-        self.run("vote", &vote).await?;
-        if vote
-            .option_ids
-            .iter()
-            .any(|option| *option != OptionId::from(1))
-        {
-            return Err(BoardError::NotFound("There is no such option.".into()));
+    vote(member: &MemberCaller, poll: PollId, new: NewVote) -> InForum<Poll> {
+        if new.option_ids.iter().any(|option| *option != OptionId::from(1)) {
+            return Err(not_found("option"));
         }
-        let forum = self.find(&Caller::Member(by.clone()), &poll.to_string(), &[THREADS])?;
-        Ok(InForum::new(forum, world::poll(&poll.to_string())))
+        let forum = board.find(member.access(), &poll.to_string(), &[THREADS])?;
+        Ok(InForum::new(forum, fixtures::poll(&poll.to_string())))
     }
 
-    async fn update_poll(
-        &self,
-        by: &MemberCaller,
-        poll: PollId,
-        edit: PollUpdate,
-    ) -> BoardResult<InForum<Poll>> {
-        self.run("edit_poll", &edit).await?;
-        let forum = self.find(&Caller::Member(by.clone()), &poll.to_string(), &[THREADS])?;
-        Ok(InForum::new(forum, world::poll(&poll.to_string())))
+    update_poll(member: &MemberCaller, poll: PollId, update: PollUpdate) -> InForum<Poll> {
+        let _ = update;
+        let forum = board.find(member.access(), &poll.to_string(), &[THREADS])?;
+        Ok(InForum::new(forum, fixtures::poll(&poll.to_string())))
     }
 
-    async fn list_subscriptions(
-        &self,
-        by: &MemberCaller,
-        list: ListSubscriptionsParams,
-    ) -> BoardResult<Page<Subscription>> {
-        self.run("subscriptions", &list).await?;
-        let shown = self.shown(by.access());
-        let kind = list.target.unwrap_or(SubscriptionTargetKind::Thread);
-        let followed = |n: usize| world::subscription(kind, &format!("{}-1", shown[n - 1]));
-        Ok(page(list.limit, list.after.as_ref(), shown.len(), followed))
+    list_subscriptions(member: &MemberCaller, params: ListSubscriptionsParams) -> Page<Subscription> {
+        let shown = board.shown(&Caller::Member(member.clone()));
+        let kind = params.target.unwrap_or(SubscriptionTargetKind::Thread);
+        let subscription = |n: usize| fixtures::subscription(kind, &format!("{}-1", shown[n - 1]));
+        Ok(page(params.limit, params.after.as_ref(), shown.len(), subscription))
     }
 
-    async fn subscribe(
-        &self,
-        by: &MemberCaller,
-        what: SubscriptionTarget,
-    ) -> BoardResult<SubscribeOutcome> {
-        self.run("follow", &what).await?;
-        let (kind, id, bounds): (_, _, &[_]) = match what {
-            SubscriptionTarget::Thread(thread) => (
-                SubscriptionTargetKind::Thread,
-                thread.to_string(),
-                &[THREADS],
-            ),
-            SubscriptionTarget::Forum(forum) => {
-                (SubscriptionTargetKind::Forum, forum.to_string(), &[])
-            }
+    subscribe(member: &MemberCaller, target: SubscriptionTarget) -> SubscribeOutcome {
+        let (kind, id, bounds): (_, _, &[_]) = match target {
+            SubscriptionTarget::Thread(id) => (SubscriptionTargetKind::Thread, id.to_string(), &[THREADS]),
+            SubscriptionTarget::Forum(id) => (SubscriptionTargetKind::Forum, id.to_string(), &[]),
         };
-        let caller = Caller::Member(by.clone());
-        self.find(&caller, &id, bounds)
-            .map_err(|_| BoardError::NotFound("There is no such thing to follow.".into()))?;
-        let subscription = world::subscription(kind, &id);
+        board.find(member.access(), &id, bounds).map_err(|_| not_found("target"))?;
+        let subscription = fixtures::subscription(kind, &id);
         Ok(match kind {
             SubscriptionTargetKind::Thread => SubscribeOutcome::Existing(subscription),
             SubscriptionTargetKind::Forum => SubscribeOutcome::Created(subscription),
         })
     }
 
-    async fn unsubscribe(&self, _: &MemberCaller, what: SubscriptionTarget) -> BoardResult<()> {
-        self.run("unfollow", &what).await?;
-        let SubscriptionTarget::Thread(thread) = what else {
-            return Err(BoardError::NotFound("You do not follow that.".into()));
-        };
-        matches!(&*thread.to_string(), "open-1" | "members-1")
-            .then_some(())
-            .ok_or_else(|| BoardError::NotFound("You do not follow that.".into()))
+    unsubscribe(_member: &MemberCaller, target: SubscriptionTarget) -> () {
+        let subscribed = ["open-1", "members-1"];
+        match target {
+            SubscriptionTarget::Thread(id) if subscribed.contains(&&*id.to_string()) => Ok(()),
+            _ => Err(not_found("subscription")),
+        }
     }
 
-    async fn search(&self, caller: &Caller, search: SearchParams) -> BoardResult<Page<SearchHit>> {
-        self.run("search", &search).await?;
-        let shown = self.shown(caller.access());
-        let hit = |n: usize| world::hit(shown[n - 1]);
-        Ok(page(search.limit, search.after.as_ref(), shown.len(), hit))
+    search(caller: &Caller, params: SearchParams) -> Page<SearchHit> {
+        let shown = board.shown(caller);
+        let hit = |n: usize| fixtures::hit(shown[n - 1]);
+        Ok(page(params.limit, params.after.as_ref(), shown.len(), hit))
     }
+}
+
+/// The created thread and post have the next number after the last one.
+fn containing_forum(
+    board: &FullBoard,
+    caller: &Caller,
+    place: ResourceRef<'_>,
+) -> BoardResult<ForumId> {
+    let (id, bounds): (_, &[_]) = match place {
+        ResourceRef::Thread(thread) => (thread.to_string(), &[THREADS + 1]),
+        ResourceRef::Post(thread, post) if post.to_string().starts_with(&format!("{thread}-")) => {
+            (post.to_string(), &[THREADS, POSTS + 1])
+        }
+        ResourceRef::Poll(poll) => {
+            require_poll(&poll.to_string())?;
+            (poll.to_string(), &[THREADS])
+        }
+        _ => return Err(BoardError::PathNotFound),
+    };
+    board.find(caller.access(), &id, bounds)
+}
+
+fn member_named(user: &UserRef) -> Option<&'static str> {
+    let name = user.to_string();
+    let name = name.trim_start_matches('@');
+    MEMBERS.into_iter().find(|member| *member == name)
+}
+
+fn not_found(kind: &str) -> BoardError {
+    BoardError::NotFound(format!("There is no such {kind}."))
+}
+
+/// Threads whose id ends in 1 have a poll with the same id.
+fn require_poll(id: &str) -> BoardResult<()> {
+    let has_poll = id.ends_with("-1");
+    has_poll.then_some(()).ok_or(BoardError::PathNotFound)
+}
+
+/// Posts with odd numbers are alice's, the others bob's. A moderator may change all posts.
+fn require_own(member: &MemberCaller, post: &PostId) -> BoardResult<()> {
+    let is_odd = post.to_string().ends_with(['1', '3', '5', '7', '9']);
+    let is_own = member.user_id().to_string() == if is_odd { "alice" } else { "bob" };
+    (is_own || member.extension::<IsModerator>()?.0)
+        .then_some(())
+        .ok_or_else(|| BoardError::Forbidden("It is not yours.".into()))
+}
+
+fn require_text(field: &'static str, text: &str) -> BoardResult<()> {
+    (!text.is_empty())
+        .then_some(())
+        .ok_or_else(|| BoardError::invalid(field, "it is empty"))
 }

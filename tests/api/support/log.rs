@@ -1,4 +1,4 @@
-//! The log of the whole test binary, at TRACE.
+//! The log of the test binary, at level TRACE.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, Once, PoisonError};
@@ -8,8 +8,8 @@ use tracing::Level;
 
 static LINES: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// Begins to keep the log. Every server of the tests calls it.
-pub(crate) fn keep() {
+/// Starts to capture the log. Every [`Server`](super::Server) calls it.
+pub(crate) fn capture() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         tracing_subscriber::fmt()
@@ -20,15 +20,15 @@ pub(crate) fn keep() {
     });
 }
 
-/// All that was logged so far.
+/// Returns the log.
 pub(crate) fn text() -> String {
     let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     String::from_utf8_lossy(&lines).into_owned()
 }
 
-/// What was logged of the request that got this answer.
-pub(crate) fn of(answer: &TestResponse) -> String {
-    let id = answer.header("x-request-id").unwrap();
+/// Returns the log lines of the request with this response.
+pub(crate) fn of(response: &TestResponse) -> String {
+    let id = response.header("x-request-id").unwrap();
     let text = text();
     let lines: Vec<_> = text.lines().filter(|line| line.contains(id)).collect();
     lines.join("\n")

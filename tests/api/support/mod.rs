@@ -1,21 +1,20 @@
-//! What the tests stand on: a board, a server on a socket, the rows as data, and the log.
+//! Fixtures: a board, a server, the endpoints as data, and the log.
 
-pub(crate) mod ask;
 pub(crate) mod board;
 pub(crate) mod commands;
+pub(crate) mod failure_mode;
 pub(crate) mod log;
-pub(crate) mod mood;
+pub(crate) mod request;
 pub(crate) mod rows;
-pub(crate) mod rules;
 pub(crate) use forum_test_support::schema;
+pub(crate) mod fixtures;
+pub(crate) mod paging;
 pub(crate) mod server;
 pub(crate) mod tokens;
-pub(crate) mod walk;
-pub(crate) mod world;
 
-pub(crate) use ask::Ask;
 pub(crate) use board::FullBoard;
-pub(crate) use mood::{Gate, Mood};
+pub(crate) use failure_mode::{Checkpoint, DOMAIN_ERRORS, FailureMode};
+pub(crate) use request::Request;
 pub(crate) use rows::{ROWS, Row, every_scope};
 pub(crate) use server::Server;
 pub(crate) use tokens::lookup;
@@ -24,10 +23,10 @@ use std::time::Duration;
 
 use forum_api::test_util::TestResponse;
 
-/// What is bound to come, and soon; if it does not, the test fails instead of waiting for ever.
-pub(crate) async fn soon<T>(awaited: impl Future<Output = T>) -> T {
-    let soon = tokio::time::timeout(Duration::from_secs(10), awaited);
-    soon.await.unwrap()
+/// Awaits a future, and fails after 10 s.
+pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    let limit = Duration::from_secs(10);
+    tokio::time::timeout(limit, future).await.unwrap()
 }
 
 /// The status of a response, and its error code.
@@ -46,26 +45,26 @@ pub(crate) const RATE_LIMITED: Outcome = (429, Some("rate_limited"));
 pub(crate) const INTERNAL_ERROR: Outcome = (500, Some("internal_error"));
 pub(crate) const BOARD_OFFLINE: Outcome = (503, Some("board_offline"));
 
-pub(crate) fn outcome(answer: &TestResponse) -> Outcome {
-    (answer.status, answer.code())
+pub(crate) fn outcome(response: &TestResponse) -> Outcome {
+    (response.status, response.code())
 }
 
-/// A header that holds a number.
-pub(crate) fn number(answer: &TestResponse, header: &str) -> i64 {
-    answer.header(header).unwrap().parse().unwrap()
+/// Parses a numeric header.
+pub(crate) fn number(response: &TestResponse, header: &str) -> i64 {
+    response.header(header).unwrap().parse().unwrap()
 }
 
-/// A refusal's message.
-pub(crate) fn message(answer: &TestResponse) -> String {
-    let json = answer.json();
+/// Returns the message of an error response.
+pub(crate) fn message(response: &TestResponse) -> String {
+    let json = response.json();
     json["error"]["message"].as_str().unwrap_or_default().into()
 }
 
-/// An answer without what differs between any two: the request's id, and when and by whom it was charged.
-pub(crate) fn bare(answer: &TestResponse) -> (u16, Vec<(String, String)>, String) {
+/// An response without what differs between any two: the request's id, and when and by whom it was charged.
+pub(crate) fn bare(response: &TestResponse) -> (u16, Vec<(String, String)>, String) {
     let varies =
         |name: &str| name.starts_with("x-ratelimit-") || matches!(name, "x-request-id" | "date");
-    let headers = answer
+    let headers = response
         .headers
         .iter()
         .filter(|(name, _)| !varies(name.as_str()));
@@ -73,7 +72,7 @@ pub(crate) fn bare(answer: &TestResponse) -> (u16, Vec<(String, String)>, String
         .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
         .collect();
     headers.sort();
-    let id = answer.header("x-request-id").unwrap();
-    let body = std::str::from_utf8(&answer.body).unwrap();
-    (answer.status, headers, body.replace(id, "id"))
+    let id = response.header("x-request-id").unwrap();
+    let body = std::str::from_utf8(&response.body).unwrap();
+    (response.status, headers, body.replace(id, "id"))
 }

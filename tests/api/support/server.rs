@@ -1,7 +1,8 @@
-//! A board behind the API, on a real socket or in process, with stores in memory and a clock that stands still.
+//! The API over a test board, on a socket or in process, with stores in memory and a manual clock.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use forum_api::ForumApi;
@@ -10,9 +11,9 @@ use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use forum_api::runtime::{Clock, ManualClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
-use forum_api::test_util::TestResponse;
+use forum_api::test_util::{Intervention, StoreInterceptor, TestResponse};
 use forum_api::{ApiSettings, Environment};
-use http::{Request, Response};
+use http::Response;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -21,9 +22,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::{Ask, FullBoard, Outcome, log, lookup, outcome, soon, world};
+use super::{FullBoard, Outcome, Request, fixtures, log, lookup, outcome, soon};
 
-/// A service with all that is behind it.
+/// A service with its board, stores and clock.
 #[derive(Clone)]
 pub(crate) struct Server {
     pub(crate) api: ForumApi,
@@ -34,7 +35,7 @@ pub(crate) struct Server {
     connections: Arc<watch::Sender<usize>>,
 }
 
-/// The default settings with budgets that no test spends by accident.
+/// The default settings with budgets that no test exhausts by accident.
 pub(crate) fn settings() -> ApiSettings {
     let mut settings = ApiSettings::default();
     settings.token_budget.units = 1_000_000;
@@ -42,8 +43,16 @@ pub(crate) fn settings() -> ApiSettings {
     settings
 }
 
+/// The default settings with a short request timeout.
+pub(crate) fn short_timeout() -> ApiSettings {
+    ApiSettings {
+        request_timeout: Duration::from_millis(20),
+        ..settings()
+    }
+}
+
 impl Server {
-    /// The full surface in process.
+    /// Creates a server of the full surface, in process.
     pub(crate) fn new() -> Self {
         Self::with(settings())
     }
@@ -59,32 +68,42 @@ impl Server {
     pub(crate) fn within(environment: Environment, settings: ApiSettings) -> Self {
         let board = FullBoard::new();
         let stores = Stores::in_memory();
-        Self::over_in(environment, settings, stores, &board, board.clone())
+        Self::over(environment, settings, stores, &board, board.clone())
     }
 
-    /// `board` alone decides who sees what; `commands` answer.
-    pub(crate) fn over(
+    /// Creates two servers over the same board and stores, and lets the calls of `store` fail in the second one.
+    pub(crate) fn with_failing_store(
         settings: ApiSettings,
-        stores: Stores,
-        board: &Arc<FullBoard>,
-        commands: Arc<dyn Board>,
-    ) -> Self {
-        let environment = Environment::new(TokioRuntime);
-        Self::over_in(environment, settings, stores, board, commands)
+        store: &'static str,
+        failure: fn() -> Intervention,
+    ) -> (Self, Self) {
+        let (board, stores) = (FullBoard::new(), Stores::in_memory());
+        let interceptor = StoreInterceptor::default();
+        interceptor.on_call(move |method, _| match method.starts_with(store) {
+            true => failure(),
+            false => Intervention::Proceed,
+        });
+        let failing = interceptor.stores(&stores);
+        let over = |stores| {
+            let environment = Environment::new(TokioRuntime);
+            Self::over(environment, settings.clone(), stores, &board, board.clone())
+        };
+        (over(stores), over(failing))
     }
 
-    pub(crate) fn over_in(
+    /// Creates a server whose access rules are those of `board`, and whose methods are those of `commands`.
+    pub(crate) fn over(
         environment: Environment,
         settings: ApiSettings,
         stores: Stores,
         board: &Arc<FullBoard>,
         commands: Arc<dyn Board>,
     ) -> Self {
-        log::keep();
-        let clock = Arc::new(ManualClock::new(world::time()));
-        let authority = board.clone() as Arc<dyn Authorizer>;
+        log::capture();
+        let clock = Arc::new(ManualClock::new(fixtures::time()));
+        let authorizer = board.clone() as Arc<dyn Authorizer>;
         let environment = environment.clock(clock.clone());
-        let api = ForumApi::builder(authority, commands, stores.clone(), environment)
+        let api = ForumApi::builder(authorizer, commands, stores.clone(), environment)
             .settings(settings)
             .build();
         Self {
@@ -97,7 +116,7 @@ impl Server {
         }
     }
 
-    /// The same on a socket: [`send`](Self::send) goes there from now on.
+    /// Starts to listen on a socket, which [`send`](Self::send) then uses.
     pub(crate) async fn listening(mut self) -> Self {
         let (api, connections) = (self.api.clone(), self.connections.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -107,7 +126,7 @@ impl Server {
                 connections.send_modify(|open| *open += 1);
                 let (api, connections) = (api.clone(), connections.clone());
                 tokio::spawn(async move {
-                    converse(api, socket, peer).await;
+                    serve(api, socket, peer).await;
                     connections.send_modify(|open| *open -= 1);
                 });
             }
@@ -115,58 +134,58 @@ impl Server {
         self
     }
 
-    /// Ready when the server knows that all clients are gone.
-    pub(crate) async fn until_all_hung_up(&self) {
+    /// Waits until the server has closed all connections.
+    pub(crate) async fn until_disconnected(&self) {
         let mut connections = self.connections.subscribe();
         soon(connections.wait_for(|open| *open == 0)).await.unwrap();
     }
 
-    /// What is left of a token's budget.
-    pub(crate) async fn left(&self, token: &str, window: Budget) -> i64 {
-        self.charge(token, 0, window).await.remaining.into()
+    /// Returns the remaining units of a token.
+    pub(crate) async fn remaining(&self, token: &str, budget: Budget) -> i64 {
+        self.charge(token, 0, budget).await.remaining.into()
     }
 
-    /// Spends all that is left of a token's budget.
-    pub(crate) async fn spend(&self, token: &str, window: Budget) {
-        let left = self.charge(token, 0, window).await.remaining;
-        assert!(self.charge(token, left, window).await.allowed);
+    /// Charges all remaining units of a token.
+    pub(crate) async fn exhaust(&self, token: &str, budget: Budget) {
+        let remaining = self.charge(token, 0, budget).await.remaining;
+        assert!(self.charge(token, remaining, budget).await.allowed);
     }
 
-    async fn charge(&self, token: &str, cost: u32, window: Budget) -> RateLimitDecision {
+    async fn charge(&self, token: &str, cost: u32, budget: Budget) -> RateLimitDecision {
         let key = RateLimitKey::Token(lookup(token));
         let charge = self
             .stores
             .rate_limits
-            .charge(&key, cost, window, self.clock.now());
+            .charge(&key, cost, budget, self.clock.now());
         charge.await.unwrap()
     }
 
-    /// Sends a request: over a new connection, or in process.
-    pub(crate) async fn send(&self, ask: &Ask) -> TestResponse {
+    /// Sends a request over a new connection or in process.
+    pub(crate) async fn send(&self, request: &Request) -> TestResponse {
         match self.address {
-            Some(address) => Self::send_to(address, ask).await,
-            None => self.call(ask.request()).await,
+            Some(address) => Self::send_to(address, request).await,
+            None => self.call(request.to_http()).await,
         }
     }
 
     /// Sends a request, and returns the status and the error code of the response.
-    pub(crate) async fn outcome(&self, ask: Ask) -> Outcome {
-        outcome(&self.send(&ask).await)
+    pub(crate) async fn outcome(&self, request: Request) -> Outcome {
+        outcome(&self.send(&request).await)
     }
 
     /// Sends a request as the owner of this token, and returns the status and the error code of the response.
-    pub(crate) async fn outcome_for(&self, token: &str, ask: Ask) -> Outcome {
-        self.outcome(ask.bearer(token)).await
+    pub(crate) async fn outcome_for(&self, token: &str, request: Request) -> Outcome {
+        self.outcome(request.bearer(token)).await
     }
 
     /// Sends a request to a server over a new connection.
-    pub(crate) async fn send_to(address: SocketAddr, ask: &Ask) -> TestResponse {
+    pub(crate) async fn send_to(address: SocketAddr, request: &Request) -> TestResponse {
         let mut connection = connect(address).await;
-        read(connection.send_request(ask.request()).await.unwrap()).await
+        read(connection.send_request(request.to_http()).await.unwrap()).await
     }
 
-    /// Gives the service a request as it is, in process.
-    pub(crate) async fn call<B>(&self, request: Request<B>) -> TestResponse
+    /// Calls the service in process.
+    pub(crate) async fn call<B>(&self, request: http::Request<B>) -> TestResponse
     where
         B: http_body::Body + Send + 'static,
         B::Data: Send,
@@ -176,18 +195,17 @@ impl Server {
         read(response).await
     }
 
-    /// A connection of one's own, to be dropped at will.
+    /// Opens a connection. Dropping it disconnects the client.
     pub(crate) async fn connection(&self) -> Connection {
         connect(self.address.unwrap()).await
     }
 
-    /// The same, as bytes.
+    /// Opens a socket.
     pub(crate) async fn socket(&self) -> TcpStream {
         TcpStream::connect(self.address.unwrap()).await.unwrap()
     }
 }
 
-/// One end of a connection; dropping it hangs up.
 pub(crate) type Connection = hyper::client::conn::http1::SendRequest<Full<Bytes>>;
 
 async fn connect(address: SocketAddr) -> Connection {
@@ -199,9 +217,9 @@ async fn connect(address: SocketAddr) -> Connection {
     sender
 }
 
-/// Serves HTTP/1 with bare hyper, which tells the service the peer's address.
-async fn converse(api: ForumApi, socket: TcpStream, peer: SocketAddr) {
-    let service = service_fn(move |mut request: Request<Incoming>| {
+/// Serves HTTP/1 with hyper, and adds the peer's address to the requests.
+async fn serve(api: ForumApi, socket: TcpStream, peer: SocketAddr) {
+    let service = service_fn(move |mut request: http::Request<Incoming>| {
         request.extensions_mut().insert(peer);
         api.clone().oneshot(request)
     });

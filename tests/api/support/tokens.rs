@@ -1,4 +1,4 @@
-//! Tokens for the tests, as the panel issues them and as they may once have been stored.
+//! Tokens for the tests.
 
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom};
@@ -7,17 +7,17 @@ use forum_api::token::{IssueError, Lookup, PlainToken, TokenRecord, TokenRequest
 
 use super::{Server, every_scope};
 
-/// The public part of a token.
+/// Returns the public part of a token.
 pub(crate) fn lookup(token: &str) -> Lookup {
     *PlainToken::parse(token).unwrap().lookup()
 }
 
-pub(crate) fn mint() -> PlainToken {
+pub(crate) fn generate() -> PlainToken {
     PlainToken::generate(&OsRandom).unwrap()
 }
 
 impl Server {
-    /// Issues a token of alice's as the panel does.
+    /// Issues a token for alice as the control panel does.
     pub(crate) async fn issue(
         &self,
         surface: Surface,
@@ -26,35 +26,40 @@ impl Server {
     ) -> Result<String, IssueError> {
         let owner = UserId::parse("alice").unwrap();
         let scopes: Vec<_> = scopes.iter().map(ToString::to_string).collect();
-        let wanted = TokenRequest {
+        let request = TokenRequest {
             owner: &owner,
             label: "laptop",
             scopes: &scopes,
             expires_in_days: days,
         };
         let tokens = &*self.stores.tokens;
-        let issued = issue_token(tokens, &OsRandom, surface, wanted, self.clock.now());
+        let issued = issue_token(tokens, &OsRandom, surface, request, self.clock.now());
         Ok(issued.await?.0.expose_secret().to_owned())
     }
 
-    /// A token with every scope there ever was.
+    /// Stores a token with every scope.
     pub(crate) async fn token(&self, owner: &str) -> String {
         self.token_with(owner, &every_scope().collect::<Vec<_>>())
             .await
     }
 
-    /// A token with these scopes, as it was stored once, whatever the surface knows of them now.
+    /// Stores a token with these scopes, which the surface need not have.
     pub(crate) async fn token_with(&self, owner: &str, scopes: &[&str]) -> String {
-        let token = mint();
+        let token = generate();
         self.store(&token, &token, owner, scopes).await;
         token.expose_secret().to_owned()
     }
 
-    /// A token whose lookup is known, but with another secret.
+    /// Returns a token whose lookup is stored with another secret.
     pub(crate) async fn guessed_token(&self) -> String {
-        let token = mint();
-        self.store(&token, &mint(), "alice", &every_scope().collect::<Vec<_>>())
-            .await;
+        let token = generate();
+        self.store(
+            &token,
+            &generate(),
+            "alice",
+            &every_scope().collect::<Vec<_>>(),
+        )
+        .await;
         token.expose_secret().to_owned()
     }
 

@@ -1,58 +1,49 @@
-//! A tiny HTTP client: one connection a request.
+//! A blocking HTTP client with one connection for each request.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use serde_json::Value;
 
-/// What came back.
 #[derive(Debug)]
-pub struct Answer {
-    /// The status.
+pub struct Response {
     pub status: u16,
-    /// The head, in lower case.
+    /// Status line and headers in lower case.
     pub head: String,
-    /// The head as it came.
-    pub raw: String,
-    /// The body.
+    /// Status line and headers unchanged.
+    pub raw_head: String,
     pub body: String,
 }
 
-impl Answer {
-    /// The body as JSON; null when it is none.
+impl Response {
+    /// Returns the body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_default()
     }
 
-    /// The error code, if it is a refusal.
-    pub fn code(&self) -> String {
-        self.json()["error"]["code"]
-            .as_str()
-            .unwrap_or_default()
-            .into()
+    /// Returns the error code; empty if the response is not an error.
+    pub fn error_code(&self) -> String {
+        let body = self.json();
+        body["error"]["code"].as_str().unwrap_or_default().into()
     }
 
-    /// A header, if it is there.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines
-            .into_iter()
-            .find(|(found, _)| *found == name)
-            .map(|(_, value)| value)
+        let mut lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.find_map(|(header, value)| (header == name).then_some(value))
     }
 }
 
-/// Sends a request with these headers to an address such as `http://127.0.0.1:8080/health`.
-pub fn send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Answer {
+/// Sends a request to a URL such as `http://127.0.0.1:8080/health`.
+pub fn send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Response {
     try_send(method, url, headers, body).unwrap()
 }
 
-/// The same; `None` when the server is gone before it has answered.
-pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Option<Answer> {
-    let (host, path) = split(url);
+/// Sends a request. Returns `None` if the server closes the connection before it has responded.
+pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -> Option<Response> {
+    let (host, path) = split_url(url);
     let mut stream = TcpStream::connect(host).ok()?;
+    let headers = headers.iter();
     let headers: String = headers
-        .iter()
         .map(|(name, value)| format!("{name}: {value}\r\n"))
         .collect();
     let length = body.len();
@@ -60,33 +51,33 @@ pub fn try_send(method: &str, url: &str, headers: &[(&str, &str)], body: &str) -
         "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
     );
     stream.write_all(request.as_bytes()).ok()?;
-    try_read(stream)
+    try_read_response(stream)
 }
 
-/// `GET` without a token.
-pub fn get(url: &str) -> Answer {
+/// Sends `GET` without a token.
+pub fn get(url: &str) -> Response {
     send("GET", url, &[], "")
 }
 
-/// The host and the path of an address.
-pub fn split(url: &str) -> (&str, &str) {
+/// Splits a URL into host and path.
+pub fn split_url(url: &str) -> (&str, &str) {
     let rest = url.strip_prefix("http://").unwrap();
     rest.split_at(rest.find('/').unwrap_or(rest.len()))
 }
 
-/// An answer that ends with its connection.
-pub fn read(stream: TcpStream) -> Answer {
-    try_read(stream).unwrap()
+/// Reads a response that ends with its connection.
+pub fn read_response(stream: TcpStream) -> Response {
+    try_read_response(stream).unwrap()
 }
 
-fn try_read(mut stream: TcpStream) -> Option<Answer> {
+fn try_read_response(mut stream: TcpStream) -> Option<Response> {
     let mut text = String::new();
     stream.read_to_string(&mut text).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
-    Some(Answer {
+    Some(Response {
         status: head.split(' ').nth(1)?.parse().ok()?,
         head: head.to_lowercase(),
-        raw: head.into(),
+        raw_head: head.into(),
         body: body.into(),
     })
 }

@@ -1,20 +1,20 @@
-//! A board of many nodes.
+//! A board with several nodes.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::task::block_in_place;
 
 use crate::connection::Nodes;
-use crate::database::Database;
-use crate::node::{Node, address};
-use crate::prerequisites::Addresses;
+use crate::node::{Node, api_address};
+use crate::postgres::Database;
+use crate::prerequisites::BackendUrls;
 use crate::program::{ExitedProcess, run};
 use crate::scale::Scale;
 
-/// What would hold a load up, and is not what is tried here.
+/// Limits of the board that would slow down the load.
 const SETTINGS: [(&str, &str); 5] = [
     ("post.interval_seconds", "0"),
     ("post.per_hour", "1000000"),
@@ -23,8 +23,7 @@ const SETTINGS: [(&str, &str); 5] = [
     ("reputation.per_day", "1000000"),
 ];
 
-/// What every node that sends webhooks is told.
-const SENDING: [&str; 3] = [
+const WORKER_OPTIONS: [&str; 3] = [
     "--allow-private-webhooks",
     "--webhook-initial-backoff",
     "0.2",
@@ -33,13 +32,12 @@ const SENDING: [&str; 3] = [
 /// Nodes that share a Postgres and a Redis.
 #[derive(Debug)]
 pub struct Cluster {
-    /// Their database.
     pub database: Database,
-    /// Where those that serve are, for whoever asks any of them.
+    /// Addresses of the servers.
     pub nodes: Nodes,
-    /// Those that serve, in the order of `nodes`.
+    /// Nodes that serve the API, in the order of `nodes`.
     pub servers: Vec<Node>,
-    /// Those that send webhooks.
+    /// Nodes that deliver webhooks.
     pub workers: Vec<Node>,
     directory: TempDir,
     options: Vec<String>,
@@ -47,12 +45,12 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A new board with so many nodes. Those that serve have `options` besides.
-    pub async fn new(addresses: &Addresses, scale: Scale, options: &[&str]) -> Self {
-        let database = Database::new(&addresses.postgres).await;
-        let shared = ["--database", &database.url];
-        let serving = ["--redis", &addresses.redis, "--no-worker"];
-        let options = [&shared[..], &serving, options].concat();
+    /// Creates a board and starts its nodes. The servers also get `options`.
+    pub async fn new(urls: &BackendUrls, scale: Scale, options: &[&str]) -> Self {
+        let database = Database::in_server(&urls.postgres);
+        let url = database.url();
+        let own = ["--database", &url, "--redis", &urls.redis, "--no-worker"];
+        let options = [&own[..], options].concat();
         let mut cluster = Self {
             nodes: Nodes::default(),
             servers: Vec::new(),
@@ -64,7 +62,7 @@ impl Cluster {
         };
         cluster.password = cluster.add_server()["password"].as_str().unwrap().into();
         for (key, value) in SETTINGS {
-            cluster.command(&["setting", key, value]);
+            cluster.run(&["setting", key, value]);
         }
         while cluster.servers.len() < scale.servers {
             cluster.add_server();
@@ -75,127 +73,131 @@ impl Cluster {
         cluster
     }
 
-    /// Starts one more that serves; gives what it printed.
+    /// Starts another server. Returns its startup output.
     pub fn add_server(&mut self) -> Value {
-        let (server, greeting) = self.serve(self.servers.len());
+        let (server, greeting) = self.start_server(self.servers.len());
         self.servers.push(server);
-        self.nodes.add(address(&greeting));
+        self.nodes.add(api_address(&greeting));
         greeting
     }
 
-    /// Starts one more that sends webhooks.
+    /// Starts another worker.
     pub fn add_worker(&mut self) {
-        let worker = self.work(self.workers.len());
+        let worker = self.start_worker(self.workers.len());
         self.workers.push(worker);
     }
 
-    /// Ends one of all nodes, by `end`, and starts another in its place.
+    /// Stops a node with `end` and starts another one in its place. Workers have the numbers after those of the servers.
     pub fn replace(&mut self, number: usize, end: impl FnOnce(Node)) {
         match number.checked_sub(self.servers.len()) {
             None => {
                 end(self.servers.remove(number));
-                let (server, greeting) = self.serve(number);
+                let (server, greeting) = self.start_server(number);
                 self.servers.insert(number, server);
-                self.nodes.replace(number, address(&greeting));
+                self.nodes.replace(number, api_address(&greeting));
             }
             Some(number) => {
                 end(self.workers.remove(number));
-                let worker = self.work(number);
+                let worker = self.start_worker(number);
                 self.workers.insert(number, worker);
             }
         }
     }
 
-    fn serve(&self, number: usize) -> (Node, Value) {
+    fn start_server(&self, number: usize) -> (Node, Value) {
         let options: Vec<_> = self.options.iter().map(String::as_str).collect();
         block_in_place(|| Node::serve(&self.log("server", number), &options))
     }
 
-    fn work(&self, number: usize) -> Node {
-        let own = ["worker", "--database", &self.database.url];
-        Node::start(&self.log("worker", number), &[&own[..], &SENDING].concat())
+    fn start_worker(&self, number: usize) -> Node {
+        let url = self.database.url();
+        let own = ["worker", "--database", &url];
+        Node::start(
+            &self.log("worker", number),
+            &[&own[..], &WORKER_OPTIONS].concat(),
+        )
     }
 
-    /// One more that serves, without budgets that could hold up who asks it.
-    pub fn reader(&self) -> (Node, SocketAddr) {
-        let own = ["--database", &self.database.url, "--no-worker"];
+    /// Starts a server with an unlimited budget that does not share rate limits.
+    pub fn start_reader(&self) -> (Node, SocketAddr) {
+        let url = self.database.url();
         let budget = ["--token-budget", "1000000000"];
-        let arguments = [&own[..], &budget].concat();
+        let arguments = [&["--database", &url, "--no-worker"][..], &budget].concat();
         let log = self.log("reader", 0);
         let (reader, greeting) = block_in_place(|| Node::serve(&log, &arguments));
-        (reader, address(&greeting))
+        (reader, api_address(&greeting))
     }
 
-    /// The log of a node.
+    /// Returns the path of a node's log.
     pub fn log(&self, kind: &str, number: usize) -> PathBuf {
         let name = format!("{kind}-{number}.log");
         self.directory.path().join(name)
     }
 
-    /// Runs a command beside the nodes, which is not refused.
-    pub fn command(&self, arguments: &[&str]) -> ExitedProcess {
-        self.command_with(arguments, "")
+    /// Runs a command, which must succeed.
+    pub fn run(&self, arguments: &[&str]) -> ExitedProcess {
+        self.run_with_input(arguments, "")
     }
 
-    fn command_with(&self, arguments: &[&str], input: &str) -> ExitedProcess {
-        let arguments = [arguments, &["--database", &self.database.url]].concat();
-        let directory: &Path = self.directory.path();
-        let ended = block_in_place(|| run(directory, &arguments, input));
-        assert_eq!(ended.status, 0, "{arguments:?} {ended:?}");
-        ended
+    fn run_with_input(&self, arguments: &[&str], input: &str) -> ExitedProcess {
+        let url = self.database.url();
+        let arguments = [arguments, &["--database", &url]].concat();
+        let exited = block_in_place(|| run(self.directory.path(), &arguments, input));
+        assert_eq!(exited.status, 0, "{arguments:?} {exited:?}");
+        exited
     }
 
     /// Issues a token with all scopes.
     pub fn token(&self, owner: &str) -> String {
         let issue = ["token", "issue", "--scopes", "all", "--password-stdin"];
         let arguments = [&issue[..], &["--owner", owner]].concat();
-        let issued = self.command_with(&arguments, &self.password);
-        issued.out.trim_end().into()
+        let issued = self.run_with_input(&arguments, &self.password);
+        issued.stdout.trim_end().into()
     }
 
-    /// Registers a receiver at this address of these topics; gives its secret.
-    pub fn register(&self, url: &str, topics: &str) -> String {
+    /// Adds a webhook endpoint and returns its secret.
+    pub fn add_webhook(&self, url: &str, topics: &str) -> String {
         let add = ["webhook", "add", "--url", url, "--json"];
         let options = ["--topics", topics, "--allow-private-webhooks"];
-        let added = self.command(&[&add[..], &options].concat()).json();
+        let added = self.run(&[&add[..], &options].concat()).json();
         added["secret"].as_str().unwrap().into()
     }
 
-    /// How often a node has said that it shares no budgets.
-    pub fn times_away(&self) -> usize {
+    /// Counts the log lines that report an unreachable Redis.
+    pub fn count_redis_outages(&self) -> usize {
         let logs = self.servers.iter().map(Node::log);
         logs.map(|log| log.matches("Redis unreachable").count())
             .sum()
     }
 
-    /// Lets others take up at once what dead workers had on lease.
-    pub async fn hurry_workers(&mut self) {
+    /// Replaces all workers and ends all leases.
+    pub async fn replace_workers(&mut self) {
         let number = self.workers.len();
         block_in_place(|| self.workers.drain(..).for_each(Node::kill));
         self.database.end_leases().await;
         (0..number).for_each(|_| self.add_worker());
     }
 
-    /// Whether a delivery is still to come; an operator has those sent again that failed too often.
-    pub fn waits(&self) -> bool {
-        let listed = |state: &str| {
-            let list = ["delivery", "list", "--json", "--state", state];
-            self.command(&list).json().as_array().unwrap().clone()
+    /// Returns whether deliveries are dead, queued or retrying. Retries dead deliveries.
+    pub fn has_pending_deliveries(&self) -> bool {
+        let list = |state: &str| {
+            let command = ["delivery", "list", "--json", "--state", state];
+            self.run(&command).json().as_array().unwrap().clone()
         };
         let states = ["dead", "queued", "retrying"];
-        let [dead, queued, retrying] = states.map(listed);
+        let [dead, queued, retrying] = states.map(list);
         for dead in &dead {
-            self.command(&["delivery", "retry", dead["id"].as_str().unwrap()]);
+            self.run(&["delivery", "retry", dead["id"].as_str().unwrap()]);
         }
         !(dead.is_empty() && queued.is_empty() && retrying.is_empty())
     }
 
-    /// Tells every node that serves to stop, which each does in order.
+    /// Stops all servers gracefully.
     pub fn stop_servers(&mut self) {
         self.servers.drain(..).for_each(Node::stop);
     }
 
-    /// Tells every node to stop, which each does in order.
+    /// Stops all nodes gracefully.
     pub fn stop(&mut self) {
         self.stop_servers();
         self.workers.drain(..).for_each(Node::stop);

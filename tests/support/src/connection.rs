@@ -1,4 +1,4 @@
-//! A client that keeps its connections, and asks any of the nodes, as a load balancer does.
+//! An asynchronous client of the API that reuses connections and distributes requests over the nodes.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -16,86 +16,74 @@ use tokio::time::timeout;
 
 use crate::random::Random;
 
-/// Longer than a server takes for anything.
-const PATIENCE: Duration = Duration::from_secs(45);
+/// Longer than any response takes.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// Where the nodes are.
+/// Shared addresses of the nodes.
 #[derive(Clone, Debug, Default)]
 pub struct Nodes(Arc<RwLock<Vec<SocketAddr>>>);
 
 impl Nodes {
-    /// These.
-    pub fn of(addresses: &[SocketAddr]) -> Self {
+    pub fn new(addresses: &[SocketAddr]) -> Self {
         Self(Arc::new(RwLock::new(addresses.into())))
     }
 
-    /// One more.
     pub fn add(&self, address: SocketAddr) {
         self.0.write().unwrap().push(address);
     }
 
-    /// Another in the place of one.
     pub fn replace(&self, number: usize, address: SocketAddr) {
         self.0.write().unwrap()[number] = address;
     }
 
-    /// All of them.
-    pub fn all(&self) -> Vec<SocketAddr> {
+    pub fn addresses(&self) -> Vec<SocketAddr> {
         self.0.read().unwrap().clone()
     }
 }
 
-/// What came back.
 #[derive(Clone, Debug)]
-pub struct Reply {
-    /// The status.
+pub struct ApiResponse {
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
-    /// The body.
     pub body: Bytes,
 }
 
-impl Reply {
-    /// The body as JSON; null when it is none.
+impl ApiResponse {
+    /// Returns the body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
-    /// The error code, if it is a refusal.
-    pub fn code(&self) -> String {
-        self.json()["error"]["code"]
-            .as_str()
-            .unwrap_or_default()
-            .into()
+    /// Returns the error code; empty if the response is not an error.
+    pub fn error_code(&self) -> String {
+        let body = self.json();
+        body["error"]["code"].as_str().unwrap_or_default().into()
     }
 
-    /// A header's number, if it is there.
-    pub fn number(&self, name: &str) -> Option<u64> {
+    /// Parses a header as a number.
+    pub fn header_number(&self, name: &str) -> Option<u64> {
         self.headers.get(name)?.to_str().ok()?.parse().ok()
     }
 
-    /// Whether it is the first answer to a key, given again.
+    /// Returns whether the response is a replay of an idempotency key.
     pub fn is_replayed(&self) -> bool {
         self.headers.contains_key("idempotency-replayed")
     }
 }
 
-/// A request, as often as it is sent.
+/// A request to the API, which can be sent repeatedly.
 #[derive(Clone, Debug, Default)]
-pub struct Ask {
-    /// The method.
+pub struct ApiRequest {
     pub method: &'static str,
-    /// The path below the API's, with its query.
+    /// Path below the API's base path, with the query.
     pub path: String,
-    /// The headers, `content-type` aside.
+    /// Headers except `content-type`.
     pub headers: Vec<(&'static str, String)>,
-    /// The body, in JSON.
+    /// Body as JSON, or empty.
     pub body: String,
 }
 
-impl Ask {
-    /// A request of a token's owner.
+impl ApiRequest {
     pub fn new(method: &'static str, token: &str, path: &str, body: &Value) -> Self {
         let body = Some(body).filter(|body| !body.is_null());
         Self {
@@ -106,18 +94,17 @@ impl Ask {
         }
     }
 
-    /// A read of a token's owner.
     pub fn get(token: &str, path: &str) -> Self {
         Self::new("GET", token, path, &Value::Null)
     }
 
-    /// The same with this `Idempotency-Key`.
+    /// Adds an `Idempotency-Key`.
     pub fn with_key(mut self, key: &str) -> Self {
         self.headers.push(("idempotency-key", key.into()));
         self
     }
 
-    fn to(&self, node: SocketAddr) -> Request<Full<Bytes>> {
+    fn to_http(&self, node: SocketAddr) -> Request<Full<Bytes>> {
         let mut request = Request::builder()
             .method(self.method)
             .uri(format!("/api/v1{}", self.path))
@@ -135,45 +122,45 @@ impl Ask {
 
 type Sender = SendRequest<Full<Bytes>>;
 
-/// Connections of one client.
+/// A client with one idle connection to each node.
 #[derive(Debug)]
-pub struct Connections {
+pub struct ApiClient {
     nodes: Nodes,
     random: Random,
-    open: HashMap<SocketAddr, Sender>,
+    idle: HashMap<SocketAddr, Sender>,
 }
 
-impl Connections {
-    /// None yet.
+impl ApiClient {
     pub fn new(nodes: &Nodes, random: Random) -> Self {
         Self {
             nodes: nodes.clone(),
             random,
-            open: HashMap::new(),
+            idle: HashMap::new(),
         }
     }
 
-    /// Asks any node that takes a connection; `None` when that drops before there is an answer.
-    pub async fn ask(&mut self, ask: &Ask) -> Option<Reply> {
-        let mut nodes = self.nodes.all();
+    /// Sends a request to a random node that accepts connections. Returns `None` if the connection is closed before the
+    /// response.
+    pub async fn send(&mut self, request: &ApiRequest) -> Option<ApiResponse> {
+        let mut nodes = self.nodes.addresses();
         let start = self.random.below(nodes.len());
         nodes.rotate_left(start);
         for node in nodes {
-            if let Some(sender) = self.open(node).await {
-                return self.send(node, sender, ask).await;
+            if let Some(sender) = self.connection_to(node).await {
+                return self.send_on(node, sender, request).await;
             }
         }
         None
     }
 
-    /// Asks one node.
-    pub async fn ask_of(&mut self, node: SocketAddr, ask: &Ask) -> Option<Reply> {
-        let sender = self.open(node).await?;
-        self.send(node, sender, ask).await
+    /// Sends a request to a node.
+    pub async fn send_to(&mut self, node: SocketAddr, request: &ApiRequest) -> Option<ApiResponse> {
+        let sender = self.connection_to(node).await?;
+        self.send_on(node, sender, request).await
     }
 
-    async fn open(&mut self, node: SocketAddr) -> Option<Sender> {
-        if let Some(mut sender) = self.open.remove(&node)
+    async fn connection_to(&mut self, node: SocketAddr) -> Option<Sender> {
+        if let Some(mut sender) = self.idle.remove(&node)
             && sender.ready().await.is_ok()
         {
             return Some(sender);
@@ -181,21 +168,26 @@ impl Connections {
         connect(node).await
     }
 
-    async fn send(&mut self, node: SocketAddr, mut sender: Sender, ask: &Ask) -> Option<Reply> {
-        let answering = async {
-            let response = sender.send_request(ask.to(node)).await.ok()?;
+    async fn send_on(
+        &mut self,
+        node: SocketAddr,
+        mut sender: Sender,
+        request: &ApiRequest,
+    ) -> Option<ApiResponse> {
+        let response = async {
+            let response = sender.send_request(request.to_http(node)).await.ok()?;
             let (head, body) = response.into_parts();
             let body = body.collect().await.ok()?.to_bytes();
-            Some(Reply {
+            Some(ApiResponse {
                 status: head.status.as_u16(),
                 headers: head.headers,
                 body,
             })
         };
-        let reply = timeout(PATIENCE, answering).await;
-        let reply = reply.unwrap_or_else(|_| panic!("no answer to {ask:?}"))?;
-        self.open.insert(node, sender);
-        Some(reply)
+        let response = timeout(RESPONSE_TIMEOUT, response).await;
+        let response = response.unwrap_or_else(|_| panic!("no response to {request:?}"))?;
+        self.idle.insert(node, sender);
+        Some(response)
     }
 }
 

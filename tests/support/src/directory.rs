@@ -10,10 +10,10 @@ use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::databases::Database;
+use crate::postgres::Database;
 use crate::program::{ExitedProcess, Server, run};
 
-/// Where databases are: in SQLite; with `postgres`, there; with `redis`, there and rate limits in Redis.
+/// Environment variable of the backend: `postgres`, or `redis` for Postgres with rate limits in Redis. Default: SQLite.
 const BACKEND: &str = "FORUM_API_BACKEND";
 
 /// A directory and a database, which are removed with the last clone of this value.
@@ -21,19 +21,19 @@ const BACKEND: &str = "FORUM_API_BACKEND";
 pub struct ServerDirectory {
     directory: Arc<TempDir>,
     postgres: Option<Arc<Database>>,
-    /// The number of its own database of Redis: guests of different tests have the same address.
+    /// Number of the database in Redis. Each test has its own, because guests of all tests have the same address.
     redis: usize,
 }
 
-/// The demo board that directories begin with.
+/// The demo board that directories are copied from.
 struct DemoBoard {
     files: Vec<(String, Vec<u8>)>,
     postgres: Option<Database>,
-    greeting: Value,
+    startup: Value,
 }
 
 impl ServerDirectory {
-    /// An empty one, with the backend of the environment.
+    /// Creates an empty directory, with the backend of the environment.
     pub fn new() -> Self {
         let directory = Self::in_sqlite();
         match env::var(BACKEND) {
@@ -42,7 +42,7 @@ impl ServerDirectory {
         }
     }
 
-    /// An empty one in SQLite, whatever the environment says.
+    /// Creates an empty directory with SQLite, independent of the environment.
     pub fn in_sqlite() -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
         Self {
@@ -57,7 +57,7 @@ impl ServerDirectory {
         Self { postgres, ..self }
     }
 
-    /// One with a copy of the demo board, and what the server printed that created it.
+    /// Creates a directory with a copy of the demo board. Returns the startup output of the server that created the board.
     pub fn with_demo_board() -> (Self, Value) {
         static DEMO: OnceLock<DemoBoard> = OnceLock::new();
         let demo = DEMO.get_or_init(DemoBoard::create);
@@ -66,17 +66,16 @@ impl ServerDirectory {
             fs::write(directory.path().join(name), bytes).unwrap();
         }
         if let Some(database) = &demo.postgres {
-            directory = directory.with_postgres(Database::like(database));
+            directory = directory.with_postgres(Database::copy_of(database));
         }
-        (directory, demo.greeting.clone())
+        (directory, demo.startup.clone())
     }
 
-    /// The path of the directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The sorted names of the directory's files.
+    /// Returns the sorted names of the directory's files.
     pub fn files(&self) -> Vec<String> {
         let files = self.path().read_dir().unwrap();
         let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -85,15 +84,15 @@ impl ServerDirectory {
         names
     }
 
-    /// The names of the files of a board that no process uses.
-    pub fn files_of_a_board(&self) -> &[&str] {
+    /// Returns the names of the files of a board that no process uses.
+    pub fn board_files(&self) -> &[&str] {
         match self.postgres {
             Some(_) => &[],
             None => &["forum.db", "forum.db.key"],
         }
     }
 
-    /// These arguments, with `--database` in front unless they have it.
+    /// Adds `--database` to arguments without it.
     pub fn arguments(&self, arguments: &[&str]) -> Vec<String> {
         let named = arguments
             .iter()
@@ -104,8 +103,8 @@ impl ServerDirectory {
         database.into_iter().chain(arguments).collect()
     }
 
-    /// `--redis`, if the environment has rate limits there.
-    pub fn redis(&self) -> Option<String> {
+    /// Returns the option `--redis`, if the backend of the environment needs it.
+    pub fn redis_option(&self) -> Option<String> {
         let redis = env::var(BACKEND).is_ok_and(|backend| backend == "redis");
         redis.then(|| {
             let address = env::var("FORUM_API_REDIS").unwrap();
@@ -113,13 +112,13 @@ impl ServerDirectory {
         })
     }
 
-    /// Runs the program here until it ends.
+    /// Runs the program in the directory until it exits.
     pub fn run(&self, arguments: &[&str], input: &str) -> ExitedProcess {
         run(self.path(), &self.arguments(arguments), input)
     }
 
-    /// Returns whether an endpoint's secret is stored readable.
-    pub fn stores_readable(&self, secret: &str) -> bool {
+    /// Returns whether an endpoint's secret is stored in plain text.
+    pub fn stores_in_plain_text(&self, secret: &str) -> bool {
         let Some(database) = &self.postgres else {
             return self.files().iter().any(|name| {
                 let bytes = fs::read(self.path().join(name)).unwrap();
@@ -128,14 +127,14 @@ impl ServerDirectory {
             });
         };
         let secret: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
-        let stored = database.ask("SELECT encode(secret, 'hex') FROM forum_api_endpoints");
+        let stored = database.query("SELECT encode(secret, 'hex') FROM forum_api_endpoints");
         stored.iter().any(|stored| stored.contains(&secret))
     }
 
-    /// Runs SQL beside the server. Returns the first column of all rows.
-    pub fn ask(&self, sql: &str) -> Vec<String> {
+    /// Runs SQL on the database. Returns the first column of all rows.
+    pub fn query(&self, sql: &str) -> Vec<String> {
         if let Some(database) = &self.postgres {
-            return database.ask(sql);
+            return database.query(sql);
         }
         let database = Connection::open(self.path().join("forum.db")).unwrap();
         let mut statement = database.prepare(sql).unwrap();
@@ -147,7 +146,7 @@ impl ServerDirectory {
 impl DemoBoard {
     fn create() -> Self {
         let mut server = Server::start(ServerDirectory::new(), &["--no-worker"]);
-        let greeting = server.greeting.take();
+        let greeting = server.startup.take();
         let directory = server.stop();
         let read = |name: String| {
             let bytes = fs::read(directory.path().join(&name)).unwrap();
@@ -156,7 +155,7 @@ impl DemoBoard {
         Self {
             files: directory.files().into_iter().map(read).collect(),
             postgres: directory.postgres.and_then(Arc::into_inner),
-            greeting,
+            startup: greeting,
         }
     }
 }

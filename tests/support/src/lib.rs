@@ -1,4 +1,4 @@
-//! Databases, programs, clients and receivers for the tests of several packages.
+//! Postgres databases, programs, clients and receivers for the tests of several packages.
 
 #![allow(
     clippy::new_without_default,
@@ -8,8 +8,6 @@
 pub mod client;
 pub mod cluster;
 pub mod connection;
-pub mod database;
-pub mod databases;
 pub mod directory;
 pub mod node;
 pub mod postgres;

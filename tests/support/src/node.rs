@@ -1,17 +1,17 @@
-//! A process: one that serves, or one that sends webhooks.
+//! A node of a cluster: a process of the example server.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 
 use serde_json::Value;
 
-use crate::program::server;
+use crate::program;
 
-/// A process that runs until it is told to stop, or killed.
+/// A server or a worker that logs to a file. It is killed on drop.
 #[derive(Debug)]
 pub struct Node {
     child: Child,
@@ -19,76 +19,65 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts one that logs into this file, at its end.
+    /// Starts a node that appends to this log.
     pub fn start(log: &Path, arguments: &[&str]) -> Self {
         let stderr = File::options().create(true).append(true).open(log);
-        let child = Command::new(server())
-            .args(arguments)
-            .env_remove("RUST_LOG")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(stderr.unwrap())
-            .spawn()
-            .expect("`cargo build -p forum-server` comes first");
+        let mut command = program::command(arguments);
+        command.stderr(Stdio::from(stderr.unwrap()));
         Self {
-            child,
+            child: program::spawn(&mut command),
             log: log.into(),
         }
     }
 
-    /// Starts one that serves; gives what it printed once it listened.
+    /// Starts a server on a free port. Returns its startup output.
     pub fn serve(log: &Path, arguments: &[&str]) -> (Self, Value) {
         let own = ["--json", "--listen", "127.0.0.1:0"];
         let mut node = Self::start(log, &[&own, arguments].concat());
-        let mut greeting = String::new();
+        let mut line = String::new();
         let stdout = node.child.stdout.take().unwrap();
-        BufReader::new(stdout).read_line(&mut greeting).unwrap();
-        let parsed = serde_json::from_str(&greeting);
-        let greeting = parsed.unwrap_or_else(|_| panic!("{}", node.log()));
-        (node, greeting)
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        let startup = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{}", node.log()));
+        (node, startup)
     }
 
-    /// What it has logged, and those before it into the same file.
+    /// Returns the log, including that of earlier nodes with the same file.
     pub fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Its id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends a signal such as `TERM`.
     pub fn signal(&self, name: &str) {
-        let id = self.id().to_string();
-        let kill = Command::new("kill").args(["-s", name, &id]).status();
-        assert!(kill.unwrap().success());
+        program::signal(&self.child, name);
     }
 
-    /// Ends it at once, wherever it is.
+    /// Kills the node, which must be running.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         let status = self.child.wait().unwrap();
         let log = self.log();
-        assert_eq!(status.signal(), Some(9), "it had died by itself: {log}");
+        assert_eq!(
+            status.signal(),
+            Some(9),
+            "the node had already exited: {log}"
+        );
     }
 
-    /// Waits for its end.
     pub fn wait(mut self) -> ExitStatus {
         self.child.wait().unwrap()
     }
 
-    /// Tells it to stop, which it does in order.
+    /// Stops the node gracefully.
     pub fn stop(self) {
         self.signal("TERM");
         let log = self.log.clone();
         let status = self.wait();
-        assert_eq!(
-            status.code(),
-            Some(0),
-            "{}",
-            fs::read_to_string(log).unwrap()
-        );
+        assert!(status.success(), "{}", fs::read_to_string(log).unwrap());
     }
 }
 
@@ -99,8 +88,8 @@ impl Drop for Node {
     }
 }
 
-/// Where a greeting says that the API is.
-pub fn address(greeting: &Value) -> SocketAddr {
-    let api = greeting["api"].as_str().unwrap();
-    crate::client::split(api).0.parse().unwrap()
+/// Returns the address of the API in a startup output.
+pub fn api_address(startup: &Value) -> SocketAddr {
+    let api = startup["api"].as_str().unwrap();
+    crate::client::split_url(api).0.parse().unwrap()
 }

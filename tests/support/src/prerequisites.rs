@@ -1,32 +1,28 @@
-//! What a drill needs: a Postgres and a Redis, and the machine for itself.
+//! Backends of drills, and their execution one after another.
 
 use std::env;
 use std::sync::{Mutex, PoisonError};
 
-const POSTGRES: &str = "FORUM_API_POSTGRES";
-const REDIS: &str = "FORUM_API_REDIS";
+use tokio::runtime::Builder;
 
-/// Where the stores are that all drills share.
+use crate::postgres;
+
+/// URLs of the servers in which drills may create databases.
 #[derive(Clone, Debug)]
-pub struct Addresses {
-    /// A Postgres in which anything may be made.
+pub struct BackendUrls {
     pub postgres: String,
-    /// A Redis in which anything may be made.
     pub redis: String,
 }
 
-/// Runs a drill where both stores are, one after the other: each keeps the machine busy.
-pub fn drill<F: Future<Output = ()>>(drill: impl FnOnce(Addresses) -> F) {
+/// Runs a drill. Drills run one after another, because each keeps the machine busy.
+pub fn run_drill<F: Future<Output = ()>>(drill: impl FnOnce(BackendUrls) -> F) {
     static TURN: Mutex<()> = Mutex::new(());
-    let (Ok(postgres), Ok(redis)) = (env::var(POSTGRES), env::var(REDIS)) else {
-        panic!("{POSTGRES} and {REDIS} must each hold the address of a store");
+    let urls = BackendUrls {
+        postgres: postgres::url(),
+        redis: env::var("FORUM_API_REDIS").expect("FORUM_API_REDIS is the URL of a Redis"),
     };
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(4)
-        .enable_all()
-        .build();
-    runtime
-        .unwrap()
-        .block_on(drill(Addresses { postgres, redis }));
+    let mut runtime = Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(4).enable_all().build().unwrap();
+    runtime.block_on(drill(urls));
 }

@@ -8,36 +8,39 @@ use std::thread::{self, JoinHandle};
 
 use serde_json::Value;
 
-use crate::client::{self, Answer};
-pub use crate::databases;
+use crate::client::{self, Response};
 pub use crate::directory::ServerDirectory;
 
 /// The exit status and the output of a process.
 #[derive(Debug)]
 pub struct ExitedProcess {
     pub status: i32,
-    pub out: String,
-    pub err: String,
+    pub stdout: String,
+    pub stderr: String,
 }
 
 impl ExitedProcess {
-    /// The one line of stdout as JSON.
+    /// Parses the only line of stdout as JSON.
     pub fn json(&self) -> Value {
-        assert_eq!(self.out.lines().count(), 1, "{self:?}");
-        serde_json::from_str(&self.out).unwrap()
+        assert_eq!(self.stdout.lines().count(), 1, "{self:?}");
+        serde_json::from_str(&self.stdout).unwrap()
     }
 
-    /// The one sentence of a refusal, which has status 1.
-    pub fn refusal(&self) -> &str {
-        assert_eq!((self.status, self.err.lines().count()), (1, 1), "{self:?}");
-        self.err.trim_end().strip_prefix("error: ").unwrap()
+    /// Returns the error message of a command that failed with status 1.
+    pub fn error_message(&self) -> &str {
+        assert_eq!(
+            (self.status, self.stderr.lines().count()),
+            (1, 1),
+            "{self:?}"
+        );
+        self.stderr.trim_end().strip_prefix("error: ").unwrap()
     }
 }
 
 /// Runs the program in `directory` until it ends.
 pub fn run(directory: &Path, arguments: &[impl AsRef<OsStr>], input: &str) -> ExitedProcess {
     let mut child = start(directory, arguments, &[]);
-    // A command that is refused early does not read its input.
+    // A command that fails early does not read its input.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     wait(child)
 }
@@ -48,16 +51,22 @@ pub fn start(
     arguments: &[impl AsRef<OsStr>],
     environment: &[(&str, &str)],
 ) -> Child {
-    Command::new(server())
-        .args(arguments)
-        .current_dir(directory)
-        .env_remove("RUST_LOG")
-        .envs(environment.iter().copied())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("`cargo build -p forum-server` comes first")
+    let mut command = command(arguments);
+    command.current_dir(directory).stderr(Stdio::piped());
+    spawn(command.envs(environment.iter().copied()))
+}
+
+/// Returns a command of the program with pipes for stdin and stdout.
+pub(crate) fn command(arguments: &[impl AsRef<OsStr>]) -> Command {
+    let mut command = Command::new(server_path());
+    command.args(arguments).env_remove("RUST_LOG");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    command
+}
+
+pub(crate) fn spawn(command: &mut Command) -> Child {
+    let child = command.spawn();
+    child.expect("`cargo build -p forum-server` comes first")
 }
 
 /// Sends a signal such as `TERM`.
@@ -73,22 +82,22 @@ pub fn wait(child: Child) -> ExitedProcess {
     let output = child.wait_with_output().unwrap();
     ExitedProcess {
         status: output.status.code().unwrap(),
-        out: String::from_utf8(output.stdout).unwrap(),
-        err: String::from_utf8(output.stderr).unwrap(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
     }
 }
 
 /// Returns the path of the example server, which cargo builds beside the directory of the test binaries.
-pub fn server() -> PathBuf {
-    built("forum-server")
+pub fn server_path() -> PathBuf {
+    binary_path("forum-server")
 }
 
 /// Returns the path of an example, which cargo builds beside the directory of the test binaries.
-pub fn example(name: &str) -> PathBuf {
-    built(&format!("examples/{name}"))
+pub fn example_path(name: &str) -> PathBuf {
+    binary_path(&format!("examples/{name}"))
 }
 
-fn built(name: &str) -> PathBuf {
+fn binary_path(name: &str) -> PathBuf {
     let this = std::env::current_exe().unwrap();
     let profile = this.parent().and_then(Path::parent).unwrap();
     profile.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
@@ -98,29 +107,29 @@ fn built(name: &str) -> PathBuf {
 #[derive(Debug)]
 pub struct Server {
     pub directory: ServerDirectory,
-    /// The output of `serve --json`; of a copied demo board, that of the server that created it, with this address.
-    pub greeting: Value,
+    /// The startup output of `serve --json`. For a copy of the demo board, password and token are those of the original.
+    pub startup: Value,
     child: Child,
-    /// Reads the log: a server waits for the reader of a full pipe.
+    /// Reads the log, because a full pipe would block the server.
     log: Option<JoinHandle<String>>,
 }
 
 /// Options that decide what a new database holds.
-const OPTIONS_OF_CREATION: [&str; 3] = ["--empty", "--surface", "--database"];
+const CREATION_OPTIONS: [&str; 3] = ["--empty", "--surface", "--database"];
 
 impl Server {
     /// Starts a server on the demo board, which is a copy unless an option decides what a new database holds.
     pub fn new(arguments: &[&str]) -> Self {
         if arguments
             .iter()
-            .any(|argument| OPTIONS_OF_CREATION.contains(argument))
+            .any(|argument| CREATION_OPTIONS.contains(argument))
         {
             return Self::start(ServerDirectory::new(), arguments);
         }
         let (directory, mut greeting) = ServerDirectory::with_demo_board();
         let mut server = Self::start(directory, arguments);
         for key in ["password", "token"] {
-            server.greeting[key] = greeting[key].take();
+            server.startup[key] = greeting[key].take();
         }
         server
     }
@@ -138,13 +147,14 @@ impl Server {
         input: &str,
     ) -> Self {
         let arguments = [&["--json"], arguments].concat();
-        let (mut server, text) = Self::greet(directory, &arguments, environment, input, |_| true);
-        server.greeting = serde_json::from_str(&text).unwrap();
+        let (mut server, text) =
+            Self::start_until(directory, &arguments, environment, input, |_| true);
+        server.startup = serde_json::from_str(&text).unwrap();
         server
     }
 
     /// Starts a server. Returns its output up to the line that is the `last`.
-    pub fn greet(
+    pub fn start_until(
         directory: ServerDirectory,
         arguments: &[&str],
         environment: &[(&str, &str)],
@@ -153,14 +163,14 @@ impl Server {
     ) -> (Self, String) {
         let arguments = [&["--listen", "127.0.0.1:0"], arguments].concat();
         let mut arguments = directory.arguments(&arguments);
-        arguments.extend(directory.redis());
+        arguments.extend(directory.redis_option());
         let mut child = start(directory.path(), &arguments, environment);
         drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let stderr = child.stderr.take().unwrap();
         let mut server = Self {
             directory,
-            greeting: Value::Null,
+            startup: Value::Null,
             child,
             log: Some(thread::spawn(|| io::read_to_string(stderr).unwrap())),
         };
@@ -179,33 +189,33 @@ impl Server {
         self.log.take().unwrap().join().unwrap()
     }
 
-    /// Runs a command of words beside the server, on its database.
-    pub fn command(&self, line: &str) -> ExitedProcess {
-        self.command_with(line, "")
+    /// Runs a command, split at spaces, on the database of the server.
+    pub fn run(&self, line: &str) -> ExitedProcess {
+        self.run_with_input(line, "")
     }
 
     /// Runs a command with this input.
-    pub fn command_with(&self, line: &str, input: &str) -> ExitedProcess {
+    pub fn run_with_input(&self, line: &str, input: &str) -> ExitedProcess {
         let words: Vec<_> = line.split_whitespace().collect();
         self.directory.run(&words, input)
     }
 
-    /// Runs a command that succeeds.
-    pub fn done(&self, line: &str) -> ExitedProcess {
-        self.done_with(line, "")
+    /// Runs a command, which must succeed.
+    pub fn run_ok(&self, line: &str) -> ExitedProcess {
+        self.run_ok_with_input(line, "")
     }
 
-    /// Runs a command with this input that succeeds.
-    pub fn done_with(&self, line: &str, input: &str) -> ExitedProcess {
-        let exited = self.command_with(line, input);
+    /// Runs a command with this input, which must succeed.
+    pub fn run_ok_with_input(&self, line: &str, input: &str) -> ExitedProcess {
+        let exited = self.run_with_input(line, input);
         assert_eq!(exited.status, 0, "{line} {exited:?}");
         exited
     }
 
-    /// Lets members post as often as they like.
+    /// Removes the anti-flood limits of posts.
     pub fn remove_post_limits(&self) {
-        self.done("setting post.interval_seconds 0");
-        self.done("setting post.per_hour 1000000");
+        self.run_ok("setting post.interval_seconds 0");
+        self.run_ok("setting post.per_hour 1000000");
     }
 
     /// Kills the server.
@@ -214,64 +224,64 @@ impl Server {
         self.wait().0
     }
 
-    /// The administrator's password.
+    /// Returns the administrator's password.
     pub fn password(&self) -> &str {
-        self.greeting["password"].as_str().unwrap()
+        self.startup["password"].as_str().unwrap()
     }
 
-    /// A token with all scopes.
+    /// Returns a token with all scopes.
     pub fn token(&self, owner: &str) -> String {
-        match self.greeting["token"].as_str() {
+        match self.startup["token"].as_str() {
             Some(token) if owner == "alice" => token.into(),
-            _ => self.token_with(owner, "all"),
+            _ => self.issue_token(owner, "all"),
         }
     }
 
-    /// Issues a token with these scopes, which stand between commas.
-    pub fn token_with(&self, owner: &str, scopes: &str) -> String {
+    /// Issues a token with these scopes, separated by commas.
+    pub fn issue_token(&self, owner: &str, scopes: &str) -> String {
         let issue = format!("token issue --password-stdin --owner {owner} --scopes {scopes}");
-        let issued = self.done_with(&issue, self.password());
-        issued.out.trim_end().into()
+        let issued = self.run_ok_with_input(&issue, self.password());
+        issued.stdout.trim_end().into()
     }
 
-    /// The URL of a path below the API's.
-    pub fn api(&self, path: &str) -> String {
-        format!("{}{path}", self.greeting["api"].as_str().unwrap())
+    /// Returns the URL of a path below the API's base path.
+    pub fn api_url(&self, path: &str) -> String {
+        format!("{}{path}", self.startup["api"].as_str().unwrap())
     }
 
-    /// The URL of a path beside the API's.
-    pub fn beside(&self, path: &str) -> String {
-        self.api("").replace("/api/v1", path)
+    /// Returns the URL of a path of the server.
+    pub fn url(&self, path: &str) -> String {
+        self.api_url("").replace("/api/v1", path)
     }
 
     /// Reads a path of the API with a token.
-    pub fn get(&self, token: &str, path: &str) -> Answer {
-        self.ask("GET", token, path, "")
+    pub fn get(&self, token: &str, path: &str) -> Response {
+        self.send("GET", token, path, "")
     }
 
     /// Posts JSON to a path of the API with a token.
-    pub fn post(&self, token: &str, path: &str, body: &Value) -> Answer {
-        self.ask("POST", token, path, &body.to_string())
+    pub fn post(&self, token: &str, path: &str, body: &Value) -> Response {
+        self.send("POST", token, path, &body.to_string())
     }
 
     /// Sends JSON to a path of the API with a token.
-    pub fn ask(&self, method: &str, token: &str, path: &str, body: &str) -> Answer {
+    pub fn send(&self, method: &str, token: &str, path: &str, body: &str) -> Response {
         let bearer = format!("Bearer {token}");
         let headers = [
             ("authorization", bearer.as_str()),
             ("content-type", "application/json"),
         ];
-        client::send(method, &self.api(path), &headers, body)
+        client::send(method, &self.api_url(path), &headers, body)
     }
 
-    /// The directory of the process in `/proc`.
-    pub fn process(&self) -> PathBuf {
+    /// Returns the directory of the process in `/proc`.
+    pub fn proc_directory(&self) -> PathBuf {
         format!("/proc/{}", self.child.id()).into()
     }
 
-    /// The resident memory in kB.
-    pub fn resident(&self) -> u64 {
-        let status = std::fs::read_to_string(self.process().join("status")).unwrap();
+    /// Returns the resident memory in KiB.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(self.proc_directory().join("status")).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let number = line.unwrap().trim().split(' ').next();
         number.unwrap().parse().unwrap()

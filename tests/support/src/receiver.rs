@@ -1,4 +1,4 @@
-//! A receiver of webhooks: a thread that keeps what it got, and answers what it is told to.
+//! A webhook receiver on a thread.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,102 +10,99 @@ use std::time::Duration;
 use forum_api::model::Timestamp;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::webhook::{WebhookSecret, verify};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderMap;
 use serde_json::Value;
 
-/// Longer than anything that is awaited takes, a worker's lease included.
-const PATIENCE: Duration = Duration::from_secs(90);
+use crate::wire::parse_headers;
 
-/// A request as it came.
+/// Longer than the lease of a worker.
+const TIMEOUT: Duration = Duration::from_secs(90);
+
+/// A received request.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its body.
     pub body: String,
-    /// When it came.
-    pub at: Timestamp,
-    /// What it was answered; `None` when it never is.
-    pub answered: Option<u16>,
+    pub received_at: Timestamp,
+    /// Status of the response; `None` if the receiver does not respond.
+    pub status: Option<u16>,
 }
 
 impl Received {
-    /// A header's text.
     pub fn header(&self, name: &str) -> &str {
         self.headers[name].to_str().unwrap()
     }
 
-    /// The delivery's id.
+    /// Returns the id of the delivery.
     pub fn delivery(&self) -> String {
         self.header("x-forum-delivery").into()
     }
 
-    /// The body as JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// Whether it was signed with this secret, just before it came.
+    /// Returns whether the request is signed with this secret and has a current timestamp.
     pub fn is_signed_with(&self, secret: &str) -> bool {
         let secret = WebhookSecret::parse(secret).unwrap();
-        verify(&[secret], &self.headers, self.body.as_bytes(), self.at).is_ok()
+        let body = self.body.as_bytes();
+        verify(&[secret], &self.headers, body, self.received_at).is_ok()
     }
 }
 
 /// Listens on loopback until the test ends.
 #[derive(Debug)]
 pub struct Receiver {
-    /// Its address.
     pub url: String,
     inbox: Inbox<Received>,
 }
 
 impl Receiver {
-    /// One that answers each request with the status that `answer` gives, or never.
-    pub fn answering(answer: impl Fn(&Received) -> Option<u16> + Send + Sync + 'static) -> Self {
+    /// Responds to each request with the status that `status` returns; not at all for `None`.
+    pub fn with_statuses(
+        status: impl Fn(&Received) -> Option<u16> + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/hook", listener.local_addr().unwrap());
         let (sender, inbox) = mpsc::channel();
-        let answer = Arc::new(answer);
+        let status = Arc::new(status);
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (answer, sender) = (answer.clone(), sender.clone());
-                thread::spawn(move || take(stream, &*answer, &sender));
+                let (status, sender) = (status.clone(), sender.clone());
+                thread::spawn(move || handle_connection(stream, &*status, &sender));
             }
         });
         Self { url, inbox }
     }
 
-    /// One that is content with everything.
+    /// Responds to each request with 204.
     pub fn new() -> Self {
-        Self::answering(|_| Some(204))
+        Self::with_statuses(|_| Some(204))
     }
 
-    /// The next request.
+    /// Waits for the next request.
     pub fn next(&self) -> Received {
-        let next = self.inbox.recv_timeout(PATIENCE);
-        next.expect("a delivery")
+        self.inbox.recv_timeout(TIMEOUT).expect("a delivery")
     }
 
-    /// The next request, if it is there already.
-    pub fn already(&self) -> Option<Received> {
+    /// Returns the next request if it has been received.
+    pub fn try_next(&self) -> Option<Received> {
         self.inbox.try_recv().ok()
     }
 }
 
-/// Takes one request of a connection; what was cut off is none.
-fn take(
-    stream: TcpStream,
-    answer: &dyn Fn(&Received) -> Option<u16>,
+/// Handles one request. Ignores an incomplete request.
+fn handle_connection(
+    mut stream: TcpStream,
+    status: &dyn Fn(&Received) -> Option<u16>,
     sender: &Sender<Received>,
 ) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut received = read(&mut reader)?;
-    received.answered = answer(&received);
-    let answered = received.answered;
+    received.status = status(&received);
+    let status = received.status;
     drop(sender.send(received));
-    let mut stream = stream;
-    match answered {
+    match status {
         Some(status) => {
             let head = format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");
             stream.write_all(head.as_bytes()).ok()
@@ -115,22 +112,20 @@ fn take(
 }
 
 fn read(reader: &mut impl BufRead) -> Option<Received> {
-    let mut headers = HeaderMap::new();
-    for line in reader.by_ref().lines().map_while(Result::ok).skip(1) {
-        let Some((name, value)) = line.split_once(": ") else {
-            break;
-        };
-        let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
-        headers.append(name, HeaderValue::from_str(value).ok()?);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
     }
+    let headers = parse_headers(&head);
     let length = headers.get("content-length")?.to_str().ok()?.parse();
     let mut body = vec![0; length.ok()?];
     reader.read_exact(&mut body).ok()?;
-    let body = String::from_utf8(body).ok()?;
     Some(Received {
         headers,
-        body,
-        at: SystemClock.now(),
-        answered: None,
+        body: String::from_utf8(body).ok()?,
+        received_at: SystemClock.now(),
+        status: None,
     })
 }

@@ -1,4 +1,4 @@
-//! A Redis of a test's own, to be killed, halted and started again.
+//! A Redis process that a test can kill, halt and restart.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -7,27 +7,28 @@ use std::time::Duration;
 use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 use tempfile::TempDir;
 
-/// How long nodes wait for it.
-pub const PATIENCE: Duration = Duration::from_millis(250);
+use crate::program;
+
+/// Timeout of the stores.
+pub const TIMEOUT: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
-pub struct Server {
+pub struct RedisServer {
     directory: TempDir,
     running: Option<Child>,
-    /// Held, so that it may go on writing.
+    /// Kept open, because Redis continues to write.
     log: Option<BufReader<ChildStdout>>,
 }
 
-impl Server {
-    /// One that runs.
+impl RedisServer {
     pub fn new() -> Self {
-        let mut server = Self::absent();
+        let mut server = Self::stopped();
         server.start();
         server
     }
 
-    /// One that was not started yet.
-    pub fn absent() -> Self {
+    /// Creates a server without starting it.
+    pub fn stopped() -> Self {
         Self {
             directory: TempDir::new().unwrap(),
             running: None,
@@ -35,7 +36,7 @@ impl Server {
         }
     }
 
-    /// Starts it with nothing in it, and waits until it listens.
+    /// Starts an empty Redis and waits until it accepts connections.
     pub fn start(&mut self) {
         let mut child = Command::new("redis-server")
             .args(["--port", "0", "--save", "", "--unixsocket", &self.socket()])
@@ -46,7 +47,7 @@ impl Server {
         let mut line = String::new();
         while !line.to_lowercase().contains("ready to accept connections") {
             line.clear();
-            assert!(log.read_line(&mut line).unwrap() > 0, "it ended");
+            assert!(log.read_line(&mut line).unwrap() > 0, "Redis exited");
         }
         (self.running, self.log) = (Some(child), Some(log));
     }
@@ -58,14 +59,12 @@ impl Server {
         }
     }
 
-    /// Lets it take connections and commands, and answer nothing: `STOP`; or go on: `CONT`.
+    /// Sends a signal: `STOP` halts Redis while it still accepts connections, `CONT` resumes it.
     pub fn signal(&self, name: &str) {
-        let id = self.running.as_ref().unwrap().id().to_string();
-        let kill = Command::new("kill").args(["-s", name, &id]).status();
-        assert!(kill.unwrap().success());
+        program::signal(self.running.as_ref().unwrap(), name);
     }
 
-    /// What it answers to a command.
+    /// Runs a command and returns its output.
     pub fn command(&self, words: &[&str]) -> String {
         let client = Command::new("redis-cli")
             .args(["-s", &self.socket()])
@@ -74,21 +73,19 @@ impl Server {
         String::from_utf8(client.unwrap().stdout).unwrap()
     }
 
-    /// A node that shares it.
-    pub async fn node(&self) -> RedisRateLimitStore {
-        self.node_with(RedisSettings::default()).await
+    pub async fn store(&self) -> RedisRateLimitStore {
+        self.store_with(RedisSettings::default()).await
     }
 
-    pub async fn node_with(&self, settings: RedisSettings) -> RedisRateLimitStore {
-        let (url, patience) = (self.url(), PATIENCE);
+    pub async fn store_with(&self, settings: RedisSettings) -> RedisRateLimitStore {
         let settings = RedisSettings {
-            timeout: patience,
+            timeout: TIMEOUT,
             ..settings
         };
+        let url = self.url();
         RedisRateLimitStore::connect(&url, settings).await.unwrap()
     }
 
-    /// Its address.
     pub fn url(&self) -> String {
         format!("unix://{}", self.socket())
     }
@@ -98,7 +95,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for RedisServer {
     fn drop(&mut self) {
         self.kill();
     }

@@ -1,30 +1,29 @@
-//! How large a drill is.
+//! Size and duration of a drill.
 
 use std::env;
 use std::time::Duration;
 
-/// How many nodes a drill has, and for how long they are under load.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// Nodes that serve.
+    /// Number of nodes that serve the API.
     pub servers: usize,
-    /// Nodes that send webhooks.
+    /// Number of nodes that deliver webhooks.
     pub workers: usize,
-    /// The time under load.
-    pub load: Duration,
-    /// Whether leases of the dead are ended at once, rather than waited for.
-    pub hurries: bool,
+    /// Time under load: 10 s, or `FORUM_DRILL_SECONDS`.
+    pub load_duration: Duration,
+    /// Ends the leases of killed workers instead of waiting for them.
+    pub ends_leases_early: bool,
 }
 
 impl Scale {
-    /// A short one, or as long as `FORUM_DRILL_SECONDS` says.
     pub fn new(servers: usize, workers: usize) -> Self {
         let seconds = env::var("FORUM_DRILL_SECONDS").ok();
+        let load = seconds.as_ref().map_or(10, |all| all.parse().unwrap());
         Self {
             servers,
             workers,
-            load: Duration::from_secs(seconds.as_ref().map_or(10, |all| all.parse().unwrap())),
-            hurries: seconds.is_none(),
+            load_duration: Duration::from_secs(load),
+            ends_leases_early: seconds.is_none(),
         }
     }
 }

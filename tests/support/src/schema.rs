@@ -1,21 +1,21 @@
-//! Holds JSON against the schemas of the OpenAPI document, more strictly than JSON Schema does: no field may be left
-//! out, and none may be there that the schema does not know.
+//! Validation of JSON against the schemas of the OpenAPI document. It is stricter than JSON Schema: no field may be missing
+//! or unknown.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// What a `$ref` points at.
-pub fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+/// Resolves a `$ref`.
+pub fn resolve_ref<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     match value["$ref"].as_str() {
-        Some(reference) => resolved(document, document.pointer(&reference[1..]).unwrap()),
+        Some(reference) => resolve_ref(document, document.pointer(&reference[1..]).unwrap()),
         None => value,
     }
 }
 
-/// Whether `found` is as `schema` says, and where it is not.
+/// Validates `found`. An error contains the path of the invalid value.
 pub fn check(document: &Value, schema: &Value, found: &Value) -> Result<(), String> {
-    let schema = resolved(document, schema);
+    let schema = resolve_ref(document, schema);
     let choices = ["anyOf", "oneOf"]
         .into_iter()
         .find_map(|word| schema[word].as_array());

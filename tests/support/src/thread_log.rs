@@ -22,9 +22,9 @@ impl Write for ThreadLines {
     }
 }
 
-/// Starts to record the lines of each thread, at every level, and drops those that the current thread recorded before.
+/// Starts to record the lines of each thread, at every level, and discards the recorded lines of the current thread.
 ///
-/// The subscriber is global: with one of its own, a test depends on which thread logs first at a place in the code.
+/// The subscriber is global, because with a subscriber for each test the result depends on which thread logs first.
 pub fn record() {
     static SUBSCRIBER: Once = Once::new();
     SUBSCRIBER.call_once(|| {
@@ -37,7 +37,7 @@ pub fn record() {
     LINES.take();
 }
 
-/// Returns the recorded lines of the current thread, and drops them.
+/// Takes the recorded lines of the current thread.
 pub fn take() -> String {
     String::from_utf8(LINES.take()).unwrap()
 }

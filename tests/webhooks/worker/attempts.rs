@@ -1,44 +1,37 @@
-//! Attempts, their waits and their secrets (`docs/protocol.md`, section 13.9).
+//! Attempts, backoff, secrets and sweeps (`docs/protocol.md`, sections 13.9 to 13.11 and 13.16).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::BoxError;
 use forum_api::model::EndpointId;
+use forum_api::webhook::DeliveryState::{Dead, Delivered, Gone, Retrying, Withheld};
 use forum_api::webhook::{
-    DeliveryState, EncryptedSecret, Endpoint, KeyId, PlaintextCipher, SecretCipher, WebhookSecret,
+    EncryptedSecret, Endpoint, KeyId, PlaintextCipher, SecretCipher, WebhookSecret,
 };
 
-use super::fixture::{HOUR, SECRET, Spread, WorkerFixture, seconds};
-use super::transport::Reply::{self, After, Hangs, Panics, Refuses, Status};
+use super::fixture::{FixedJitter, HOUR, SECRET, WorkerFixture, seconds};
+use super::transport::Reply::{ConnectError, Delayed, Hangs, Panics, Status};
 
 #[test]
-fn the_replies_of_the_receiver_decide_how_a_delivery_ends() {
+fn the_responses_determine_the_final_state() {
     let failed = Status(500);
     for (replies, state, attempts) in [
-        (vec![Status(204)], DeliveryState::Delivered, 1),
-        (
-            vec![failed, Refuses, Status(204)],
-            DeliveryState::Delivered,
-            3,
-        ),
-        (vec![Panics, Status(204)], DeliveryState::Delivered, 2),
-        (vec![Hangs, Status(204)], DeliveryState::Delivered, 2),
-        (vec![Status(410)], DeliveryState::Gone, 1),
-        (
-            [vec![failed; 5], vec![Status(410)]].concat(),
-            DeliveryState::Gone,
-            6,
-        ),
-        (vec![Status(302)], DeliveryState::Dead, 6),
-        (vec![Refuses], DeliveryState::Dead, 6),
-        (vec![Panics], DeliveryState::Dead, 6),
-        (vec![Hangs], DeliveryState::Dead, 6),
+        (vec![Status(204)], Delivered, 1),
+        (vec![failed, ConnectError, Status(204)], Delivered, 3),
+        (vec![Panics, Status(204)], Delivered, 2),
+        (vec![Hangs, Status(204)], Delivered, 2),
+        (vec![Status(410)], Gone, 1),
+        ([vec![failed; 5], vec![Status(410)]].concat(), Gone, 6),
+        (vec![Status(302)], Dead, 6),
+        (vec![ConnectError], Dead, 6),
+        (vec![Panics], Dead, 6),
+        (vec![Hangs], Dead, 6),
     ] {
         let fixture = WorkerFixture::with_replies(replies.clone());
         fixture.start();
-        fixture.pass(HOUR);
-        let (delivery, log) = fixture.only();
+        fixture.advance(HOUR);
+        let (delivery, log) = fixture.only_delivery();
         assert_eq!(fixture.progress(), (state, attempts), "{replies:?}");
         assert_eq!(delivery.progress.due_at, None);
         let numbers: Vec<_> = log.iter().map(|attempt| attempt.attempt).collect();
@@ -52,18 +45,18 @@ fn the_replies_of_the_receiver_decide_how_a_delivery_ends() {
                 &*sent.request.body,
                 br#"{"event":"evt_0","topic":"post.created"}"#
             );
-            assert!(sent.is_signed(SECRET), "with a signature of its own");
+            assert!(sent.is_signed(SECRET), "each attempt has its own signature");
         }
     }
 }
 
 #[test]
 fn an_attempt_is_recorded_with_its_response_or_its_error() {
-    let slow = After(Duration::from_millis(120), 500);
-    let fixture = WorkerFixture::with_replies([slow, Refuses, Hangs, Status(204)]);
+    let slow = Delayed(Duration::from_millis(120), 500);
+    let fixture = WorkerFixture::with_replies([slow, ConnectError, Hangs, Status(204)]);
     fixture.start();
-    fixture.pass(HOUR);
-    let log = fixture.only().1;
+    fixture.advance(HOUR);
+    let log = fixture.only_delivery().1;
     let ends = log
         .iter()
         .map(|one| (one.status, one.error.as_deref(), one.duration_ms));
@@ -79,18 +72,14 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
 }
 
 #[test]
-fn an_operator_retry_has_six_attempts_with_the_same_id() {
+fn an_operator_retry_allows_six_more_attempts_with_the_same_id() {
     let replies = [vec![Status(500); 6], vec![Status(410), Status(500)]].concat();
     let fixture = WorkerFixture::with_replies(replies);
     let handle = fixture.start();
-    for (progress, requests) in [
-        ((DeliveryState::Dead, 6), 6),
-        ((DeliveryState::Gone, 1), 7),
-        ((DeliveryState::Dead, 6), 13),
-    ] {
-        fixture.pass(HOUR);
+    for (progress, requests) in [((Dead, 6), 6), ((Gone, 1), 7), ((Dead, 6), 13)] {
+        fixture.advance(HOUR);
         assert_eq!(fixture.progress(), progress);
-        let (id, sent) = (fixture.only().0.id.to_string(), fixture.sent());
+        let (id, sent) = (fixture.only_delivery().0.id.to_string(), fixture.sent());
         assert!(
             sent.iter()
                 .all(|sent| sent.header("x-forum-delivery") == id)
@@ -101,7 +90,7 @@ fn an_operator_retry_has_six_attempts_with_the_same_id() {
 }
 
 #[test]
-fn the_next_attempt_follows_exactly_after_the_backoff() {
+fn the_next_attempt_follows_after_the_backoff() {
     for (spread, initial, poll, expected) in [
         (
             255,
@@ -112,12 +101,12 @@ fn the_next_attempt_follows_exactly_after_the_backoff() {
         (0, Duration::from_millis(50), HOUR, [50, 100, 200, 400, 800]),
     ] {
         let mut fixture = WorkerFixture::with_replies([Status(500)]);
-        fixture.spread = Spread(spread);
+        fixture.jitter = FixedJitter(spread);
         fixture.settings.poll_interval = poll;
         fixture.settings.backoff.initial = initial;
         fixture.start();
-        fixture.pass(HOUR);
-        let times = fixture.transport.times("a");
+        fixture.advance(HOUR);
+        let times = fixture.transport.send_times("a");
         let waits = times
             .windows(2)
             .map(|pair| pair[1].saturating_duration_since(pair[0]).as_millis());
@@ -130,15 +119,14 @@ fn a_rotated_secret_signs_from_its_activation() {
     let fixture = WorkerFixture::with_replies([Status(500)]);
     let (new, now) = ("whsec_the-one-after-it", fixture.now());
     let id = EndpointId::parse("whe_a").unwrap();
-    fixture.change(&id, |endpoint| {
-        let sealed = PlaintextCipher
-            .encrypt(&WebhookSecret::parse(new).unwrap(), &endpoint.id)
-            .unwrap();
-        endpoint.rotated(sealed, now)
+    fixture.update(&id, |endpoint| {
+        let secret = WebhookSecret::parse(new).unwrap();
+        let secret = PlaintextCipher.encrypt(&secret, &endpoint.id);
+        endpoint.rotated(secret.unwrap(), now)
     });
     fixture.start();
-    fixture.change(&id, |endpoint| endpoint.activated(now).unwrap());
-    fixture.pass(seconds(30));
+    fixture.update(&id, |endpoint| endpoint.activated(now).unwrap());
+    fixture.advance(seconds(30));
     let sent = fixture.sent();
     assert!(sent.len() == 2 && sent[0].is_signed(SECRET) && sent[1].is_signed(new));
 }
@@ -162,33 +150,31 @@ impl SecretCipher for LostKey {
 }
 
 #[test]
-fn deliveries_whose_secret_cannot_be_decrypted_wait_uncounted_and_ever_longer() {
+fn deliveries_with_an_undecryptable_secret_wait_uncounted_with_growing_delays() {
     let mut fixture = WorkerFixture::with_replies([Status(204)]);
     fixture.secrets = Arc::new(LostKey);
     let handle = fixture.start();
-    let log = fixture.only().1;
+    let log = fixture.only_delivery().1;
     assert_eq!(log[0].error.as_deref(), Some("not sent: no key"));
-    fixture.pass(HOUR * 24);
-    let (delivery, log) = fixture.only();
-    let tried = log.iter().map(|one| {
-        one.at
-            .saturating_duration_since(delivery.created_at)
-            .as_secs()
-    });
-    let tried: Vec<_> = tried.collect();
-    assert_eq!(tried[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
-    assert!(tried.len() < 40, "at most once an hour in the end");
-    assert_eq!(fixture.progress(), (DeliveryState::Retrying, 0));
+    fixture.advance(HOUR * 24);
+    let (delivery, log) = fixture.only_delivery();
+    let ages = log
+        .iter()
+        .map(|one| one.at.saturating_duration_since(delivery.created_at));
+    let ages: Vec<_> = ages.map(|age| age.as_secs()).collect();
+    assert_eq!(ages[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
+    assert!(ages.len() < 40, "at most once an hour in the end");
+    assert_eq!(fixture.progress(), (Retrying, 0));
     assert!(fixture.sent().is_empty());
     fixture.runtime.block_on(handle.stop());
     fixture.secrets = Arc::new(PlaintextCipher);
     fixture.start();
-    fixture.pass(HOUR);
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
+    fixture.advance(HOUR);
+    assert_eq!(fixture.progress(), (Delivered, 1));
 }
 
 #[test]
-fn a_secret_that_cannot_be_decrypted_delays_no_other_endpoint() {
+fn an_undecryptable_secret_does_not_delay_other_endpoints() {
     let fixture = WorkerFixture::new();
     let unreadable = fixture.add_with("unreadable", |endpoint| Endpoint {
         secret: EncryptedSecret::new(vec![0xff; 64]),
@@ -197,51 +183,62 @@ fn a_secret_that_cannot_be_decrypted_delays_no_other_endpoint() {
     fixture.queue(&unreadable, 1);
     fixture.queue(&fixture.add("other"), 3);
     fixture.start();
-    assert_eq!(fixture.transport.times("other").len(), 3);
+    assert_eq!(fixture.transport.send_times("other").len(), 3);
 }
 
-/// The states that end a delivery are kept for seven days, dead deliveries until an operator removes them.
 #[test]
-fn ended_deliveries_are_swept_after_a_week_and_dead_ones_are_kept() {
-    let fixture = WorkerFixture::sleepy();
+fn finished_deliveries_are_swept_after_a_week_except_dead_ones() {
+    let fixture = WorkerFixture::with_hourly_poll();
     for (name, reply) in [("good", 204), ("gone", 410), ("dead", 500)] {
         fixture.add(name);
-        fixture.transport.replies(name, [Status(reply)]);
+        fixture.transport.set_replies(name, [Status(reply)]);
     }
-    let withheld = fixture.add_of(2, "withheld");
+    let withheld = fixture.add_for_owner(2, "withheld");
     fixture.owners.set(2, super::owners::OwnerAccess::CannotAct);
     fixture.queue(&withheld, 1);
-    fixture.put_post();
+    fixture.insert_post_event();
     let handle = fixture.start();
     let day = HOUR * 24;
-    let states = [
-        DeliveryState::Delivered,
-        DeliveryState::Gone,
-        DeliveryState::Withheld,
-        DeliveryState::Dead,
-    ];
-    fixture.pass(day * 6);
+    let states = [Delivered, Gone, Withheld, Dead];
+    fixture.advance(day * 6);
     assert_eq!(states.map(|state| fixture.count(state)), [1, 1, 1, 1]);
-    fixture.pass(day * 2);
+    fixture.advance(day * 2);
     assert_eq!(states.map(|state| fixture.count(state)), [0, 0, 0, 1]);
-    fixture.transport.replies("dead", [Reply::Status(200)]);
+    fixture.transport.set_replies("dead", [Status(200)]);
     fixture.retry(&handle);
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
+    assert_eq!(fixture.progress(), (Delivered, 1));
 }
 
 #[test]
-fn a_sweep_removes_small_batches_at_the_start_and_each_hour() {
-    let fixture = WorkerFixture::sleepy();
+fn sweeps_run_in_batches_at_the_start_and_each_hour() {
+    let fixture = WorkerFixture::with_hourly_poll();
     fixture.queue(&fixture.add("a"), 1200);
     let handle = fixture.start();
-    assert_eq!(fixture.count(DeliveryState::Delivered), 1200);
+    assert_eq!(fixture.count(Delivered), 1200);
     fixture.runtime.block_on(handle.stop());
-    fixture.pass(HOUR * 24 * 8);
+    fixture.advance(HOUR * 24 * 8);
     fixture.start();
     assert_eq!(fixture.deliveries().len(), 700, "one batch at once");
     fixture.take_counts();
-    fixture.pass(seconds(1));
+    fixture.advance(seconds(1));
     assert_eq!(fixture.deliveries().len(), 0);
-    fixture.pass(HOUR * 24 - seconds(1));
+    fixture.advance(HOUR * 24 - seconds(1));
     assert_eq!(fixture.take_counts()["deliveries.sweep"], 2 + 23);
+}
+
+#[test]
+fn deliveries_of_a_removed_endpoint_are_swept_and_not_sent() {
+    let fixture = WorkerFixture::with_hourly_poll();
+    let endpoint = fixture.add("a");
+    fixture.queue(&endpoint, 3);
+    let removed = fixture.stores.endpoints.remove(&endpoint.id);
+    assert!(fixture.runtime.block_on(removed).unwrap());
+    let add_again = || {
+        fixture
+            .runtime
+            .block_on(fixture.stores.endpoints.add(&endpoint))
+    };
+    assert!(!add_again().unwrap(), "the id is used by the deliveries");
+    fixture.start();
+    assert!(add_again().unwrap() && fixture.sent().is_empty());
 }

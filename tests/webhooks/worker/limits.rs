@@ -1,48 +1,52 @@
-//! How many attempts run at once, and that no endpoint waits for another.
+//! Limits of concurrent attempts.
 
 use forum_api::test_util::Intervention;
-use forum_api::webhook::DeliveryState;
+use forum_api::webhook::DeliveryState::Delivered;
 use tokio::task::yield_now;
 
 use super::fixture::{WorkerFixture, seconds};
-use super::transport::Reply::{After, Behind, Hangs};
+use super::transport::Reply::{AfterYields, Delayed, Hangs};
 
 #[test]
-fn an_endpoint_has_four_attempts_at_once_and_the_next_when_one_ends() {
+fn an_endpoint_has_at_most_four_concurrent_attempts() {
     let fixture = WorkerFixture::new();
-    fixture.transport.replies("a", [After(seconds(1), 200)]);
+    fixture
+        .transport
+        .set_replies("a", [Delayed(seconds(1), 200)]);
     fixture.queue(&fixture.add("a"), 40);
     let handle = fixture.start();
     assert_eq!(handle.health().in_flight, 4);
-    fixture.pass(seconds(10));
-    assert_eq!(fixture.count(DeliveryState::Delivered), 40);
-    assert_eq!(fixture.transport.most(), (4, 4));
-    let times = fixture.transport.times("a");
+    fixture.advance(seconds(10));
+    assert_eq!(fixture.count(Delivered), 40);
+    assert_eq!(fixture.transport.max_in_flight(), (4, 4));
+    let times = fixture.transport.send_times("a");
     assert!(times.is_sorted() && times[39].saturating_duration_since(times[0]) == seconds(9));
 }
 
 #[test]
-fn all_endpoints_have_256_attempts_at_once_or_as_many_as_are_set() {
+fn a_worker_has_at_most_256_or_the_configured_number_of_attempts() {
     for (limit, endpoints, each, most) in [(256, 100, 8, (4, 256)), (2, 20, 1, (1, 2))] {
-        let mut fixture = WorkerFixture::sleepy();
+        let mut fixture = WorkerFixture::with_hourly_poll();
         fixture.settings.max_in_flight = limit;
         for number in 0..endpoints {
             let name = format!("n{number}");
-            fixture.transport.replies(&name, [After(seconds(1), 200)]);
+            fixture
+                .transport
+                .set_replies(&name, [Delayed(seconds(1), 200)]);
             fixture.queue(&fixture.add(&name), each);
         }
         fixture.start();
         let all = endpoints * each;
-        fixture.pass(seconds(u64::from(all.div_ceil(limit))));
-        assert_eq!(fixture.count(DeliveryState::Delivered), all as usize);
-        assert_eq!(fixture.transport.most(), most);
+        fixture.advance(seconds(u64::from(all.div_ceil(limit))));
+        assert_eq!(fixture.count(Delivered), all as usize);
+        assert_eq!(fixture.transport.max_in_flight(), most);
     }
 }
 
 #[test]
-fn a_receiver_that_hangs_with_a_thousand_queued_delays_no_other() {
+fn a_hanging_receiver_does_not_delay_other_endpoints() {
     let fixture = WorkerFixture::new();
-    fixture.transport.replies("hangs", [Hangs]);
+    fixture.transport.set_replies("hangs", [Hangs]);
     fixture.queue(&fixture.add("hangs"), 1000);
     let others: Vec<_> = (0..50).map(|number| format!("n{number}")).collect();
     for name in &others {
@@ -51,43 +55,45 @@ fn a_receiver_that_hangs_with_a_thousand_queued_delays_no_other() {
     let began = fixture.now();
     fixture.start();
     for name in &others {
-        assert_eq!(fixture.transport.times(name), [began]);
+        assert_eq!(fixture.transport.send_times(name), [began]);
     }
-    assert_eq!(fixture.transport.times("hangs").len(), 4);
+    assert_eq!(fixture.transport.send_times("hangs").len(), 4);
     fixture.take_counts();
-    fixture.pass(seconds(14));
+    fixture.advance(seconds(14));
     let counts = fixture.take_counts();
-    assert_eq!(counts["deliveries.claim"], 14, "one each second");
+    assert_eq!(counts["deliveries.claim"], 14, "one per second");
     assert_eq!(counts.get("deliveries.settle"), None);
 }
 
 #[test]
-fn with_all_slots_taken_nothing_is_claimed() {
+fn nothing_is_claimed_without_a_free_slot() {
     let mut fixture = WorkerFixture::new();
     fixture.settings.max_in_flight = 4;
-    fixture.transport.replies("a", [Hangs]);
+    fixture.transport.set_replies("a", [Hangs]);
     fixture.queue(&fixture.add("a"), 10);
     fixture.start();
     fixture.take_counts();
-    fixture.pass(seconds(14));
+    fixture.advance(seconds(14));
     assert_eq!(fixture.take_counts().get("deliveries.claim"), None);
 }
 
 #[test]
 fn many_events_and_many_deliveries_do_not_wait_for_each_other() {
     let fixture = WorkerFixture::new();
-    fixture.transport.replies("busy", [After(seconds(1), 200)]);
+    fixture
+        .transport
+        .set_replies("busy", [Delayed(seconds(1), 200)]);
     fixture.queue(&fixture.add("busy"), 100);
     fixture.add("quick");
-    (0..1000).for_each(|_| drop(fixture.put_post()));
+    (0..1000).for_each(|_| drop(fixture.insert_post_event()));
     fixture.start();
-    assert_eq!(fixture.transport.times("quick").len(), 1000);
-    assert_eq!(fixture.transport.times("busy").len(), 4);
+    assert_eq!(fixture.transport.send_times("quick").len(), 1000);
+    assert_eq!(fixture.transport.send_times("busy").len(), 4);
 }
 
 #[test]
-fn a_slot_that_is_freed_during_a_claim_is_used() {
-    let fixture = WorkerFixture::sleepy();
+fn a_slot_released_during_a_claim_is_used() {
+    let fixture = WorkerFixture::with_hourly_poll();
     fixture.calls.on_call(|method, _| match method {
         "deliveries.claim" => Intervention::DelayResult(Box::pin(async {
             for _ in 0..8 {
@@ -96,9 +102,9 @@ fn a_slot_that_is_freed_during_a_claim_is_used() {
         })),
         _ => Intervention::Proceed,
     });
-    let replies = (0..40).map(|number| Behind(number * 5 % 12, 200));
-    fixture.transport.replies("a", replies);
+    let replies = (0..40).map(|number| AfterYields(number * 5 % 12, 200));
+    fixture.transport.set_replies("a", replies);
     fixture.queue(&fixture.add("a"), 40);
     fixture.start();
-    assert_eq!(fixture.count(DeliveryState::Delivered), 40);
+    assert_eq!(fixture.count(Delivered), 40);
 }

@@ -1,28 +1,28 @@
-//! What the log contains of attempts, and what it never contains (`docs/protocol.md`, section 18).
+//! Log lines of the worker (`docs/protocol.md`, section 18).
 
 use forum_test_support::thread_log;
 
 use super::fixture::{HOUR, SECRET, WorkerFixture, url};
-use super::transport::Reply::{Hangs, Panics, Refuses, Status};
+use super::transport::Reply::{ConnectError, Hangs, Panics, Status};
 
-/// The log of an hour of a worker, all tasks of which run on the current thread.
+/// Runs the worker for an hour on the current thread and returns its log.
 fn log(fixture: &WorkerFixture) -> String {
     thread_log::record();
     fixture.start();
-    fixture.pass(HOUR);
+    fixture.advance(HOUR);
     thread_log::take()
 }
 
 #[test]
-fn each_attempt_is_a_span_with_its_end() {
-    let fixture = WorkerFixture::with_replies([Status(503), Refuses, Status(204)]);
+fn each_attempt_has_a_span_with_its_result() {
+    let fixture = WorkerFixture::with_replies([Status(503), ConnectError, Status(204)]);
     let log = log(&fixture);
     let ends: Vec<_> = log
         .lines()
         .filter(|line| line.contains("delivery attempt completed"))
         .collect();
     assert_eq!(ends.len(), 3, "{log}");
-    let (delivery, _) = fixture.only();
+    let (delivery, _) = fixture.only_delivery();
     let ids = format!("delivery={} endpoint={}", delivery.id, delivery.endpoint);
     for (end, fields) in ends.iter().zip([
         ["attempt=1", "state=\"retrying\"", "status=503"],
@@ -38,13 +38,13 @@ fn each_attempt_is_a_span_with_its_end() {
 }
 
 #[test]
-fn no_secret_no_body_and_no_address_is_logged() {
+fn secrets_bodies_and_urls_are_not_logged() {
     let fixture = WorkerFixture::new();
     fixture.add("a");
     fixture
         .transport
-        .replies("a", [Panics, Status(500), Hangs, Status(204)]);
-    let event = fixture.put_post();
+        .set_replies("a", [Panics, Status(500), Hangs, Status(204)]);
+    let event = fixture.insert_post_event();
     fixture.fail(|_, calls| calls % 5 == 0);
     let log = log(&fixture);
     assert!(log.lines().count() > 4);

@@ -1,4 +1,4 @@
-//! A transport in place of the receivers.
+//! A fake transport.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -14,19 +14,19 @@ use tokio::task::yield_now;
 
 use super::fixture::url;
 
-/// The reply of a receiver to a delivery.
+/// Result of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reply {
     Status(u16),
-    After(Duration, u16),
-    /// With this status, after all other tasks have run so many times.
-    Behind(u8, u16),
-    Refuses,
+    Delayed(Duration, u16),
+    /// Responds with this status after the task has yielded this number of times.
+    AfterYields(u8, u16),
+    ConnectError,
     Panics,
     Hangs,
 }
 
-/// A request, and when it was sent.
+/// A request with its time.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) at: Timestamp,
@@ -38,14 +38,14 @@ impl Sent {
         self.request.headers[name].to_str().unwrap()
     }
 
-    /// Whether it is signed with this secret at the time at which it was sent.
+    /// Returns whether the request is signed with this secret at its time.
     pub(crate) fn is_signed(&self, secret: &str) -> bool {
         let (secret, request) = (WebhookSecret::parse(secret).unwrap(), &self.request);
         verify(&[secret], &request.headers, &request.body, self.at).is_ok()
     }
 }
 
-/// Receivers reply with 204 until a test sets other replies.
+/// Responds with 204 unless a test sets other replies.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeTransport {
     clock: Arc<dyn Clock>,
@@ -58,8 +58,8 @@ struct Inner {
     replies: HashMap<String, VecDeque<Reply>>,
     sent: Vec<Sent>,
     in_flight: HashMap<String, u32>,
-    most_here: u32,
-    most_in_all: u32,
+    max_for_one_url: u32,
+    max_in_total: u32,
 }
 
 impl FakeTransport {
@@ -71,8 +71,8 @@ impl FakeTransport {
         }
     }
 
-    /// The receiver of this endpoint replies so, with the last reply from then on.
-    pub(crate) fn replies(&self, name: &str, replies: impl IntoIterator<Item = Reply>) {
+    /// Sets the replies to an endpoint. The last reply is repeated.
+    pub(crate) fn set_replies(&self, name: &str, replies: impl IntoIterator<Item = Reply>) {
         let replies = replies.into_iter().collect();
         let mut inner = self.inner.lock().unwrap();
         inner.replies.insert(url(name), replies);
@@ -82,17 +82,17 @@ impl FakeTransport {
         self.inner.lock().unwrap().sent.clone()
     }
 
-    /// When requests were sent to this endpoint.
-    pub(crate) fn times(&self, name: &str) -> Vec<Timestamp> {
+    /// Returns the times of the requests to an endpoint.
+    pub(crate) fn send_times(&self, name: &str) -> Vec<Timestamp> {
         let sent = self.sent().into_iter();
         let here = sent.filter(|sent| sent.request.url == url(name));
         here.map(|sent| sent.at).collect()
     }
 
-    /// The most requests that were in progress at once: to one URL, and in all.
-    pub(crate) fn most(&self) -> (u32, u32) {
+    /// Returns the largest number of concurrent requests, to one URL and in total.
+    pub(crate) fn max_in_flight(&self) -> (u32, u32) {
         let inner = self.inner.lock().unwrap();
-        (inner.most_here, inner.most_in_all)
+        (inner.max_for_one_url, inner.max_in_total)
     }
 }
 
@@ -102,8 +102,8 @@ impl Inner {
         self.sent.push(sent);
         let here = self.in_flight.entry(url.clone()).or_default();
         *here += 1;
-        self.most_here = self.most_here.max(*here);
-        self.most_in_all = self.most_in_all.max(self.in_flight.values().sum());
+        self.max_for_one_url = self.max_for_one_url.max(*here);
+        self.max_in_total = self.max_in_total.max(self.in_flight.values().sum());
         let replies = self.replies.entry(url).or_default();
         let next = replies.front().copied().unwrap_or(Reply::Status(204));
         if replies.len() > 1 {
@@ -113,7 +113,7 @@ impl Inner {
     }
 }
 
-/// A request in progress, until this is dropped.
+/// Counts a request until it is dropped.
 struct InFlight(Arc<Mutex<Inner>>, String);
 
 impl Drop for InFlight {
@@ -131,17 +131,17 @@ impl Transport for FakeTransport {
         let reply = self.inner.lock().unwrap().receive(Sent { at, request });
         let status = match reply {
             Reply::Status(status) => status,
-            Reply::After(wait, status) => {
+            Reply::Delayed(wait, status) => {
                 self.runtime.sleep(wait).await;
                 status
             }
-            Reply::Behind(turns, status) => {
+            Reply::AfterYields(turns, status) => {
                 for _ in 0..turns {
                     yield_now().await;
                 }
                 status
             }
-            Reply::Refuses => return Err(TransportError("connection refused".into())),
+            Reply::ConnectError => return Err(TransportError("connection refused".into())),
             Reply::Panics => panic!("the transport panics"),
             Reply::Hangs => std::future::pending().await,
         };

@@ -1,4 +1,4 @@
-//! Added: what a member may see, by the rank that the pages go by.
+//! Added: a member's rank decides which sections the member sees.
 
 use forum_api::async_trait;
 use forum_api::host::{Access, Authorizer, BackendResult, BoardResult, Caller, VisibleForums};
@@ -6,10 +6,9 @@ use forum_api::model::{ForumId, UserId};
 
 use crate::before::{Club, ReplyError};
 
-/// The rank of who asks, as it was at the beginning of the request.
+/// The caller's rank at the start of the request.
 struct Rank(i16);
 
-/// The rank of who asks.
 pub fn rank(caller: &Caller) -> BoardResult<i16> {
     Ok(caller.extension::<Rank>()?.0)
 }
@@ -24,19 +23,19 @@ const MEMBER: &str = "
 #[async_trait]
 impl Authorizer for Club {
     async fn guest_access(&self) -> BackendResult<Access> {
-        let guest = standing(self, GUEST, None).await?;
+        let guest = access(self, GUEST, None).await?;
         Ok(guest.unwrap_or_else(|| Access::new(VisibleForums::none())))
     }
 
     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
         match owner.to_i64() {
-            Ok(id) => Ok(standing(self, MEMBER, Some(id)).await?),
+            Ok(id) => Ok(access(self, MEMBER, Some(id)).await?),
             Err(_) => Ok(None),
         }
     }
 }
 
-async fn standing(
+async fn access(
     club: &Club,
     query: &str,
     id: Option<i64>,

@@ -1,4 +1,4 @@
-//! Added: the board's sections, topics and entries in the words of the API, a query a method.
+//! Added: the board of the API, with one query for each method.
 
 use forum_api::async_trait;
 use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
@@ -10,7 +10,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::access::rank;
-use super::convert::{forum, post, profile, thread};
+use super::convert::{forum, member, post, thread};
 use crate::before::topics::{self, Entry, Topic};
 use crate::before::{Club, ReplyError, reply};
 
@@ -43,17 +43,17 @@ impl Board for Club {
     async fn containing_forum(
         &self,
         caller: &Caller,
-        place: ResourceRef<'_>,
+        resource: ResourceRef<'_>,
     ) -> BoardResult<ForumId> {
-        match place {
+        match resource {
             ResourceRef::Thread(thread) => Ok(self.topic(caller, thread).await?.section.into()),
             _ => Err(BoardError::NotImplemented),
         }
     }
 
-    async fn get_me(&self, by: &MemberCaller) -> BoardResult<OwnAccount> {
+    async fn get_me(&self, member: &MemberCaller) -> BoardResult<OwnAccount> {
         Ok(OwnAccount {
-            owner: self.member(Some(by.user_id().to_i64()?), None).await?,
+            owner: self.member(Some(member.user_id().to_i64()?), None).await?,
             unread_messages: None,
         })
     }
@@ -74,18 +74,18 @@ impl Board for Club {
         &self,
         caller: &Caller,
         forum: ForumId,
-        list: ListThreadsParams,
+        params: ListThreadsParams,
     ) -> BoardResult<Page<Thread>> {
         let (section, rank) = (forum.to_i64()?, rank(caller)?);
-        let [active_at, id] = after(list.after.as_ref())?.unwrap_or([i64::MAX; 2]);
-        let (since, rows) = (millis(list.since), rows(list.limit));
+        let [active_at, id] = after(params.after.as_ref())?.unwrap_or([i64::MAX; 2]);
+        let (since, rows) = (millis(params.since), rows(params.limit));
         let rows = self
             .rows(THREADS, &[&section, &active_at, &id, &since, &rows])
             .await?;
         let threads = rows.iter().map(|row| thread(&Topic::from(row), rank));
         Ok(Page::from_overfetch(
             threads.collect(),
-            list.limit,
+            params.limit,
             |last| {
                 let active_at = last.last_activity_at.as_millis();
                 PageKey::new(format_args!("{active_at}.{}", last.thread_id))
@@ -101,19 +101,19 @@ impl Board for Club {
         &self,
         caller: &Caller,
         thread: ThreadId,
-        list: ListPostsParams,
+        params: ListPostsParams,
     ) -> BoardResult<InForum<Page<Post>>> {
         let topic = self.topic(caller, &thread).await?;
-        let after = match (&list.from, after(list.after.as_ref())?) {
+        let after = match (&params.from, after(params.after.as_ref())?) {
             (Some(from), _) => self.number(topic.id, from).await? - 1,
             (None, after) => after.map_or(0, |[number]| number),
         };
-        let (since, rows) = (millis(list.since), rows(list.limit));
+        let (since, rows) = (millis(params.since), rows(params.limit));
         let rows = self
             .rows(POSTS, &[&topic.id, &after, &since, &rows])
             .await?;
-        let posts = rows.iter().map(|row| post(&Entry::from(row), list.body));
-        let page = Page::from_overfetch(posts.collect(), list.limit, |last| {
+        let posts = rows.iter().map(|row| post(&Entry::from(row), params.body));
+        let page = Page::from_overfetch(posts.collect(), params.limit, |last| {
             PageKey::new(last.number)
         });
         Ok(InForum::new(topic.section.into(), page))
@@ -121,12 +121,12 @@ impl Board for Club {
 
     async fn create_post(
         &self,
-        by: &MemberCaller,
+        member: &MemberCaller,
         thread: ThreadId,
-        reply: NewPost,
+        new: NewPost,
     ) -> BoardResult<InForum<Post>> {
-        let (member, topic) = (by.user_id().to_i64()?, thread.to_i64()?);
-        let (topic, entry) = reply::reply(self, member, topic, &reply.body).await?;
+        let (member, topic) = (member.user_id().to_i64()?, thread.to_i64()?);
+        let (topic, entry) = reply::reply(self, member, topic, &new.body).await?;
         Ok(InForum::new(
             topic.section.into(),
             post(&entry, BodyFormat::Both),
@@ -152,11 +152,11 @@ impl Club {
     }
 
     async fn number(&self, topic: i64, entry: &PostId) -> BoardResult<i64> {
-        let found = match entry.to_i64() {
+        let rows = match entry.to_i64() {
             Ok(entry) => self.rows(NUMBER, &[&topic, &entry]).await?,
             Err(_) => Vec::new(),
         };
-        let number = found.first().map(|row| row.get("number"));
+        let number = rows.first().map(|row| row.get("number"));
         number.ok_or(BoardError::InvalidParameter(
             "from",
             "a post of this thread",
@@ -164,14 +164,14 @@ impl Club {
     }
 
     async fn member(&self, id: Option<i64>, name: Option<&str>) -> BoardResult<Member> {
-        let found = self.rows(PROFILE, &[&id, &name]).await?;
-        found.first().map(profile).ok_or(BoardError::PathNotFound)
+        let rows = self.rows(PROFILE, &[&id, &name]).await?;
+        rows.first().map(member).ok_or(BoardError::PathNotFound)
     }
 }
 
-/// The numbers of a place in a list.
-fn after<const N: usize>(place: Option<&PageKey>) -> BoardResult<Option<[i64; N]>> {
-    let numbers = place.map(PageKey::parse_ints).transpose();
+/// Returns the numbers of a page key.
+fn after<const N: usize>(key: Option<&PageKey>) -> BoardResult<Option<[i64; N]>> {
+    let numbers = key.map(PageKey::parse_ints).transpose();
     numbers.map_err(|_| BoardError::InvalidParameter("after", "a cursor returned by this list"))
 }
 
@@ -179,7 +179,7 @@ fn millis(since: Option<Timestamp>) -> i64 {
     since.map_or(i64::MIN, Timestamp::as_millis)
 }
 
-/// The one beyond the limit tells that more follows.
+/// One row more than the limit, for `Page::from_overfetch`.
 fn rows(limit: PageLimit) -> i64 {
     limit.get() as i64 + 1
 }

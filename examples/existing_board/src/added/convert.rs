@@ -1,4 +1,4 @@
-//! Added: a section is a forum, a topic a thread, an entry a post, and a writer an author.
+//! Added: converts sections to forums, topics to threads, entries to posts and writers to authors.
 
 use forum_api::model::{
     Author, BodyFormat, ContentState, Forum, ForumId, LastPost, Member, Post, Thread, ThreadId,
@@ -9,7 +9,6 @@ use tokio_postgres::Row;
 use crate::before::pages;
 use crate::before::topics::{Entry, Topic, Writer};
 
-/// A section in this place.
 pub fn forum((position, row): (u32, &Row)) -> Forum {
     let (topics, entries): (i64, i64) = (row.get("topics"), row.get("entries"));
     let active_at: Option<i64> = row.get("active_at");
@@ -26,7 +25,7 @@ pub fn forum((position, row): (u32, &Row)) -> Forum {
     }
 }
 
-/// A topic, as this rank sees it.
+/// Converts a topic for a caller of this rank.
 pub fn thread(topic: &Topic, rank: i16) -> Thread {
     let active_at = Timestamp::from_millis(topic.active_at);
     Thread {
@@ -47,13 +46,13 @@ pub fn thread(topic: &Topic, rank: i16) -> Thread {
         locked: topic.locked,
         first_post_id: topic.first.into(),
         poll_id: None,
-        can_reply: topic.takes_entries_of(rank),
+        can_reply: topic.accepts_entries_of(rank),
         version: 1,
     }
 }
 
-/// An entry, with its text in these forms.
-pub fn post(entry: &Entry, forms: BodyFormat) -> Post {
+/// Converts an entry, with its body in these formats.
+pub fn post(entry: &Entry, format: BodyFormat) -> Post {
     Post {
         post_id: entry.id.into(),
         thread_id: ThreadId::from(entry.topic),
@@ -63,16 +62,15 @@ pub fn post(entry: &Entry, forms: BodyFormat) -> Post {
         created_at: Timestamp::from_millis(entry.written_at),
         edited_at: None,
         edited_by: None,
-        body: (forms != BodyFormat::Html).then(|| entry.body.clone()),
-        body_html: (forms != BodyFormat::Source).then(|| pages::html(&entry.body)),
+        body: (format != BodyFormat::Html).then(|| entry.body.clone()),
+        body_html: (format != BodyFormat::Source).then(|| pages::html(&entry.body)),
         can_edit: false,
         can_delete: false,
         version: 1,
     }
 }
 
-/// A member's profile.
-pub fn profile(row: &Row) -> Member {
+pub fn member(row: &Row) -> Member {
     let entries: i64 = row.get("entries");
     Member {
         user_id: row.get::<_, i64>("id").into(),
@@ -86,7 +84,6 @@ pub fn profile(row: &Row) -> Member {
     }
 }
 
-/// Who wrote something.
 pub fn author(writer: &Writer) -> Author {
     Author {
         user_id: writer.id.into(),

@@ -1,4 +1,4 @@
-//! Added: which refusal of the form is which of the API.
+//! Added: converts the errors of the form to errors of the API.
 
 use forum_api::host::{BackendError, BoardError};
 

@@ -1,4 +1,4 @@
-//! Added: what is put into the outbox.
+//! Added: writes events to the outbox.
 
 use deadpool_postgres::GenericClient;
 use forum_api::model::{BodyFormat, Timestamp};
@@ -9,23 +9,24 @@ use super::convert::{author, post, thread};
 use crate::before::ReplyError;
 use crate::before::topics::{Entry, Topic};
 
-/// Tells of a new entry, in the transaction in which it was written.
+/// Writes the event of a new entry in the entry's transaction.
 pub async fn emit(
     transaction: &impl GenericClient,
     topic: &Topic,
     entry: &Entry,
 ) -> Result<(), ReplyError> {
     let now = Timestamp::from_millis(entry.written_at);
-    let on = EventMeta::new(&OsRandom, now).map_err(|none| ReplyError::Failed(none.into()))?;
-    let around = EventContext {
+    let meta = EventMeta::new(&OsRandom, now);
+    let meta = meta.map_err(|error| ReplyError::Failed(error.into()))?;
+    let context = EventContext {
         thread: &thread(topic, 0),
         forum_title: &topic.section_title,
         actor: Some(&author(&entry.writer)),
     };
-    let event = Event::post_created(on, &post(entry, BodyFormat::Both), around);
-    let put = transaction.prepare_cached(Event::INSERT).await?;
+    let event = Event::post_created(meta, &post(entry, BodyFormat::Both), context);
+    let insert = transaction.prepare_cached(Event::INSERT).await?;
     let parameters = event.parameters();
     let parameters: Vec<_> = parameters.iter().map(|text| text as _).collect();
-    transaction.execute(&put, &parameters).await?;
+    transaction.execute(&insert, &parameters).await?;
     Ok(())
 }

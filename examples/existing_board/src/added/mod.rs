@@ -1,4 +1,4 @@
-//! Added: the API over the board that was there.
+//! Added: the API over the existing board.
 
 mod access;
 mod board;
@@ -17,8 +17,8 @@ use forum_api::store::Stores;
 
 use crate::before::Club;
 
-/// The API, to be mounted at `/api/v1`. Tokens, and first answers by `Idempotency-Key`, are in the board's own database,
-/// through its own pool; budgets are in memory: for one node.
+/// Returns the API, which is mounted at `/api/v1`. Tokens and idempotency keys are in the board's database. Rate limits
+/// are in memory, which suits a single node.
 pub fn api(club: &Club) -> ForumApi {
     let board = Arc::new(club.clone());
     let stores = Stores::in_postgres(&club.pool);

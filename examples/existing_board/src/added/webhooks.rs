@@ -1,4 +1,4 @@
-//! Added: who is told of events, and the worker that tells them.
+//! Added: registers webhook endpoints and starts the worker.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use forum_api::worker::{Worker, WorkerHandle};
 
 use crate::before::Club;
 
-/// Whether receivers may be on this machine, or in this network: for trying. A board in the open says no.
+/// Permits receivers in private networks, for this example. A public board must not permit them.
 const ALLOW_PRIVATE: bool = true;
 
-/// Starts a worker: it finds what the board's transactions put into the outbox within a second.
+/// Starts a worker. It polls the outbox once a second.
 pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
     let transport = HttpTransport::new(HttpTransportSettings {
         allow_private: ALLOW_PRIVATE,
@@ -26,14 +26,14 @@ pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
     Ok(worker.start())
 }
 
-/// Has all that this member may see sent there, and gives the secret that signs it.
+/// Registers an endpoint for all events that this member may see. Returns the secret that signs them.
 pub async fn register(
     club: &Club,
     member: i64,
     url: String,
 ) -> Result<WebhookSecret, WebhookAdminError> {
-    let registry = WebhookAdmin::new(WebhookStores::in_postgres(&club.pool), TokioRuntime);
-    let registration = NewEndpoint {
+    let admin = WebhookAdmin::new(WebhookStores::in_postgres(&club.pool), TokioRuntime);
+    let endpoint = NewEndpoint {
         url,
         topics: TopicSet {
             all: true,
@@ -42,6 +42,6 @@ pub async fn register(
         owner: member.into(),
         secret: None,
     };
-    let registry = registry.allow_private(ALLOW_PRIVATE);
-    Ok(registry.add(registration).await?.secret)
+    let admin = admin.allow_private(ALLOW_PRIVATE);
+    Ok(admin.add(endpoint).await?.secret)
 }

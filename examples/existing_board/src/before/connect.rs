@@ -1,11 +1,11 @@
-//! The way to the database.
+//! The connection pool.
 
 use deadpool_postgres::{Manager, ManagerConfig, RecyclingMethod};
 use tokio_postgres::NoTls;
 
 pub use deadpool_postgres::Pool;
 
-/// A pool of up to eight connections to this database.
+/// Creates a pool of up to eight connections.
 pub fn connect(database: &str) -> Result<Pool, Box<dyn std::error::Error + Send + Sync>> {
     let fast = ManagerConfig {
         recycling_method: RecyclingMethod::Fast,

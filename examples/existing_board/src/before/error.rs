@@ -1,4 +1,4 @@
-//! Reasons for which an entry is not written.
+//! Errors of the reply command.
 
 use std::time::Duration;
 
@@ -6,25 +6,25 @@ use axum::http::StatusCode;
 use deadpool_postgres::PoolError;
 use thiserror::Error;
 
-/// A reason for which an entry was not written. It prints as the member sees it.
+/// The error of a reply. `Display` returns the text for the member.
 #[derive(Debug, Error)]
 pub enum ReplyError {
-    /// There is no such topic, or none for this member.
+    /// The topic does not exist, or the member cannot see it.
     #[error("Topic not found.")]
     NoTopic,
-    /// The account can no longer write.
+    /// The account is banned.
     #[error("Your account is banned.")]
     Banned,
-    /// The topic takes no more entries.
+    /// Only administrators write in the topic.
     #[error("The topic is locked.")]
     Locked,
-    /// Nothing was typed.
+    /// The body is empty.
     #[error("The body is empty.")]
     Empty,
-    /// More was typed than an entry holds.
+    /// The body is longer than 10,000 characters.
     #[error("The body is longer than 10,000 characters.")]
     TooLong,
-    /// The member has to wait for so long.
+    /// The member has to wait for this duration.
     #[error("Please wait for {} seconds.", .0.as_secs())]
     TooSoon(Duration),
     /// The database failed.
@@ -33,7 +33,7 @@ pub enum ReplyError {
 }
 
 impl ReplyError {
-    /// The status of the page that says so.
+    /// Returns the status of the error page.
     pub fn status(&self) -> StatusCode {
         match self {
             Self::NoTopic => StatusCode::NOT_FOUND,

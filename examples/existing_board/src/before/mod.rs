@@ -1,4 +1,4 @@
-//! The board as it was: members, sections, topics, and a form to reply with.
+//! The existing board: members, sections, topics, and a form for replies.
 
 mod connect;
 pub mod error;
@@ -15,14 +15,14 @@ pub use error::ReplyError;
 /// The club's board.
 #[derive(Clone, Debug)]
 pub struct Club {
-    /// Its database.
+    /// The database.
     pub pool: Pool,
-    /// How long a member waits from one entry to the next.
+    /// The minimum time between two entries of a member.
     pub pause: Duration,
 }
 
 impl Club {
-    /// The board in this database, whose tables are made where they are missing.
+    /// Opens the board in this database, and creates missing tables.
     pub async fn open(pool: Pool, pause: Duration) -> Result<Self, ReplyError> {
         let client = pool.get().await?;
         client.batch_execute(include_str!("schema.sql")).await?;

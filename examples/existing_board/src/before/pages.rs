@@ -1,4 +1,4 @@
-//! The board's own pages.
+//! The board's pages.
 
 use axum::Router;
 use axum::extract::{Path, RawForm, State};
@@ -10,16 +10,16 @@ use url::form_urlencoded;
 
 use super::{Club, ReplyError, members, reply, topics};
 
-/// The routes of the pages.
+/// Returns the routes of the pages.
 pub fn routes(club: Club) -> Router {
     Router::new()
         .route("/", get(index))
-        .route("/topics/{id}", get(topic).post(answer))
+        .route("/topics/{id}", get(topic).post(submit))
         .route("/in/{session}", get(sign_in))
         .with_state(club)
 }
 
-/// The topics that the visitor sees.
+/// Lists the topics that the visitor sees.
 async fn index(State(club): State<Club>, headers: HeaderMap) -> Result<Html<String>, ReplyError> {
     let rank = rank(&club, &headers).await?;
     let topics = topics::all(&club.pool.get().await?, rank).await?;
@@ -36,7 +36,7 @@ async fn index(State(club): State<Club>, headers: HeaderMap) -> Result<Html<Stri
     ))
 }
 
-/// A topic with its entries, and a form to reply with.
+/// Shows a topic with its entries and a form for replies.
 async fn topic(
     State(club): State<Club>,
     Path(id): Path<i64>,
@@ -54,7 +54,7 @@ async fn topic(
             entry.number
         )
     });
-    let form = if topic.takes_entries_of(rank) {
+    let form = if topic.accepts_entries_of(rank) {
         FORM
     } else {
         ""
@@ -67,8 +67,8 @@ async fn topic(
 
 const FORM: &str = "<form method=post><textarea name=body></textarea><button>Reply</button></form>";
 
-/// What the form does.
-async fn answer(
+/// Handles the form.
+async fn submit(
     State(club): State<Club>,
     Path(id): Path<i64>,
     headers: HeaderMap,
@@ -84,13 +84,13 @@ async fn answer(
     Ok(Redirect::to(&format!("/topics/{id}#{}", entry.number)).into_response())
 }
 
-/// The link that a member was sent.
+/// Handles the sign-in link.
 async fn sign_in(Path(session): Path<String>) -> Response {
     let cookie = format!("session={session}; Path=/; HttpOnly; SameSite=Lax");
     ([(SET_COOKIE, cookie)], Redirect::to("/")).into_response()
 }
 
-/// The rank of who asks.
+/// Returns the visitor's rank, 0 for a guest.
 async fn rank(club: &Club, headers: &HeaderMap) -> Result<i16, ReplyError> {
     let member = match session(club, headers).await? {
         Some(member) => members::find(&club.pool.get().await?, member).await?,
@@ -99,7 +99,7 @@ async fn rank(club: &Club, headers: &HeaderMap) -> Result<i16, ReplyError> {
     Ok(member.map_or(0, |member| member.rank))
 }
 
-/// Who is signed in.
+/// Returns the id of the member who is signed in.
 async fn session(club: &Club, headers: &HeaderMap) -> Result<Option<i64>, ReplyError> {
     let cookies = headers
         .get(COOKIE)
@@ -113,7 +113,7 @@ async fn session(club: &Club, headers: &HeaderMap) -> Result<Option<i64>, ReplyE
 
 impl IntoResponse for ReplyError {
     fn into_response(self) -> Response {
-        (self.status(), page("No", &escaped(&self.to_string()))).into_response()
+        (self.status(), page("Error", &escaped(&self.to_string()))).into_response()
     }
 }
 
@@ -124,7 +124,7 @@ fn page(title: &str, content: &str) -> Html<String> {
     ))
 }
 
-/// An entry's plain text as HTML.
+/// Converts an entry's plain text to HTML.
 pub fn html(body: &str) -> String {
     format!("<p>{}</p>", escaped(body).replace('\n', "<br>"))
 }

@@ -1,14 +1,14 @@
-//! The command behind the form: a reply to a topic.
+//! The reply command of the form.
 
 use super::members::{self, Member};
 use super::topics::{self, Entry, Topic, Writer};
 use super::{Club, ReplyError};
 use crate::added::events;
 
-/// The longest entry, in characters.
-const LONGEST: usize = 10_000;
+/// In characters.
+const MAX_LENGTH: usize = 10_000;
 
-/// Nobody else writes in this topic, or as this member, until the end of the transaction.
+/// Locks the member and the topic until the end of the transaction.
 const LOCK: &str = "
     SELECT FROM member, topic WHERE member.id = $1 AND topic.id = $2 FOR NO KEY UPDATE";
 
@@ -18,12 +18,12 @@ const WRITE: &str = "
     ), counted AS (
         UPDATE topic SET entries = written.number, active_at = written.written_at
         FROM written WHERE topic.id = written.topic
-    ), noted AS (
+    ), recorded AS (
         UPDATE member SET wrote_at = written.written_at FROM written WHERE member.id = written.writer
     )
     SELECT id, written_at FROM written";
 
-/// Writes an entry into a topic, and gives both.
+/// Writes an entry, and returns its topic and the entry.
 pub async fn reply(
     club: &Club,
     member: i64,
@@ -54,25 +54,24 @@ pub async fn reply(
         body: body.into(),
         written_at: written.get("written_at"),
     };
-    let topic = topic.and(&entry);
+    let topic = topic.with_entry(&entry);
     events::emit(&transaction, &topic, &entry).await?; // Added.
     transaction.commit().await?;
     Ok((topic, entry))
 }
 
-/// The rules.
 fn check_reply(club: &Club, writer: &Member, topic: &Topic, body: &str) -> Result<(), ReplyError> {
-    if !topic.takes_entries_of(writer.rank) {
+    if !topic.accepts_entries_of(writer.rank) {
         return Err(ReplyError::Locked);
     }
     if body.trim().is_empty() {
         return Err(ReplyError::Empty);
     }
-    if body.chars().count() > LONGEST {
+    if body.chars().count() > MAX_LENGTH {
         return Err(ReplyError::TooLong);
     }
-    match writer.quiet_for {
-        Some(quiet) if quiet < club.pause => Err(ReplyError::TooSoon(club.pause - quiet)),
+    match writer.since_last_entry {
+        Some(elapsed) if elapsed < club.pause => Err(ReplyError::TooSoon(club.pause - elapsed)),
         _ => Ok(()),
     }
 }

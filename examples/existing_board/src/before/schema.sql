@@ -3,7 +3,7 @@ CREATE OR REPLACE FUNCTION club_now() RETURNS bigint LANGUAGE sql AS $$
     SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint
 $$;
 
--- Ranks: 0 is anybody, 1 a member, 2 staff, 3 an administrator.
+-- Ranks: 0 is a guest, 1 a member, 2 staff, 3 an administrator.
 CREATE TABLE IF NOT EXISTS member (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text NOT NULL UNIQUE,

@@ -1,11 +1,11 @@
-//! Topics and the entries below them, as the pages show them.
+//! Topics and their entries.
 
 use deadpool_postgres::GenericClient;
 use tokio_postgres::Row;
 
 use super::ReplyError;
 
-/// Who wrote something.
+/// The author of an entry.
 #[derive(Clone, Debug)]
 pub struct Writer {
     /// The member's id.
@@ -14,53 +14,53 @@ pub struct Writer {
     pub name: String,
 }
 
-/// A topic.
+/// A topic with its first and last entry.
 #[derive(Clone, Debug)]
 pub struct Topic {
-    /// Its id.
+    /// The id.
     pub id: i64,
-    /// The section that it is in.
+    /// The id of the section.
     pub section: i64,
-    /// The title of that.
+    /// The title of the section.
     pub section_title: String,
-    /// What it is about.
+    /// The subject.
     pub subject: String,
-    /// Whether only administrators write in it.
+    /// If `true`, only administrators write in it.
     pub locked: bool,
-    /// How many entries it has.
+    /// The number of entries.
     pub entries: i64,
-    /// Its first entry.
+    /// The first entry.
     pub first: i64,
-    /// Who wrote that.
+    /// The author of the first entry.
     pub writer: Writer,
-    /// When.
+    /// The time of the first entry, in milliseconds since 1970.
     pub started_at: i64,
-    /// Its last entry.
+    /// The last entry.
     pub last: i64,
-    /// Who wrote that.
+    /// The author of the last entry.
     pub last_writer: Writer,
-    /// When.
+    /// The time of the last entry, in milliseconds since 1970.
     pub active_at: i64,
 }
 
-/// An entry.
+/// An entry of a topic.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its id.
+    /// The id.
     pub id: i64,
-    /// The topic that it is in.
+    /// The id of the topic.
     pub topic: i64,
-    /// Its place in that, from 1.
+    /// The index in the topic, from 1.
     pub number: i64,
-    /// Who wrote it.
+    /// The author.
     pub writer: Writer,
     /// Plain text.
     pub body: String,
-    /// When it was written.
+    /// In milliseconds since 1970.
     pub written_at: i64,
 }
 
-/// The topic with this id, if this rank sees it.
+/// Returns the topic with this id, if this rank sees it.
 pub async fn find(
     db: &impl GenericClient,
     id: i64,
@@ -72,7 +72,7 @@ pub async fn find(
     Ok(row.map(|row| Topic::from(&row)))
 }
 
-/// All topics that this rank sees, the latest first.
+/// Returns all topics that this rank sees, newest activity first.
 pub async fn all(db: &impl GenericClient, rank: i16) -> Result<Vec<Topic>, ReplyError> {
     let all = "SELECT * FROM topic_view WHERE rank <= $1 ORDER BY active_at DESC, id DESC";
     let all = db.prepare_cached(all).await?;
@@ -80,7 +80,7 @@ pub async fn all(db: &impl GenericClient, rank: i16) -> Result<Vec<Topic>, Reply
     Ok(rows.iter().map(Topic::from).collect())
 }
 
-/// The entries of a topic, the oldest first.
+/// Returns the entries of a topic, oldest first.
 pub async fn entries(db: &impl GenericClient, topic: i64) -> Result<Vec<Entry>, ReplyError> {
     let entries = "SELECT * FROM entry_view WHERE topic = $1 ORDER BY number";
     let entries = db.prepare_cached(entries).await?;
@@ -89,13 +89,13 @@ pub async fn entries(db: &impl GenericClient, topic: i64) -> Result<Vec<Entry>, 
 }
 
 impl Topic {
-    /// Whether this rank may write in it.
-    pub fn takes_entries_of(&self, rank: i16) -> bool {
+    /// Returns `true` if this rank may write in the topic.
+    pub fn accepts_entries_of(&self, rank: i16) -> bool {
         rank >= if self.locked { 3 } else { 1 }
     }
 
-    /// The topic with one more entry.
-    pub fn and(self, entry: &Entry) -> Self {
+    /// Returns the topic with one more entry.
+    pub fn with_entry(self, entry: &Entry) -> Self {
         Self {
             entries: entry.number,
             last: entry.id,

@@ -1,8 +1,7 @@
-//! The rules that the board keeps, as far as it goes.
+//! The board follows the rules of the conformance suite.
 
 use forum_api::conformance::board_tests;
 
-use crate::fixture::Existing;
-use crate::fixture::try_in_postgres;
+use crate::fixture::{ClubFactory, run_with_postgres};
 
-board_tests!(Existing, try_in_postgres);
+board_tests!(ClubFactory, run_with_postgres);

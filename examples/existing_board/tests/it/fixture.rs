@@ -1,4 +1,4 @@
-//! The board in a schema of its own, and as the conformance suite meets it.
+//! The board in its own schema, and its fixture for the conformance suite.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,21 +18,20 @@ use tokio_postgres::types::ToSql;
 
 use crate::before::{Club, connect};
 
-pub use forum_test_support::postgres::try_in_postgres;
+pub use forum_test_support::postgres::run_with_postgres;
 
-/// A board that nothing is in, whose members wait for so long between two entries.
+/// Returns an empty board whose members have to wait for `pause` between two entries.
 pub async fn club(pause: Duration) -> Club {
     let pool = connect(&postgres::schema().await).unwrap();
     Club::open(pool, pause).await.unwrap()
 }
 
-/// The board that was there before.
-pub struct Existing;
+pub struct ClubFactory;
 
 #[async_trait]
-impl BoardFactory for Existing {
+impl BoardFactory for ClubFactory {
     async fn create(&self, _: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
-        Ok(Box::new(ClubStage(club(Duration::ZERO).await)))
+        Ok(Box::new(ClubFixture(club(Duration::ZERO).await)))
     }
 
     fn unsupported(&self) -> &[Capability] {
@@ -66,11 +65,10 @@ impl BoardFactory for Existing {
     }
 }
 
-/// An empty club, to which the suite adds what a rule needs.
-struct ClubStage(Club);
+struct ClubFixture(Club);
 
 #[async_trait]
-impl BoardFixture for ClubStage {
+impl BoardFixture for ClubFixture {
     fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
         (Arc::new(self.0.clone()), Arc::new(self.0.clone()))
     }
@@ -81,13 +79,13 @@ impl BoardFixture for ClubStage {
             Role::Staff => 2,
             Role::Administrator => 3,
         };
-        let insert = "INSERT INTO member (name, rank) VALUES ($1, $2) RETURNING id";
-        Ok(add(&self.0, insert, &[&name, &rank]).await?.into())
+        let member = "INSERT INTO member (name, rank) VALUES ($1, $2) RETURNING id";
+        Ok(insert(&self.0, member, &[&name, &rank]).await?.into())
     }
 
     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
-        let insert = "INSERT INTO section (title, rank) VALUES ($1, $2) RETURNING id";
-        let added = add(&self.0, insert, &[&new.title, &rank(new.readers)]).await?;
+        let section = "INSERT INTO section (title, rank) VALUES ($1, $2) RETURNING id";
+        let added = insert(&self.0, section, &[&new.title, &rank(new.readers)]).await?;
         Ok(added.into())
     }
 
@@ -107,11 +105,10 @@ impl BoardFixture for ClubStage {
     }
 
     async fn events(&self) -> FixtureResult<Vec<Event>> {
-        let waiting = PostgresStore::new(self.0.pool.clone())
-            .pending(1000)
-            .await?;
+        let outbox = PostgresStore::new(self.0.pool.clone());
+        let events = outbox.pending(1000).await?;
         change(&self.0, "DELETE FROM forum_api_events", &[]).await?;
-        Ok(waiting)
+        Ok(events)
     }
 
     async fn write_thread(
@@ -121,21 +118,21 @@ impl BoardFixture for ClubStage {
         new: NewThread,
     ) -> FixtureResult<(ThreadId, PostId)> {
         let topic = "INSERT INTO topic (section, subject, entries) VALUES ($1, $2, 1) RETURNING id";
-        let topic = add(&self.0, topic, &[&number(forum)?, &new.title]).await?;
+        let topic = insert(&self.0, topic, &[&number(forum)?, &new.title]).await?;
         let entry = "
             INSERT INTO entry (topic, number, writer, body, written_at)
             SELECT id, 1, $2, $3, active_at FROM topic WHERE id = $1 RETURNING id";
-        let entry = add(&self.0, entry, &[&topic, &number(author)?, &new.body]).await?;
+        let entry = insert(&self.0, entry, &[&topic, &number(author)?, &new.body]).await?;
         Ok((topic.into(), entry.into()))
     }
 }
 
-async fn add(club: &Club, insert: &str, row: &[&(dyn ToSql + Sync)]) -> FixtureResult<i64> {
+async fn insert(club: &Club, statement: &str, row: &[&(dyn ToSql + Sync)]) -> FixtureResult<i64> {
     let client = club.pool.get().await?;
-    Ok(client.query_one(insert, row).await?.get(0))
+    Ok(client.query_one(statement, row).await?.get(0))
 }
 
-/// Changes the board behind its own back.
+/// Executes SQL in the board's database.
 pub async fn change(
     club: &Club,
     sql: &str,

@@ -1,13 +1,13 @@
-//! The board that was there before, with the API in it, in a real Postgres.
+//! Tests of the board with the API in a real Postgres.
 //!
-//! `tests/run` starts one and puts its address into `FORUM_API_POSTGRES`; without it, the tests fail.
+//! `FORUM_API_POSTGRES` is its URL, which `tests/run` sets. Without it, the tests fail.
 
 use existing_board::{added, before};
 
 mod conformance;
+mod errors;
 mod fixture;
 mod outbox;
-mod refusals;
 mod replies;
 mod site;
 mod webhooks;

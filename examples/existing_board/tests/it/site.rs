@@ -1,4 +1,4 @@
-//! The board with a member who is signed in at its form, and has a token for its API.
+//! The board with a member who is signed in to its pages and has a token for its API.
 
 use std::time::Duration;
 
@@ -6,8 +6,10 @@ use axum::Router;
 use axum::body::Body;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
+use forum_api::store::OutboxStore;
 use forum_api::store::postgres::PostgresStore;
 use forum_api::token::{PlainToken, TokenRequest, issue_token};
+use forum_api::webhook::Event;
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
@@ -19,7 +21,10 @@ use crate::added;
 use crate::before::{Club, members, pages};
 use crate::fixture;
 
-/// The board's sample, behind all of its routes.
+/// The only topic of the sample board.
+pub const TOPIC: i64 = 1;
+
+/// The sample board with all routes.
 pub struct Site {
     pub club: Club,
     pub alice: i64,
@@ -30,33 +35,32 @@ pub struct Site {
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// What came back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct TextResponse {
     pub status: StatusCode,
     pub text: String,
 }
 
-impl Answer {
-    /// The body as JSON; null when it is none.
+impl TextResponse {
+    /// Returns the body as JSON, or null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_default()
     }
 }
 
 impl Site {
-    /// One whose members wait for so long between two entries.
+    /// Creates the board. Its members have to wait for `pause` between two entries.
     pub async fn new(pause: Duration) -> Self {
         let club = fixture::club(pause).await;
         let (alice, session) = members::sample(&club).await.unwrap();
-        let wanted = TokenRequest {
+        let request = TokenRequest {
             owner: &alice.into(),
             label: "",
             scopes: &["posts:read".into(), "posts:write".into()],
             expires_in_days: "",
         };
         let (tokens, now) = (PostgresStore::new(club.pool.clone()), SystemClock.now());
-        let issued = issue_token(&tokens, &OsRandom, Surface::Full, wanted, now).await;
+        let issued = issue_token(&tokens, &OsRandom, Surface::Full, request, now).await;
         Self {
             token: issued.unwrap().0,
             app: pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)),
@@ -66,8 +70,8 @@ impl Site {
         }
     }
 
-    /// Types a reply into the form.
-    pub async fn type_reply(&self, topic: i64, body: &str) -> Answer {
+    /// Submits the form as alice.
+    pub async fn submit_reply(&self, topic: i64, body: &str) -> TextResponse {
         let body = form_urlencoded::Serializer::new(String::new())
             .append_pair("body", body)
             .finish();
@@ -77,8 +81,8 @@ impl Site {
         self.send(request.body(body.into()).unwrap()).await
     }
 
-    /// Posts a reply through the API.
-    pub async fn post_reply(&self, topic: i64, body: &str) -> Answer {
+    /// Replies through the API as alice.
+    pub async fn post_reply(&self, topic: i64, body: &str) -> TextResponse {
         let request = self
             .with_token("POST", topic)
             .header("content-type", "application/json");
@@ -86,14 +90,14 @@ impl Site {
         self.send(request.body(body.into()).unwrap()).await
     }
 
-    /// Lists a topic's entries through the API.
-    pub async fn list(&self, topic: i64) -> Answer {
+    /// Lists a topic's entries through the API as alice.
+    pub async fn list_posts(&self, topic: i64) -> TextResponse {
         let request = self.with_token("GET", topic);
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
-    /// Asks for a path without being signed in, and without a token.
-    pub async fn ask_as_guest(&self, method: &str, path: &str) -> Answer {
+    /// Sends a request without a session and a token.
+    pub async fn send_as_guest(&self, method: &str, path: &str) -> TextResponse {
         let request = Request::builder()
             .method(method)
             .uri(path)
@@ -101,12 +105,17 @@ impl Site {
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
-    /// Changes the board behind its own back.
+    /// Executes SQL in the board's database.
     pub async fn change(&self, sql: &str, parameters: &[&(dyn ToSql + Sync)]) {
         fixture::change(&self.club, sql, parameters).await.unwrap();
     }
 
-    /// How many rows a table has.
+    pub async fn pending_events(&self) -> Vec<Event> {
+        let outbox = PostgresStore::new(self.club.pool.clone());
+        outbox.pending(9).await.unwrap()
+    }
+
+    /// Returns the number of rows of a table.
     pub async fn count(&self, table: &str) -> i64 {
         let client = self.club.pool.get().await.unwrap();
         let count = format!("SELECT count(*) FROM {table}");
@@ -114,25 +123,18 @@ impl Site {
     }
 
     fn with_token(&self, method: &str, topic: i64) -> http::request::Builder {
+        let authorization = format!("Bearer {}", self.token.expose_secret());
         Request::builder()
             .method(method)
             .uri(format!("/api/v1/threads/{topic}/posts"))
-            .header(
-                "authorization",
-                format!("Bearer {}", self.token.expose_secret()),
-            )
+            .header("authorization", authorization)
     }
 
-    async fn send(&self, request: Request<Body>) -> Answer {
-        let (head, body) = self
-            .app
-            .clone()
-            .oneshot(request)
-            .await
-            .unwrap()
-            .into_parts();
+    async fn send(&self, request: Request<Body>) -> TextResponse {
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let (head, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
-        Answer {
+        TextResponse {
             status: head.status,
             text: String::from_utf8(body.to_vec()).unwrap(),
         }

@@ -1,4 +1,4 @@
-//! What is written through either door is sent to who registered.
+//! Replies through the form and through the API are sent to webhook endpoints.
 
 use std::time::Duration;
 
@@ -14,52 +14,53 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 
 use crate::added::webhooks;
-use crate::fixture::try_in_postgres;
-use crate::site::Site;
+use crate::fixture::run_with_postgres;
+use crate::site::{Site, TOPIC};
 
-const TOPIC: i64 = 1;
+/// Maximum duration of a delivery.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Longer than a delivery takes.
-const SOON: Duration = Duration::from_secs(20);
-
-/// What a receiver on loopback gets, and its address.
+/// Starts a receiver on the loopback interface. Returns its URL and its requests.
 async fn receiver() -> (String, UnboundedReceiver<(HeaderMap, Bytes)>) {
-    let (seen, gets) = unbounded_channel();
+    let (sender, requests) = unbounded_channel();
     let receive = move |headers: HeaderMap, body: Bytes| {
-        seen.send((headers, body)).unwrap();
+        sender.send((headers, body)).unwrap();
         std::future::ready(())
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let app = Router::new().route("/", post(receive));
     tokio::spawn(async move { axum::serve(listener, app).await });
-    (url, gets)
+    (url, requests)
 }
 
-/// The body of the next entry that the receiver is told of, by whoever has the secret.
-async fn told(gets: &mut UnboundedReceiver<(HeaderMap, Bytes)>, secret: &WebhookSecret) -> Value {
-    let (headers, body) = timeout(SOON, gets.recv()).await.unwrap().unwrap();
+/// Verifies the next request with `secret` and returns the body of its post.
+async fn next_post(
+    requests: &mut UnboundedReceiver<(HeaderMap, Bytes)>,
+    secret: &WebhookSecret,
+) -> Value {
+    let (headers, body) = timeout(TIMEOUT, requests.recv()).await.unwrap().unwrap();
     let secrets = std::slice::from_ref(secret);
     let delivery = verify(secrets, &headers, &body, SystemClock.now()).unwrap();
     assert_eq!(delivery.topic, Topic::POST_CREATED);
-    let told: Value = serde_json::from_slice(&body).unwrap();
-    told["data"]["post"]["body"].clone()
+    let event: Value = serde_json::from_slice(&body).unwrap();
+    event["data"]["post"]["body"].clone()
 }
 
 #[test]
-fn a_reply_through_either_door_arrives_signed() {
-    try_in_postgres(async {
+fn a_reply_through_the_form_or_the_api_is_delivered_signed() {
+    run_with_postgres(async {
         let site = Site::new(Duration::ZERO).await;
-        let (url, mut gets) = receiver().await;
+        let (url, mut requests) = receiver().await;
         let secret = webhooks::register(&site.club, site.alice, url)
             .await
             .unwrap();
         let worker = webhooks::start(&site.club).unwrap();
 
-        assert_eq!(site.type_reply(TOPIC, "Green.").await.status, 303);
-        assert_eq!(told(&mut gets, &secret).await, "Green.");
+        assert_eq!(site.submit_reply(TOPIC, "Green.").await.status, 303);
+        assert_eq!(next_post(&mut requests, &secret).await, "Green.");
         assert_eq!(site.post_reply(TOPIC, "Black.").await.status, 201);
-        assert_eq!(told(&mut gets, &secret).await, "Black.");
+        assert_eq!(next_post(&mut requests, &secret).await, "Black.");
         worker.stop().await;
         assert_eq!(site.count("forum_api_attempts").await, 2);
     });

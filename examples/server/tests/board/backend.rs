@@ -12,7 +12,7 @@ use forum_api::store::sqlite::{self, DatabasePath};
 
 use crate::board::db::Database;
 use crate::board::{Board, demo};
-use crate::databases;
+use crate::postgres;
 
 /// A kind of database.
 #[derive(Clone, Copy, Debug)]
@@ -90,18 +90,18 @@ async fn in_sqlite(location: &DatabasePath, kept: impl Any + Send + Sync) -> Pla
 
 /// To make a database like another takes half the time of making its tables.
 fn in_postgres() -> Place {
-    static LIKE: OnceLock<databases::Database> = OnceLock::new();
-    let made = databases::Database::like(LIKE.get_or_init(with_tables));
+    static LIKE: OnceLock<postgres::Database> = OnceLock::new();
+    let made = postgres::Database::copy_of(LIKE.get_or_init(with_tables));
     Place {
         database: connect(&made.url(), 16).unwrap().into(),
         _kept: Box::new(made),
     }
 }
 
-fn with_tables() -> databases::Database {
-    let made = databases::Database::new();
+fn with_tables() -> postgres::Database {
+    let made = postgres::Database::new();
     let pool = connect(&made.url(), 1).unwrap();
-    databases::apart(async move {
+    postgres::block_on_thread(async move {
         migrate(&pool).await.unwrap();
         make_tables(&pool.into()).await;
     });

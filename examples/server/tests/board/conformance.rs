@@ -3,7 +3,7 @@
 use forum_api::conformance::board_tests;
 
 use crate::backend::Backend;
-use crate::databases::try_in_postgres;
+use crate::postgres::run_with_postgres;
 
 fn block_on(case: impl Future<Output = ()>) {
     tokio::runtime::Builder::new_multi_thread()
@@ -28,5 +28,5 @@ mod file {
 mod postgres {
     use super::*;
 
-    board_tests!(Backend::Postgres, try_in_postgres);
+    board_tests!(Backend::Postgres, run_with_postgres);
 }

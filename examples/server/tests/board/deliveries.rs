@@ -15,10 +15,10 @@ use crate::backend::Backend;
 use crate::board::accounts;
 use crate::board::db::{Transaction, TransactionFuture, bind};
 use crate::demo::Demo;
-use crate::wire::{Act, LONG, Paced, Receiver, loopback};
+use crate::wire::{Behavior, LONG_TIMEOUT, ManualWorker, ScriptedReceiver, loopback_transport};
 
-const OK: Act = Act::Say(b"HTTP/1.1 204 No Content\r\n\r\n");
-const LATER: Act = Act::Say(b"HTTP/1.1 503 Later\r\ncontent-length: 0\r\n\r\n");
+const OK: Behavior = Behavior::Respond(b"HTTP/1.1 204 No Content\r\n\r\n");
+const LATER: Behavior = Behavior::Respond(b"HTTP/1.1 503 Later\r\ncontent-length: 0\r\n\r\n");
 
 type Change = for<'a> fn(&'a Transaction<'a>) -> TransactionFuture<'a, ()>;
 
@@ -66,7 +66,7 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         let place = Backend::File.unless_chosen().place().await;
         let webhooks = place.webhooks();
         let demo = Demo::within(place, Language::English).await;
-        let receiver = Receiver::acting(vec![LATER, OK], None).await;
+        let receiver = ScriptedReceiver::with_behaviors(vec![LATER, OK], None).await;
         let environment = Environment::new(InlineRuntime).clock(demo.clock.clone());
         let registry = WebhookAdmin::new(webhooks.clone(), environment).allow_private(true);
         let added = registry.add(NewEndpoint {
@@ -80,7 +80,13 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         let threads = demo.threads_of("Members").await;
         assert_eq!(demo.post("bob", &threads, new).await.0, 201);
         let board: Arc<dyn Authorizer> = Arc::new(demo.board.clone());
-        let worker = Paced::start(&demo.clock, &webhooks, board, loopback(LONG)).await;
+        let worker = ManualWorker::start(
+            &demo.clock,
+            &webhooks,
+            board,
+            loopback_transport(LONG_TIMEOUT),
+        )
+        .await;
         let state = async || {
             let listed = webhooks
                 .deliveries
@@ -97,7 +103,7 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         };
         assert_eq!(state().await, DeliveryState::Retrying);
         demo.change(change).await;
-        worker.pass(Duration::from_secs(3600)).await;
+        worker.advance(Duration::from_secs(3600)).await;
         assert_eq!(state().await, expected, "{what}");
         let sent = 1 + usize::from(expected == DeliveryState::Delivered);
         assert_eq!(receiver.connections(), sent, "{what}");

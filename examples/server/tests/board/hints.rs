@@ -5,8 +5,8 @@ use forum_api::model::UserId;
 use tokio::sync::oneshot;
 
 use crate::backend::Backend;
-use crate::databases::try_in_postgres;
 use crate::demo::Demo;
+use crate::postgres::run_with_postgres;
 use forum_api::Language;
 
 const SEEN: &str = "SELECT count(*) FROM member WHERE last_seen_at IS NOT NULL";
@@ -41,7 +41,7 @@ async fn no_request_writes_that_a_member_was_seen() {
 /// A command holds the lock of writes, and one of the members.
 #[test]
 fn hints_wait_for_no_command() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let demo = Demo::within(Backend::Postgres.place().await, Language::English).await;
         let members = see_all_members(&demo).await;
         let (begun, begins) = oneshot::channel();

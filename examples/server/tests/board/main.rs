@@ -1,7 +1,7 @@
 //! The reference board behind the API, in process; the board's own unit tests run here as well.
 
 use forum_server::board;
-use forum_test_support::{databases, schema, wire};
+use forum_test_support::{postgres, schema, wire};
 
 mod backend;
 mod conformance;

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::backend::Backend;
 use crate::board::{Board, db, demo};
-use crate::databases::{self, try_in_postgres};
+use crate::postgres::{self, run_with_postgres};
 
 fn board(database: impl Into<db::Database>) -> Board {
     Board::new(database, Arc::new(SystemClock), Language::English)
@@ -49,8 +49,8 @@ async fn a_newer_schema_is_neither_migrated_nor_filled() {
 /// Writes hold a lock that all nodes share.
 #[test]
 fn a_migration_does_not_wait_for_writes() {
-    try_in_postgres(async {
-        let made = databases::Database::new();
+    run_with_postgres(async {
+        let made = postgres::Database::new();
         let board = board(connect(&made.url(), 4).unwrap());
         let (begun, begins) = oneshot::channel();
         let (end, ends) = oneshot::channel::<()>();

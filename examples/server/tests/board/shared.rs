@@ -11,11 +11,11 @@ use tokio::task::JoinSet;
 
 use crate::backend::Backend;
 use crate::board::{self, Board};
-use crate::databases::{Database, try_in_postgres};
+use crate::postgres::{Database, run_with_postgres};
 
 #[test]
 fn who_looks_does_not_wait_for_those_who_write() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let place = Backend::Postgres.place().await;
         let (end, ended) = watch::channel(false);
         let writes: JoinSet<_> = (0..20)
@@ -46,9 +46,9 @@ async fn wait(database: board::db::Database, mut ended: watch::Receiver<bool>) -
 
 #[test]
 fn a_step_takes_as_long_as_it_takes() {
-    try_in_postgres(async {
+    run_with_postgres(async {
         let database = Database::new();
-        database.ask(
+        database.query(
             "CREATE FUNCTION slow () RETURNS event_trigger LANGUAGE plpgsql AS
                  'BEGIN PERFORM pg_sleep(2.5); END';
              CREATE EVENT TRIGGER slow ON ddl_command_end WHEN TAG IN ('CREATE VIEW')

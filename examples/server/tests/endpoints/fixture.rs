@@ -20,7 +20,7 @@ use forum_server::board::forums::{self, ForumInsert};
 use forum_server::board::moderation::{self, Mark};
 use forum_server::board::permissions::Lists;
 use forum_server::board::{Board, accounts, demo, settings};
-use forum_test_support::databases;
+use forum_test_support::postgres as test_postgres;
 use http::Method;
 
 /// The demo board, its API, and the clock of both.
@@ -191,8 +191,8 @@ fn clock() -> ManualClock {
 /// A database with the demo board.
 async fn database() -> (Database, Box<dyn Any>) {
     if env::var("FORUM_API_BACKEND").is_ok() {
-        static TEMPLATE: OnceLock<databases::Database> = OnceLock::new();
-        let database = databases::Database::like(TEMPLATE.get_or_init(template));
+        static TEMPLATE: OnceLock<test_postgres::Database> = OnceLock::new();
+        let database = test_postgres::Database::copy_of(TEMPLATE.get_or_init(template));
         let pool = postgres::connect(&database.url(), 4).unwrap();
         return (pool.into(), Box::new(database));
     }
@@ -203,10 +203,10 @@ async fn database() -> (Database, Box<dyn Any>) {
     (database, Box::new(()))
 }
 
-fn template() -> databases::Database {
-    let database = databases::Database::new();
+fn template() -> test_postgres::Database {
+    let database = test_postgres::Database::new();
     let pool = postgres::connect(&database.url(), 1).unwrap();
-    databases::apart(async move {
+    test_postgres::block_on_thread(async move {
         postgres::migrate(&pool).await.unwrap();
         fill(&pool.into()).await;
     });

@@ -5,7 +5,7 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::cluster::Cluster;
-use crate::connection::{Ask, Connections, Reply};
+use crate::connection::{ApiClient, ApiRequest, ApiResponse};
 use crate::random::Random;
 use crate::wait::until;
 
@@ -18,15 +18,15 @@ const WAITING: &str = "SELECT count(*) FROM pg_stat_activity
 
 /// A blocked reply on the first node.
 pub struct BlockedWrite {
-    pub ask: Ask,
+    pub ask: ApiRequest,
     /// The client that waits for the response.
-    pub sender: JoinHandle<Option<Reply>>,
+    pub sender: JoinHandle<Option<ApiResponse>>,
     lock: Client,
 }
 
 /// A reply whose body is its idempotency key.
-pub fn reply(token: &str, words: &str) -> Ask {
-    Ask::new("POST", token, "/threads/1/posts", &json!({ "body": words })).with_key(words)
+pub fn reply(token: &str, words: &str) -> ApiRequest {
+    ApiRequest::new("POST", token, "/threads/1/posts", &json!({ "body": words })).with_key(words)
 }
 
 impl BlockedWrite {
@@ -35,9 +35,9 @@ impl BlockedWrite {
         let lock = cluster.database.connect().await;
         lock.batch_execute(HOLD).await.unwrap();
         let ask = reply(&cluster.token("alice"), words);
-        let mut connections = Connections::new(&cluster.nodes, Random::new(0));
-        let (node, sent) = (cluster.nodes.all()[0], ask.clone());
-        let sender = tokio::spawn(async move { connections.ask_of(node, &sent).await });
+        let mut connections = ApiClient::new(&cluster.nodes, Random::new(0));
+        let (node, sent) = (cluster.nodes.addresses()[0], ask.clone());
+        let sender = tokio::spawn(async move { connections.send_to(node, &sent).await });
         let waits = async || {
             assert!(!sender.is_finished(), "it was not held up");
             cluster.database.count(WAITING).await > 0

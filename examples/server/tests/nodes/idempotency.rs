@@ -3,8 +3,8 @@
 use crate::audit::walk::{Contents, Reader};
 use crate::blocked_write::{BlockedWrite, reply};
 use crate::cluster::Cluster;
-use crate::connection::{Connections, Reply};
-use crate::prerequisites::{Addresses, drill};
+use crate::connection::{ApiClient, ApiResponse};
+use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;
 use crate::scale::Scale;
 
@@ -13,24 +13,24 @@ const ROUNDS: usize = 100;
 
 #[test]
 fn concurrent_requests_with_one_key_run_once() {
-    drill(|addresses| concurrently(addresses, Scale::new(2, 0)));
+    run_drill(|addresses| concurrently(addresses, Scale::new(2, 0)));
 }
 
 #[test]
 fn the_outcome_on_a_killed_node_is_unknown() {
-    drill(|addresses| killed_meanwhile(addresses, Scale::new(2, 0)));
+    run_drill(|addresses| killed_meanwhile(addresses, Scale::new(2, 0)));
 }
 
-async fn concurrently(addresses: Addresses, scale: Scale) {
+async fn concurrently(addresses: BackendUrls, scale: Scale) {
     let cluster = Cluster::new(&addresses, scale, &["--token-budget", "1000000"]).await;
     let (alice, admin) = (cluster.token("alice"), cluster.token("admin"));
-    let connections = |seed| Connections::new(&cluster.nodes, Random::new(seed));
+    let connections = |seed| ApiClient::new(&cluster.nodes, Random::new(seed));
     let (mut one, mut other) = (connections(1), connections(2));
-    let nodes = cluster.nodes.all();
+    let nodes = cluster.nodes.addresses();
     let mut waited = 0;
     for round in 0..ROUNDS {
         let ask = reply(&alice, &format!("round-{round}"));
-        let both = tokio::join!(one.ask_of(nodes[0], &ask), other.ask_of(nodes[1], &ask));
+        let both = tokio::join!(one.send_to(nodes[0], &ask), other.send_to(nodes[1], &ask));
         let both = [both.0.unwrap(), both.1.unwrap()];
         let mut firsts = both
             .iter()
@@ -38,13 +38,15 @@ async fn concurrently(addresses: Addresses, scale: Scale) {
         let (first, more) = (firsts.next().unwrap(), firsts.next());
         assert!(more.is_none(), "{both:?}");
         waited += both.iter().filter(|reply| reply.status == 409).count();
-        let is_right = |reply: &&Reply| match reply.status {
+        let is_right = |reply: &&ApiResponse| match reply.status {
             201 => reply.body == first.body,
-            409 => reply.code() == "CONFLICT" && reply.number("retry-after") == Some(1),
+            409 => {
+                reply.error_code() == "CONFLICT" && reply.header_number("retry-after") == Some(1)
+            }
             _ => false,
         };
         assert!(both.iter().all(|reply| is_right(&reply)), "{both:?}");
-        let again = one.ask_of(nodes[1], &ask).await.unwrap();
+        let again = one.send_to(nodes[1], &ask).await.unwrap();
         assert!(again.is_replayed() && again.body == first.body, "{again:?}");
     }
     let contents = Contents::read(&mut Reader::new(nodes[0], &admin)).await;
@@ -56,20 +58,26 @@ async fn concurrently(addresses: Addresses, scale: Scale) {
     );
 }
 
-async fn killed_meanwhile(addresses: Addresses, scale: Scale) {
+async fn killed_meanwhile(addresses: BackendUrls, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &[]).await;
-    let (admin, nodes) = (cluster.token("admin"), cluster.nodes.all());
-    let mut connections = Connections::new(&cluster.nodes, Random::new(0));
+    let (admin, nodes) = (cluster.token("admin"), cluster.nodes.addresses());
+    let mut connections = ApiClient::new(&cluster.nodes, Random::new(0));
     let mut held = BlockedWrite::new(&cluster, "in-between").await;
     cluster.servers.remove(0).kill();
     held.release().await;
     assert!((&mut held.sender).await.unwrap().is_none());
-    let running = connections.ask_of(nodes[1], &held.ask).await.unwrap();
-    let answer = |reply: &Reply| (reply.status, reply.code(), reply.number("retry-after"));
+    let running = connections.send_to(nodes[1], &held.ask).await.unwrap();
+    let answer = |reply: &ApiResponse| {
+        (
+            reply.status,
+            reply.error_code(),
+            reply.header_number("retry-after"),
+        )
+    };
     assert_eq!(answer(&running), (409, "CONFLICT".into(), Some(1)));
     cluster.database.end_runs().await;
     for _ in 0..3 {
-        let unknown = connections.ask_of(nodes[1], &held.ask).await.unwrap();
+        let unknown = connections.send_to(nodes[1], &held.ask).await.unwrap();
         assert_eq!(answer(&unknown), (409, "CONFLICT".into(), None));
         assert!(!unknown.is_replayed());
     }

@@ -14,7 +14,7 @@ use crate::audit::{self, budgets, figures};
 use crate::cluster::Cluster;
 use crate::load::{Load, Sent, clients};
 use crate::node::Node;
-use crate::prerequisites::{Addresses, drill};
+use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;
 use crate::receiver::{Received, Receiver};
 use crate::scale::Scale;
@@ -46,7 +46,7 @@ const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
 
 #[test]
 fn killed_nodes_lose_and_repeat_nothing() {
-    drill(|addresses| killed(addresses, Scale::new(4, 3)));
+    run_drill(|addresses| killed(addresses, Scale::new(4, 3)));
 }
 
 /// A receiver with its secret and its requests.
@@ -58,7 +58,7 @@ struct RecordingReceiver {
 
 impl RecordingReceiver {
     fn new(cluster: &Cluster, receiver: Receiver) -> Self {
-        let secret = cluster.register(&receiver.url, "*");
+        let secret = cluster.add_webhook(&receiver.url, "*");
         Self {
             receiver,
             secret,
@@ -68,7 +68,7 @@ impl RecordingReceiver {
 
     fn take(&mut self) {
         self.received
-            .extend(std::iter::from_fn(|| self.receiver.already()));
+            .extend(std::iter::from_fn(|| self.receiver.try_next()));
     }
 
     fn delivered(&self) -> DeliveredEvents {
@@ -76,20 +76,20 @@ impl RecordingReceiver {
     }
 }
 
-async fn killed(addresses: Addresses, scale: Scale) {
+async fn killed(addresses: BackendUrls, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
     let requests = AtomicU32::new(0);
-    let failing = Receiver::answering(move |_| {
+    let failing = Receiver::with_statuses(move |_| {
         let fails = requests.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
         Some(if fails { 503 } else { 204 })
     });
-    let slow = Receiver::answering(|_| {
+    let slow = Receiver::with_statuses(|_| {
         thread::sleep(SLOW);
         Some(204)
     });
     let mut receivers = [slow, failing].map(|receiver| RecordingReceiver::new(&cluster, receiver));
     let tokens = MEMBERS.map(|member| (member, cluster.token(member)));
-    let (reader, address) = cluster.reader();
+    let (reader, address) = cluster.start_reader();
     let mut admin = Reader::new(address, &cluster.token("admin"));
     let before = Contents::read(&mut admin).await;
 
@@ -102,7 +102,7 @@ async fn killed(addresses: Addresses, scale: Scale) {
             .is_some_and(|reply| reply.status >= 500 || [400, 401].contains(&reply.status))
     });
     assert!(strange.is_none(), "{strange:?}");
-    let alone = cluster.times_away();
+    let alone = cluster.count_redis_outages();
     let (windows, most) = budgets::check(&sent, alone);
     println!("{windows} windows, {most} units granted in the fullest; {alone} times without Redis");
 
@@ -132,17 +132,17 @@ async fn all_is_delivered(
     let since = Instant::now();
     receivers.iter_mut().for_each(RecordingReceiver::take);
     let mut again = sent_again(receivers);
-    if scale.hurries {
-        cluster.hurry_workers().await;
+    if scale.ends_leases_early {
+        cluster.replace_workers().await;
     }
     until("every event, and no delivery to come", async || {
-        is_delivered(receivers) && !cluster.waits()
+        is_delivered(receivers) && !cluster.has_pending_deliveries()
     })
     .await;
     for one in &*receivers {
         deliveries::check_noted(&one.received, &cluster.database).await;
     }
-    if !scale.hurries {
+    if !scale.ends_leases_early {
         again = sent_again(receivers);
     }
     for (one, again) in receivers.iter().zip(again) {
@@ -162,7 +162,7 @@ fn sent_again(receivers: &[RecordingReceiver]) -> Vec<usize> {
 
 /// Kills nodes repeatedly; returns the number of kills.
 async fn kill_at_random(cluster: &mut Cluster, scale: Scale) -> usize {
-    let (end, mut random) = (Instant::now() + scale.load, Random::new(0));
+    let (end, mut random) = (Instant::now() + scale.load_duration, Random::new(0));
     let (mut pace, mut kills) = (interval(PAUSE), 0);
     let nodes = scale.servers + scale.workers;
     pace.tick().await;

@@ -7,7 +7,7 @@
 //! `cargo test` builds the server. To run only this binary, run `cargo build -p forum-server` first.
 
 use forum_test_support::{
-    client, cluster, connection, database, node, prerequisites, random, receiver, redis, scale,
+    client, cluster, connection, node, postgres, prerequisites, random, receiver, redis, scale,
 };
 
 mod audit;

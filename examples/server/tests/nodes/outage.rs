@@ -8,12 +8,12 @@ use tokio::time::{Instant, sleep};
 use crate::audit::figures::statuses;
 use crate::client;
 use crate::cluster::Cluster;
-use crate::connection::{Ask, Connections};
+use crate::connection::{ApiClient, ApiRequest};
 use crate::load::{Load, Sent, clients};
-use crate::prerequisites::{Addresses, drill};
+use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;
 use crate::receiver::Receiver;
-use crate::redis::Server as Redis;
+use crate::redis::RedisServer as Redis;
 use crate::scale::Scale;
 use crate::stores::Postgres;
 use crate::wait::until;
@@ -30,7 +30,7 @@ const BUDGETS: [&str; 4] = ["--token-budget", "1000000", "--guest-budget", "1000
 
 #[test]
 fn nodes_recover_from_outages_within_two_seconds() {
-    drill(|_| outage(Scale::new(4, 3)));
+    run_drill(|_| outage(Scale::new(4, 3)));
 }
 
 /// Remaining units and end of the window of an idle member, on each node.
@@ -38,17 +38,17 @@ type Left = Vec<(u64, u64)>;
 
 async fn outage(scale: Scale) {
     let (mut postgres, mut redis) = (Postgres::new(), Redis::new());
-    let addresses = Addresses {
+    let addresses = BackendUrls {
         postgres: postgres.url.clone(),
         redis: redis.url(),
     };
     let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
     let receiver = Receiver::new();
-    cluster.register(&receiver.url, "post.created");
+    cluster.add_webhook(&receiver.url, "post.created");
     let tokens = ["alice", "bob", "carol", "mod"].map(|name| (name, cluster.token(name)));
     let quiet = cluster.token("admin");
-    let mut connections = Connections::new(&cluster.nodes, Random::new(0));
-    let phase = scale.load / 5;
+    let mut connections = ApiClient::new(&cluster.nodes, Random::new(0));
+    let phase = scale.load_duration / 5;
 
     let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
     let before = left(&cluster, &mut connections, &quiet).await;
@@ -68,7 +68,7 @@ async fn outage(scale: Scale) {
     sleep(phase).await;
     let postgres_went = Instant::now();
     postgres.stop();
-    for node in cluster.nodes.all() {
+    for node in cluster.nodes.addresses() {
         let health = block_in_place(|| client::get(&format!("http://{node}/health")));
         assert_eq!(health.status, 503);
     }
@@ -134,14 +134,14 @@ fn is_failure(sent: &Sent) -> bool {
     sent.response().is_none_or(|reply| reply.status >= 500)
 }
 
-async fn left(cluster: &Cluster, connections: &mut Connections, token: &str) -> Left {
+async fn left(cluster: &Cluster, connections: &mut ApiClient, token: &str) -> Left {
     let mut left = Vec::new();
-    for node in cluster.nodes.all() {
+    for node in cluster.nodes.addresses() {
         let reply = connections
-            .ask_of(node, &Ask::get(token, "/forums"))
+            .send_to(node, &ApiRequest::get(token, "/forums"))
             .await
             .unwrap();
-        let named = |name| reply.number(name).unwrap();
+        let named = |name| reply.header_number(name).unwrap();
         left.push((named("x-ratelimit-remaining"), named("x-ratelimit-reset")));
     }
     left

@@ -8,7 +8,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use crate::cluster::Cluster;
-use crate::prerequisites::{Addresses, drill};
+use crate::prerequisites::{BackendUrls, run_drill};
 use crate::receiver::Receiver;
 use crate::scale::Scale;
 
@@ -16,13 +16,13 @@ const ROUNDS: usize = 5;
 
 #[test]
 fn events_are_delivered_in_any_commit_order() {
-    drill(|addresses| out_of_order(addresses, Scale::new(1, 3)));
+    run_drill(|addresses| out_of_order(addresses, Scale::new(1, 3)));
 }
 
-async fn out_of_order(addresses: Addresses, scale: Scale) {
+async fn out_of_order(addresses: BackendUrls, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &[]).await;
     let receiver = Receiver::new();
-    cluster.register(&receiver.url, "*");
+    cluster.add_webhook(&receiver.url, "*");
     let next = || block_in_place(|| receiver.next()).json()["event"].clone();
     for _ in 0..ROUNDS {
         let [one, other] = [start_client(&cluster).await, start_client(&cluster).await];
@@ -38,7 +38,7 @@ async fn out_of_order(addresses: Addresses, scale: Scale) {
                 "SELECT number FROM forum_api_events WHERE id = '{}'",
                 event.id
             );
-            let database = cluster.database.clone();
+            let database = &cluster.database;
             async move { database.count(&query).await }
         };
         assert!(number(&first).await < number(&second).await);

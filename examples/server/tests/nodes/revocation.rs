@@ -1,8 +1,8 @@
 //! Revocations are effective on every node from the next request on.
 
 use crate::cluster::Cluster;
-use crate::connection::{Ask, Connections};
-use crate::prerequisites::{Addresses, drill};
+use crate::connection::{ApiClient, ApiRequest};
+use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;
 use crate::scale::Scale;
 
@@ -11,12 +11,12 @@ const ROUNDS: usize = 3;
 
 #[test]
 fn revocations_are_effective_on_every_node_at_once() {
-    drill(|addresses| revoked(addresses, Scale::new(4, 0)));
+    run_drill(|addresses| revoked(addresses, Scale::new(4, 0)));
 }
 
-async fn revoked(addresses: Addresses, scale: Scale) {
+async fn revoked(addresses: BackendUrls, scale: Scale) {
     let cluster = Cluster::new(&addresses, scale, &[]).await;
-    let mut connections = Connections::new(&cluster.nodes, Random::new(0));
+    let mut connections = ApiClient::new(&cluster.nodes, Random::new(0));
     let (bob, carol) = (cluster.token("bob"), cluster.token("carol"));
     for _ in 0..ROUNDS {
         let alice = cluster.token("alice");
@@ -24,7 +24,7 @@ async fn revoked(addresses: Addresses, scale: Scale) {
             responses_of_all_nodes(&cluster, &mut connections, &alice).await,
             "200 "
         );
-        cluster.command(&["token", "revoke", &alice["forum_pat_".len()..][..16]]);
+        cluster.run(&["token", "revoke", &alice["forum_pat_".len()..][..16]]);
         let revoked = responses_of_all_nodes(&cluster, &mut connections, &alice).await;
         assert_eq!(revoked, "401 unauthenticated");
         for (token, take, taken, give) in [
@@ -45,12 +45,12 @@ async fn revoked(addresses: Addresses, scale: Scale) {
                 responses_of_all_nodes(&cluster, &mut connections, token).await,
                 "200 "
             );
-            cluster.command(take);
+            cluster.run(take);
             assert_eq!(
                 responses_of_all_nodes(&cluster, &mut connections, token).await,
                 taken
             );
-            cluster.command(give);
+            cluster.run(give);
             assert_eq!(
                 responses_of_all_nodes(&cluster, &mut connections, token).await,
                 "200 "
@@ -62,16 +62,16 @@ async fn revoked(addresses: Addresses, scale: Scale) {
 /// Returns the status and code of every node's response to this token.
 async fn responses_of_all_nodes(
     cluster: &Cluster,
-    connections: &mut Connections,
+    connections: &mut ApiClient,
     token: &str,
 ) -> String {
     let mut answers = Vec::new();
-    for node in cluster.nodes.all() {
+    for node in cluster.nodes.addresses() {
         let reply = connections
-            .ask_of(node, &Ask::get(token, "/forums"))
+            .send_to(node, &ApiRequest::get(token, "/forums"))
             .await
             .unwrap();
-        answers.push(format!("{} {}", reply.status, reply.code()));
+        answers.push(format!("{} {}", reply.status, reply.error_code()));
     }
     answers.dedup();
     assert_eq!(answers.len(), 1, "{answers:?}");

@@ -12,10 +12,10 @@ use crate::audit::figures::statuses;
 use crate::audit::walk::{Contents, Reader};
 use crate::blocked_write::BlockedWrite;
 use crate::cluster::Cluster;
-use crate::connection::Connections;
+use crate::connection::ApiClient;
 use crate::load::{Load, clients};
 use crate::node::Node;
-use crate::prerequisites::{Addresses, drill};
+use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;
 use crate::receiver::Receiver;
 use crate::scale::Scale;
@@ -32,32 +32,32 @@ const BUDGETS: [&str; 4] = ["--token-budget", "1000000", "--guest-budget", "1000
 
 #[test]
 fn a_rolling_restart_under_load_fails_no_request() {
-    drill(|addresses| one_by_one(addresses, Scale::new(3, 2)));
+    run_drill(|addresses| one_by_one(addresses, Scale::new(3, 2)));
 }
 
 #[test]
 fn requests_in_flight_complete_at_shutdown() {
-    drill(|addresses| in_flight(addresses, Scale::new(2, 0)));
+    run_drill(|addresses| in_flight(addresses, Scale::new(2, 0)));
 }
 
 #[test]
 fn a_request_completes_after_its_client_disconnects() {
-    drill(|addresses| disconnected(addresses, Scale::new(2, 0)));
+    run_drill(|addresses| disconnected(addresses, Scale::new(2, 0)));
 }
 
 /// A rolling restart: no request fails, acknowledged writes exist, and each event is sent once.
-async fn one_by_one(addresses: Addresses, scale: Scale) {
+async fn one_by_one(addresses: BackendUrls, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
     let receiver = Receiver::new();
-    let secret = cluster.register(&receiver.url, "*");
+    let secret = cluster.add_webhook(&receiver.url, "*");
     let tokens = ["alice", "bob", "mod"].map(|name| (name, cluster.token(name)));
-    let (reader, address) = cluster.reader();
+    let (reader, address) = cluster.start_reader();
     let mut admin = Reader::new(address, &cluster.token("admin"));
     let before = Contents::read(&mut admin).await;
     let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
-    let until_then = Instant::now() + scale.load;
+    let until_then = Instant::now() + scale.load_duration;
     for number in (0..scale.servers + scale.workers).cycle() {
-        sleep(scale.load / 20).await;
+        sleep(scale.load_duration / 20).await;
         if Instant::now() > until_then {
             break;
         }
@@ -72,7 +72,7 @@ async fn one_by_one(addresses: Addresses, scale: Scale) {
     assert_eq!(repeats.unknown, 0, "{repeats:?}");
     let (mut got, mut delivered) = (Vec::new(), DeliveredEvents::default());
     until("every event", async || {
-        got.extend(std::iter::from_fn(|| receiver.already()));
+        got.extend(std::iter::from_fn(|| receiver.try_next()));
         delivered = DeliveredEvents::new(&got, &secret);
         delivered.is_complete(&before, &contents, &sent)
     })
@@ -84,9 +84,9 @@ async fn one_by_one(addresses: Addresses, scale: Scale) {
 }
 
 /// A node that receives SIGTERM completes requests in flight, accepts no new ones, and exits with status 0.
-async fn in_flight(addresses: Addresses, scale: Scale) {
+async fn in_flight(addresses: BackendUrls, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
-    let node = cluster.nodes.all()[0];
+    let node = cluster.nodes.addresses()[0];
     let mut held = BlockedWrite::new(&cluster, "in-flight").await;
     let stopping = cluster.servers.remove(0);
     stopping.signal("TERM");
@@ -102,16 +102,16 @@ async fn in_flight(addresses: Addresses, scale: Scale) {
 }
 
 /// A client that disconnects gets the response under its key from the other node.
-async fn disconnected(addresses: Addresses, scale: Scale) {
+async fn disconnected(addresses: BackendUrls, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
-    let nodes = cluster.nodes.all();
+    let nodes = cluster.nodes.addresses();
     let mut held = BlockedWrite::new(&cluster, "disconnected").await;
     held.sender.abort();
     assert!((&mut held.sender).await.unwrap_err().is_cancelled());
     held.release().await;
-    let mut connections = Connections::new(&cluster.nodes, Random::new(0));
+    let mut connections = ApiClient::new(&cluster.nodes, Random::new(0));
     until("its answer", async || {
-        let again = connections.ask_of(nodes[1], &held.ask).await.unwrap();
+        let again = connections.send_to(nodes[1], &held.ask).await.unwrap();
         again.is_replayed() && again.status == 201
     })
     .await;

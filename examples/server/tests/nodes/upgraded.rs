@@ -9,10 +9,10 @@ use tokio::time::{Instant, sleep};
 
 use crate::audit::figures::statuses;
 use crate::cluster::Cluster;
-use crate::database::Database;
 use crate::load::{Client, KINDS, Load, clients};
 use crate::node::Node;
-use crate::prerequisites::{Addresses, drill};
+use crate::postgres::Database;
+use crate::prerequisites::{BackendUrls, run_drill};
 use crate::receiver::Receiver;
 use crate::scale::Scale;
 use crate::wait::until;
@@ -45,24 +45,21 @@ const LATER: &str = "
 
 #[test]
 fn nodes_that_start_together_create_one_board() {
-    drill(at_once);
+    run_drill(at_once);
 }
 
 #[test]
 fn nodes_keep_running_during_an_upgrade() {
-    drill(|addresses| during_upgrade(addresses, Scale::new(2, 1)));
+    run_drill(|addresses| during_upgrade(addresses, Scale::new(2, 1)));
 }
 
-async fn at_once(addresses: Addresses) {
+async fn at_once(addresses: BackendUrls) {
     let (database, directory) = (
-        Database::new(&addresses.postgres).await,
+        Database::in_server(&addresses.postgres),
         TempDir::new().unwrap(),
     );
     let starting = (0..NODES).map(|number| {
-        let (url, log) = (
-            database.url.clone(),
-            directory.path().join(number.to_string()),
-        );
+        let (url, log) = (database.url(), directory.path().join(number.to_string()));
         spawn_blocking(move || Node::serve(&log, &["--database", &url]))
     });
     let (mut nodes, mut passwords) = (Vec::new(), BTreeSet::new());
@@ -77,21 +74,21 @@ async fn at_once(addresses: Addresses) {
     block_in_place(|| nodes.into_iter().for_each(Node::stop));
 }
 
-async fn during_upgrade(addresses: Addresses, scale: Scale) {
+async fn during_upgrade(addresses: BackendUrls, scale: Scale) {
     let budgets = ["--token-budget", "1000000", "--guest-budget", "1000000"];
     let mut cluster = Cluster::new(&addresses, scale, &budgets).await;
     let tokens = ["alice", "carol", "mod"].map(|name| (name, cluster.token(name)));
     let bob = Client::member(50, "bob", &cluster.token("bob"));
     let receiver = Receiver::new();
-    cluster.register(&receiver.url, "*");
+    cluster.add_webhook(&receiver.url, "*");
     let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
-    sleep(scale.load / 4).await;
+    sleep(scale.load_duration / 4).await;
     for statement in LATER.split(';') {
-        cluster.database.run(statement).await;
+        cluster.database.execute(statement).await;
     }
     let later = Instant::now();
     do_everything(bob, &cluster).await;
-    sleep(scale.load / 4).await;
+    sleep(scale.load_duration / 4).await;
     let sent = load.finish().await;
     let after = sent.iter().filter(|sent| sent.at > later);
     let counts = statuses(after);

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::client::get;
-use crate::program::{Server, server};
+use crate::program::{Server, server_path};
 
 #[test]
 fn commands_take_effect_between_two_requests_of_one_token() {
@@ -15,7 +15,11 @@ fn commands_take_effect_between_two_requests_of_one_token() {
     let forums = |token: &str| {
         let answer = server.get(token, "/forums");
         let items = answer.json()["items"].as_array().map(Vec::len);
-        (answer.status, items.unwrap_or_default(), answer.code())
+        (
+            answer.status,
+            items.unwrap_or_default(),
+            answer.error_code(),
+        )
     };
     for (command, status, visible, code) in [
         ("board online", 200, 4, ""),
@@ -25,21 +29,27 @@ fn commands_take_effect_between_two_requests_of_one_token() {
         ("member unban bob", 200, 3, ""),
         ("board offline", 503, 0, "board_offline"),
     ] {
-        server.done(command);
+        server.run_ok(command);
         assert_eq!(forums(&bob), (status, visible, code.into()), "{command}");
     }
     assert_eq!(forums(&admin).0, 200);
-    assert_eq!(get(&server.api("/forums")).code(), "board_offline");
-    for path in [server.api("/openapi.json"), server.beside("/health")] {
+    assert_eq!(
+        get(&server.api_url("/forums")).error_code(),
+        "board_offline"
+    );
+    for path in [server.api_url("/openapi.json"), server.url("/health")] {
         assert_eq!(get(&path).status, 200);
     }
-    server.done("board online");
-    assert_eq!(get(&server.api("/forums")).status, 200);
+    server.run_ok("board online");
+    assert_eq!(get(&server.api_url("/forums")).status, 200);
 
     let lookup = &bob["forum_pat_".len()..][..16];
-    server.done(&format!("token revoke {lookup}"));
+    server.run_ok(&format!("token revoke {lookup}"));
     let revoked = server.get(&bob, "/me");
-    assert_eq!((revoked.status, &*revoked.code()), (401, "unauthenticated"));
+    assert_eq!(
+        (revoked.status, &*revoked.error_code()),
+        (401, "unauthenticated")
+    );
 }
 
 #[test]
@@ -51,9 +61,9 @@ fn settings_take_effect_at_once() {
         server.post(&token, "/forums/2/threads", &new).status
     };
     assert_eq!([start("first"), start("too soon")], [201, 422]);
-    server.done("setting post.interval_seconds 0");
+    server.run_ok("setting post.interval_seconds 0");
     assert_eq!([start("second"), start("third")], [201, 201]);
-    server.done("setting thread.title_max 5");
+    server.run_ok("setting thread.title_max 5");
     assert_eq!([start("five!"), start("sixsix")], [201, 422]);
 }
 
@@ -64,26 +74,26 @@ fn posts_are_approved_and_restored_and_threads_are_marked_once() {
     let thread = server.post(&server.token("newbie"), "/forums/2/threads", &new);
     let thread = thread.json();
     let path = format!("/threads/{}", thread["threadId"].as_str().unwrap());
-    assert_eq!(get(&server.api(&path)).status, 404);
+    assert_eq!(get(&server.api_url(&path)).status, 404);
     let post = thread["firstPostId"].as_str().unwrap();
-    server.done(&format!("post approve {post}"));
-    let seen = get(&server.api(&path)).json();
+    server.run_ok(&format!("post approve {post}"));
+    let seen = get(&server.api_url(&path)).json();
     assert_eq!(
         [&seen["state"], &seen["version"]],
         [&json!("visible"), &json!(2)]
     );
-    let again = server.command(&format!("post approve {post}"));
+    let again = server.run(&format!("post approve {post}"));
     let reason = format!("post {post} is not awaiting approval");
-    assert_eq!(again.refusal(), reason);
+    assert_eq!(again.error_message(), reason);
 
     let bob = server.token("bob");
     let reply = server.post(&bob, "/threads/1/posts", &json!({ "body": "x" }));
     let reply = reply.json();
     let post = reply["postId"].as_str().unwrap();
     let path = format!("/threads/1/posts/{post}");
-    assert_eq!(server.ask("DELETE", &bob, &path, "").status, 204);
-    server.done(&format!("post restore {post}"));
-    let posts = get(&server.api("/threads/1/posts?limit=100")).json();
+    assert_eq!(server.send("DELETE", &bob, &path, "").status, 204);
+    server.run_ok(&format!("post restore {post}"));
+    let posts = get(&server.api_url("/threads/1/posts?limit=100")).json();
     let mut posts = posts["items"].as_array().unwrap().iter();
     assert!(posts.any(|item| item["postId"] == post));
 
@@ -93,10 +103,10 @@ fn posts_are_approved_and_restored_and_threads_are_marked_once() {
         ("unlock", "locked", false),
         ("unpin", "pinned", false),
     ] {
-        let thread = || get(&server.api("/threads/1")).json();
+        let thread = || get(&server.api_url("/threads/1")).json();
         let before = thread()["version"].as_u64().unwrap();
         for _ in 0..2 {
-            server.done(&format!("thread {command} 1"));
+            server.run_ok(&format!("thread {command} 1"));
             let after = thread();
             assert_eq!(
                 [&after[field], &after["version"]],
@@ -127,12 +137,12 @@ fn generated_content_is_the_same_for_the_same_seed() {
         };
         let before = counts();
         let generate = "generate --members 7 --threads 20 --posts 100 --json --seed";
-        let ended = server.done(&format!("{generate} {seed}"));
-        assert_eq!(ended.err, "");
+        let ended = server.run_ok(&format!("{generate} {seed}"));
+        assert_eq!(ended.stderr, "");
         let after = counts();
         assert_eq!(grown(&after, &before, 0), [0, 10, 5, 5]);
         assert_eq!(grown(&after, &before, 1).iter().sum::<u64>(), 100);
-        let threads = get(&server.api("/forums/2/threads?limit=100")).json();
+        let threads = get(&server.api_url("/forums/2/threads?limit=100")).json();
         let threads = threads["items"].as_array().unwrap();
         let replies = threads.iter().map(|thread| thread["replyCount"].as_u64());
         assert!(
@@ -152,8 +162,8 @@ fn generated_content_is_the_same_for_the_same_seed() {
 fn a_stored_label_with_control_characters_is_listed_escaped() {
     let server = Server::new(&[]);
     let label = "UPDATE forum_api_tokens SET label = label || '\u{1b}\n\u{202e}' RETURNING lookup";
-    assert_eq!(server.directory.ask(label).len(), 1);
-    let list = server.done("token list").out;
+    assert_eq!(server.directory.query(label).len(), 1);
+    let list = server.run_ok("token list").stdout;
     assert!(
         list.ends_with("\"first steps\\u{1b}\\n\\u{202e}\"\n"),
         "{list}"
@@ -164,14 +174,14 @@ fn a_stored_label_with_control_characters_is_listed_escaped() {
 fn the_printed_document_is_the_served_one() {
     for surface in ["full", "compact"] {
         let server = Server::new(&["--empty", "--surface", surface]);
-        let mut served = get(&server.api("/openapi.json")).json();
-        let member = get(&server.api("/members/@ghost")).code();
+        let mut served = get(&server.api_url("/openapi.json")).json();
+        let member = get(&server.api_url("/members/@ghost")).error_code();
         assert_eq!(member == "no_such_route", surface == "compact");
         // Only the running server knows its address.
-        assert_eq!(served["servers"].take()[0]["url"], server.api(""));
+        assert_eq!(served["servers"].take()[0]["url"], server.api_url(""));
         for command in ["openapi --surface", "--json openapi --surface"] {
-            let printed = server.done(&format!("{command} {surface}"));
-            let mut printed: Value = serde_json::from_str(&printed.out).unwrap();
+            let printed = server.run_ok(&format!("{command} {surface}"));
+            let mut printed: Value = serde_json::from_str(&printed.stdout).unwrap();
             printed["servers"].take();
             assert_eq!(printed, served);
         }
@@ -184,7 +194,7 @@ fn a_password_is_asked_for_at_a_terminal() {
     let issue = "token issue --owner bob --scopes forums:read".split(' ');
     let issue: Vec<_> = issue.collect();
     let arguments = running.directory.arguments(&issue);
-    let line = format!("'{}' '{}'", server().display(), arguments.join("' '"));
+    let line = format!("'{}' '{}'", server_path().display(), arguments.join("' '"));
     let mut child = Command::new("script")
         .args(["--quiet", "--return", "--command", &line, "/dev/null"])
         .current_dir(running.directory.path())

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::client::{Answer, get, read, split};
+use crate::client::{Response, get, read_response, split_url};
 use crate::program::Server;
 
 /// Longer than the server keeps a connection open in these tests.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn connect(server: &Server) -> TcpStream {
-    let url = server.beside("");
-    TcpStream::connect(split(&url).0).unwrap()
+    let url = server.url("");
+    TcpStream::connect(split_url(&url).0).unwrap()
 }
 
 fn begin(server: &Server, request: &str) -> TcpStream {
@@ -25,8 +25,8 @@ fn begin(server: &Server, request: &str) -> TcpStream {
 }
 
 /// Sends a head on a connection that is closed afterwards.
-fn answer(server: &Server, head: &str) -> Answer {
-    read(begin(server, &format!("{head}connection: close\r\n\r\n")))
+fn answer(server: &Server, head: &str) -> Response {
+    read_response(begin(server, &format!("{head}connection: close\r\n\r\n")))
 }
 
 /// Sends a request and reads the head of its response.
@@ -57,7 +57,7 @@ fn a_connection_beyond_the_limit_waits_for_another_to_end() {
     assert_eq!(waits.kind(), ErrorKind::WouldBlock);
     third.set_nonblocking(false).unwrap();
     drop(open);
-    assert_eq!(read(third).status, 200);
+    assert_eq!(read_response(third).status, 200);
 }
 
 #[test]
@@ -66,7 +66,10 @@ fn a_request_of_http_1_1_needs_exactly_one_host_header() {
     for hosts in ["", "host: x\r\nhost: x\r\n"] {
         for path in ["/api/v1/forums", "/api/v1/unknown"] {
             let refused = answer(&server, &format!("GET {path} HTTP/1.1\r\n{hosts}"));
-            assert_eq!((refused.status, &*refused.code()), (400, "bad_request"));
+            assert_eq!(
+                (refused.status, &*refused.error_code()),
+                (400, "bad_request")
+            );
             let id = refused.header("x-request-id").unwrap();
             assert_eq!(refused.json()["error"]["requestId"], id);
             assert_eq!(refused.header("x-ratelimit-remaining"), Some("10"));
@@ -143,7 +146,7 @@ fn statuses(server: &Server, request: &[u8]) -> Vec<String> {
 }
 
 fn assert_serves(server: &Server) {
-    assert_eq!(get(&server.api("/forums")).status, 200);
+    assert_eq!(get(&server.api_url("/forums")).status, 200);
 }
 
 #[test]
@@ -211,7 +214,7 @@ fn endless_bodies_are_read_up_to_the_limit() {
         "POST /api/v1/threads/1/posts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
          content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
     );
-    let before = server.resident();
+    let before = server.resident_kib();
     for chunk in [
         format!("10000\r\n{}\r\n", " ".repeat(0x10000)),
         format!("1;{}\r\n \r\n", "x".repeat(0x10000)),
@@ -221,7 +224,7 @@ fn endless_bodies_are_read_up_to_the_limit() {
         assert!(["400", ""].contains(&&*refused), "{refused}");
         assert_serves(&server);
     }
-    let grown = server.resident().saturating_sub(before);
+    let grown = server.resident_kib().saturating_sub(before);
     assert!(grown < 20_000, "{grown} kB");
 }
 
@@ -264,7 +267,7 @@ fn ten_thousand_idle_connections_are_bounded_and_end() {
         let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\n{headers}content-length: 9\r\n\r\n");
         begin(&server, &format!("{head}{{"))
     });
-    let before = server.resident();
+    let before = server.resident_kib();
     let complete = "GET /api/v1/unknown HTTP/1.1\r\nhost: x\r\n\r\n";
     let heads = ["", "GET /api", &complete[..complete.len() - 2], complete];
     let idle: Vec<_> = (0..CONNECTIONS)
@@ -273,7 +276,7 @@ fn ten_thousand_idle_connections_are_bounded_and_end() {
     for _ in 0..50 {
         assert_serves(&server);
     }
-    let grown = server.resident().saturating_sub(before);
+    let grown = server.resident_kib().saturating_sub(before);
     println!("{CONNECTIONS} idle connections: {before} kB, and {grown} kB more");
     assert!(
         grown <= KB_PER_CONNECTION * CONNECTIONS as u64,
@@ -309,7 +312,7 @@ fn unread_responses_take_bounded_memory_and_do_not_delay_the_end() {
     for stream in &unread {
         stream.peek(&mut [0]).unwrap();
     }
-    let resident = server.resident();
+    let resident = server.resident_kib();
     println!("{UNREAD} unread responses: {resident} kB");
     assert!(resident < 300_000, "{resident} kB");
     let begun = Instant::now();

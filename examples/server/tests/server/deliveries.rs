@@ -24,7 +24,7 @@ pub fn add(server: &Server, receiver: &Receiver, options: &str) -> Value {
         "webhook add --json {PRIVATE} --url {} {options}",
         receiver.url
     );
-    server.done(&add).json()
+    server.run_ok(&add).json()
 }
 
 /// Replies in a thread of Announcements. Returns the post.
@@ -48,14 +48,14 @@ pub fn secret(endpoint: &Value) -> &str {
 fn answering(status: u16) -> (Receiver, Arc<AtomicU16>) {
     let status = Arc::new(AtomicU16::new(status));
     let current = status.clone();
-    let receiver = Receiver::answering(move |_| Some(current.load(Ordering::SeqCst)));
+    let receiver = Receiver::with_statuses(move |_| Some(current.load(Ordering::SeqCst)));
     (receiver, status)
 }
 
 /// Waits until a delivery is in this state: the receiver has its answer before the worker records it.
 fn becomes(server: &Server, id: &str, state: &str) -> Value {
     loop {
-        let shown = server.done(&format!("delivery show {id} --json")).json();
+        let shown = server.run_ok(&format!("delivery show {id} --json")).json();
         if shown["state"] == state {
             return shown;
         }
@@ -92,10 +92,10 @@ fn the_operators_secret_signs_until_the_rotation_is_activated() {
     let url = &receiver.url;
     let add =
         format!("webhook add {PRIVATE} --json --topics poll.voted --secret-stdin --url {url}");
-    let added = server.done_with(&add, brought).json();
+    let added = server.run_ok_with_input(&add, brought).json();
     let webhook = |action| {
         server
-            .done(&format!("webhook {action} {} --json", id(&added)))
+            .run_ok(&format!("webhook {action} {} --json", id(&added)))
             .json()
     };
     webhook("ping");
@@ -149,12 +149,12 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
         (&retry, 200, "delivered"),
     ] {
         answer.store(status, Ordering::SeqCst);
-        server.done(command);
+        server.run_ok(command);
         assert_eq!(receiver.next().delivery(), delivery);
         assert_eq!(becomes(&server, &delivery, state)["attempts"], 1);
     }
-    server.done(&format!("webhook disable {}", id(&endpoint)));
-    server.done(&retry);
+    server.run_ok(&format!("webhook disable {}", id(&endpoint)));
+    server.run_ok(&retry);
     assert_eq!(becomes(&server, &delivery, "queued")["attempts"], 0);
 }
 
@@ -163,7 +163,7 @@ fn a_worker_sends_what_a_server_without_worker_queues() {
     let (server, receiver) = (Server::new(&["--no-worker"]), Receiver::new());
     add(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Who brings this?");
-    let waiting = server.done("delivery list --json").json();
+    let waiting = server.run_ok("delivery list --json").json();
     assert_eq!(waiting, json!([]), "no process fans events out");
     let arguments = server.directory.arguments(&[PRIVATE, "--json", "worker"]);
     let worker = start(server.directory.path(), &arguments, &[]);
@@ -175,13 +175,15 @@ fn a_worker_sends_what_a_server_without_worker_queues() {
 #[test]
 fn an_attempt_fails_after_the_timeout() {
     let server = Server::new(&[PRIVATE, "--webhook-timeout", "0.2"]);
-    let receiver = Receiver::answering(|_| None);
+    let receiver = Receiver::with_statuses(|_| None);
     let endpoint = add(&server, &receiver, "");
-    let ping = server.done(&format!("webhook ping {}", id(&endpoint))).out;
+    let ping = server
+        .run_ok(&format!("webhook ping {}", id(&endpoint)))
+        .stdout;
     let delivery = ping.trim_end();
     assert_eq!(receiver.next().delivery(), delivery);
     let retrying = becomes(&server, delivery, "retrying");
-    let listed = server.done("delivery list").out;
+    let listed = server.run_ok("delivery list").stdout;
     let next = retrying["nextAttemptAt"].as_str().unwrap();
     for shown in [delivery, id(&endpoint), "1 attempt,", next] {
         assert!(listed.contains(shown), "{listed}");
@@ -192,7 +194,7 @@ fn an_attempt_fails_after_the_timeout() {
         "{attempt}"
     );
     assert!(attempt["durationMs"].as_u64().unwrap() >= 200);
-    let shown = server.done(&format!("delivery show {delivery}")).out;
+    let shown = server.run_ok(&format!("delivery show {delivery}")).stdout;
     assert!(
         shown.contains("\n  ") && shown.contains("  #1  "),
         "{shown}"
@@ -202,9 +204,9 @@ fn an_attempt_fails_after_the_timeout() {
 #[test]
 fn a_hanging_receiver_delays_the_end_of_a_server_by_ten_seconds_at_most() {
     let server = Server::new(&[PRIVATE, "--webhook-timeout", "60"]);
-    let receiver = Receiver::answering(|_| None);
+    let receiver = Receiver::with_statuses(|_| None);
     let endpoint = add(&server, &receiver, "");
-    server.done(&format!("webhook ping {}", id(&endpoint)));
+    server.run_ok(&format!("webhook ping {}", id(&endpoint)));
     let delivery = receiver.next().delivery();
     let begun = Instant::now();
     let directory = server.stop();
@@ -242,7 +244,7 @@ fn proxies_of_the_environment_are_not_used() {
     let receiver = Receiver::new();
     add(&server, &receiver, "");
     let url = format!("https://{}", secure.local_addr().unwrap());
-    server.done(&format!("webhook add {PRIVATE} --url {url}"));
+    server.run_ok(&format!("webhook add {PRIVATE} --url {url}"));
     reply(
         &server,
         greeting["token"].as_str().unwrap(),

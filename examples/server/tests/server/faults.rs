@@ -11,7 +11,7 @@ use std::process::Command;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::client::{Answer, get, send};
+use crate::client::{Response, get, send};
 use crate::program::{Server, ServerDirectory};
 
 const POSTS: &str = "/threads/1/posts";
@@ -98,7 +98,7 @@ impl Board {
         board
     }
 
-    fn reply(&mut self, body: &str, key: &str) -> Answer {
+    fn reply(&mut self, body: &str, key: &str) -> Response {
         let bearer = format!("Bearer {}", self.token);
         let headers = [
             ("authorization", bearer.as_str()),
@@ -106,7 +106,7 @@ impl Board {
             ("idempotency-key", key),
         ];
         let body = json!({ "body": body }).to_string();
-        let answer = send("POST", &self.server.api(POSTS), &headers, &body);
+        let answer = send("POST", &self.server.api_url(POSTS), &headers, &body);
         let id = answer.json()["postId"].as_str().map(str::to_owned);
         self.answered.extend(id.filter(|_| answer.status == 201));
         answer
@@ -115,11 +115,14 @@ impl Board {
     /// Asserts that a write is refused without a reason, and that reads go on.
     fn assert_reads_only(&mut self) {
         let refused = self.reply("refused", "refused");
-        assert_eq!((refused.status, &*refused.code()), (500, "internal_error"));
+        assert_eq!(
+            (refused.status, &*refused.error_code()),
+            (500, "internal_error")
+        );
         let message = "Internal error.";
         assert_eq!(refused.json()["error"]["message"], message);
         assert_eq!(self.server.get(&self.token, POSTS).status, 200);
-        for url in [self.server.api("/forums"), self.server.beside("/health")] {
+        for url in [self.server.api_url("/forums"), self.server.url("/health")] {
             assert_eq!(get(&url).status, 200);
         }
     }
@@ -133,7 +136,7 @@ impl Board {
         );
         let posts =
             "SELECT CAST(id AS TEXT) FROM post WHERE body LIKE 'answered%' OR body = 'refused'";
-        let posts = BTreeSet::from_iter(self.server.directory.ask(posts));
+        let posts = BTreeSet::from_iter(self.server.directory.query(posts));
         assert_eq!(posts, self.answered);
         let (_, log) = self.server.stop_with_log();
         assert!(log.contains("ERROR") && !log.contains("panic"), "{log}");
@@ -183,12 +186,12 @@ fn a_read_only_disk_is_refused_at_the_start() {
     disk.remount("ro");
     let refused = directory.run(&["--listen", "127.0.0.1:0"], "");
     assert!(
-        refused.refusal().ends_with("is not writable"),
+        refused.error_message().ends_with("is not writable"),
         "{refused:?}"
     );
     disk.remount("rw");
     let server = Server::start(directory, &[]);
-    assert_eq!(get(&server.api("/forums")).status, 200);
+    assert_eq!(get(&server.api_url("/forums")).status, 200);
 }
 
 #[test]
@@ -196,7 +199,7 @@ fn a_corrupt_page_fails_only_the_requests_that_read_it() {
     let server = Server::start(ServerDirectory::in_sqlite(), &[]);
     let token = server.token("alice");
     let directory = server.stop();
-    let number = |sql: &str| directory.ask(sql)[0].parse::<usize>().unwrap();
+    let number = |sql: &str| directory.query(sql)[0].parse::<usize>().unwrap();
     let root = "SELECT CAST(rootpage AS TEXT) FROM sqlite_schema WHERE name = 'message'";
     let size = number("SELECT CAST(page_size AS TEXT) FROM pragma_page_size");
     let at = (number(root) - 1) * size;
@@ -212,9 +215,12 @@ fn a_corrupt_page_fails_only_the_requests_that_read_it() {
     let messages = "/messages?folder=sent";
     for _ in 0..3 {
         let failed = server.get(&token, messages);
-        assert_eq!((failed.status, &*failed.code()), (500, "internal_error"));
+        assert_eq!(
+            (failed.status, &*failed.error_code()),
+            (500, "internal_error")
+        );
         assert_eq!(server.get(&token, POSTS).status, 200);
-        assert_eq!(get(&server.api("/forums")).status, 200);
+        assert_eq!(get(&server.api_url("/forums")).status, 200);
     }
     let reply = json!({ "body": "On another page." });
     assert_eq!(server.post(&token, POSTS, &reply).status, 201);

@@ -28,7 +28,7 @@ fn with_keys(directory: ServerDirectory) -> ServerDirectory {
 }
 
 fn assert_refused(refused: &ExitedProcess, reason: &str) {
-    assert!(refused.refusal().contains(reason), "{refused:?}");
+    assert!(refused.error_message().contains(reason), "{refused:?}");
 }
 
 #[test]
@@ -48,9 +48,9 @@ fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
     reply(&server, &server.token("alice"), "Signed.");
     assert!(receiver.next().is_signed_with(secret(&endpoint)));
     let directory = server.stop();
-    assert!(!directory.stores_readable(secret(&endpoint)));
+    assert!(!directory.stores_in_plain_text(secret(&endpoint)));
     let server = Server::start(directory, &[PRIVATE]);
-    server.done(&format!("webhook ping {}", id(&endpoint)));
+    server.run_ok(&format!("webhook ping {}", id(&endpoint)));
     assert!(receiver.next().is_signed_with(secret(&endpoint)));
     assert_eq!(fs::read(&file).unwrap(), key, "it is created once");
 }
@@ -61,7 +61,7 @@ fn every_program_refuses_another_key() {
     let server = Server::start(with_keys(ServerDirectory::new()), &options);
     let endpoint = add(&server, &Receiver::new(), "--secret-key-file key");
     let id = id(&endpoint);
-    let list = || server.done("webhook list --json").json();
+    let list = || server.run_ok("webhook list --json").json();
     let before = list();
     let other = "pass the file of their key with --secret-key-file";
     for (options, reason) in [
@@ -77,22 +77,22 @@ fn every_program_refuses_another_key() {
         (" --secret-key-file none", "none"),
     ] {
         let serve = format!("--listen 127.0.0.1:0{options}");
-        assert_refused(&server.command(&serve), reason);
+        assert_refused(&server.run(&serve), reason);
         let worker = format!("worker{options}");
-        assert_refused(&server.command(&worker), reason);
+        assert_refused(&server.run(&worker), reason);
         for action in ["rotate", "disable", "ping"] {
             let command = format!("webhook {action} {id}{options}");
-            assert_refused(&server.command(&command), reason);
+            assert_refused(&server.run(&command), reason);
         }
         let add = format!("webhook add --url https://receiver.example/{options}");
-        assert_refused(&server.command(&add), reason);
+        assert_refused(&server.run(&add), reason);
     }
     let remove = format!("webhook remove {id} --yes");
     let with_other = format!("{remove} --secret-key-file other");
-    assert_refused(&server.command(&with_other), other);
+    assert_refused(&server.run(&with_other), other);
     assert_eq!(list(), before);
     // Without a key file, an endpoint can be removed when the key is lost.
-    server.done(&remove);
+    server.run_ok(&remove);
 }
 
 #[test]
@@ -100,11 +100,11 @@ fn another_key_is_refused_before_migrations_are_applied() {
     let key = ["--empty", "--secret-key-file", "key"];
     let directory = Server::start(with_keys(ServerDirectory::new()), &key).stop();
     let table = "forum_api_migrations";
-    directory.ask(&format!(
+    directory.query(&format!(
         "DELETE FROM {table} WHERE step = (SELECT max(step) FROM {table}) RETURNING CAST(step AS TEXT)"
     ));
     let steps = || {
-        directory.ask(&format!(
+        directory.query(&format!(
             "SELECT CAST(step AS TEXT) FROM {table} ORDER BY 1"
         ))
     };
@@ -121,14 +121,14 @@ fn reseal_encrypts_readable_secrets_and_changes_the_key() {
     // As a database that was created without a key.
     fs::remove_file(directory.path().join("forum.db.key")).unwrap();
     let forget = "DELETE FROM forum_api_webhook_key RETURNING key_id";
-    assert_eq!(directory.ask(forget).len(), 1);
+    assert_eq!(directory.query(forget).len(), 1);
     let server = Server::start(directory, &[PRIVATE]);
     let receiver = Receiver::new();
     let endpoint = add(&server, &receiver, "");
     let ping = format!("webhook ping {}", id(&endpoint));
     let with_key = format!("{ping} --secret-key-file key");
     assert_refused(
-        &server.command(&with_key),
+        &server.run(&with_key),
         "are stored in plain text, but the key",
     );
     let (directory, log) = server.stop_with_log();
@@ -137,7 +137,7 @@ fn reseal_encrypts_readable_secrets_and_changes_the_key() {
         "{log}"
     );
     assert!(!directory.path().join("forum.db.key").exists());
-    assert!(directory.stores_readable(secret(&endpoint)));
+    assert!(directory.stores_in_plain_text(secret(&endpoint)));
 
     let reseal = |keys: &str| run(&directory, &format!("webhook reseal {keys}"));
     let serve = |options: &str| run(&directory, &format!("--listen 127.0.0.1:0{options}"));
@@ -147,9 +147,9 @@ fn reseal_encrypts_readable_secrets_and_changes_the_key() {
         "the key must have at least 16 bytes",
     );
     assert_refused(&reseal("--new-key key --secret-key-file key"), "instead of");
-    let done = reseal("--new-key key").out;
+    let done = reseal("--new-key key").stdout;
     assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
-    assert!(!directory.stores_readable(secret(&endpoint)));
+    assert!(!directory.stores_in_plain_text(secret(&endpoint)));
     assert_refused(&serve(""), "no key was given");
     assert_refused(&reseal("--new-key other"), "no key was given");
     let done = reseal("--old-key key --new-key other --json");
@@ -159,6 +159,6 @@ fn reseal_encrypts_readable_secrets_and_changes_the_key() {
     let path = directory.path();
     fs::rename(path.join("other"), path.join("forum.db.key")).unwrap();
     let server = Server::start(directory, &[PRIVATE]);
-    server.done(&ping);
+    server.run_ok(&ping);
     assert!(receiver.next().is_signed_with(secret(&endpoint)));
 }

@@ -29,7 +29,7 @@ const ARGUMENTS: [&str; 3] = [
 fn kill_9_loses_nothing() {
     let kills = std::env::var("FORUM_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let requests = AtomicU32::new(0);
-    let receiver = Receiver::answering(move |_| {
+    let receiver = Receiver::with_statuses(move |_| {
         let fails = requests.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
         Some(if fails { 503 } else { 204 })
     });
@@ -45,7 +45,7 @@ fn kill_9_loses_nothing() {
         let server = Server::start(directory, &arguments);
         let (done, committed) = mpsc::channel();
         for token in tokens.clone() {
-            let (url, done) = (server.api("/threads/1/posts"), done.clone());
+            let (url, done) = (server.api_url("/threads/1/posts"), done.clone());
             thread::spawn(move || post_until_the_server_is_gone(&url, &token, &done));
         }
         drop(done);
@@ -65,11 +65,11 @@ fn kill_9_loses_nothing() {
     let mut ended = false;
     while !ended || delivered.len() < committed.len() {
         ended = is_queue_empty(&server);
-        for received in std::iter::from_fn(|| receiver.already()) {
+        for received in std::iter::from_fn(|| receiver.try_next()) {
             assert!(received.is_signed_with(secret(&endpoint)));
             let deliveries = delivered.entry(post(&received)).or_default();
             deliveries.insert(received.delivery());
-            match received.answered {
+            match received.status {
                 Some(204) => taken += 1,
                 _ => refused += 1,
             }
@@ -83,7 +83,7 @@ fn kill_9_loses_nothing() {
 
 /// The posts that the database of a server holds.
 fn posts(directory: &ServerDirectory) -> BTreeSet<i64> {
-    let posts = directory.ask("SELECT CAST(id AS TEXT) FROM post");
+    let posts = directory.query("SELECT CAST(id AS TEXT) FROM post");
     posts.iter().map(|id| id.parse().unwrap()).collect()
 }
 
@@ -110,10 +110,10 @@ fn post(received: &Received) -> i64 {
 fn is_queue_empty(server: &Server) -> bool {
     let waits = |state: &str| {
         let list = format!("delivery list --json --state {state}");
-        server.done(&list).json().as_array().unwrap().clone()
+        server.run_ok(&list).json().as_array().unwrap().clone()
     };
     for dead in waits("dead") {
-        server.command(&format!("delivery retry {}", dead["id"].as_str().unwrap()));
+        server.run(&format!("delivery retry {}", dead["id"].as_str().unwrap()));
     }
     let states = ["queued", "retrying", "dead"];
     states.iter().all(|state| waits(state).is_empty())

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 
 use serde_json::{Value, json};
 
-use crate::client::{Answer, get, send};
+use crate::client::{Response, get, send};
 use crate::panel::{FORM, cookie, hidden_field, page, sign_in};
 use crate::program::{ExitedProcess, Server, ServerDirectory, signal, start, wait};
 use crate::receiver::Receiver;
@@ -70,7 +70,11 @@ fn a_log_without_a_reader_stops_nothing() {
         assert_eq!(me.status, 200);
     }
     signal(&child, "TERM");
-    let ExitedProcess { status, err, .. } = wait(child);
+    let ExitedProcess {
+        status,
+        stderr: err,
+        ..
+    } = wait(child);
     assert_eq!(status, 0);
     let lines = lines(&err);
     let mut fields = lines.iter().map(|line| &line["fields"]);
@@ -161,8 +165,8 @@ impl Scenario {
     }
 
     fn command(&mut self, line: &str, input: &str) -> ExitedProcess {
-        let exited = self.server.command_with(line, input);
-        self.printed.push_str(&exited.err);
+        let exited = self.server.run_with_input(line, input);
+        self.printed.push_str(&exited.stderr);
         exited
     }
 
@@ -178,7 +182,7 @@ impl Scenario {
                 ("cookie", &*cookie),
                 ("content-type", "application/json"),
             ];
-            let answer = send(method, &self.server.api(path), &headers, body);
+            let answer = send(method, &self.server.api_url(path), &headers, body);
             assert_eq!(answer.status, *status, "{method} {path} {}", answer.body);
         }
         assert!(
@@ -188,7 +192,7 @@ impl Scenario {
         self.use_panel();
         let refused = self.use_invalid_tokens(&alice);
         self.printed
-            .push_str(&get(&self.server.beside("/metrics")).body);
+            .push_str(&get(&self.server.url("/metrics")).body);
         let (_, log) = self.server.stop_with_log();
         for (reason, answer) in refused {
             assert_eq!(answer.status, 401, "{reason}");
@@ -213,7 +217,7 @@ impl Scenario {
 
     /// Registers an endpoint for all topics and two unreachable ones, and runs every command on endpoints.
     fn use_webhooks(&mut self) -> Receiver {
-        let receiver = Receiver::answering(|received| {
+        let receiver = Receiver::with_statuses(|received| {
             let status = if received.body.contains("poll") {
                 500
             } else {
@@ -274,7 +278,7 @@ impl Scenario {
             let [csrf, once] = ["csrf", "once"].map(|name| hidden_field(&form_page, name));
             let form = format!("csrf={csrf}&once={once}&{form}");
             let headers = [("cookie", session.as_str()), FORM];
-            let shown = send("POST", &server.beside(path), &headers, &form);
+            let shown = send("POST", &server.url(path), &headers, &form);
             let (_, secret) = shown.body.split_once(prefix).unwrap();
             let is_end = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
             let secret = secret.split(is_end).next().unwrap();
@@ -286,11 +290,11 @@ impl Scenario {
     }
 
     /// Sends a request for each reason of a 401. Returns the reasons and the responses.
-    fn use_invalid_tokens(&mut self, alice: &str) -> Vec<(&'static str, Answer)> {
+    fn use_invalid_tokens(&mut self, alice: &str) -> Vec<(&'static str, Response)> {
         let issue = "token issue --owner bob --scopes all --expires-in-days 5 --password-stdin";
         let password = self.password.clone();
         let [revoked, expired] = [(); 2].map(|()| {
-            let issued = self.command(issue, &password).out;
+            let issued = self.command(issue, &password).stdout;
             issued.trim_end().to_owned()
         });
         assert_eq!(self.command(issue, &format!("{MARK} 2")).status, 1);
@@ -300,11 +304,11 @@ impl Scenario {
             "UPDATE forum_api_tokens SET expires_at = 1 WHERE lookup = '{}' RETURNING lookup",
             lookup(&expired)
         );
-        assert_eq!(self.server.directory.ask(&expire), [lookup(&expired)]);
+        assert_eq!(self.server.directory.query(&expire), [lookup(&expired)]);
         let (_, demo) = ServerDirectory::with_demo_board();
         let unknown = demo["token"].as_str().unwrap().to_owned();
         let malformed = format!("forum_pat_{MARK}{}", &alice[20..]);
-        let mut answers = vec![("Absent", get(&self.server.api("/me")))];
+        let mut answers = vec![("Absent", get(&self.server.api_url("/me")))];
         for (reason, token) in [
             ("Revoked", revoked),
             ("Expired", expired),

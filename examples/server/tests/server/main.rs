@@ -2,7 +2,7 @@
 //!
 //! `cargo test` builds the program; for this binary alone, `cargo build -p forum-server` has to come first.
 
-use forum_test_support::{client, databases, program, receiver};
+use forum_test_support::{client, postgres, program, receiver};
 
 mod commands;
 mod connections;

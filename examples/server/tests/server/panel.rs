@@ -1,32 +1,32 @@
 //! Signing in and out over HTTP, sessions, and the control panel behind them.
 
-use crate::client::{Answer, get, send};
+use crate::client::{Response, get, send};
 use crate::program::Server;
 
 /// The media type of a form.
 pub const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 
 /// Sends the sign-in form.
-pub fn sign_in(server: &Server, name: &str, password: &str) -> Answer {
+pub fn sign_in(server: &Server, name: &str, password: &str) -> Response {
     sign_in_with(server, &[], name, password)
 }
 
-fn sign_in_with(server: &Server, headers: &[(&str, &str)], name: &str, password: &str) -> Answer {
+fn sign_in_with(server: &Server, headers: &[(&str, &str)], name: &str, password: &str) -> Response {
     let form = format!("name={name}&password={password}&back=%2Fpanel%2Fusage");
     let headers = [&[FORM], headers].concat();
-    send("POST", &server.beside("/sign-in"), &headers, &form)
+    send("POST", &server.url("/sign-in"), &headers, &form)
 }
 
 /// The cookie of a response, as a browser sends it back.
-pub fn cookie(answer: &Answer) -> String {
-    let mut lines = answer.raw.lines();
+pub fn cookie(answer: &Response) -> String {
+    let mut lines = answer.raw_head.lines();
     let line = lines.find_map(|line| line.strip_prefix("set-cookie: "));
     line.unwrap().split(';').next().unwrap().to_owned()
 }
 
 /// A page of the panel with this cookie.
-pub fn page(server: &Server, cookie: &str, path: &str) -> Answer {
-    send("GET", &server.beside(path), &[("cookie", cookie)], "")
+pub fn page(server: &Server, cookie: &str, path: &str) -> Response {
+    send("GET", &server.url(path), &[("cookie", cookie)], "")
 }
 
 /// The value of a hidden field of a page.
@@ -37,9 +37,9 @@ pub fn hidden_field(page: &str, name: &str) -> String {
     rest.split('"').next().unwrap().to_owned()
 }
 
-fn sign_out(server: &Server, cookie: &str, headers: &[(&str, &str)]) -> Answer {
+fn sign_out(server: &Server, cookie: &str, headers: &[(&str, &str)]) -> Response {
     let headers = [&[("cookie", cookie), FORM], headers].concat();
-    send("POST", &server.beside("/sign-out"), &headers, "")
+    send("POST", &server.url("/sign-out"), &headers, "")
 }
 
 const FOREIGN: (&str, &str) = ("origin", "https://evil.example");
@@ -47,13 +47,13 @@ const FOREIGN: (&str, &str) = ("origin", "https://evil.example");
 #[test]
 fn an_administrator_signs_in_issues_a_token_and_signs_out() {
     let server = Server::new(&[]);
-    let sent = get(&server.beside("/panel/webhooks"));
+    let sent = get(&server.url("/panel/webhooks"));
     let to = sent.header("location").unwrap();
     assert_eq!(
         (sent.status, to),
         (303, "/sign-in?back=%2fpanel%2fwebhooks")
     );
-    let form = get(&server.beside(to));
+    let form = get(&server.url(to));
     assert!(form.status == 200 && form.body.contains("value=\"/panel/webhooks\""));
     let policy = form.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"));
@@ -71,7 +71,7 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
     let session = cookie(&entered);
     let tokens = page(&server, &session, "/panel/tokens");
     assert!(tokens.status == 200 && tokens.body.contains("first steps"));
-    let style = get(&server.beside("/panel/style.css"));
+    let style = get(&server.url("/panel/style.css"));
     assert_eq!(
         style.header("content-type"),
         Some("text/css; charset=utf-8")
@@ -85,7 +85,7 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
         server.password()
     );
     let headers = [("cookie", session.as_str()), FORM];
-    let issued = send("POST", &server.beside("/panel/tokens/new"), &headers, &form);
+    let issued = send("POST", &server.url("/panel/tokens/new"), &headers, &form);
     let at = issued.body.find("forum_pat_").unwrap();
     let token = &issued.body[at..at + 76];
     assert_eq!(server.get(token, "/me").json()["owner"]["username"], "bob");
@@ -148,10 +148,10 @@ fn failures_lock_a_name_and_many_names_their_address_prefix() {
 #[test]
 fn a_member_who_is_no_administrator_sees_no_panel() {
     let server = Server::new(&[]);
-    server.done_with("member password mod --password-stdin", "secret-1\n");
+    server.run_ok_with_input("member password mod --password-stdin", "secret-1\n");
     let session = cookie(&sign_in(&server, "mod", "secret-1"));
     assert_eq!(page(&server, &session, "/panel/tokens").status, 404);
-    server.done("member groups mod members,administrators");
+    server.run_ok("member groups mod members,administrators");
     assert_eq!(page(&server, &session, "/panel/tokens").status, 200);
 }
 
@@ -187,16 +187,16 @@ fn a_session_begins_and_ends_at_every_node_at_once() {
     );
     assert_eq!(statuses(&cookie(&again)), [200, 200]);
 
-    one.done_with("member password admin --password-stdin", "another1\n");
+    one.run_ok_with_input("member password admin --password-stdin", "another1\n");
     assert_eq!(statuses(&cookie(&again)), [303, 303]);
     assert_eq!(sign_in(&one, "admin", &password).status, 401);
 
     // The last administrator who can sign in cannot be banned.
-    one.done("member groups mod members,administrators");
-    one.done_with("member password mod --password-stdin", "long enough\n");
+    one.run_ok("member groups mod members,administrators");
+    one.run_ok_with_input("member password mod --password-stdin", "long enough\n");
     let banned = signed_in(&other, "another1");
     for command in ["ban", "unban"] {
-        one.done(&format!("member {command} admin"));
+        one.run_ok(&format!("member {command} admin"));
         assert_eq!(statuses(&banned), [303, 303], "{command}");
     }
 

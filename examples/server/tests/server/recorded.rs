@@ -64,7 +64,11 @@ impl Session {
             _ => text.split_whitespace().collect(),
         });
         let words: Vec<_> = words.collect();
-        let ExitedProcess { status, out, err } = self.directory.run(&words, input);
+        let ExitedProcess {
+            status,
+            stdout: out,
+            stderr: err,
+        } = self.directory.run(&words, input);
         let out = out.lines().map(|line| format!("  {line}\n"));
         let kept = if status == 2 { 1 } else { usize::MAX };
         let err = err.lines().take(kept).map(|line| format!("  ! {line}\n"));

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::client::{Answer, get, send};
+use crate::client::{Response, get, send};
 use crate::deliveries::{add, id};
 use crate::program::{Server, ServerDirectory};
 use crate::receiver::Receiver;
 
 /// The units that a guest has left after a request.
 fn remaining(server: &Server) -> u32 {
-    let answer = get(&server.api("/forums"));
+    let answer = get(&server.api_url("/forums"));
     let remaining = answer.header("x-ratelimit-remaining");
     remaining.unwrap().parse().unwrap()
 }
@@ -28,23 +28,27 @@ const ABSENT_IN_API: &str = "/api/v1 /api/v1/ /api/v1//forums /api/v1/forums/ /a
 #[test]
 fn paths_are_routed_to_their_services() {
     let server = Server::new(&[]);
-    let health = get(&server.beside("/health"));
+    let health = get(&server.url("/health"));
     assert_eq!((health.status, &*health.body), (200, r#"{"status":"ok"}"#));
     for (paths, code) in [(ABSENT, ""), (ABSENT_IN_API, "no_such_route")] {
         for path in paths.split(' ') {
-            let absent = get(&server.beside(path));
-            assert_eq!((absent.status, &*absent.code()), (404, code), "{path}");
+            let absent = get(&server.url(path));
+            assert_eq!(
+                (absent.status, &*absent.error_code()),
+                (404, code),
+                "{path}"
+            );
             let metered = absent.header("x-ratelimit-limit").is_some();
             assert_eq!(metered, !code.is_empty(), "{path}");
         }
     }
-    let posted = send("POST", &server.beside("/docs"), &[], "");
+    let posted = send("POST", &server.url("/docs"), &[], "");
     assert_eq!(
         (posted.status, posted.header("allow")),
         (405, Some("get, head"))
     );
-    server.directory.ask("DROP TABLE board_migrations");
-    let health = get(&server.beside("/health"));
+    server.directory.query("DROP TABLE board_migrations");
+    let health = get(&server.url("/health"));
     assert_eq!(
         (health.status, &*health.body),
         (503, r#"{"status":"unavailable"}"#)
@@ -57,13 +61,13 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self';
 #[test]
 fn the_reference_page_and_all_that_it_loads_are_on_this_server() {
     let server = Server::new(&[]);
-    let page = get(&server.beside("/docs"));
+    let page = get(&server.url("/docs"));
     assert_eq!(page.header("content-security-policy"), Some(POLICY));
     assert_eq!(
         page.header("content-type"),
         Some("text/html; charset=utf-8")
     );
-    assert_eq!(get(&server.beside("/docs/")).body, page.body);
+    assert_eq!(get(&server.url("/docs/")).body, page.body);
     assert!(
         !page.body.contains("127.0.0.1"),
         "it works under every name"
@@ -77,10 +81,10 @@ fn the_reference_page_and_all_that_it_loads_are_on_this_server() {
     assert_eq!(loads.len(), 6, "{loads:?}");
     for address in loads {
         assert!(address.starts_with("/docs") || address == "/api/v1/openapi.json");
-        let head = send("HEAD", &server.beside(address), &[], "");
+        let head = send("HEAD", &server.url(address), &[], "");
         assert_eq!((head.status, &*head.body), (200, ""), "{address}");
         let known = [("if-none-match", head.header("etag").unwrap())];
-        let again = send("GET", &server.beside(address), &known, "");
+        let again = send("GET", &server.url(address), &known, "");
         assert_eq!((again.status, &*again.body), (304, ""), "{address}");
     }
 }
@@ -100,7 +104,7 @@ fn options_change_rate_limits_proxies_and_language() {
     assert_eq!(posted["error"]["message"], message);
     let from = |address| {
         let headers = [("x-forwarded-for", address)];
-        send("GET", &server.api("/forums"), &headers, "")
+        send("GET", &server.api_url("/forums"), &headers, "")
     };
     let same = ["203.0.113.1", "203.0.113.2", "203.0.113.99"].map(|address| from(address).status);
     assert_eq!(same, [200; 3]);
@@ -123,13 +127,16 @@ fn pages_of_named_origins_may_call_the_api() {
         send(method, &url, &headers, "")
     };
     for origin in origins {
-        let answer = ask("GET", server.api("/forums"), origin);
+        let answer = ask("GET", server.api_url("/forums"), origin);
         assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
         let exposed = answer.header("access-control-expose-headers").unwrap();
         assert!(exposed.contains("x-ratelimit-remaining") && exposed.contains("retry-after"));
-        assert_eq!(ask("OPTIONS", server.api("/forums"), origin).status, 200);
+        assert_eq!(
+            ask("OPTIONS", server.api_url("/forums"), origin).status,
+            200
+        );
     }
-    let other = ask("GET", server.api("/forums"), "https://c.example");
+    let other = ask("GET", server.api_url("/forums"), "https://c.example");
     assert_eq!(other.header("access-control-allow-origin"), None);
     for path in [
         "/panel/style.css",
@@ -139,7 +146,7 @@ fn pages_of_named_origins_may_call_the_api() {
         "/docs",
     ] {
         for method in ["GET", "OPTIONS"] {
-            let answer = ask(method, server.beside(path), origins[0]);
+            let answer = ask(method, server.url(path), origins[0]);
             assert!(
                 !answer.head.contains("access-control-"),
                 "{path} {}",
@@ -148,8 +155,8 @@ fn pages_of_named_origins_may_call_the_api() {
         }
     }
     let closed = Server::new(&[]);
-    let options = ask("OPTIONS", closed.api("/forums"), origins[0]);
-    assert_eq!(options.code(), "no_such_route");
+    let options = ask("OPTIONS", closed.api_url("/forums"), origins[0]);
+    assert_eq!(options.error_code(), "no_such_route");
 }
 
 #[test]
@@ -174,7 +181,7 @@ fn servers_with_one_redis_share_rate_limits() {
 
 /// Waits until `/ready` has this status: it uses a result again for a second.
 fn becomes_ready(server: &Server, status: u16, body: &str) {
-    let ready = || get(&server.beside("/ready"));
+    let ready = || get(&server.url("/ready"));
     let mut answers = (0..100_000).map(|_| ready());
     let answer = answers.find(|answer| answer.status == status).unwrap();
     assert_eq!(answer.body, body);
@@ -201,7 +208,7 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
         other.execute_batch(begin).unwrap();
         becomes_ready(&server, 503, UNAVAILABLE);
         if begin == "BEGIN IMMEDIATE" {
-            assert_eq!(get(&server.beside("/health")).status, 200);
+            assert_eq!(get(&server.url("/health")).status, 200);
         }
         other.execute_batch(end).unwrap();
         becomes_ready(&server, 200, OK);
@@ -209,7 +216,7 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
 }
 
 /// The value of a sample, by its name and labels in any order.
-fn value(metrics: &Answer, sample: &str) -> Option<f64> {
+fn value(metrics: &Response, sample: &str) -> Option<f64> {
     let parts =
         |sample: &str| BTreeSet::from_iter(sample.split(['{', ',', '}']).map(str::to_owned));
     let mut lines = metrics
@@ -239,15 +246,18 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     let server = Server::new(&["--token-budget", "2", "--allow-private-webhooks"]);
     let receiver = Receiver::new();
     let endpoint = add(&server, &receiver, "");
-    server.done(&format!("webhook ping {}", id(&endpoint)));
+    server.run_ok(&format!("webhook ping {}", id(&endpoint)));
     let token = server.token("alice");
     let statuses = [1, 2, 3].map(|_| server.get(&token, "/threads/1").status);
     assert_eq!(statuses, [200, 200, 429]);
-    assert_eq!(get(&server.api("/unknown/at/all")).status, 404);
-    assert_eq!(send("BREW", &server.api("/forums"), &[], "").status, 404);
+    assert_eq!(get(&server.api_url("/unknown/at/all")).status, 404);
+    assert_eq!(
+        send("BREW", &server.api_url("/forums"), &[], "").status,
+        404
+    );
     receiver.next();
     let delivered = r#"forum_api_deliveries_total{state="delivered",topic="ping"}"#;
-    let metrics = std::iter::repeat_with(|| get(&server.beside("/metrics")))
+    let metrics = std::iter::repeat_with(|| get(&server.url("/metrics")))
         .find(|metrics| value(metrics, delivered) == Some(1.0))
         .unwrap();
     assert_eq!(

@@ -4,14 +4,15 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::client::{get, read, send, split};
-use crate::databases::{Database, try_in_postgres};
-use crate::program::{Server, ServerDirectory, run};
+use crate::client::{get, read_response, send, split_url};
+use crate::postgres::{Database, run_with_postgres};
+use crate::program::{Server, ServerDirectory, run, start};
 
 const LISTEN: [&str; 2] = ["--listen", "127.0.0.1:0"];
 
@@ -24,21 +25,21 @@ fn unused_address() -> String {
 #[test]
 fn serve_prints_where_everything_is() {
     let server = Server::start(ServerDirectory::new(), &[]);
-    let keys: Vec<_> = server.greeting.as_object().unwrap().keys().collect();
+    let keys: Vec<_> = server.startup.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["api", "docs", "panel", "password", "token", "user"]);
     for (key, expected) in [
-        ("api", server.beside("/api/v1")),
-        ("docs", server.beside("/docs")),
-        ("panel", server.beside("/panel")),
+        ("api", server.url("/api/v1")),
+        ("docs", server.url("/docs")),
+        ("panel", server.url("/panel")),
         ("user", "admin".into()),
     ] {
-        assert_eq!(server.greeting[key], expected);
+        assert_eq!(server.startup[key], expected);
     }
     let me = server.get(&server.token("alice"), "/me").json();
     assert_eq!(me["owner"]["username"], "alice");
     assert_eq!(me["scopes"].as_array().unwrap().len(), 13);
     let elsewhere = Server::new(&["--empty", "--base-url", "https://board.example/"]);
-    assert_eq!(elsewhere.greeting["api"], "https://board.example/api/v1");
+    assert_eq!(elsewhere.startup["api"], "https://board.example/api/v1");
 }
 
 #[test]
@@ -50,7 +51,8 @@ fn the_printed_calls_work_on_either_surface() {
             calls == 3
         };
         let arguments = ["--surface", surface];
-        let (_server, text) = Server::greet(ServerDirectory::new(), &arguments, &[], "", last);
+        let (_server, text) =
+            Server::start_until(ServerDirectory::new(), &arguments, &[], "", last);
         let calls = text.lines().filter(|line| line.starts_with("curl "));
         assert_eq!(calls.map(call).collect::<Vec<_>>(), [200, 200, 201]);
         for printed in ["/health", "/panel", "/openapi.json", "admin, password "] {
@@ -89,7 +91,7 @@ fn an_existing_board_is_served_as_it_is() {
     let options = ["--admin-password-stdin", "--empty"];
     let second = Server::start_with(first.stop(), &options, &[], "ignored\n");
     for key in ["password", "token"] {
-        assert_eq!(second.greeting[key], Value::Null);
+        assert_eq!(second.startup[key], Value::Null);
     }
     let posts = second.get(&token, "/threads/1/posts?limit=100");
     assert!(posts.body.contains("I stay."), "{posts:?}");
@@ -104,11 +106,11 @@ fn an_empty_board_has_its_administrator_and_nothing_else() {
     let arguments = [&arguments[..], &["--admin-password-stdin"]].concat();
     let server = Server::start_with(ServerDirectory::new(), &arguments, &[], input);
     for key in ["password", "token"] {
-        assert_eq!(server.greeting[key], Value::Null);
+        assert_eq!(server.startup[key], Value::Null);
     }
     let issue = "token issue --owner admin --scopes all --password-stdin";
-    let issued = server.done_with(issue, "ünlikely 1\n");
-    let token = issued.out.trim_end();
+    let issued = server.run_ok_with_input(issue, "ünlikely 1\n");
+    let token = issued.stdout.trim_end();
     let me = server.get(token, "/me").json();
     assert_eq!(me["owner"]["username"], "admin");
     assert_eq!(server.get(token, "/forums").json(), json!({ "items": [] }));
@@ -118,7 +120,7 @@ fn an_empty_board_has_its_administrator_and_nothing_else() {
 #[test]
 fn a_board_in_memory_leaves_no_file() {
     let server = Server::new(&["--database", "sqlite::memory:"]);
-    assert_eq!(get(&server.api("/forums")).status, 200);
+    assert_eq!(get(&server.api_url("/forums")).status, 200);
     assert!(server.directory.files().is_empty());
 }
 
@@ -128,11 +130,11 @@ fn a_start_that_fails_creates_nothing() {
     let address = taken.local_addr().unwrap().to_string();
     let directory = ServerDirectory::in_sqlite();
     let refused = directory.run(&["--listen", &address, "--json"], "");
-    assert!(refused.refusal().contains("cannot listen on"));
-    assert_eq!(refused.json(), json!({ "error": refused.refusal() }));
+    assert!(refused.error_message().contains("cannot listen on"));
+    assert_eq!(refused.json(), json!({ "error": refused.error_message() }));
     assert!(directory.files().is_empty());
     let server = Server::start(directory, &[]);
-    assert!(server.greeting["password"].is_string());
+    assert!(server.startup["password"].is_string());
 }
 
 #[test]
@@ -145,18 +147,18 @@ fn files_of_other_programs_are_left_as_they_are() {
     let before = fs::read(&file).unwrap();
     let refused = directory.run(&["token", "list"], "");
     assert!(
-        refused.refusal().contains("contains no board"),
+        refused.error_message().contains("contains no board"),
         "{refused:?}"
     );
     assert_eq!(directory.files(), ["forum.db"]);
     assert_eq!(fs::read(&file).unwrap(), before);
     let refused = directory.run(&LISTEN, "");
-    assert_eq!(refused.refusal(), "table member already exists");
+    assert_eq!(refused.error_message(), "table member already exists");
     let text = "This is a text, and long enough for a database.".repeat(99);
     fs::write(directory.path().join("text"), text).unwrap();
     let refused = directory.run(&[&LISTEN[..], &["--database", "sqlite:text"]].concat(), "");
     assert!(
-        refused.refusal().contains("is not a database"),
+        refused.error_message().contains("is not a database"),
         "{refused:?}"
     );
 }
@@ -168,7 +170,9 @@ fn an_unusable_postgres_is_refused_without_showing_the_password() {
         let url = format!("postgres://forum:secret@{address}");
         let [served, listed] = [&LISTEN, &["token", "list"]].map(|arguments| {
             let arguments = [&["--database", &url][..], arguments].concat();
-            run(directory.path(), &arguments, "").refusal().to_owned()
+            run(directory.path(), &arguments, "")
+                .error_message()
+                .to_owned()
         });
         assert_eq!(served, listed);
         assert!(!served.contains("secret"), "{served}");
@@ -176,7 +180,7 @@ fn an_unusable_postgres_is_refused_without_showing_the_password() {
     };
     let reason = refused(&format!("{}/forum", unused_address()));
     assert!(reason.contains("refused"), "{reason}");
-    try_in_postgres(async move {
+    run_with_postgres(async move {
         let database = Database::new();
         let url = database.url();
         let reason = refused(url.rsplit_once('@').unwrap().1);
@@ -187,11 +191,11 @@ fn an_unusable_postgres_is_refused_without_showing_the_password() {
         let directory = TempDir::new().unwrap();
         let listed = run(directory.path(), &["--database", &url, "token", "list"], "");
         assert_eq!(
-            listed.refusal(),
+            listed.error_message(),
             "the database contains no board; run `forum-server serve` first"
         );
         let tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'";
-        assert!(database.ask(tables).is_empty());
+        assert!(database.query(tables).is_empty());
     });
 }
 
@@ -199,30 +203,30 @@ fn an_unusable_postgres_is_refused_without_showing_the_password() {
 fn a_newer_schema_is_refused_by_every_program() {
     for table in ["board_migrations", "forum_api_migrations"] {
         let (directory, _) = ServerDirectory::with_demo_board();
-        directory.ask(&format!("INSERT INTO {table} VALUES (99, 'later', '')"));
+        directory.query(&format!("INSERT INTO {table} VALUES (99, 'later', '')"));
         for arguments in [&LISTEN[..], &["worker"], &["migrate"], &["token", "list"]] {
             let refused = directory.run(arguments, "");
-            let reason = refused.refusal();
+            let reason = refused.error_message();
             assert!(reason.contains("newer than this program"), "{reason}");
         }
     }
 }
 
 #[test]
-fn an_outdated_schema_is_migrated_by_serve_and_migrate_only() {
+fn an_outdated_schema_is_migrated_only_by_serve_worker_and_migrate() {
     let directory = Server::start(ServerDirectory::in_sqlite(), &["--empty"]).stop();
     let outdate = || {
         let tables =
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'forum_api_%'";
-        for table in directory.ask(tables) {
-            directory.ask(&format!("DROP TABLE {table}"));
+        for table in directory.query(tables) {
+            directory.query(&format!("DROP TABLE {table}"));
         }
     };
     outdate();
     let readers = [&["token", "list"][..], &["migrate", "--check"]];
     for arguments in readers {
         let refused = directory.run(arguments, "");
-        let reason = refused.refusal();
+        let reason = refused.error_message();
         assert!(reason.contains("older than this program"), "{reason}");
     }
     assert_eq!(directory.run(&["migrate"], "").status, 0);
@@ -231,7 +235,16 @@ fn an_outdated_schema_is_migrated_by_serve_and_migrate_only() {
     }
     outdate();
     let server = Server::start(directory.clone(), &[]);
-    assert_eq!(get(&server.api("/forums")).status, 200);
+    assert_eq!(get(&server.api_url("/forums")).status, 200);
+    server.stop();
+    outdate();
+    let mut worker = start(directory.path(), &["worker"], &[]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while directory.run(&["migrate", "--check"], "").status != 0 {
+        assert!(Instant::now() < deadline, "the worker does not migrate");
+    }
+    worker.kill().unwrap();
+    worker.wait().unwrap();
 }
 
 #[test]
@@ -241,15 +254,15 @@ fn a_signal_ends_the_server_with_status_0() {
         server.signal(signal);
         let (directory, status, log) = server.wait();
         assert_eq!(status.code(), Some(0), "{log}");
-        assert_eq!(directory.files(), directory.files_of_a_board());
+        assert_eq!(directory.files(), directory.board_files());
     }
 }
 
 #[test]
 fn requests_in_flight_are_finished_and_no_new_ones_are_accepted() {
     let server = Server::new(&[]);
-    let url = server.api("/forums/2/threads");
-    let (host, path) = split(&url);
+    let url = server.api_url("/forums/2/threads");
+    let (host, path) = split_url(&url);
     let token = server.token("alice");
     let (begin, end) = (r#"{"title":"In flight","#, r#""body":"Landed."}"#);
     let length = begin.len() + end.len();
@@ -269,7 +282,7 @@ fn requests_in_flight_are_finished_and_no_new_ones_are_accepted() {
         std::thread::yield_now();
     }
     stream.write_all(end.as_bytes()).unwrap();
-    assert_eq!(read(stream).status, 201);
+    assert_eq!(read_response(stream).status, 201);
     let (_, status, log) = server.wait();
     assert_eq!(status.code(), Some(0), "{log}");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::client::{self, Answer};
+use crate::client::{self, Response};
 use crate::program::Server;
 
 /// The members of the load.
@@ -55,7 +55,7 @@ pub struct Client {
 impl Client {
     pub fn new(server: &Server, seed: u64) -> Self {
         Self {
-            api: server.api(""),
+            api: server.api_url(""),
             token: server.token(MEMBERS[seed as usize]),
             number: seed << 32,
             last: String::new(),
@@ -80,7 +80,7 @@ impl Client {
         thread::sleep(PAUSE);
     }
 
-    fn ask(&self, method: &str, path: &str) -> Answer {
+    fn ask(&self, method: &str, path: &str) -> Response {
         let key = format!("\"soak-{}\"", self.number);
         let body = match path {
             "/subscriptions" => json!({ "target": "forum", "targetId": "2" }),

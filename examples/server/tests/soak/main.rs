@@ -63,7 +63,7 @@ fn memory_tasks_and_files_do_not_grow_under_load() {
         "",
     );
     for setting in SETTINGS {
-        server.done(&format!("setting {}", setting.join(" ")));
+        server.run_ok(&format!("setting {}", setting.join(" ")));
     }
     receiver::register(&server);
     let samples = under_load(&server, Duration::from_secs(seconds));

@@ -17,7 +17,7 @@ pub fn register(server: &Server) {
         }
     });
     let topics = "post.created,post.updated,thread.created";
-    server.done(&format!(
+    server.run_ok(&format!(
         "webhook add --owner alice --allow-private-webhooks --url {url} --topics {topics}"
     ));
 }

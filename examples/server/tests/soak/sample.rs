@@ -31,9 +31,9 @@ pub struct Sample {
 
 impl Sample {
     pub fn of(server: &Server, at: Duration) -> Self {
-        let process = server.process();
+        let process = server.proc_directory();
         let status = fs::read_to_string(process.join("status")).unwrap();
-        let metrics = client::get(&server.beside("/metrics")).body;
+        let metrics = client::get(&server.url("/metrics")).body;
         let database = server.directory.path().join("forum.db");
         Self {
             at,

@@ -1,4 +1,4 @@
-//! Endpoints.
+//! Endpoints and the id of the encryption key.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +9,16 @@ use crate::webhook::{EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, Top
 store_rules! {
     mod endpoints;
 
-    /// Every field is stored.
+    /// An added endpoint is found with all fields unchanged.
     async fn an_added_endpoint_is_found_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = Endpoint {
             url: "http://ex\u{e4}mple.com:8443/a?b='c'".into(),
             topics: TopicSet { all: true, named: [Topic::MESSAGE_SENT, Topic::PING].into() },
             owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
             enabled: false,
-            created_at: at(-5),
+            created_at: instant(-5),
             secret: EncryptedSecret::new((0..=255).collect()),
-            pending_secret: Some(PendingSecret { secret: EncryptedSecret::new(vec![0]), activates_at: at(9) }),
+            pending_secret: Some(PendingSecret { secret: EncryptedSecret::new(vec![0]), activates_at: instant(9) }),
             version: 3,
             ..endpoint(2)?
         };
@@ -34,17 +34,17 @@ store_rules! {
         Ok(())
     }
 
-    /// A second endpoint with the same id is refused, and changes nothing.
+    /// Adding a second endpoint with the same id is rejected and changes nothing.
     async fn an_endpoint_id_is_unique(fixture: &StoreFixture) -> TestResult {
-        let first = fixture.add(1).await?;
+        let first = fixture.add_endpoint(1).await?;
         let second = Endpoint { url: "https://example.org".into(), ..endpoint(1)? };
         check_eq!(fixture.webhooks.endpoints.add(&second).await?, false)?;
         check_eq!(find(fixture, &first).await?, Some(first))
     }
 
-    /// An unknown endpoint is absent, which is not an error.
+    /// An unknown endpoint is not found, without an error.
     async fn an_unknown_endpoint_is_not_found(fixture: &StoreFixture) -> TestResult {
-        fixture.add(1).await?;
+        fixture.add_endpoint(1).await?;
         let unknown = endpoint(2)?;
         check_eq!(find(fixture, &unknown).await?, None)?;
         check_eq!(fixture.webhooks.endpoints.remove(&unknown.id).await?, false)?;
@@ -53,7 +53,7 @@ store_rules! {
 
     /// An update replaces only the version from which it was made.
     async fn an_update_requires_the_current_version(fixture: &StoreFixture) -> TestResult {
-        let (first, other) = (fixture.add(1).await?, fixture.add(2).await?);
+        let [first, other] = fixture.add_endpoints().await?;
         let changed = Endpoint {
             url: "https://example.org".into(),
             topics: TopicSet { all: false, named: [Topic::POLL_VOTED].into() },
@@ -68,26 +68,26 @@ store_rules! {
         check_eq!(find(fixture, &other).await?, Some(other))
     }
 
-    /// Of any number of updates of one version at once, one is made.
+    /// One of several concurrent updates of one version succeeds.
     async fn one_of_concurrent_updates_succeeds(fixture: &StoreFixture) -> TestResult {
-        let first = fixture.add(1).await?;
+        let first = fixture.add_endpoint(1).await?;
         let updates = (0..20).map(|number| {
             let endpoints = fixture.webhooks.endpoints.clone();
             let url = format!("https://example.org/{number}");
             let endpoint = Endpoint { url, ..first.clone() };
-            async move { endpoints.update(&endpoint).await.map(|made| made.then_some(endpoint)) }
+            async move { endpoints.update(&endpoint).await.map(|succeeded| succeeded.then_some(endpoint)) }
         });
-        let mut made = Vec::new();
+        let mut succeeded = Vec::new();
         for update in fixture.race(updates).await {
-            made.extend(update?);
+            succeeded.extend(update?);
         }
-        let made = Endpoint { version: 2, ..only(made)? };
-        check_eq!(find(fixture, &first).await?, Some(made))
+        let succeeded = Endpoint { version: 2, ..only(succeeded)? };
+        check_eq!(find(fixture, &first).await?, Some(succeeded))
     }
 
     /// A removed endpoint is not found, listed or updated.
     async fn a_removed_endpoint_is_not_found(fixture: &StoreFixture) -> TestResult {
-        let (removed, other) = (fixture.add(1).await?, fixture.add(2).await?);
+        let [removed, other] = fixture.add_endpoints().await?;
         let endpoints = &fixture.webhooks.endpoints;
         for expected in [true, false] {
             check_eq!(endpoints.remove(&removed.id).await?, expected)?;
@@ -97,11 +97,11 @@ store_rules! {
         check_eq!(endpoints.list().await?, [other])
     }
 
-    /// All endpoints are listed in the order in which they were added, updated or not.
+    /// Endpoints are listed in insertion order. Updates keep the order.
     async fn endpoints_are_listed_in_insertion_order(fixture: &StoreFixture) -> TestResult {
         let mut added = Vec::new();
         for number in [7, 3, 9, 1] {
-            added.push(fixture.add(number).await?);
+            added.push(fixture.add_endpoint(number).await?);
         }
         let endpoints = &fixture.webhooks.endpoints;
         for endpoint in &mut added {
@@ -111,7 +111,7 @@ store_rules! {
         check_eq!(endpoints.list().await?, added)
     }
 
-    /// The id of the key is absent at first, and is replaced only by a call that names the recorded one.
+    /// The key id is `None` at first. A call replaces it only if it names the current one.
     async fn a_key_id_replaces_only_the_expected_one(fixture: &StoreFixture) -> TestResult {
         let endpoints = &fixture.webhooks.endpoints;
         let (first, second) = (key("plaintext")?, key("a_Key-02")?);
@@ -131,13 +131,13 @@ store_rules! {
         Ok(())
     }
 
-    /// The key and the secrets of all given endpoints are replaced together, if each is stored in its version.
+    /// The key id and the secrets of all given endpoints are replaced together, or not at all if a version differs.
     async fn a_key_and_its_secrets_are_replaced_together(fixture: &StoreFixture) -> TestResult {
         let endpoints = &fixture.webhooks.endpoints;
         let (first, second) = (key("first")?, key("second")?);
-        let pending = PendingSecret { secret: EncryptedSecret::new(vec![0xff; 3]), activates_at: at(9) };
+        let pending = PendingSecret { secret: EncryptedSecret::new(vec![0xff; 3]), activates_at: instant(9) };
         let pending = Endpoint { pending_secret: Some(pending), ..endpoint(2)? };
-        let (one, other) = (fixture.add(1).await?, fixture.add(3).await?);
+        let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(3).await?);
         endpoints.add(&pending).await?;
         let changed = |endpoint: &Endpoint| {
             with(endpoint.clone(), |endpoint| {
@@ -148,8 +148,8 @@ store_rules! {
             })
         };
         let stale = Endpoint { version: 2, ..changed(&pending) };
-        for unfit in [stale, changed(&endpoint(4)?)] {
-            let given = [changed(&one), unfit];
+        for rejected in [stale, changed(&endpoint(4)?)] {
+            let given = [changed(&one), rejected];
             check_eq!(endpoints.replace_key(None, &first, &given).await?, false)?;
             check_eq!(endpoints.key_id().await?, None)?;
             check_eq!(find(fixture, &one).await?, Some(one.clone()))?;
@@ -158,8 +158,8 @@ store_rules! {
         check_eq!(endpoints.replace_key(None, &second, &given).await?, true)?;
         check_eq!(endpoints.key_id().await?, Some(second))?;
         for given in given {
-            let found = find(fixture, &given).await?;
-            check_eq!(found, Some(Endpoint { version: 2, ..given }))?;
+            let actual = find(fixture, &given).await?;
+            check_eq!(actual, Some(Endpoint { version: 2, ..given }))?;
         }
         check_eq!(find(fixture, &other).await?, Some(other))
     }

@@ -1,4 +1,4 @@
-//! First responses by `Idempotency-Key`.
+//! Stored responses by idempotency key.
 
 use bytes::Bytes;
 
@@ -14,23 +14,23 @@ const DAY: i64 = 86_400_000;
 store_rules! {
     mod idempotency;
 
-    /// Of any number of equal requests at once, one is the first, and for the others it is running.
+    /// One of several concurrent requests reserves the key. For the others it is in progress.
     async fn one_of_concurrent_requests_reserves_the_key(fixture: &StoreFixture) -> TestResult {
-        let attempt = attempt()?;
-        let requests = repeat_n((fixture.stores.idempotency.clone(), attempt.clone()), 50)
-            .map(|(idempotency, attempt)| async move { idempotency.begin(&attempt, at(0)).await });
-        let (mut first, mut running) = (0, 0);
+        let request = request()?;
+        let requests = repeat_n((fixture.stores.idempotency.clone(), request.clone()), 50)
+            .map(|(idempotency, request)| async move { idempotency.begin(&request, instant(0)).await });
+        let (mut reserved, mut in_progress) = (0, 0);
         for begun in fixture.race(requests).await {
             match begun? {
-                BeginOutcome::Reserved(_) => first += 1,
-                BeginOutcome::InProgress => running += 1,
-                other => check!(false, "{other:?} is First or Running")?,
+                BeginOutcome::Reserved(_) => reserved += 1,
+                BeginOutcome::InProgress => in_progress += 1,
+                other => check!(false, "{other:?} is Reserved or InProgress")?,
             }
         }
-        check_eq!((first, running), (1, 49))
+        check_eq!((reserved, in_progress), (1, 49))
     }
 
-    /// A repetition gets the complete first response with its resource ids, for a day.
+    /// A retry gets the complete first response with its resource ids for a day.
     async fn a_retry_gets_the_complete_first_response(fixture: &StoreFixture) -> TestResult {
         let bare = StoredResponse {
             status: 200,
@@ -39,131 +39,131 @@ store_rules! {
             resource: ResourceIds::default(),
         };
         let in_a_forum =
-            with(bare.clone(), |kept| kept.resource.forum_id = ForumId::parse("tea"));
-        for (key, kept) in [("a", kept()), ("b", bare), ("c", in_a_forum)] {
-            let attempt = IdempotentRequest { key: key.into(), ..attempt()? };
-            run(fixture, &attempt, 0, Completion::Responded(kept.clone())).await?;
+            with(bare.clone(), |response| response.resource.forum_id = ForumId::parse("tea"));
+        for (key, response) in [("a", response()), ("b", bare), ("c", in_a_forum)] {
+            let request = IdempotentRequest { key: key.into(), ..request()? };
+            run(fixture, &request, 0, Completion::Responded(response.clone())).await?;
             for now in [0, 1, LEASE, DAY - 1] {
-                begins(fixture, &attempt, now, BeginOutcome::Replay(kept.clone())).await?;
+                expect_begin(fixture, &request, now, BeginOutcome::Replay(response.clone())).await?;
             }
         }
         Ok(())
     }
 
-    /// Another request with the same key is reported in every state of the first.
+    /// Another request with the same key is reported in every state of the first request.
     async fn a_reused_key_is_a_conflict_in_every_state(fixture: &StoreFixture) -> TestResult {
-        let ticket = first(fixture, &attempt()?, 0).await?;
-        begins(fixture, &other_request()?, 1, BeginOutcome::KeyReused).await?;
-        begins(fixture, &other_request()?, LEASE, BeginOutcome::KeyReused).await?;
-        for outcome in [Completion::OutcomeUnknown, Completion::Responded(kept())] {
-            settle(fixture, &ticket, outcome).await?;
-            begins(fixture, &other_request()?, 1, BeginOutcome::KeyReused).await?;
+        let reservation = reserve(fixture, &request()?, 0).await?;
+        expect_begin(fixture, &other_request()?, 1, BeginOutcome::KeyReused).await?;
+        expect_begin(fixture, &other_request()?, LEASE, BeginOutcome::KeyReused).await?;
+        for completion in [Completion::OutcomeUnknown, Completion::Responded(response())] {
+            complete(fixture, &reservation, completion).await?;
+            expect_begin(fixture, &other_request()?, 1, BeginOutcome::KeyReused).await?;
         }
         Ok(())
     }
 
-    /// The same key of another token is another key.
+    /// Equal keys of two tokens are independent.
     async fn each_token_has_its_own_keys(fixture: &StoreFixture) -> TestResult {
-        run(fixture, &attempt()?, 0, Completion::Responded(kept())).await?;
+        run(fixture, &request()?, 0, Completion::Responded(response())).await?;
         run(fixture, &other_token()?, 0, Completion::NotExecuted).await?;
-        begins(fixture, &attempt()?, 1, BeginOutcome::Replay(kept())).await
+        expect_begin(fixture, &request()?, 1, BeginOutcome::Replay(response())).await
     }
 
     /// Keys are case-sensitive.
     async fn keys_are_case_sensitive(fixture: &StoreFixture) -> TestResult {
         for key in ["key", "KEY", "Key", "key~", "!"] {
-            first(fixture, &IdempotentRequest { key: key.into(), ..attempt()? }, 0).await?;
+            reserve(fixture, &IdempotentRequest { key: key.into(), ..request()? }, 0).await?;
         }
         Ok(())
     }
 
-    /// A run without an outcome is running for its lease, and unknown afterwards.
+    /// A request without an outcome is in progress during its lease and has an unknown outcome afterwards.
     async fn a_request_without_an_outcome_is_unknown_after_its_lease(fixture: &StoreFixture) -> TestResult {
-        first(fixture, &attempt()?, 0).await?;
+        reserve(fixture, &request()?, 0).await?;
         for (now, expected) in [
             (0, BeginOutcome::InProgress),
             (LEASE - 1, BeginOutcome::InProgress),
             (LEASE, BeginOutcome::OutcomeUnknown),
             (DAY - 1, BeginOutcome::OutcomeUnknown),
         ] {
-            begins(fixture, &attempt()?, now, expected).await?;
+            expect_begin(fixture, &request()?, now, expected).await?;
         }
         Ok(())
     }
 
-    /// A run that ends after its lease is repeated.
+    /// A request that completes after its lease is replayed.
     async fn a_request_completed_after_its_lease_is_replayed(fixture: &StoreFixture) -> TestResult {
-        let ticket = first(fixture, &attempt()?, 0).await?;
-        begins(fixture, &attempt()?, LEASE, BeginOutcome::OutcomeUnknown).await?;
-        settle(fixture, &ticket, Completion::Responded(kept())).await?;
-        begins(fixture, &attempt()?, LEASE, BeginOutcome::Replay(kept())).await
+        let reservation = reserve(fixture, &request()?, 0).await?;
+        expect_begin(fixture, &request()?, LEASE, BeginOutcome::OutcomeUnknown).await?;
+        complete(fixture, &reservation, Completion::Responded(response())).await?;
+        expect_begin(fixture, &request()?, LEASE, BeginOutcome::Replay(response())).await
     }
 
-    /// A refused request frees the key for any request.
+    /// A request that was not executed frees the key for any request.
     async fn a_request_that_did_not_run_frees_the_key(fixture: &StoreFixture) -> TestResult {
-        run(fixture, &attempt()?, 0, Completion::NotExecuted).await?;
-        run(fixture, &other_request()?, 1, Completion::Responded(kept())).await?;
-        begins(fixture, &attempt()?, 2, BeginOutcome::KeyReused).await
+        run(fixture, &request()?, 0, Completion::NotExecuted).await?;
+        run(fixture, &other_request()?, 1, Completion::Responded(response())).await?;
+        expect_begin(fixture, &request()?, 2, BeginOutcome::KeyReused).await
     }
 
     /// An unknown outcome stays unknown.
     async fn an_unknown_outcome_stays_unknown(fixture: &StoreFixture) -> TestResult {
-        run(fixture, &attempt()?, 0, Completion::OutcomeUnknown).await?;
+        run(fixture, &request()?, 0, Completion::OutcomeUnknown).await?;
         for now in [0, LEASE, DAY - 1] {
-            begins(fixture, &attempt()?, now, BeginOutcome::OutcomeUnknown).await?;
+            expect_begin(fixture, &request()?, now, BeginOutcome::OutcomeUnknown).await?;
         }
         Ok(())
     }
 
-    /// A key is removed at the instant at which its day ends.
+    /// A key expires exactly a day after its request began.
     async fn a_key_expires_after_a_day(fixture: &StoreFixture) -> TestResult {
-        run(fixture, &attempt()?, 0, Completion::Responded(kept())).await?;
-        begins(fixture, &other_request()?, DAY - 1, BeginOutcome::KeyReused).await?;
-        first(fixture, &other_request()?, DAY).await?;
-        begins(fixture, &other_request()?, DAY, BeginOutcome::InProgress).await
+        run(fixture, &request()?, 0, Completion::Responded(response())).await?;
+        expect_begin(fixture, &other_request()?, DAY - 1, BeginOutcome::KeyReused).await?;
+        reserve(fixture, &other_request()?, DAY).await?;
+        expect_begin(fixture, &other_request()?, DAY, BeginOutcome::InProgress).await
     }
 
-    /// A run without an outcome is removed after a day, too.
+    /// A key whose request has no outcome expires after a day.
     async fn a_key_without_an_outcome_expires_after_a_day(fixture: &StoreFixture) -> TestResult {
-        first(fixture, &attempt()?, 0).await?;
-        first(fixture, &attempt()?, DAY).await.map(drop)
+        reserve(fixture, &request()?, 0).await?;
+        reserve(fixture, &request()?, DAY).await.map(drop)
     }
 
-    /// A ticket of a removed or freed key does not change the next run with that key.
+    /// A reservation of an expired or freed key does not change the next request with that key.
     async fn a_reservation_of_an_expired_key_changes_nothing(fixture: &StoreFixture) -> TestResult {
-        let forgotten = first(fixture, &attempt()?, 0).await?;
-        first(fixture, &attempt()?, DAY).await?;
-        for outcome in [Completion::Responded(kept()), Completion::OutcomeUnknown, Completion::NotExecuted] {
-            settle(fixture, &forgotten, outcome).await?;
-            begins(fixture, &attempt()?, DAY, BeginOutcome::InProgress).await?;
+        let expired = reserve(fixture, &request()?, 0).await?;
+        reserve(fixture, &request()?, DAY).await?;
+        for completion in [Completion::Responded(response()), Completion::OutcomeUnknown, Completion::NotExecuted] {
+            complete(fixture, &expired, completion).await?;
+            expect_begin(fixture, &request()?, DAY, BeginOutcome::InProgress).await?;
         }
-        let freed = first(fixture, &other_token()?, 0).await?;
-        settle(fixture, &freed, Completion::NotExecuted).await?;
-        settle(fixture, &freed, Completion::Responded(kept())).await?;
-        first(fixture, &other_token()?, 1).await.map(drop)
+        let freed = reserve(fixture, &other_token()?, 0).await?;
+        complete(fixture, &freed, Completion::NotExecuted).await?;
+        complete(fixture, &freed, Completion::Responded(response())).await?;
+        reserve(fixture, &other_token()?, 1).await.map(drop)
     }
 
-    /// Many keys coexist, and each is removed at its own time, even when a clock that was set back puts them out of order.
+    /// Each of many keys expires at its own time, even if a clock that was set back changes their order.
     async fn keys_expire_independently(fixture: &StoreFixture) -> TestResult {
-        let mut attempts = Vec::new();
+        let mut requests = Vec::new();
         for number in 0..30_i64 {
-            attempts.push((IdempotentRequest { key: number.to_string(), ..attempt()? }, 100 - number));
+            requests.push((IdempotentRequest { key: number.to_string(), ..request()? }, 100 - number));
         }
-        for (attempt, began) in &attempts {
-            run(fixture, attempt, *began, Completion::Responded(kept())).await?;
+        for (request, began) in &requests {
+            run(fixture, request, *began, Completion::Responded(response())).await?;
         }
-        for (attempt, began) in attempts.iter().rev() {
-            begins(fixture, attempt, began + DAY - 1, BeginOutcome::Replay(kept())).await?;
-            first(fixture, attempt, began + DAY).await?;
+        for (request, began) in requests.iter().rev() {
+            expect_begin(fixture, request, began + DAY - 1, BeginOutcome::Replay(response())).await?;
+            reserve(fixture, request, began + DAY).await?;
         }
-        for (attempt, _) in &attempts {
-            first(fixture, attempt, 3 * DAY).await?;
+        for (request, _) in &requests {
+            reserve(fixture, request, 3 * DAY).await?;
         }
         Ok(())
     }
 }
 
-fn attempt() -> TestResult<IdempotentRequest> {
+fn request() -> TestResult<IdempotentRequest> {
     Ok(IdempotentRequest {
         token: lookup(1)?,
         key: "key".into(),
@@ -172,15 +172,15 @@ fn attempt() -> TestResult<IdempotentRequest> {
 }
 
 fn other_request() -> TestResult<IdempotentRequest> {
-    Ok(with(attempt()?, |attempt| attempt.fingerprint = [2; 32]))
+    Ok(with(request()?, |request| request.fingerprint = [2; 32]))
 }
 
 fn other_token() -> TestResult<IdempotentRequest> {
     let token = lookup(2)?;
-    Ok(with(attempt()?, |attempt| attempt.token = token))
+    Ok(with(request()?, |request| request.token = token))
 }
 
-fn kept() -> StoredResponse {
+fn response() -> StoredResponse {
     StoredResponse {
         status: 201,
         location: Some("/api/v1/threads/7".into()),
@@ -193,41 +193,55 @@ fn kept() -> StoredResponse {
     }
 }
 
-async fn first(
+async fn begin(
     fixture: &StoreFixture,
-    attempt: &IdempotentRequest,
+    request: &IdempotentRequest,
+    now: i64,
+) -> TestResult<BeginOutcome> {
+    let store = &fixture.stores.idempotency;
+    Ok(store.begin(request, instant(now)).await?)
+}
+
+async fn reserve(
+    fixture: &StoreFixture,
+    request: &IdempotentRequest,
     now: i64,
 ) -> TestResult<Reservation> {
-    match fixture.stores.idempotency.begin(attempt, at(now)).await? {
-        BeginOutcome::Reserved(ticket) => Ok(ticket),
-        other => Err(TestFailure::mismatch(
-            format_args!("begin({attempt:?}) at {now}"),
-            format_args!("{other:?}"),
-            "First",
-        )),
+    match begin(fixture, request, now).await? {
+        BeginOutcome::Reserved(reservation) => Ok(reservation),
+        other => {
+            let (call, actual) = (format!("begin({request:?}) at {now}"), format!("{other:?}"));
+            Err(TestFailure::mismatch(call, actual, "Reserved"))
+        }
     }
 }
 
+/// Runs a request from its reservation to its completion.
 async fn run(
     fixture: &StoreFixture,
-    attempt: &IdempotentRequest,
+    request: &IdempotentRequest,
     now: i64,
-    outcome: Completion,
+    completion: Completion,
 ) -> TestResult {
-    let ticket = first(fixture, attempt, now).await?;
-    settle(fixture, &ticket, outcome).await
+    let reservation = reserve(fixture, request, now).await?;
+    complete(fixture, &reservation, completion).await
 }
 
-async fn begins(
+async fn expect_begin(
     fixture: &StoreFixture,
-    attempt: &IdempotentRequest,
+    request: &IdempotentRequest,
     now: i64,
     expected: BeginOutcome,
 ) -> TestResult {
-    let found = fixture.stores.idempotency.begin(attempt, at(now)).await?;
-    check_eq!(found, expected, "begin({attempt:?}) at {now}")
+    let actual = begin(fixture, request, now).await?;
+    check_eq!(actual, expected, "begin({request:?}) at {now}")
 }
 
-async fn settle(fixture: &StoreFixture, ticket: &Reservation, outcome: Completion) -> TestResult {
-    Ok(fixture.stores.idempotency.complete(ticket, outcome).await?)
+async fn complete(
+    fixture: &StoreFixture,
+    reservation: &Reservation,
+    completion: Completion,
+) -> TestResult {
+    let store = &fixture.stores.idempotency;
+    Ok(store.complete(reservation, completion).await?)
 }

@@ -1,4 +1,4 @@
-//! Claimed deliveries, and how their leases end.
+//! Leases of claimed deliveries.
 
 use std::collections::HashSet;
 use std::slice;
@@ -11,213 +11,213 @@ use crate::webhook::{AttemptRecord, DeliveryProgress, DeliveryState};
 store_rules! {
     mod leases;
 
-    /// A claimed delivery cannot be claimed again while its lease is in force.
+    /// A claimed delivery is not claimed again during its lease.
     async fn a_leased_delivery_is_not_claimed_again(fixture: &StoreFixture) -> TestResult {
-        claimed(fixture).await?;
-        fixture.nothing_due(0).await?;
-        fixture.nothing_due(LEASE - 1).await
+        claim_new(fixture).await?;
+        fixture.expect_nothing_due(0).await?;
+        fixture.expect_nothing_due(LEASE - 1).await
     }
 
-    /// A lease that expires after sending began is reported by the next claim, which leaves the delivery as it was.
+    /// The next claim reports a lease that expired after sending began, and leaves the delivery unchanged.
     async fn an_expired_lease_is_reported(fixture: &StoreFixture) -> TestResult {
-        let first = claimed(fixture).await?;
-        check!(fixture.begins(&first, 1).await?)?;
-        let second = fixture.take(LEASE).await?;
+        let first = claim_new(fixture).await?;
+        check!(fixture.begin_sending(&first, 1).await?)?;
+        let second = fixture.claim_one(LEASE).await?;
         check!(second.lease_expired && first.lease_id != second.lease_id)?;
         check_eq!(second.delivery.progress.attempts, 0)?;
-        settles(fixture, &second, progress(DeliveryState::Retrying, 1, Some(LEASE)), true).await?;
-        check!(!fixture.take(LEASE).await?.lease_expired)
+        expect_settle(fixture, &second, progress(DeliveryState::Retrying, 1, Some(LEASE)), true).await?;
+        check!(!fixture.claim_one(LEASE).await?.lease_expired)
     }
 
-    /// A lease that expires before sending began is not an attempt: the delivery is due again, as it was.
+    /// A lease that expires before sending began is not an attempt. The delivery is due again, unchanged.
     async fn a_lease_that_expires_before_sending_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
-        let first = claimed(fixture).await?;
-        let second = fixture.take(LEASE).await?;
+        let first = claim_new(fixture).await?;
+        let second = fixture.claim_one(LEASE).await?;
         check!(!second.lease_expired && first.lease_id != second.lease_id)?;
         let (before, after) = (first.delivery.progress, second.delivery.progress);
         check_eq!((after.state, after.attempts), (before.state, before.attempts))
     }
 
-    /// Sending begins only under a lease that is in force and has not expired, for each delivery of a batch separately.
+    /// Sending begins only with an unexpired lease, separately for each delivery of a batch.
     async fn sending_requires_an_unexpired_lease(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
         for number in 1..=4 {
-            fixture.queue(number, &endpoint, 0).await?;
+            fixture.enqueue(number, &endpoint, 0).await?;
         }
-        let all = fixture.claim(&room(4), 0).await?.deliveries;
+        let all = fixture.claim(&claim_request(4), 0).await?.deliveries;
         let [held, settled, returned, removed] = all.as_slice() else {
             return check_eq!(all.len(), 4);
         };
-        settles(fixture, settled, progress(DeliveryState::Retrying, 1, Some(5)), true).await?;
+        expect_settle(fixture, settled, progress(DeliveryState::Retrying, 1, Some(5)), true).await?;
         release(fixture, returned, 3).await?;
         let deliveries = &fixture.webhooks.deliveries;
         deliveries.remove(&removed.delivery.id).await?;
         for (now, begun) in [(LEASE - 1, Some(held.delivery.id.clone())), (LEASE, None)] {
-            let found = deliveries.begin_sending(&all, at(now)).await?;
-            check_eq!(found, HashSet::from_iter(begun))?;
+            let actual = deliveries.begin_sending(&all, instant(now)).await?;
+            check_eq!(actual, HashSet::from_iter(begun))?;
         }
-        let again = fixture.claim(&room(4), LEASE).await?.deliveries;
-        let expired = only(again.into_iter().filter(|one| one.lease_expired))?;
+        let reclaimed = fixture.claim(&claim_request(4), LEASE).await?.deliveries;
+        let expired = only(reclaimed.into_iter().filter(|claimed| claimed.lease_expired))?;
         check_eq!(expired.delivery.id, held.delivery.id)?;
-        check!(!fixture.begins(held, LEASE).await?)
+        check!(!fixture.begin_sending(held, LEASE).await?)
     }
 
-    /// A delivery that is returned after sending began was not attempted.
+    /// A delivery that is released after sending began was not attempted.
     async fn a_release_after_sending_began_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
-        let first = claimed(fixture).await?;
-        check!(fixture.begins(&first, 1).await?)?;
+        let first = claim_new(fixture).await?;
+        check!(fixture.begin_sending(&first, 1).await?)?;
         release(fixture, &first, 20).await?;
-        check!(!fixture.take(20).await?.lease_expired)
+        check!(!fixture.claim_one(20).await?.lease_expired)
     }
 
-    /// A lease ends with its settlement, and a second settlement changes nothing.
+    /// A settlement ends its lease. A second settlement changes nothing.
     async fn a_lease_is_settled_once(fixture: &StoreFixture) -> TestResult {
-        let claimed = claimed(fixture).await?;
+        let claimed = claim_new(fixture).await?;
         let delivered = progress(DeliveryState::Delivered, 1, None);
-        settles(fixture, &claimed, delivered, true).await?;
+        expect_settle(fixture, &claimed, delivered, true).await?;
         for other in [delivered, progress(DeliveryState::Retrying, 1, Some(5))] {
-            settles(fixture, &claimed, other, false).await?;
+            expect_settle(fixture, &claimed, other, false).await?;
         }
-        fixture.is_at(&claimed.delivery.id, delivered).await?;
-        fixture.nothing_due(2 * LEASE).await
+        fixture.expect_progress(&claimed.delivery.id, delivered).await?;
+        fixture.expect_nothing_due(2 * LEASE).await
     }
 
-    /// A worker that lost the lease to another changes nothing.
+    /// A worker whose lease another worker took over changes nothing.
     async fn a_lost_lease_cannot_be_settled(fixture: &StoreFixture) -> TestResult {
-        let first = claimed(fixture).await?;
-        let second = fixture.take(LEASE).await?;
-        let (dead, log) = (progress(DeliveryState::Dead, 6, None), attempted(6));
-        check!(!fixture.note(&first, dead, Some(&log), LEASE).await?)?;
-        let (delivery, attempts) = fixture.found(&first.delivery.id).await?;
+        let first = claim_new(fixture).await?;
+        let second = fixture.claim_one(LEASE).await?;
+        let (dead, log) = (progress(DeliveryState::Dead, 6, None), attempt_record(6));
+        check!(!fixture.settle_attempt(&first, dead, Some(&log), LEASE).await?)?;
+        let (delivery, attempts) = fixture.fetch_delivery(&first.delivery.id).await?;
         check_eq!((delivery.progress.state, attempts), (DeliveryState::Queued, vec![]))?;
-        settles(fixture, &second, progress(DeliveryState::Delivered, 1, None), true).await
+        expect_settle(fixture, &second, progress(DeliveryState::Delivered, 1, None), true).await
     }
 
-    /// A late settlement is made if no other worker claimed the delivery.
+    /// A settlement after the lease counts if no other worker claimed the delivery.
     async fn a_late_settlement_counts_if_unclaimed(fixture: &StoreFixture) -> TestResult {
-        let claimed = claimed(fixture).await?;
+        let claimed = claim_new(fixture).await?;
         let delivered = progress(DeliveryState::Delivered, 1, None);
         check!(fixture.settle(&claimed, delivered, 5 * LEASE).await?)?;
-        fixture.nothing_due(6 * LEASE).await
+        fixture.expect_nothing_due(6 * LEASE).await
     }
 
-    /// The settlements of a batch are made separately: one whose lease is lost is left out and does not affect the others.
+    /// The settlements of a batch are independent: one without a lease is left out and does not affect the others.
     async fn concurrent_settlements_are_all_recorded(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
         for number in 1..=4 {
-            fixture.queue(number, &endpoint, 0).await?;
+            fixture.enqueue(number, &endpoint, 0).await?;
         }
-        let lost = fixture.take(0).await?;
-        let again = fixture.claim(&room(4), LEASE).await?.deliveries;
+        let lost = fixture.claim_one(0).await?;
+        let reclaimed = fixture.claim(&claim_request(4), LEASE).await?.deliveries;
         let outcomes = [
-            (progress(DeliveryState::Delivered, 1, None), Some(attempted(1))),
-            (progress(DeliveryState::Retrying, 2, Some(9)), Some(attempted(2))),
+            (progress(DeliveryState::Delivered, 1, None), Some(attempt_record(1))),
+            (progress(DeliveryState::Retrying, 2, Some(9)), Some(attempt_record(2))),
             (progress(DeliveryState::Withheld, 3, None), None),
-            (progress(DeliveryState::Dead, 6, None), Some(attempted(6))),
+            (progress(DeliveryState::Dead, 6, None), Some(attempt_record(6))),
         ];
-        let mut ends: Vec<_> = again.iter().zip(&outcomes).collect();
+        let mut ends: Vec<_> = reclaimed.iter().zip(&outcomes).collect();
         ends.retain(|(claimed, _)| claimed.delivery.id != lost.delivery.id);
         let mut settlements: Vec<_> = ends
             .iter()
             .map(|(claimed, (progress, log))| Settlement::new(claimed, *progress, log.clone()))
             .collect();
-        let lost = Settlement::new(&lost, progress(DeliveryState::Gone, 1, None), Some(attempted(5)));
+        let lost = Settlement::new(&lost, progress(DeliveryState::Gone, 1, None), Some(attempt_record(5)));
         let settled = fixture.settle_all(slice::from_ref(&lost), LEASE).await?;
         check_eq!(settled, HashSet::new())?;
         settlements.insert(1, lost.clone());
         let settled = fixture.settle_all(&settlements, LEASE).await?;
         check_eq!(settled, ends.iter().map(|(claimed, _)| claimed.delivery.id.clone()).collect())?;
         for (claimed, (progress, log)) in ends {
-            let (delivery, attempts) = fixture.found(&claimed.delivery.id).await?;
+            let (delivery, attempts) = fixture.fetch_delivery(&claimed.delivery.id).await?;
             check_eq!(delivery.progress, *progress)?;
             check_eq!(attempts, Vec::from_iter(log.clone()))?;
         }
-        check_eq!(fixture.found(&lost.delivery).await?.1, [])
+        check_eq!(fixture.fetch_delivery(&lost.delivery).await?.1, [])
     }
 
-    /// A returned delivery was not attempted, and is due at the given time.
+    /// A released delivery was not attempted, and is due at the given time.
     async fn a_release_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
-        let claimed = claimed(fixture).await?;
+        let claimed = claim_new(fixture).await?;
         release(fixture, &claimed, 20).await?;
         let queued = progress(DeliveryState::Queued, 0, Some(20));
-        fixture.is_at(&claimed.delivery.id, queued).await?;
-        settles(fixture, &claimed, progress(DeliveryState::Dead, 6, None), false).await?;
-        fixture.nothing_due(19).await?;
-        let again = fixture.take(20).await?;
-        check_eq!((again.delivery.progress, again.lease_expired), (queued, false))
+        fixture.expect_progress(&claimed.delivery.id, queued).await?;
+        expect_settle(fixture, &claimed, progress(DeliveryState::Dead, 6, None), false).await?;
+        fixture.expect_nothing_due(19).await?;
+        let reclaimed = fixture.claim_one(20).await?;
+        check_eq!((reclaimed.delivery.progress, reclaimed.lease_expired), (queued, false))
     }
 
-    /// A worker that lost the lease to another does not return the delivery.
+    /// A worker whose lease another worker took over does not release the delivery.
     async fn a_lost_lease_cannot_be_released(fixture: &StoreFixture) -> TestResult {
-        let first = claimed(fixture).await?;
-        let second = fixture.take(LEASE).await?;
+        let first = claim_new(fixture).await?;
+        let second = fixture.claim_one(LEASE).await?;
         release(fixture, &first, 0).await?;
-        fixture.nothing_due(LEASE).await?;
-        settles(fixture, &second, progress(DeliveryState::Delivered, 1, None), true).await?;
+        fixture.expect_nothing_due(LEASE).await?;
+        expect_settle(fixture, &second, progress(DeliveryState::Delivered, 1, None), true).await?;
         release(fixture, &second, 0).await?;
-        fixture.nothing_due(LEASE).await
+        fixture.expect_nothing_due(LEASE).await
     }
 
-    /// A lease that expired after sending began is an attempt, also when the delivery is returned once more.
+    /// A lease that expired after sending began is reported again after the delivery was released.
     async fn an_expired_lease_is_reported_again_after_release(fixture: &StoreFixture) -> TestResult {
-        let first = claimed(fixture).await?;
-        check!(fixture.begins(&first, 1).await?)?;
-        release(fixture, &fixture.take(LEASE).await?, LEASE).await?;
-        check!(fixture.take(LEASE).await?.lease_expired)
+        let first = claim_new(fixture).await?;
+        check!(fixture.begin_sending(&first, 1).await?)?;
+        release(fixture, &fixture.claim_one(LEASE).await?, LEASE).await?;
+        check!(fixture.claim_one(LEASE).await?.lease_expired)
     }
 
-    /// Every field of an attempt is stored, and the attempts are in order.
+    /// Attempts are stored with all fields and in order.
     async fn attempts_are_stored_unchanged_and_in_order(fixture: &StoreFixture) -> TestResult {
         let unanswered = AttemptRecord {
             status: None,
             error: Some("no \"answer\" \u{2190} in time".into()),
             response_excerpt: None,
             duration_ms: u64::from(u32::MAX) + 1,
-            at: at(-1),
-            ..attempted(2)
+            at: instant(-1),
+            ..attempt_record(2)
         };
-        let log = [attempted(1), unanswered, attempted(3)];
-        let endpoint = fixture.add(1).await?;
-        let id = fixture.queue(1, &endpoint, 0).await?;
-        let other = fixture.queue(2, &endpoint, 1).await?;
-        for one in &log {
-            let claimed = fixture.take(0).await?;
-            let retrying = progress(DeliveryState::Retrying, one.attempt, Some(0));
-            fixture.note(&claimed, retrying, Some(one), 0).await?;
+        let log = [attempt_record(1), unanswered, attempt_record(3)];
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.enqueue(1, &endpoint, 0).await?;
+        let other = fixture.enqueue(2, &endpoint, 1).await?;
+        for record in &log {
+            let claimed = fixture.claim_one(0).await?;
+            let retrying = progress(DeliveryState::Retrying, record.attempt, Some(0));
+            fixture.settle_attempt(&claimed, retrying, Some(record), 0).await?;
         }
-        check_eq!(fixture.found(&id).await?.1, log)?;
-        check_eq!(fixture.found(&other).await?.1, [])
+        check_eq!(fixture.fetch_delivery(&id).await?.1, log)?;
+        check_eq!(fixture.fetch_delivery(&other).await?.1, [])
     }
 
-    /// Only the latest attempts are kept.
+    /// Only the latest `MAX_STORED_ATTEMPTS` attempts are stored.
     async fn only_the_latest_attempts_are_kept(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
-        let id = fixture.queue(1, &endpoint, 0).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.enqueue(1, &endpoint, 0).await?;
         for number in 1..=MAX_STORED_ATTEMPTS + 7 {
-            let claimed = fixture.take(0).await?;
-            let (retrying, log) = (progress(DeliveryState::Retrying, 1, Some(0)), attempted(number));
-            fixture.note(&claimed, retrying, Some(&log), 0).await?;
+            let claimed = fixture.claim_one(0).await?;
+            let (retrying, log) = (progress(DeliveryState::Retrying, 1, Some(0)), attempt_record(number));
+            fixture.settle_attempt(&claimed, retrying, Some(&log), 0).await?;
         }
-        let (_, attempts) = fixture.found(&id).await?;
-        let kept: Vec<_> = attempts.iter().map(|one| one.attempt).collect();
-        check_eq!(kept, (8..=MAX_STORED_ATTEMPTS + 7).collect::<Vec<_>>())
+        let (_, attempts) = fixture.fetch_delivery(&id).await?;
+        let numbers: Vec<_> = attempts.iter().map(|record| record.attempt).collect();
+        check_eq!(numbers, (8..=MAX_STORED_ATTEMPTS + 7).collect::<Vec<_>>())
     }
 }
 
-/// A delivery, claimed at once.
-async fn claimed(fixture: &StoreFixture) -> TestResult<ClaimedDelivery> {
-    let endpoint = fixture.add(1).await?;
-    fixture.queue(1, &endpoint, 0).await?;
-    fixture.take(0).await
+/// Enqueues a delivery and claims it.
+async fn claim_new(fixture: &StoreFixture) -> TestResult<ClaimedDelivery> {
+    let endpoint = fixture.add_endpoint(1).await?;
+    fixture.enqueue(1, &endpoint, 0).await?;
+    fixture.claim_one(0).await
 }
 
 async fn release(fixture: &StoreFixture, claimed: &ClaimedDelivery, due: i64) -> TestResult {
     let (claimed, wait) = (slice::from_ref(claimed), Duration::from_millis(3));
     let deliveries = &fixture.webhooks.deliveries;
-    Ok(deliveries.release(claimed, wait, at(due - 3)).await?)
+    Ok(deliveries.release(claimed, wait, instant(due - 3)).await?)
 }
 
-async fn settles(
+async fn expect_settle(
     fixture: &StoreFixture,
     claimed: &ClaimedDelivery,
     progress: DeliveryProgress,

@@ -9,9 +9,9 @@ use crate::webhook::{Delivery, DeliveryState, Event, Topic};
 store_rules! {
     mod lists;
 
-    /// The newest come first, and those of one instant by their ids; pages have no gap and no overlap.
+    /// Deliveries are listed newest first, and by id for equal times. Pages have neither gaps nor overlaps.
     async fn deliveries_are_listed_newest_first(fixture: &StoreFixture) -> TestResult {
-        let all = many(fixture).await?;
+        let all = create_deliveries(fixture).await?;
         let mut filter = DeliveryFilter { limit: 7, ..DeliveryFilter::default() };
         for expected in all.chunks(7) {
             let page = fixture.webhooks.deliveries.list(&filter).await?;
@@ -21,16 +21,17 @@ store_rules! {
         check_eq!(fixture.webhooks.deliveries.list(&filter).await?, [], "after the last page")
     }
 
-    /// A list has the deliveries that its filter selects, in each combination and on each page, and none of removed endpoints.
+    /// A list has the deliveries that match each combination of filters on each page, without those of removed
+    /// endpoints.
     async fn a_list_has_only_deliveries_that_match_its_filter(fixture: &StoreFixture) -> TestResult {
-        let mut all = many(fixture).await?;
+        let mut all = create_deliveries(fixture).await?;
         let removed = endpoint_id(3)?;
         fixture.webhooks.endpoints.remove(&removed).await?;
-        all.retain(|one| one.endpoint != removed);
+        all.retain(|delivery| delivery.endpoint != removed);
         let states = [None, Some(DeliveryState::Dead), Some(DeliveryState::Queued), Some(DeliveryState::Gone)];
         let endpoints = [None, Some(endpoint_id(1)?), Some(removed)];
         let topics = [None, Some(Topic::POLL_VOTED), Some(Topic::PING)];
-        let middle = all.get(all.len() / 2).map(|one| (one.created_at, one.id.clone()));
+        let middle = all.get(all.len() / 2).map(|delivery| (delivery.created_at, delivery.id.clone()));
         for state in states {
             for endpoint in &endpoints {
                 for topic in &topics {
@@ -42,7 +43,7 @@ store_rules! {
                             after,
                             limit: 5,
                         };
-                        lists(fixture, &all, &filter).await?;
+                        expect_list(fixture, &all, &filter).await?;
                     }
                 }
             }
@@ -51,13 +52,9 @@ store_rules! {
     }
 }
 
-/// Deliveries of two topics to three endpoints, in three states and at few instants; the newest first.
-async fn many(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
-    let endpoints = [
-        fixture.add(1).await?,
-        fixture.add(2).await?,
-        fixture.add(3).await?,
-    ];
+/// Creates deliveries of two topics to three endpoints in three states, some at equal times. Returns them newest first.
+async fn create_deliveries(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
+    let endpoints = fixture.add_endpoints::<3>().await?;
     let topics = [Topic::POST_CREATED, Topic::POLL_VOTED];
     let states = [
         DeliveryState::Delivered,
@@ -75,27 +72,31 @@ async fn many(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
             ..event(number)?
         };
         fixture.deliver(&event, &[endpoint], now).await?;
-        let claimed = fixture.take(now).await?;
+        let claimed = fixture.claim_one(now).await?;
         let due = (state == DeliveryState::Queued).then_some(1_000);
         let progress = progress(state, 2, due);
         fixture.settle(&claimed, progress, now).await?;
-        all.push(fixture.found(&claimed.delivery.id).await?.0);
+        all.push(fixture.fetch_delivery(&claimed.delivery.id).await?.0);
     }
-    all.sort_by_key(|one| Reverse((one.created_at, one.id.clone())));
+    all.sort_by_key(|delivery| Reverse((delivery.created_at, delivery.id.clone())));
     Ok(all)
 }
 
-async fn lists(fixture: &StoreFixture, all: &[Delivery], filter: &DeliveryFilter) -> TestResult {
-    let is_listed = |one: &&Delivery| {
-        let place = (one.created_at, one.id.clone());
+async fn expect_list(
+    fixture: &StoreFixture,
+    all: &[Delivery],
+    filter: &DeliveryFilter,
+) -> TestResult {
+    let matches = |delivery: &&Delivery| {
+        let place = (delivery.created_at, delivery.id.clone());
         let endpoint = filter.endpoint.as_ref();
         let topic = filter.topic.as_ref();
-        filter.state.is_none_or(|it| one.progress.state == it)
-            && endpoint.is_none_or(|it| one.endpoint == *it)
-            && topic.is_none_or(|it| one.topic == *it)
+        filter.state.is_none_or(|it| delivery.progress.state == it)
+            && endpoint.is_none_or(|it| delivery.endpoint == *it)
+            && topic.is_none_or(|it| delivery.topic == *it)
             && filter.after.as_ref().is_none_or(|after| place < *after)
     };
-    let expected: Vec<_> = all.iter().filter(is_listed).take(5).cloned().collect();
-    let found = fixture.webhooks.deliveries.list(filter).await?;
-    check_eq!(found, expected, "{filter:?}")
+    let expected: Vec<_> = all.iter().filter(matches).take(5).cloned().collect();
+    let actual = fixture.webhooks.deliveries.list(filter).await?;
+    check_eq!(actual, expected, "{filter:?}")
 }

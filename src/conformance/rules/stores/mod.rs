@@ -1,4 +1,4 @@
-//! The rules for stores.
+//! Rules for stores.
 
 use crate::conformance::support::*;
 
@@ -17,4 +17,9 @@ mod usage;
 rule_files! {
     __store_tests, StoreFixture;
     tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps usage
+}
+
+/// Runs every rule, each on its own stores.
+pub async fn run_all(factory: &dyn StoreFactory) -> Report {
+    Report::create(CASES, || StoreFixture::new(factory)).await
 }

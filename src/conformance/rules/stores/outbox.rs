@@ -1,4 +1,4 @@
-//! The outbox.
+//! The outbox of events.
 
 use super::*;
 use crate::model::{DeliveryId, ForumId, Timestamp};
@@ -8,7 +8,7 @@ use crate::webhook::{Endpoint, Event, Topic};
 store_rules! {
     mod outbox;
 
-    /// Every field is stored.
+    /// An inserted event is pending with all fields unchanged.
     async fn inserted_events_are_pending_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = Event {
             topic: Topic::parse("my_own.topic").unwrap_or(Topic::PING),
@@ -19,119 +19,119 @@ store_rules! {
         };
         let body = format!("{{\"a\":\"{}\"}}", "x".repeat(Event::MAX_BODY - 8));
         let long = Event { body, ..event(1)? };
-        put(fixture, &[&long, &every_field]).await?;
-        waits(fixture, 9, &[every_field, long]).await
+        insert(fixture, &[&long, &every_field]).await?;
+        expect_pending(fixture, 9, &[every_field, long]).await
     }
 
-    /// An event that is stored already stays as it is.
+    /// An event that is stored already stays unchanged.
     async fn an_event_is_inserted_once(fixture: &StoreFixture) -> TestResult {
         let first = event(1)?;
         let second = Event { body: "{}".into(), ..event(1)? };
-        put(fixture, &[&first, &first, &second]).await?;
-        waits(fixture, 9, &[first]).await
+        insert(fixture, &[&first, &first, &second]).await?;
+        expect_pending(fixture, 9, &[first]).await
     }
 
-    /// The oldest events come first, up to the limit.
+    /// The oldest pending events come first, up to the limit.
     async fn the_oldest_pending_events_come_first(fixture: &StoreFixture) -> TestResult {
         for number in [3, 1, 5, 2, 4] {
-            put(fixture, &[&event(number)?]).await?;
+            insert(fixture, &[&event(number)?]).await?;
         }
-        waits(fixture, 3, &[event(1)?, event(2)?, event(3)?]).await
+        expect_pending(fixture, 3, &[event(1)?, event(2)?, event(3)?]).await
     }
 
-    /// Events of one moment are in the order in which they were put: a thread before its first post.
+    /// Events with equal times keep their insertion order: a thread comes before its first post.
     async fn events_of_one_moment_keep_their_insertion_order(fixture: &StoreFixture) -> TestResult {
-        let mut waiting = Vec::new();
+        let mut events = Vec::new();
         for number in [3, 1, 5, 2, 4] {
-            let event = Event { occurred_at: at(0), ..event(number)? };
-            put(fixture, &[&event]).await?;
-            waiting.push(event);
+            let event = Event { occurred_at: instant(0), ..event(number)? };
+            insert(fixture, &[&event]).await?;
+            events.push(event);
         }
-        waits(fixture, 9, &waiting).await
+        expect_pending(fixture, 9, &events).await
     }
 
-    /// An event that is committed after younger ones were fanned out is found as well.
+    /// An event that is inserted after newer ones were fanned out is pending.
     async fn late_events_are_pending_as_well(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
         fixture.deliver(&event(5)?, &[&endpoint], 5).await?;
-        put(fixture, &[&event(1)?]).await?;
-        waits(fixture, 9, &[event(1)?]).await
+        insert(fixture, &[&event(1)?]).await?;
+        expect_pending(fixture, 9, &[event(1)?]).await
     }
 
-    /// An event that was fanned out leaves the outbox, also when it has no receivers.
+    /// A fan-out removes its event from the outbox, even without endpoints.
     async fn fanned_out_events_are_not_pending(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
-        put(fixture, &[&event(1)?, &event(2)?, &event(3)?]).await?;
-        let fan_out = [to(&event(1)?, &[&endpoint]), to(&event(3)?, &[])];
-        fixture.webhooks.outbox.fan_out(&fan_out, at(0)).await?;
-        waits(fixture, 9, &[event(2)?]).await
+        let endpoint = fixture.add_endpoint(1).await?;
+        insert(fixture, &[&event(1)?, &event(2)?, &event(3)?]).await?;
+        let fan_outs = [fan_out(&event(1)?, &[&endpoint]), fan_out(&event(3)?, &[])];
+        fixture.webhooks.outbox.fan_out(&fan_outs, instant(0)).await?;
+        expect_pending(fixture, 9, &[event(2)?]).await
     }
 
-    /// An event that was also sent to one endpoint directly stays in the outbox when that delivery is removed.
+    /// Removing a delivery that was enqueued directly keeps its event in the outbox.
     async fn removing_a_delivery_keeps_pending_events(fixture: &StoreFixture) -> TestResult {
-        let (endpoint, event) = (fixture.add(1).await?, event(1)?);
-        put(fixture, &[&event]).await?;
+        let (endpoint, event) = (fixture.add_endpoint(1).await?, event(1)?);
+        insert(fixture, &[&event]).await?;
         let deliveries = &fixture.webhooks.deliveries;
-        deliveries.enqueue(&event, &endpoint.id, at(0)).await?;
+        deliveries.enqueue(&event, &endpoint.id, instant(0)).await?;
         check!(deliveries.remove(&DeliveryId::derive(&event.id, &endpoint.id)).await?)?;
-        waits(fixture, 9, &[event]).await
+        expect_pending(fixture, 9, &[event]).await
     }
 
-    /// An event that was fanned out is not fanned out again, to the same or other endpoints.
+    /// An event is not fanned out again, to the same or other endpoints.
     async fn an_event_is_fanned_out_once(fixture: &StoreFixture) -> TestResult {
-        let (one, other) = (fixture.add(1).await?, fixture.add(2).await?);
-        let queued = fixture.deliver(&event(1)?, &[&one], 0).await?;
-        for endpoints in [&[&one] as &[&Endpoint], &[&one, &other], &[]] {
+        let [first, other] = fixture.add_endpoints().await?;
+        let queued = fixture.deliver(&event(1)?, &[&first], 0).await?;
+        for endpoints in [&[&first] as &[&Endpoint], &[&first, &other], &[]] {
             fixture.deliver(&event(1)?, endpoints, 1).await?;
         }
-        check_eq!(ids(&fixture.claim(&room(9), 1).await?), queued)
+        check_eq!(delivery_ids(&fixture.claim(&claim_request(9), 1).await?), queued)
     }
 
-    /// Of any number of workers that fan out at once, one does.
+    /// Concurrent fan-outs of an event enqueue its deliveries once.
     async fn concurrent_fan_outs_enqueue_an_event_once(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
-        let mut fan_out = Vec::new();
+        let endpoint = fixture.add_endpoint(1).await?;
+        let mut fan_outs = Vec::new();
         for number in 0..20 {
-            put(fixture, &[&event(number)?]).await?;
-            fan_out.push(to(&event(number)?, &[&endpoint]));
+            insert(fixture, &[&event(number)?]).await?;
+            fan_outs.push(fan_out(&event(number)?, &[&endpoint]));
         }
         let workers = (0..8).map(|worker| {
-            let (outbox, fan_out) = (fixture.webhooks.outbox.clone(), fan_out.clone());
-            async move { outbox.fan_out(&fan_out, at(worker)).await }
+            let (outbox, fan_outs) = (fixture.webhooks.outbox.clone(), fan_outs.clone());
+            async move { outbox.fan_out(&fan_outs, instant(worker)).await }
         });
         for result in fixture.race(workers).await {
             result?;
         }
         let all = DeliveryFilter { limit: 100, ..DeliveryFilter::default() };
         check_eq!(fixture.webhooks.deliveries.list(&all).await?.len(), 20)?;
-        waits(fixture, 9, &[]).await
+        expect_pending(fixture, 9, &[]).await
     }
 
-    /// An endpoint that was disabled or removed after it was found gets nothing.
+    /// A fan-out enqueues nothing for an endpoint that was disabled or removed.
     async fn removed_and_disabled_endpoints_get_no_delivery(fixture: &StoreFixture) -> TestResult {
-        let enabled = fixture.add(1).await?;
+        let enabled = fixture.add_endpoint(1).await?;
         let disabled = Endpoint { enabled: false, ..endpoint(2)? };
         fixture.webhooks.endpoints.add(&disabled).await?;
-        let removed = fixture.add(3).await?;
+        let removed = fixture.add_endpoint(3).await?;
         fixture.webhooks.endpoints.remove(&removed.id).await?;
         let all = [&disabled, &enabled, &removed, &endpoint(4)?];
         let ids = fixture.deliver(&event(1)?, &all, 0).await?;
         for (id, expected) in ids.iter().zip([false, true, false, false]) {
-            let found = fixture.webhooks.deliveries.find(id).await?;
-            check_eq!(found.is_some(), expected, "whether {id:?} exists")?;
+            let actual = fixture.webhooks.deliveries.find(id).await?;
+            check_eq!(actual.is_some(), expected, "whether {id:?} exists")?;
         }
         fixture.deliver(&event(2)?, &[&disabled], 0).await?;
-        waits(fixture, 9, &[]).await
+        expect_pending(fixture, 9, &[]).await
     }
 }
 
-async fn put(fixture: &StoreFixture, events: &[&Event]) -> TestResult {
+async fn insert(fixture: &StoreFixture, events: &[&Event]) -> TestResult {
     for event in events {
         fixture.webhooks.outbox.insert(event).await?;
     }
     Ok(())
 }
 
-async fn waits(fixture: &StoreFixture, limit: u32, expected: &[Event]) -> TestResult {
+async fn expect_pending(fixture: &StoreFixture, limit: u32, expected: &[Event]) -> TestResult {
     check_eq!(fixture.webhooks.outbox.pending(limit).await?, expected)
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::host::BackendError;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
 
-const WINDOW: Budget = Budget {
+const BUDGET: Budget = Budget {
     units: 120,
     window: Duration::from_secs(300),
 };
@@ -14,25 +14,25 @@ const WINDOW: Budget = Budget {
 store_rules! {
     mod rate_limits;
 
-    /// However many charges race, exactly the budget is granted.
+    /// Concurrent charges allow exactly the units of the budget.
     async fn concurrent_charges_allow_exactly_the_budget(fixture: &StoreFixture) -> TestResult {
         for key in keys()? {
             let charges = (0..64).map(|_| {
                 let budgets = fixture.stores.rate_limits.clone();
                 async move {
-                    let mut granted = 0;
+                    let mut allowed = 0;
                     for _ in 0..10 {
-                        let charge = budgets.charge(&key, 1, WINDOW, at(0)).await?;
-                        granted += u32::from(charge.allowed);
+                        let decision = budgets.charge(&key, 1, BUDGET, instant(0)).await?;
+                        allowed += u32::from(decision.allowed);
                     }
-                    Ok::<_, BackendError>(granted)
+                    Ok::<_, BackendError>(allowed)
                 }
             });
-            let mut granted = 0;
+            let mut allowed = 0;
             for units in fixture.race(charges).await {
-                granted += units?;
+                allowed += units?;
             }
-            check_eq!(granted, WINDOW.units, "units granted to {key:?}")?;
+            check_eq!(allowed, BUDGET.units, "units allowed to {key:?}")?;
         }
         Ok(())
     }
@@ -40,35 +40,35 @@ store_rules! {
     /// Every key has its own budget.
     async fn every_key_has_its_own_budget(fixture: &StoreFixture) -> TestResult {
         for (spent, key) in (1..).zip(keys()?) {
-            has_left(fixture, key, 0, 120).await?;
+            expect_remaining(fixture, key, 120).await?;
             let charged = charge(fixture, key, spent, 0).await?;
             check_eq!(charged.remaining, 120 - spent, "units left of {key:?}")?;
         }
         for (spent, key) in (1..).zip(keys()?) {
-            has_left(fixture, key, 1, 120 - spent).await?;
+            expect_remaining(fixture, key, 120 - spent).await?;
         }
         Ok(())
     }
 
-    /// A charge that exceeds the budget is refused, and charges nothing.
+    /// A charge that exceeds the budget is rejected and charges nothing.
     async fn a_charge_is_all_or_nothing(fixture: &StoreFixture) -> TestResult {
-        for (cost, granted, remaining) in [
+        for (cost, allowed, remaining) in [
             (100, true, 20),
             (21, false, 20),
             (u32::MAX, false, 20),
             (20, true, 0),
             (1, false, 0),
         ] {
-            let charge = charge(fixture, RateLimitKey::UnknownAddress, cost, 0).await?;
-            let found = (charge.allowed, charge.limit, charge.remaining);
-            check_eq!(found, (granted, 120, remaining), "a charge of {cost}")?;
+            let decision = charge(fixture, RateLimitKey::UnknownAddress, cost, 0).await?;
+            let actual = (decision.allowed, decision.limit, decision.remaining);
+            check_eq!(actual, (allowed, 120, remaining), "a charge of {cost}")?;
         }
         Ok(())
     }
 
-    /// A window starts with its first charge, and ends exactly after its length.
+    /// A window starts with its first charge and ends exactly after its length.
     async fn a_window_ends_exactly_after_its_length(fixture: &StoreFixture) -> TestResult {
-        charges(fixture, &[
+        expect_charges(fixture, &[
             (0, 0, true, 120, 300_000),
             (7, 120, true, 0, 300_007),
             (300_006, 1, false, 0, 300_007),
@@ -79,7 +79,7 @@ store_rules! {
 
     /// A clock that was set back locks no budget: a window that ends later than a whole window from now has ended.
     async fn a_clock_set_back_locks_no_budget(fixture: &StoreFixture) -> TestResult {
-        charges(fixture, &[
+        expect_charges(fixture, &[
             (3_600_000, 120, true, 0, 3_900_000),
             (3_599_999, 0, true, 120, 3_899_999),
             (0, 100, true, 20, 300_000),
@@ -88,31 +88,31 @@ store_rules! {
         .await
     }
 
-    /// A refund returns units of the running window, at most those that were charged, and starts no window.
+    /// A refund returns at most the charged units of the current window, and starts no window.
     async fn a_refund_returns_units_of_the_current_window(fixture: &StoreFixture) -> TestResult {
         for key in keys()? {
             for (cost, refund, left) in [(0, 9, 120), (100, 30, 50), (50, 1, 1), (0, 999, 120)] {
                 charge(fixture, key, cost, 0).await?;
-                fixture.stores.rate_limits.refund(&key, refund, WINDOW, at(0)).await?;
-                has_left(fixture, key, 0, left).await?;
+                fixture.stores.rate_limits.refund(&key, refund, BUDGET, instant(0)).await?;
+                expect_remaining(fixture, key, left).await?;
             }
         }
         Ok(())
     }
 
-    /// A refund after the window's end returns nothing to the next window.
+    /// A refund after the end of a window does not affect the next window.
     async fn a_refund_of_an_ended_window_changes_nothing(fixture: &StoreFixture) -> TestResult {
         fixture.require(Capability::SuiteClock)?;
         for key in keys()? {
             charge(fixture, key, 120, 0).await?;
-            fixture.stores.rate_limits.refund(&key, 120, WINDOW, at(300_000)).await?;
+            fixture.stores.rate_limits.refund(&key, 120, BUDGET, instant(300_000)).await?;
             let next = charge(fixture, key, 100, 300_001).await?;
-            check_eq!((next.allowed, next.remaining, next.resets_at), (true, 20, at(600_001)))?;
+            check_eq!((next.allowed, next.remaining, next.resets_at), (true, 20, instant(600_001)))?;
         }
         Ok(())
     }
 
-    /// Any history is charged as [`Window::charge`] charges it.
+    /// A store charges a random history as [`Budget::charge`] does.
     async fn any_history_is_charged_as_budget_charge_does(fixture: &StoreFixture) -> TestResult {
         fixture.require(Capability::SuiteClock)?;
         let (mut budget, mut now, mut chance): (Option<WindowState>, i64, u64) = (None, 0, 1);
@@ -123,9 +123,9 @@ store_rules! {
                 .wrapping_add(1_442_695_040_888_963_407);
             let cost = u32::try_from((chance >> 33) % 40).unwrap_or_default();
             now += i64::try_from((chance >> 40) % 60_000).unwrap_or_default();
-            let (after, expected) = WINDOW.charge(budget, cost, at(now));
-            let charge = charge(fixture, RateLimitKey::UnknownAddress, cost, now).await?;
-            check_eq!(charge, expected, "charge {step}, of {cost} at {now}")?;
+            let (after, expected) = BUDGET.charge(budget, cost, instant(now));
+            let decision = charge(fixture, RateLimitKey::UnknownAddress, cost, now).await?;
+            check_eq!(decision, expected, "decision {step}, of {cost} at {now}")?;
             budget = after;
         }
         Ok(())
@@ -150,27 +150,27 @@ async fn charge(
     cost: u32,
     now: i64,
 ) -> TestResult<RateLimitDecision> {
-    let charge = fixture
-        .stores
-        .rate_limits
-        .charge(&key, cost, WINDOW, at(now));
-    Ok(charge.await?)
+    let store = &fixture.stores.rate_limits;
+    Ok(store.charge(&key, cost, BUDGET, instant(now)).await?)
 }
 
-async fn has_left(fixture: &StoreFixture, key: RateLimitKey, now: i64, units: u32) -> TestResult {
-    let charge = charge(fixture, key, 0, now).await?;
-    check_eq!(charge.remaining, units, "units left of {key:?}")
+async fn expect_remaining(fixture: &StoreFixture, key: RateLimitKey, units: u32) -> TestResult {
+    let decision = charge(fixture, key, 0, 0).await?;
+    check_eq!(decision.remaining, units, "units left of {key:?}")
 }
 
-/// Charges each key at these times: the cost, whether it is granted, the units left, and the end of the window.
-async fn charges(fixture: &StoreFixture, steps: &[(i64, u32, bool, u32, i64)]) -> TestResult {
+/// Charges each key in steps of time, cost, expected outcome, remaining units and end of the window.
+async fn expect_charges(
+    fixture: &StoreFixture,
+    steps: &[(i64, u32, bool, u32, i64)],
+) -> TestResult {
     fixture.require(Capability::SuiteClock)?;
     for key in keys()? {
-        for (now, cost, granted, remaining, reset) in steps {
-            let charge = charge(fixture, key, *cost, *now).await?;
-            let found = (charge.allowed, charge.remaining, charge.resets_at);
-            let expected = (*granted, *remaining, at(*reset));
-            check_eq!(found, expected, "{cost} at {now} for {key:?}")?;
+        for &(now, cost, allowed, remaining, resets_at) in steps {
+            let decision = charge(fixture, key, cost, now).await?;
+            let actual = (decision.allowed, decision.remaining, decision.resets_at);
+            let expected = (allowed, remaining, instant(resets_at));
+            check_eq!(actual, expected, "{cost} at {now} for {key:?}")?;
         }
     }
     Ok(())

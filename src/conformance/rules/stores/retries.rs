@@ -1,4 +1,4 @@
-//! Operations of an administrator on deliveries.
+//! Retries, removals and pings by an administrator.
 
 use super::*;
 use crate::model::DeliveryId;
@@ -14,110 +14,110 @@ const FINISHED: [DeliveryState; 4] = [
 store_rules! {
     mod retries;
 
-    /// A finished delivery is queued again, with the same id and the log of its attempts, which are counted from 0.
+    /// A finished delivery is queued again with its id and its stored attempts. Its number of attempts restarts at 0.
     async fn a_finished_delivery_is_queued_again(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
         for (number, state) in (1..).zip(FINISHED) {
-            let id = fixture.queue(number, &endpoint, 0).await?;
-            let claimed = fixture.take(0).await?;
-            let (finished, log) = (progress(state, 6, None), attempted(6));
-            fixture.note(&claimed, finished, Some(&log), 0).await?;
-            is_retried(fixture, &id, 9, true).await?;
-            let (delivery, attempts) = fixture.found(&id).await?;
-            check_eq!((delivery.progress, delivery.created_at), (DeliveryProgress::queued(at(9)), at(0)))?;
+            let id = fixture.enqueue(number, &endpoint, 0).await?;
+            let claimed = fixture.claim_one(0).await?;
+            let (finished, log) = (progress(state, 6, None), attempt_record(6));
+            fixture.settle_attempt(&claimed, finished, Some(&log), 0).await?;
+            expect_retry(fixture, &id, 9, true).await?;
+            let (delivery, attempts) = fixture.fetch_delivery(&id).await?;
+            check_eq!((delivery.progress, delivery.created_at), (DeliveryProgress::queued(instant(9)), instant(0)))?;
             check_eq!(attempts, [log])?;
-            fixture.nothing_due(8).await?;
-            let again = fixture.take(9).await?;
+            fixture.expect_nothing_due(8).await?;
+            let again = fixture.claim_one(9).await?;
             check_eq!((again.delivery.id, again.lease_expired), (id, false))?;
         }
         Ok(())
     }
 
-    /// A retrying delivery becomes due at once, its attempts unchanged, unless an attempt is running.
+    /// A retrying delivery becomes due immediately with its number of attempts, unless it is claimed.
     async fn a_retrying_delivery_becomes_due_at_once(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
-        let id = fixture.queue(1, &endpoint, 0).await?;
-        let claimed = fixture.take(0).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.enqueue(1, &endpoint, 0).await?;
+        let claimed = fixture.claim_one(0).await?;
         fixture.settle(&claimed, progress(DeliveryState::Retrying, 3, Some(70)), 1).await?;
-        is_retried(fixture, &id, 5, true).await?;
-        fixture.is_at(&id, progress(DeliveryState::Retrying, 3, Some(5))).await?;
-        check_eq!(fixture.take(5).await?.delivery.progress.attempts, 3)?;
-        is_retried(fixture, &id, 6, false).await?;
-        fixture.nothing_due(6).await
+        expect_retry(fixture, &id, 5, true).await?;
+        fixture.expect_progress(&id, progress(DeliveryState::Retrying, 3, Some(5))).await?;
+        check_eq!(fixture.claim_one(5).await?.delivery.progress.attempts, 3)?;
+        expect_retry(fixture, &id, 6, false).await?;
+        fixture.expect_nothing_due(6).await
     }
 
-    /// A queued delivery stays as it is, and an unknown one is not an error.
+    /// A queued or unknown delivery is not retried, without an error.
     async fn retrying_a_queued_delivery_changes_nothing(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
-        let id = fixture.queue(8, &endpoint, 0).await?;
-        is_retried(fixture, &id, 1, false).await?;
-        fixture.is_at(&id, DeliveryProgress::queued(at(0))).await?;
-        fixture.take(0).await?;
-        is_retried(fixture, &id, 1, false).await?;
-        fixture.nothing_due(1).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.enqueue(8, &endpoint, 0).await?;
+        expect_retry(fixture, &id, 1, false).await?;
+        fixture.expect_progress(&id, DeliveryProgress::queued(instant(0))).await?;
+        fixture.claim_one(0).await?;
+        expect_retry(fixture, &id, 1, false).await?;
+        fixture.expect_nothing_due(1).await?;
         let absent = DeliveryId::derive(&event(9)?.id, &endpoint.id);
-        is_retried(fixture, &absent, 1, false).await
+        expect_retry(fixture, &absent, 1, false).await
     }
 
-    /// The dead deliveries of one endpoint are queued again in batches, and no others.
+    /// Only the dead deliveries of one endpoint are queued again, in batches.
     async fn dead_deliveries_of_one_endpoint_are_queued_again_in_batches(fixture: &StoreFixture) -> TestResult {
-        let (endpoint, other) = (fixture.add(1).await?, fixture.add(2).await?);
+        let [endpoint, other] = fixture.add_endpoints().await?;
         let mut dead = Vec::new();
         for number in 0..5 {
-            dead.push(fixture.end(number, &endpoint, DeliveryState::Dead, 0).await?);
+            dead.push(fixture.finish(number, &endpoint, DeliveryState::Dead, 0).await?);
         }
-        let elsewhere = fixture.end(5, &other, DeliveryState::Dead, 0).await?;
-        let gone = fixture.end(6, &endpoint, DeliveryState::Gone, 0).await?;
+        let elsewhere = fixture.finish(5, &other, DeliveryState::Dead, 0).await?;
+        let gone = fixture.finish(6, &endpoint, DeliveryState::Gone, 0).await?;
         let deliveries = &fixture.webhooks.deliveries;
         for expected in [2, 2, 1, 0] {
-            check_eq!(deliveries.retry_dead(&endpoint.id, at(9), 2).await?, expected)?;
+            check_eq!(deliveries.retry_dead(&endpoint.id, instant(9), 2).await?, expected)?;
         }
         for id in &dead {
-            fixture.is_at(id, DeliveryProgress::queued(at(9))).await?;
+            fixture.expect_progress(id, DeliveryProgress::queued(instant(9))).await?;
         }
-        fixture.is_at(&elsewhere, progress(DeliveryState::Dead, 1, None)).await?;
-        fixture.is_at(&gone, progress(DeliveryState::Gone, 1, None)).await?;
+        fixture.expect_progress(&elsewhere, progress(DeliveryState::Dead, 1, None)).await?;
+        fixture.expect_progress(&gone, progress(DeliveryState::Gone, 1, None)).await?;
         fixture.webhooks.endpoints.remove(&other.id).await?;
-        check_eq!(deliveries.retry_dead(&other.id, at(9), 2).await?, 0, "of a removed endpoint")
+        check_eq!(deliveries.retry_dead(&other.id, instant(9), 2).await?, 0, "of a removed endpoint")
     }
 
-    /// A delivery that was queued again and is dead again is queued again.
+    /// A delivery that is dead again can be queued again.
     async fn a_requeued_delivery_can_die_again(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
-        let id = fixture.end(1, &endpoint, DeliveryState::Dead, 0).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
         for now in 1..4 {
-            is_retried(fixture, &id, now, true).await?;
-            is_retried(fixture, &id, now, false).await?;
-            let claimed = fixture.take(now).await?;
+            expect_retry(fixture, &id, now, true).await?;
+            expect_retry(fixture, &id, now, false).await?;
+            let claimed = fixture.claim_one(now).await?;
             fixture.settle(&claimed, progress(DeliveryState::Dead, 6, None), now).await?;
         }
         Ok(())
     }
 
-    /// Of any number of retries at once, one is made.
+    /// One of several concurrent retries succeeds.
     async fn one_of_concurrent_retries_succeeds(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
-        let id = fixture.end(1, &endpoint, DeliveryState::Dead, 0).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
         let retries = repeat_n((fixture.webhooks.deliveries.clone(), id.clone()), 20)
-            .map(|(deliveries, id)| async move { deliveries.retry(&id, at(1)).await });
-        let mut made = 0;
+            .map(|(deliveries, id)| async move { deliveries.retry(&id, instant(1)).await });
+        let mut succeeded = 0;
         for retried in fixture.race(retries).await {
-            made += u32::from(retried?);
+            succeeded += u32::from(retried?);
         }
-        check_eq!(made, 1)
+        check_eq!(succeeded, 1)
     }
 
-    /// A delivery can be removed in any state, with its attempts.
+    /// A delivery can be removed with its attempts in any state.
     async fn a_delivery_is_removed_in_any_state(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
         let deliveries = &fixture.webhooks.deliveries;
         let mut all = Vec::new();
         for (number, state) in (1..).zip(FINISHED) {
-            all.push(fixture.end(number, &endpoint, state, 0).await?);
+            all.push(fixture.finish(number, &endpoint, state, 0).await?);
         }
-        all.push(fixture.queue(8, &endpoint, 0).await?);
-        let claimed = fixture.take(0).await?;
-        all.push(fixture.queue(9, &endpoint, 0).await?);
+        all.push(fixture.enqueue(8, &endpoint, 0).await?);
+        let claimed = fixture.claim_one(0).await?;
+        all.push(fixture.enqueue(9, &endpoint, 0).await?);
         for id in &all {
             for expected in [true, false] {
                 check_eq!(deliveries.remove(id).await?, expected)?;
@@ -125,46 +125,46 @@ store_rules! {
             check_eq!(deliveries.find(id).await?, None)?;
         }
         check!(!fixture.settle(&claimed, progress(DeliveryState::Delivered, 1, None), 0).await?)?;
-        fixture.nothing_due(1_000_000).await
+        fixture.expect_nothing_due(1_000_000).await
     }
 
-    /// A ping goes only to its endpoint, whatever topics that has, and is a delivery like any other.
+    /// A ping is enqueued only for its endpoint, whatever its topics, and is otherwise an ordinary delivery.
     async fn a_ping_is_queued_for_one_endpoint_only(fixture: &StoreFixture) -> TestResult {
         let topics = TopicSet { all: false, named: [].into() };
-        let silent = Endpoint { topics, ..endpoint(1)? };
-        fixture.webhooks.endpoints.add(&silent).await?;
-        fixture.add(2).await?;
+        let endpoint = Endpoint { topics, ..endpoint(1)? };
+        fixture.webhooks.endpoints.add(&endpoint).await?;
+        fixture.add_endpoint(2).await?;
         let ping = Event { topic: Topic::PING, ..event(1)? };
-        let id = DeliveryId::derive(&ping.id, &silent.id);
-        let sent = fixture.webhooks.deliveries.enqueue(&ping, &silent.id, at(4)).await?;
+        let id = DeliveryId::derive(&ping.id, &endpoint.id);
+        let sent = fixture.webhooks.deliveries.enqueue(&ping, &endpoint.id, instant(4)).await?;
         check_eq!(sent.as_ref(), Some(&id))?;
         check_eq!(fixture.webhooks.outbox.pending(9).await?, [])?;
-        let claimed = only(fixture.claim(&room(9), 4).await?.deliveries)?;
+        let claimed = only(fixture.claim(&claim_request(9), 4).await?.deliveries)?;
         check_eq!((claimed.delivery.id, claimed.event), (id, ping))?;
         check_eq!(claimed.delivery.topic, Topic::PING)
     }
 
-    /// A ping to a disabled or unknown endpoint is refused, and not stored.
+    /// A ping to a disabled or unknown endpoint is rejected and not stored.
     async fn an_undeliverable_ping_is_not_stored(fixture: &StoreFixture) -> TestResult {
         let disabled = Endpoint { enabled: false, ..endpoint(1)? };
         fixture.webhooks.endpoints.add(&disabled).await?;
         for to in [&disabled, &endpoint(2)?] {
-            let sent = fixture.webhooks.deliveries.enqueue(&event(1)?, &to.id, at(0)).await?;
+            let sent = fixture.webhooks.deliveries.enqueue(&event(1)?, &to.id, instant(0)).await?;
             check_eq!(sent, None)?;
         }
         check_eq!(fixture.webhooks.outbox.pending(9).await?, [])?;
         let enabled = Endpoint { enabled: true, ..disabled };
         fixture.webhooks.endpoints.update(&enabled).await?;
-        fixture.nothing_due(9).await
+        fixture.expect_nothing_due(9).await
     }
 }
 
-async fn is_retried(
+async fn expect_retry(
     fixture: &StoreFixture,
     id: &DeliveryId,
     now: i64,
     expected: bool,
 ) -> TestResult {
-    let retried = fixture.webhooks.deliveries.retry(id, at(now)).await?;
+    let retried = fixture.webhooks.deliveries.retry(id, instant(now)).await?;
     check_eq!(retried, expected, "whether it was queued again at {now}")
 }

@@ -1,4 +1,4 @@
-//! Old deliveries that are removed.
+//! Removal of old deliveries.
 
 use super::*;
 use crate::model::DeliveryId;
@@ -9,94 +9,104 @@ const ALL: u32 = 1_000;
 store_rules! {
     mod sweeps;
 
-    /// A delivery that is delivered, gone or withheld is removed at the given time after its end.
+    /// A sweep removes delivered, gone and withheld deliveries that ended before the given time.
     async fn deliveries_that_ended_long_ago_are_swept(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
         for (number, state) in (1..).zip([DeliveryState::Delivered, DeliveryState::Gone, DeliveryState::Withheld]) {
-            let id = fixture.queue(number, &endpoint, 0).await?;
-            let claimed = fixture.take(0).await?;
+            let id = fixture.enqueue(number, &endpoint, 0).await?;
+            let claimed = fixture.claim_one(0).await?;
             fixture.settle(&claimed, progress(state, 1, None), 100).await?;
-            sweeps(fixture, 100, ALL, 0).await?;
-            exists(fixture, &id, true).await?;
-            sweeps(fixture, 101, ALL, 1).await?;
-            exists(fixture, &id, false).await?;
+            expect_sweep(fixture, 100, ALL, 0).await?;
+            expect_exists(fixture, &id, true).await?;
+            expect_sweep(fixture, 101, ALL, 1).await?;
+            expect_exists(fixture, &id, false).await?;
         }
-        sweeps(fixture, 101, ALL, 0).await
+        expect_sweep(fixture, 101, ALL, 0).await
     }
 
-    /// A dead or unfinished delivery is kept however old it is.
+    /// A sweep keeps dead and pending deliveries of any age.
     async fn pending_and_dead_deliveries_are_not_swept(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
-        let dead = fixture.end(1, &endpoint, DeliveryState::Dead, 0).await?;
-        let retrying = fixture.queue(2, &endpoint, 0).await?;
-        let claimed = fixture.take(0).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let dead = fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
+        let retrying = fixture.enqueue(2, &endpoint, 0).await?;
+        let claimed = fixture.claim_one(0).await?;
         fixture.settle(&claimed, progress(DeliveryState::Retrying, 5, Some(9)), 0).await?;
-        let leased = fixture.queue(3, &endpoint, 0).await?;
-        fixture.take(0).await?;
-        let queued = fixture.queue(4, &endpoint, 0).await?;
-        sweeps(fixture, i64::from(u32::MAX), ALL, 0).await?;
+        let leased = fixture.enqueue(3, &endpoint, 0).await?;
+        fixture.claim_one(0).await?;
+        let queued = fixture.enqueue(4, &endpoint, 0).await?;
+        expect_sweep(fixture, i64::from(u32::MAX), ALL, 0).await?;
         for id in [dead, retrying, leased, queued] {
-            exists(fixture, &id, true).await?;
+            expect_exists(fixture, &id, true).await?;
         }
         Ok(())
     }
 
-    /// A gone delivery that was queued again is kept until it ends again.
+    /// A sweep keeps a gone delivery that was queued again until it ends again.
     async fn requeued_deliveries_are_not_swept(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
-        let id = fixture.end(1, &endpoint, DeliveryState::Gone, 0).await?;
-        fixture.webhooks.deliveries.retry(&id, at(1)).await?;
-        sweeps(fixture, 50, ALL, 0).await?;
-        let claimed = fixture.take(1).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
+        let id = fixture.finish(1, &endpoint, DeliveryState::Gone, 0).await?;
+        fixture.webhooks.deliveries.retry(&id, instant(1)).await?;
+        expect_sweep(fixture, 50, ALL, 0).await?;
+        let claimed = fixture.claim_one(1).await?;
         fixture.settle(&claimed, progress(DeliveryState::Gone, 1, None), 60).await?;
-        sweeps(fixture, 50, ALL, 0).await?;
-        sweeps(fixture, 61, ALL, 1).await?;
-        exists(fixture, &id, false).await
+        expect_sweep(fixture, 50, ALL, 0).await?;
+        expect_sweep(fixture, 61, ALL, 1).await?;
+        expect_exists(fixture, &id, false).await
     }
 
-    /// A sweep removes the oldest finished deliveries, up to its limit.
+    /// A sweep removes the oldest finished deliveries up to its limit.
     async fn a_sweep_respects_its_limit(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
         let mut all = Vec::new();
         for number in 0..10_u64 {
             let now = number.cast_signed();
-            all.push(fixture.end(number, &endpoint, DeliveryState::Delivered, now).await?);
+            all.push(fixture.finish(number, &endpoint, DeliveryState::Delivered, now).await?);
         }
-        sweeps(fixture, 100, 0, 0).await?;
+        expect_sweep(fixture, 100, 0, 0).await?;
         for (id, count) in all.iter().step_by(4).zip([4, 4, 2]) {
-            exists(fixture, id, true).await?;
-            sweeps(fixture, 100, 4, count).await?;
-            exists(fixture, id, false).await?;
+            expect_exists(fixture, id, true).await?;
+            expect_sweep(fixture, 100, 4, count).await?;
+            expect_exists(fixture, id, false).await?;
         }
-        sweeps(fixture, 100, 4, 0).await
+        expect_sweep(fixture, 100, 4, 0).await
     }
 
-    /// The deliveries of a removed endpoint are removed in batches, whatever their state and age; then its id is free.
+    /// Sweeps remove the deliveries of a removed endpoint in batches, in any state and of any age. Then the endpoint's
+    /// id can be used again.
     async fn deliveries_of_a_removed_endpoint_are_swept(fixture: &StoreFixture) -> TestResult {
-        let (removed, other) = (fixture.add(1).await?, fixture.add(2).await?);
-        fixture.end(1, &removed, DeliveryState::Dead, 0).await?;
-        fixture.end(2, &removed, DeliveryState::Delivered, 0).await?;
+        let [removed, other] = fixture.add_endpoints().await?;
+        fixture.finish(1, &removed, DeliveryState::Dead, 0).await?;
+        fixture.finish(2, &removed, DeliveryState::Delivered, 0).await?;
         for number in 3..8 {
-            fixture.queue(number, &removed, 0).await?;
+            fixture.enqueue(number, &removed, 0).await?;
         }
-        let kept = fixture.queue(8, &other, 0).await?;
+        let remaining = fixture.enqueue(8, &other, 0).await?;
         let endpoints = &fixture.webhooks.endpoints;
         endpoints.remove(&removed.id).await?;
         for swept in [3, 3, 1, 0] {
             check_eq!(endpoints.add(&removed).await?, swept == 0, "whether the id is free")?;
-            sweeps(fixture, -100, 3, swept).await?;
+            expect_sweep(fixture, -100, 3, swept).await?;
         }
-        exists(fixture, &kept, true).await?;
-        check_eq!(ids(&fixture.claim(&room(9), 1).await?), [kept])
+        expect_exists(fixture, &remaining, true).await?;
+        check_eq!(delivery_ids(&fixture.claim(&claim_request(9), 1).await?), [remaining])
     }
 }
 
-async fn sweeps(fixture: &StoreFixture, before: i64, limit: u32, expected: u64) -> TestResult {
-    let swept = fixture.webhooks.deliveries.sweep(at(before), limit).await?;
+async fn expect_sweep(
+    fixture: &StoreFixture,
+    before: i64,
+    limit: u32,
+    expected: u64,
+) -> TestResult {
+    let swept = fixture
+        .webhooks
+        .deliveries
+        .sweep(instant(before), limit)
+        .await?;
     check_eq!(swept, expected)
 }
 
-async fn exists(fixture: &StoreFixture, id: &DeliveryId, expected: bool) -> TestResult {
-    let found = fixture.webhooks.deliveries.find(id).await?;
-    check_eq!(found.is_some(), expected, "whether {id:?} exists")
+async fn expect_exists(fixture: &StoreFixture, id: &DeliveryId, expected: bool) -> TestResult {
+    let actual = fixture.webhooks.deliveries.find(id).await?;
+    check_eq!(actual.is_some(), expected, "whether {id:?} exists")
 }

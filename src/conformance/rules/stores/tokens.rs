@@ -7,17 +7,17 @@ use crate::token::{Lookup, SecretDigest, TokenRecord};
 store_rules! {
     mod tokens;
 
-    /// Every field is stored.
+    /// A created token is found with all fields unchanged.
     async fn a_created_token_is_found_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = TokenRecord {
-            digest: SecretDigest::new(std::array::from_fn(|place| place as u8)),
+            digest: SecretDigest::new(std::array::from_fn(|index| index as u8)),
             owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
             label: "Bob's \"laptop\", ☎\n".into(),
             scopes: ["a:b", "", "c d,e"].map(str::to_owned).into(),
-            created_at: at(1),
-            expires_at: Some(at(2)),
-            revoked_at: Some(at(3)),
-            last_used_at: Some(at(-4)),
+            created_at: instant(1),
+            expires_at: Some(instant(2)),
+            revoked_at: Some(instant(3)),
+            last_used_at: Some(instant(-4)),
             ..token(2)?
         };
         let no_scope = TokenRecord { scopes: [].into(), ..token(3)? };
@@ -28,7 +28,7 @@ store_rules! {
         Ok(())
     }
 
-    /// A second token with the same lookup is refused, and changes nothing.
+    /// Creating a second token with the same lookup is rejected and changes nothing.
     async fn a_lookup_is_unique(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         let second = TokenRecord { label: "second".into(), ..token(1)? };
@@ -36,43 +36,44 @@ store_rules! {
         check_eq!(find(fixture, &lookup(1)?).await?, Some(token(1)?))
     }
 
-    /// Of any number of tokens with one lookup at once, one is created.
+    /// One of several concurrent creations with one lookup succeeds.
     async fn one_of_concurrent_creations_succeeds(fixture: &StoreFixture) -> TestResult {
         let token = token(1)?;
         let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
             .map(|(tokens, token)| async move { tokens.create(&token).await });
         let mut created = 0;
-        for one in fixture.race(calls).await {
-            created += u32::from(one?);
+        for result in fixture.race(calls).await {
+            created += u32::from(result?);
         }
         check_eq!(created, 1)
     }
 
-    /// An unknown token is absent, which is not an error.
+    /// An unknown token is not found, without an error.
     async fn an_unknown_token_is_not_found(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         check_eq!(find(fixture, &lookup(2)?).await?, None)
     }
 
-    /// A second revocation keeps the first time, whatever the order of the times.
+    /// A second revocation keeps the first time, in any order of times.
     async fn the_first_revocation_time_is_kept(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         create(fixture, &token(2)?).await?;
         for time in [10, 5, 20] {
-            check!(fixture.stores.tokens.revoke(&lookup(1)?, at(time)).await?)?;
+            check!(fixture.stores.tokens.revoke(&lookup(1)?, instant(time)).await?)?;
         }
-        let revoked = TokenRecord { revoked_at: Some(at(10)), ..token(1)? };
+        let revoked = TokenRecord { revoked_at: Some(instant(10)), ..token(1)? };
         check_eq!(find(fixture, &lookup(1)?).await?, Some(revoked))?;
         check_eq!(find(fixture, &lookup(2)?).await?, Some(token(2)?))
     }
 
-    /// The revocation of an unknown token reports that it is absent, and creates nothing.
+    /// Revoking an unknown token returns `false` and creates nothing.
     async fn an_unknown_token_cannot_be_revoked(fixture: &StoreFixture) -> TestResult {
-        check!(!fixture.stores.tokens.revoke(&lookup(1)?, at(10)).await?)?;
+        check!(!fixture.stores.tokens.revoke(&lookup(1)?, instant(10)).await?)?;
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
-    /// A use is recorded unless another was recorded within the minute before, and never for an unknown token.
+    /// A use is recorded unless another use was recorded in the minute before. A use of an unknown token is not
+    /// recorded.
     async fn a_use_is_recorded_once_a_minute(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         for (used, recorded) in [
@@ -85,15 +86,15 @@ store_rules! {
             (500_000, 500_000),
         ] {
             use_token(fixture, &lookup(1)?, used).await?;
-            let token = TokenRecord { last_used_at: Some(at(recorded)), ..token(1)? };
+            let token = TokenRecord { last_used_at: Some(instant(recorded)), ..token(1)? };
             check_eq!(find(fixture, &lookup(1)?).await?, Some(token), "after a use at {used}")?;
         }
         use_token(fixture, &lookup(2)?, 0).await?;
         check_eq!(find(fixture, &lookup(2)?).await?, None)
     }
 
-    /// A list is paged from the newest to the oldest token, and by descending lookups among tokens of one creation time. It
-    /// begins behind any position, whether a token has it or not.
+    /// Tokens are listed newest first, and by descending lookup for equal times. A page starts after any position, even
+    /// one without a token.
     async fn tokens_are_listed_newest_first(fixture: &StoreFixture) -> TestResult {
         let newest: Vec<_> = [
             (9, "00000000000000Z0"),
@@ -103,27 +104,27 @@ store_rules! {
             (-7, "zzzzzzzzzzzzzzzz"),
         ]
         .into_iter()
-        .filter_map(|(created_at, text)| Some((at(created_at), Lookup::parse(text)?)))
+        .filter_map(|(created_at, text)| Some((instant(created_at), Lookup::parse(text)?)))
         .collect();
-        let shuffled = [3, 0, 4, 2, 1].into_iter().filter_map(|place| newest.get(place).copied());
+        let shuffled = [3, 0, 4, 2, 1].into_iter().filter_map(|index| newest.get(index).copied());
         for (created_at, lookup) in shuffled {
             create(fixture, &TokenRecord { created_at, lookup, ..token(1)? }).await?;
         }
-        let after = |place: usize| newest.get(place).copied();
+        let after = |index: usize| newest.get(index).copied();
         for (after, limit, skipped, count) in [
             (None, 2, 0, 2),
             (after(0), 2, 1, 2),
             (after(1), 2, 2, 2),
             (after(3), 2, 4, 1),
             (after(4), 2, 5, 0),
-            (Some((at(5), lookup(2)?)), u32::MAX, 3, 2),
-            (Some((at(6), lookup(2)?)), u32::MAX, 1, 4),
+            (Some((instant(5), lookup(2)?)), u32::MAX, 3, 2),
+            (Some((instant(6), lookup(2)?)), u32::MAX, 1, 4),
             (None, 0, 0, 0),
         ] {
             let page = fixture.stores.tokens.list(after, limit).await?.into_iter();
-            let found: Vec<_> = page.map(|token| (token.created_at, token.lookup)).collect();
+            let actual: Vec<_> = page.map(|token| (token.created_at, token.lookup)).collect();
             let expected: Vec<_> = newest.iter().skip(skipped).take(count).copied().collect();
-            check_eq!(found, expected, "up to {limit} after {after:?}")?;
+            check_eq!(actual, expected, "up to {limit} after {after:?}")?;
         }
         Ok(())
     }
@@ -136,7 +137,7 @@ fn token(number: u64) -> TestResult<TokenRecord> {
         owner: UserId::from(3),
         label: String::new(),
         scopes: ["forums:read".to_owned()].into(),
-        created_at: at(0),
+        created_at: instant(0),
         expires_at: None,
         revoked_at: None,
         last_used_at: None,
@@ -151,8 +152,18 @@ async fn find(fixture: &StoreFixture, lookup: &Lookup) -> TestResult<Option<Toke
     Ok(fixture.stores.tokens.find(lookup).await?)
 }
 
-/// Records a use, which the store may write later: a revocation with a result is written after it.
+/// Records a use. The store may write it later, so a revocation follows, which the store writes afterwards.
 async fn use_token(fixture: &StoreFixture, token: &Lookup, now: i64) -> TestResult {
-    fixture.stores.tokens.record_use(token, at(now)).await?;
-    check!(!fixture.stores.tokens.revoke(&lookup(99)?, at(0)).await?)
+    fixture
+        .stores
+        .tokens
+        .record_use(token, instant(now))
+        .await?;
+    check!(
+        !fixture
+            .stores
+            .tokens
+            .revoke(&lookup(99)?, instant(0))
+            .await?
+    )
 }

@@ -9,25 +9,24 @@ const HOUR: i64 = 3_600_000;
 store_rules! {
     mod usage;
 
-    /// Deliveries are counted by the hour in which they were queued, by endpoint and by state, if their endpoint exists.
+    /// Deliveries of existing endpoints are counted by the hour of their creation, by endpoint and by state.
     async fn deliveries_are_counted_by_hour_endpoint_and_state(fixture: &StoreFixture) -> TestResult {
-        let (one, other) = (fixture.add(1).await?, fixture.add(2).await?);
-        let removed = fixture.add(3).await?;
+        let [first, other, removed] = fixture.add_endpoints().await?;
         let now = 24 * HOUR;
         for (number, to, state, queued) in [
-            (1, &one, DeliveryState::Dead, 0),
-            (2, &one, DeliveryState::Delivered, 1),
-            (3, &one, DeliveryState::Delivered, 2),
-            (4, &one, DeliveryState::Dead, now - HOUR),
+            (1, &first, DeliveryState::Dead, 0),
+            (2, &first, DeliveryState::Delivered, 1),
+            (3, &first, DeliveryState::Delivered, 2),
+            (4, &first, DeliveryState::Dead, now - HOUR),
             (5, &other, DeliveryState::Dead, now - HOUR + 1),
             (6, &removed, DeliveryState::Dead, now),
         ] {
-            fixture.end(number, to, state, queued).await?;
+            fixture.finish(number, to, state, queued).await?;
         }
-        fixture.queue(7, &other, now).await?;
+        fixture.enqueue(7, &other, now).await?;
         fixture.webhooks.endpoints.remove(&removed.id).await?;
-        let mut found = fixture.webhooks.deliveries.usage(at(0), at(now)).await?.deliveries;
-        found.sort_by_key(|one| (one.hours_ago, one.state.as_str(), one.endpoint.clone()));
+        let mut actual = fixture.webhooks.deliveries.usage(instant(0), instant(now)).await?.deliveries;
+        actual.sort_by_key(|count| (count.hours_ago, count.state.as_str(), count.endpoint.clone()));
         let count = |hours_ago, endpoint: &Endpoint, state, count| DeliveryCount {
             hours_ago,
             endpoint: endpoint.id.clone(),
@@ -35,29 +34,29 @@ store_rules! {
             count,
         };
         check_eq!(
-            found,
+            actual,
             [
                 count(0, &other, DeliveryState::Dead, 1),
                 count(0, &other, DeliveryState::Queued, 1),
-                count(1, &one, DeliveryState::Dead, 1),
-                count(23, &one, DeliveryState::Delivered, 2),
+                count(1, &first, DeliveryState::Dead, 1),
+                count(23, &first, DeliveryState::Delivered, 2),
             ],
         )
     }
 
-    /// Attempts of the period are counted by their duration. A duration at a bound belongs to the longer ones.
+    /// Attempts are counted by duration. A duration at a bound belongs to the longer bucket.
     async fn attempts_are_counted_by_their_duration(fixture: &StoreFixture) -> TestResult {
-        let endpoint = fixture.add(1).await?;
-        fixture.queue(1, &endpoint, 0).await?;
+        let endpoint = fixture.add_endpoint(1).await?;
+        fixture.enqueue(1, &endpoint, 0).await?;
         let durations = [0, 9, 10, 99, 100, 499, 500, 999, 1_000, 4_999, 5_000, 60_000];
         for (began, duration_ms) in (0..).zip(durations) {
-            let log = AttemptRecord { at: at(began), duration_ms, ..attempted(1) };
-            let claimed = fixture.take(0).await?;
+            let log = AttemptRecord { at: instant(began), duration_ms, ..attempt_record(1) };
+            let claimed = fixture.claim_one(0).await?;
             let retrying = progress(DeliveryState::Retrying, 1, Some(0));
-            fixture.note(&claimed, retrying, Some(&log), 0).await?;
+            fixture.settle_attempt(&claimed, retrying, Some(&log), 0).await?;
         }
         for (since, expected) in [(-1, [2, 2, 2, 2, 2, 2]), (2, [0, 1, 2, 2, 2, 2])] {
-            let usage = fixture.webhooks.deliveries.usage(at(since), at(HOUR)).await?;
+            let usage = fixture.webhooks.deliveries.usage(instant(since), instant(HOUR)).await?;
             check_eq!(usage.attempt_times, expected)?;
         }
         Ok(())

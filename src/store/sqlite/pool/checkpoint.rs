@@ -1,8 +1,8 @@
 //! Truncation of the write-ahead log.
 //!
-//! SQLite copies the log into the database from time to time, but starts the log over only while nothing is read from
-//! it. With overlapping reads that never happens by itself: the writer then waits for the reads of that moment to end,
-//! while reads that begin meanwhile use the database file only.
+//! SQLite copies the log into the database regularly, but restarts the log only while no transaction reads from it. With
+//! overlapping reads this does not occur by itself. The writer then waits for the running reads to end, while reads that
+//! begin meanwhile use only the database file.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use rusqlite::Connection;
 
 use super::connection::BUSY_TIMEOUT;
 
-/// Size of the log in bytes from which on the writer truncates it.
+/// Size in bytes from which the writer truncates the log.
 const LIMIT: u64 = 8 * 1024 * 1024;
 
-/// Size of the log in bytes from which on the writer waits for slow reads as well.
+/// Size in bytes from which the writer also waits for slow reads.
 const URGENT: u64 = 4 * LIMIT;
 
-/// How long the writer waits for reads to end below the urgent size.
+/// Timeout of the wait for reads below the urgent size.
 const SHORT_WAIT: Duration = Duration::from_millis(100);
 
-/// The log of one database.
+/// Write-ahead log of one database.
 #[derive(Debug)]
 pub(super) struct Checkpoint {
     /// `None` in memory.
     log: Option<PathBuf>,
-    /// Size in bytes at which the next attempt is made.
+    /// Size in bytes of the next attempt.
     due: u64,
 }
 
@@ -39,8 +39,8 @@ impl Checkpoint {
         }
     }
 
-    /// Truncates the log if it is too large. Fails without consequences while a read goes on for longer than the wait;
-    /// the next attempt is made when the log has grown by another limit.
+    /// Truncates the log if it is too large. If a read takes longer than the timeout, the next attempt follows when the log
+    /// has grown by another [`LIMIT`].
     pub(super) fn keep_small(&mut self, connection: &Connection) {
         let size = self.size().unwrap_or_default();
         if size < self.due {
@@ -70,7 +70,7 @@ impl Checkpoint {
     }
 }
 
-/// Returns whether the log is empty now.
+/// Returns whether the log was truncated.
 fn truncate(connection: &Connection, wait: Duration) -> rusqlite::Result<bool> {
     connection.busy_timeout(wait)?;
     let sql = "PRAGMA wal_checkpoint(TRUNCATE)";

@@ -9,20 +9,20 @@ use tracing::Level;
 
 use super::{DatabasePath, DatabaseSettings, SqliteError, reader};
 
-/// Limit of the wait for another connection that writes.
+/// Timeout of the wait for the writes of another connection.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Number of prepared statements that a connection keeps.
+/// Number of cached prepared statements of a connection.
 const STATEMENT_CACHE_CAPACITY: usize = 256;
 
-/// Readers and the writer do not wait for each other.
+/// With a write-ahead log, readers and the writer do not wait for each other.
 const WAL: &str = "PRAGMA journal_mode = WAL";
 
-/// Number of attempts to turn the log on.
+/// Number of attempts to enable the write-ahead log.
 const MAX_ATTEMPTS: usize = 100;
 
-/// Acknowledged writes survive a power failure (`FULL`); pages are read from a map of the file (up to 2 GiB of it)
-/// rather than copied, beside the cache. A log that starts over keeps at most 4 MiB of its file.
+/// Committed writes survive a power failure (`FULL`). Pages are read from a memory map of up to 2 GiB of the file. A log that
+/// restarts keeps at most 4 MiB of its file.
 const PRAGMAS: &str = "
     PRAGMA synchronous = FULL;
     PRAGMA mmap_size = 2147483648;
@@ -30,36 +30,36 @@ const PRAGMAS: &str = "
     PRAGMA foreign_keys = ON;
 ";
 
-/// What a savepoint rolls back to is kept in memory: in a file it takes a third of a write's time.
+/// Journals of savepoints are in memory: in a file they take a third of the time of a write.
 const TEMP_STORE: &str = "PRAGMA temp_store = MEMORY";
 
-/// A connection that may write.
+/// Opens a connection for writes.
 pub(super) fn writer(
-    location: &DatabasePath,
+    path: &DatabasePath,
     settings: &DatabaseSettings,
 ) -> Result<Connection, SqliteError> {
-    let connection = open(location, settings)?;
+    let connection = open(path, settings)?;
     connection.execute_batch(TEMP_STORE)?;
     Ok(connection)
 }
 
-/// A connection that may only read.
+/// Opens a connection that rejects writes.
 pub(super) fn reader(
-    location: &DatabasePath,
+    path: &DatabasePath,
     settings: &DatabaseSettings,
 ) -> Result<Connection, SqliteError> {
-    let connection = open(location, settings)?;
+    let connection = open(path, settings)?;
     connection.pragma_update(None, "query_only", true)?;
     Ok(connection)
 }
 
-fn open(location: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection, SqliteError> {
-    let connection = location.open();
+fn open(path: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection, SqliteError> {
+    let connection = path.open();
     let connection = connection.and_then(|connection| set_up(connection, settings));
-    connection.map_err(|error| location.describe_error(error.into()))
+    connection.map_err(|error| path.describe_error(error.into()))
 }
 
-/// SQLite opens a file without write permission for reading, and reports no error.
+/// Rejects read-only files: SQLite opens a file without write permission for reading, without an error.
 fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Connection> {
     if connection.is_readonly(MAIN_DB)? {
         let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
@@ -67,9 +67,9 @@ fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Con
     }
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
-    // Otherwise a statement is planned again whenever another `LIMIT` or lower bound is bound to it.
+    // Otherwise a statement is planned again for each new value of a `LIMIT` or a lower bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    turn_log_on(&connection)?;
+    enable_wal(&connection)?;
     connection.execute_batch(PRAGMAS)?;
     let cache = -i64::from(settings.cache_kib);
     connection.pragma_update(None, "cache_size", cache)?;
@@ -90,9 +90,9 @@ fn trace(event: TraceEvent<'_>) {
     }
 }
 
-/// Of two connections that do this to a new file at once, SQLite refuses one to avoid a deadlock. That one waits for the
-/// other's lock, and then finds the log on.
-fn turn_log_on(connection: &Connection) -> Result<()> {
+/// If two connections enable the log of a new file at the same time, SQLite rejects one to avoid a deadlock. That one waits
+/// for the lock of the other and retries.
+fn enable_wal(connection: &Connection) -> Result<()> {
     for _ in 1..MAX_ATTEMPTS {
         match connection.execute_batch(WAL) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {

@@ -12,45 +12,43 @@ use super::reader::{self, Caller, Interest};
 use super::thread_pool::{JobSenders, Priority, ThreadPool};
 use super::{DatabasePath, DatabaseSettings, SqliteError};
 
-/// A SQLite database: a pool of reader threads and one writer thread. Cheap to clone.
+/// Handle of a SQLite database with reader threads and one writer thread. Cloning is cheap.
 ///
-/// No call but [`open`](Self::open) blocks the calling thread, so an executor never waits for the disk. Work is given as a
-/// closure, because a connection stays on its thread. Every connection keeps 256 prepared statements: use
-/// [`prepare_cached`](rusqlite::Connection::prepare_cached) throughout. A closure that panics is an error for its caller,
-/// and does not affect other callers.
+/// Operations are closures that run on these threads. Only [`open`](Self::open) and its variants block the calling thread. A
+/// connection caches 256 prepared statements: use [`prepare_cached`](rusqlite::Connection::prepare_cached). A closure that
+/// panics returns an error to its caller and does not affect other callers.
 ///
-/// Each queue is bounded: an operation that finds its queue full fails with
-/// [`Overloaded`](crate::store::Overloaded), which the API answers with 503 and `retry-after`. [`DatabaseSettings`] sets
-/// the bounds, the number of reader threads and the size of the page cache. The writer truncates the write-ahead log
-/// when it exceeds 8 MiB.
+/// The queues are bounded: an operation fails with [`Overloaded`](crate::store::Overloaded) if its queue is full. The
+/// response is then a 503 with `retry-after`. [`DatabaseSettings`] sets the bounds, the number of reader threads and the
+/// size of the page cache. The writer truncates the write-ahead log when it exceeds 8 MiB.
 ///
-/// Other processes may use the same file meanwhile; each waits up to 5 s for another's writes.
+/// Several processes can use the same file. Each waits up to 5 s for the writes of another.
 ///
-/// When the last handle is dropped, queued operations are still run, and the threads end by themselves.
-/// [`close`](Self::close) waits for that.
+/// When the last handle is dropped, the threads run the queued operations and end. [`close`](Self::close) waits for that.
 #[derive(Clone)]
 pub struct Database(Arc<ThreadPool>);
 
 impl Database {
     /// Opens a database, runs `set_up` on the writer's connection, and starts the threads.
     pub(in crate::store::sqlite) fn start(
-        location: &DatabasePath,
+        path: &DatabasePath,
         settings: &DatabaseSettings,
         set_up: impl FnOnce(&Connection) -> Result<(), SqliteError>,
     ) -> Result<Self, SqliteError> {
         let set_up =
-            |writer: &Connection| set_up(writer).map_err(|error| location.describe_error(error));
-        let threads = ThreadPool::start(location, settings, set_up)?;
+            |writer: &Connection| set_up(writer).map_err(|error| path.describe_error(error));
+        let threads = ThreadPool::start(path, settings, set_up)?;
         Ok(Self(Arc::new(threads)))
     }
 
-    /// Runs `run` on a reader thread. All its statements see one state of the database, and none can change it.
+    /// Runs `run` on a reader thread, in one read-only transaction. Reads of a database in memory run on the writer thread.
     ///
-    /// When the future is dropped, for example at the deadline of a request, a read that waits is not run, and the
-    /// statement of a running one is interrupted. In memory, reads take their turn among the writes.
+    /// # Cancellation
+    /// If the future is dropped, for example when a request times out, a waiting read does not run, and the statement of a
+    /// running read is interrupted.
     ///
     /// # Errors
-    /// Those of `run`; a [`SqliteError`] when it panics, the queue is full, or the database is closed.
+    /// The errors of `run`, and a [`SqliteError`] if it panics, the queue is full, or the database is closed.
     pub async fn read<T: Send + 'static, E: From<SqliteError> + Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
@@ -58,8 +56,8 @@ impl Database {
         self.read_in(Class::Ordinary, run).await
     }
 
-    /// As [`read`](Self::read), for look-ups by a key or an index that take well below a millisecond. One reader thread
-    /// runs nothing else, so they never wait for slow reads to end.
+    /// Runs a short read as [`read`](Self::read) does: a look-up by an index that takes well below a millisecond. One reader
+    /// thread runs only short reads, so that they do not wait for slow ones.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
@@ -75,12 +73,12 @@ impl Database {
         class: Class,
         run: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
-        let (reply, answer) = oneshot::channel();
+        let (sender, reply) = oneshot::channel();
         let interest = Interest::default();
         let caller = Caller::of(&interest);
         self.0.queue(|queues| match &queues.reads {
             Some(reads) => {
-                let queued = reads.push(class, reader::read(run, caller, reply));
+                let queued = reads.push(class, reader::read(run, caller, sender));
                 queued.then_some(()).ok_or_else(SqliteError::overloaded)
             }
             None => {
@@ -91,26 +89,26 @@ impl Database {
                         .map_err(SqliteError::from)?;
                     run(savepoint)
                 };
-                queues.write(Priority::Foreground, run, reply_to(reply))
+                queues.write(Priority::Foreground, run, reply_to(sender))
             }
         })?;
-        let outcome = recv_reply(answer).await;
+        let outcome = recv_reply(reply).await;
         drop(interest);
         outcome
     }
 
     /// Runs `run` on the writer thread, and returns when its changes are durable.
     ///
-    /// Operations that wait at the same time are committed in one transaction (of up to 64), each in a savepoint: an
-    /// error or a panic rolls back the changes of its own operation. Only if the transaction itself cannot begin or be
-    /// committed do all of them get that error. `run` begins and ends no transaction, checks no constraint later than at
-    /// once (`DEFERRED`), and takes little time, because the others wait for it.
+    /// Up to 64 waiting operations are committed in one transaction, each in a savepoint: an error or a panic rolls back only
+    /// its own operation. If the transaction cannot begin or be committed, all its operations get the error. `run` must not
+    /// begin or end a transaction or use `DEFERRED` constraints, and must be fast, because other operations wait for it.
     ///
-    /// Once the future was polled, `run` is run even if the future is dropped.
+    /// # Cancellation
+    /// After the first poll, `run` is run even if the future is dropped.
     ///
     /// # Errors
-    /// Those of `run`; a [`SqliteError`] when it panics, the group cannot be committed, the queue is full, or the
-    /// database is closed.
+    /// The errors of `run`, and a [`SqliteError`] if it panics, the transaction fails, the queue is full, or the database is
+    /// closed.
     pub async fn write<T: Send + 'static, E: From<SqliteError> + Send + 'static>(
         &self,
         run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
@@ -118,8 +116,8 @@ impl Database {
         self.write_in(Priority::Foreground, run).await
     }
 
-    /// As [`write`](Self::write), for work in the background, such as that of a queue: other writes go first. After each
-    /// such operation they do so for twenty times as long as it took; then it is run, however many wait.
+    /// Runs a write as [`write`](Self::write) does, after all foreground writes. After a background write, foreground writes
+    /// take precedence for at most 20 times its duration.
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
@@ -130,7 +128,7 @@ impl Database {
         self.write_in(Priority::Background, run).await
     }
 
-    /// As [`write`](Self::write), to complete work that was admitted before: it is not refused when the queue is full.
+    /// Runs a write that completes admitted work as [`write`](Self::write) does. It is not rejected if the queue is full.
     pub(in crate::store::sqlite) async fn write_completion<
         T: Send + 'static,
         E: From<SqliteError> + Send + 'static,
@@ -146,14 +144,14 @@ impl Database {
         priority: Priority,
         run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
-        let (caller, answer) = oneshot::channel();
+        let (sender, reply) = oneshot::channel();
         self.0
-            .queue(|queues| queues.write(priority, run, reply_to(caller)))?;
-        recv_reply(answer).await
+            .queue(|queues| queues.write(priority, run, reply_to(sender)))?;
+        recv_reply(reply).await
     }
 
-    /// As [`write`](Self::write), without a result: an error, also that of a full queue, goes to the log. A crash may lose
-    /// it, and so may an earlier [`close`](Self::close).
+    /// Runs a write without waiting for it. An error, also of a full queue, is logged. A crash or an earlier
+    /// [`close`](Self::close) can lose the write.
     pub fn write_detached<E: From<SqliteError> + fmt::Display + Send + 'static>(
         &self,
         run: impl FnOnce(&Savepoint<'_>) -> Result<(), E> + Send + 'static,
@@ -166,10 +164,10 @@ impl Database {
         }
     }
 
-    /// Checks that the database can be written to: commits its header with unchanged contents. It costs one `fsync`.
+    /// Checks that the database accepts writes: commits its header with unchanged contents. Costs one `fsync`.
     ///
     /// # Errors
-    /// When the database is closed, read-only, locked or full, or its queue of writes is full.
+    /// [`SqliteError`] if the database is closed, read-only, locked or full, or the queue of writes is full.
     pub async fn check_writable(&self) -> Result<(), SqliteError> {
         self.write(|savepoint| {
             let version: i32 =
@@ -179,7 +177,8 @@ impl Database {
         .await
     }
 
-    /// Accepts no further operation from any handle, runs the queued ones, and returns when every connection is closed.
+    /// Closes the database for all handles: rejects new operations, runs the queued ones, and returns when all connections are
+    /// closed.
     pub async fn close(self) {
         self.0.close().await;
     }
@@ -187,15 +186,15 @@ impl Database {
 
 opaque_debug!(Database);
 
-fn reply_to<T>(caller: oneshot::Sender<T>) -> impl FnOnce(T) {
-    move |answer| drop(caller.send(answer))
+fn reply_to<T>(sender: oneshot::Sender<T>) -> impl FnOnce(T) {
+    move |reply| drop(sender.send(reply))
 }
 
 async fn recv_reply<T, E: From<SqliteError>>(
-    answer: oneshot::Receiver<Result<T, E>>,
+    reply: oneshot::Receiver<Result<T, E>>,
 ) -> Result<T, E> {
     let closed = || SqliteError::from(Cause::Closed).into();
-    answer.await.unwrap_or_else(|_| Err(closed()))
+    reply.await.unwrap_or_else(|_| Err(closed()))
 }
 
 fn log_error<E: fmt::Display>(outcome: Result<(), E>) {

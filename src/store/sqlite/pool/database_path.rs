@@ -1,4 +1,4 @@
-//! Path of a database.
+//! Paths of databases.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -13,20 +13,22 @@ use super::SqliteError;
 /// Path of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabasePath {
-    /// In a file.
+    /// A database in a file.
     File {
-        /// Its path.
+        /// Path of the file, absolute or relative to the working directory.
         path: PathBuf,
-        /// True to create the file if it does not exist.
+        /// Whether to create the file if it does not exist.
         create: bool,
     },
-    /// In memory: gone when the last handle is dropped.
+    /// A database in memory. Its contents are lost when the last handle is dropped.
     Memory,
 }
 
 impl DatabasePath {
-    /// The path is made absolute, so that SQLite takes neither `:memory:` nor an empty one for something else. A new file is
-    /// readable for its owner only, and so are the files that SQLite puts beside it, which get the mode of the database.
+    /// Opens a connection.
+    ///
+    /// Makes the path absolute, so that SQLite does not interpret `:memory:` or an empty path. Only the owner can read a new
+    /// file; SQLite gives its log the same mode.
     pub(super) fn open(&self) -> rusqlite::Result<Connection> {
         let Self::File { path, create } = self else {
             return Connection::open_in_memory();
@@ -56,9 +58,9 @@ impl DatabasePath {
     }
 }
 
-/// Creates an empty file with mode 0600, unless there is a file. SQLite reports what is wrong with the path.
+/// Creates an empty file with mode 0600, unless a file exists. Errors are ignored: SQLite reports them.
 ///
-/// A file that exists is not opened: closing it would release the locks of other connections.
+/// An existing file is not opened: closing it would release the locks of other connections.
 fn create_private(path: &Path) {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -70,7 +72,7 @@ fn create_private(path: &Path) {
 fn open_error(path: &Path, create: bool) -> String {
     let shown = path.display();
     match path.metadata() {
-        Ok(found) if found.is_dir() => format!("{shown} is a directory"),
+        Ok(metadata) if metadata.is_dir() => format!("{shown} is a directory"),
         Ok(_) => format!("cannot open {shown}"),
         Err(error) if error.kind() != ErrorKind::NotFound => format!("{shown}: {error}"),
         Err(_) if !create => format!("the database {shown} does not exist"),

@@ -10,9 +10,9 @@ use rusqlite::ErrorCode;
 
 use crate::error::{BackendError, IntoBackendError, Overloaded};
 
-/// An error of a [`Database`](super::Database). It prints as one sentence.
+/// Error of a [`Database`](super::Database). Prints as one sentence.
 ///
-/// All operations of a group that could not be committed share one.
+/// The operations of a transaction that fails share one error, which is cheap to clone.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct SqliteError(Arc<Cause>);
@@ -38,12 +38,12 @@ pub(super) enum Cause {
 }
 
 impl SqliteError {
-    /// The database cannot be used, because of `reason`.
+    /// Error of a database that cannot be used.
     pub(in crate::store::sqlite) fn unusable(reason: impl ToString) -> Self {
         Cause::Unusable(reason.to_string()).into()
     }
 
-    /// SQLite's code of the error, if SQLite reported it.
+    /// Returns the error code of SQLite; `None` for other errors.
     pub(super) fn code(&self) -> Option<ErrorCode> {
         match &*self.0 {
             Cause::Sqlite(error) => error.sqlite_error_code(),
@@ -51,7 +51,7 @@ impl SqliteError {
         }
     }
 
-    /// The queue is full, so the operation was not run.
+    /// Error of an operation that was not run because the queue is full.
     pub(super) fn overloaded() -> Self {
         let retry_after = Duration::from_secs(1);
         Cause::Overloaded(Overloaded { retry_after }).into()
@@ -62,7 +62,7 @@ impl SqliteError {
     }
 }
 
-/// The message of rusqlite for invalid SQL would repeat the whole statement.
+/// Omits the statement that the message of rusqlite for invalid SQL contains.
 fn sentence(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
@@ -70,13 +70,13 @@ fn sentence(error: &rusqlite::Error) -> String {
     }
 }
 
-/// Returns the result of `run`, or an error when it panics.
+/// Returns the result of `run`, or an error if it panics.
 pub(super) fn catch_panic<T, E: From<SqliteError>>(
     run: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, E> {
     let panicked = || SqliteError::from(Cause::Panicked).into();
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-        // Dropping the payload could panic again.
+        // Dropping the payload can panic again.
         mem::forget(payload);
         Err(panicked())
     })

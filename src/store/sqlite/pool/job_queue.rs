@@ -1,4 +1,4 @@
-//! Bounded job queue of the reader threads, with threads kept free for short jobs.
+//! Bounded job queue of the reader threads, which reserves threads for short jobs.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -17,9 +17,9 @@ pub(super) enum Class {
 /// Bounds of a queue.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// Jobs of each class that can wait at once.
+    /// Maximum number of waiting jobs of each class.
     pub(super) waiting: usize,
-    /// Ordinary jobs that can run at once.
+    /// Maximum number of running ordinary jobs.
     pub(super) running: usize,
 }
 
@@ -30,14 +30,14 @@ pub(super) struct JobQueue<T> {
     changed: Condvar,
 }
 
-/// Each job carries its position in the order of arrival.
+/// Each job has its position in the order of arrival.
 struct State<T> {
     short: VecDeque<(u64, T)>,
     ordinary: VecDeque<(u64, T)>,
     pushed: u64,
-    /// Ordinary jobs that run.
+    /// Number of running ordinary jobs.
     running: usize,
-    /// Threads that wait for a job.
+    /// Number of threads that wait for a job.
     idle: usize,
     closed: bool,
 }
@@ -63,10 +63,10 @@ pub(super) fn queue<T>(bounds: Bounds) -> (JobSender<T>, Arc<JobQueue<T>>) {
 }
 
 impl<T> JobSender<T> {
-    /// Appends a job. Returns `false`, and drops the job, when the queue of its class is full.
+    /// Appends a job. Returns `false`, and drops the job, if the queue of its class is full.
     pub(super) fn push(&self, class: Class, job: T) -> bool {
         let mut state = lock(&self.0.state);
-        let at = state.pushed;
+        let position = state.pushed;
         let waiting = match class {
             Class::Short => &mut state.short,
             Class::Ordinary => &mut state.ordinary,
@@ -74,7 +74,7 @@ impl<T> JobSender<T> {
         if waiting.len() >= self.0.bounds.waiting {
             return false;
         }
-        waiting.push_back((at, job));
+        waiting.push_back((position, job));
         state.pushed += 1;
         let wakes = state.idle > 0;
         drop(state);
@@ -93,7 +93,7 @@ impl<T> Drop for JobSender<T> {
 }
 
 impl<T> JobQueue<T> {
-    /// Waits for the oldest job that can run on a thread that has `finished` a job before. Returns `None` when the
+    /// Waits for the oldest job that can run. `finished` is the class of the thread's previous job. Returns `None` when the
     /// queue is closed and empty.
     pub(super) fn next(&self, finished: Option<Class>) -> Option<(Class, T)> {
         let mut state = lock(&self.state);
@@ -102,7 +102,7 @@ impl<T> JobQueue<T> {
         }
         loop {
             if let Some(job) = state.take(self.bounds.running) {
-                // The end of an ordinary job can make another one runnable beside the job that this thread takes.
+                // The end of an ordinary job can make a second job runnable.
                 if state.idle > 0 && state.runnable(self.bounds.running).is_some() {
                     self.changed.notify_one();
                 }
@@ -120,12 +120,21 @@ impl<T> JobQueue<T> {
 }
 
 impl<T> State<T> {
-    /// Class of the oldest job that can run. A closed queue is emptied by all threads.
+    /// Returns the class of the oldest job that can run. All threads empty a closed queue.
     fn runnable(&self, bound: usize) -> Option<Class> {
-        let short = self.short.front().map(|(at, _)| (*at, Class::Short));
-        let ordinary = self.ordinary.front().map(|(at, _)| (*at, Class::Ordinary));
+        let short = self
+            .short
+            .front()
+            .map(|(position, _)| (*position, Class::Short));
+        let ordinary = self
+            .ordinary
+            .front()
+            .map(|(position, _)| (*position, Class::Ordinary));
         let ordinary = ordinary.filter(|_| self.closed || self.running < bound);
-        let oldest = short.into_iter().chain(ordinary).min_by_key(|(at, _)| *at);
+        let oldest = short
+            .into_iter()
+            .chain(ordinary)
+            .min_by_key(|(position, _)| *position);
         oldest.map(|(_, class)| class)
     }
 

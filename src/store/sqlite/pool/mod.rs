@@ -1,4 +1,4 @@
-//! A SQLite database behind threads: readers for reads, and one writer that commits waiting writes together.
+//! Thread pool of a SQLite database: reader threads, and one writer thread that commits waiting writes together.
 
 mod checkpoint;
 mod connection;
@@ -7,6 +7,7 @@ mod database_path;
 mod error;
 mod job_queue;
 mod reader;
+mod settings;
 mod thread_pool;
 mod write_scheduler;
 mod writer;
@@ -14,4 +15,4 @@ mod writer;
 pub use database::Database;
 pub use database_path::DatabasePath;
 pub use error::SqliteError;
-pub use thread_pool::DatabaseSettings;
+pub use settings::DatabaseSettings;

@@ -1,5 +1,5 @@
-//! Reader threads: they take reads from one queue, so that a slow read delays no other. A read whose caller has dropped
-//! its future is interrupted.
+//! Reader threads: they take reads from one queue, so that a slow read does not delay others. A read is interrupted if its
+//! caller drops the future.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -15,7 +15,7 @@ use super::job_queue::JobQueue;
 /// A read that waits for a thread.
 pub(super) type Read = Box<dyn FnOnce(&Connection) + Send>;
 
-/// A read that answers its caller. It is skipped or interrupted once the caller no longer waits.
+/// Creates a read that replies to its caller. It is skipped or interrupted if the caller no longer waits.
 pub(super) fn read<T, E>(
     run: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     caller: Caller,
@@ -34,11 +34,11 @@ where
     })
 }
 
-/// Works until the queue is closed and empty.
+/// Runs reads until the queue is closed and empty.
 pub(super) fn work(connection: &Connection, queue: &JobQueue<Read>) {
     let mut finished = None;
     while let Some((class, read)) = queue.next(finished) {
-        // A result whose caller is gone is dropped here, which may panic.
+        // A result whose caller no longer waits is dropped here, which can panic.
         let read = catch_panic(|| {
             read(connection);
             Ok::<_, SqliteError>(())
@@ -48,7 +48,7 @@ pub(super) fn work(connection: &Connection, queue: &JobQueue<Read>) {
     }
 }
 
-/// All statements of `run` see the database as it was at the first.
+/// Runs all statements of `run` in one transaction, which reads one state of the database.
 fn in_snapshot<T, E: From<SqliteError>>(
     connection: &Connection,
     run: impl FnOnce(&Connection) -> Result<T, E>,
@@ -57,7 +57,7 @@ fn in_snapshot<T, E: From<SqliteError>>(
         |sql| -> Result<_, SqliteError> { Ok(connection.prepare_cached(sql)?.execute([])?) };
     run_statement("BEGIN")?;
     let outcome = catch_panic(|| run(connection));
-    // A failure may have ended it already.
+    // An error can have ended the transaction.
     if !connection.is_autocommit() {
         run_statement("ROLLBACK")?;
     }
@@ -75,7 +75,7 @@ thread_local! {
 /// Held by the future of the caller.
 pub(super) type Interest = Arc<()>;
 
-/// Observes whether the caller still waits.
+/// Detects whether the caller still waits.
 #[derive(Debug)]
 pub(super) struct Caller(Weak<()>);
 
@@ -88,7 +88,7 @@ impl Caller {
         Self(Arc::downgrade(interest))
     }
 
-    /// Returns `None` when the caller no longer waits.
+    /// Returns `None` if the caller no longer waits.
     pub(super) fn enter(self) -> Option<Interruptible> {
         if self.0.strong_count() == 0 {
             return None;
@@ -104,9 +104,9 @@ impl Drop for Interruptible {
     }
 }
 
-/// Lets SQLite check for the caller while a statement runs.
+/// Makes SQLite check whether the caller still waits while a statement runs.
 pub(super) fn make_interruptible(connection: &mut Connection) {
-    // Versions of rusqlite differ in whether it can fail; without the handler statements run to completion.
+    // The result type differs between versions of rusqlite; without the handler, statements run to completion.
     let _ = connection.progress_handler(STEPS_PER_CHECK, Some(is_abandoned));
 }
 

@@ -4,32 +4,45 @@ use std::collections::VecDeque;
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
+use rusqlite::Transaction;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::writer::WriteOperation;
+use super::SqliteError;
 
-/// After background writes, foreground writes take precedence for this many times as long.
+/// Duration of the precedence of foreground writes, as a multiple of the preceding background writes.
 const BACKGROUND_WAIT_FACTOR: u32 = 20;
+
+/// An operation that waits for its group.
+pub(super) trait WriteOperation: Send {
+    /// Runs the operation. The caller receives the result when the group is committed.
+    fn run(self: Box<Self>, transaction: &mut Transaction<'_>) -> Completion;
+
+    /// Reports to the caller that the operation was not run.
+    fn fail(self: Box<Self>, error: SqliteError);
+}
+
+/// Reports the result of an operation to its caller, given the result of its group.
+pub(super) type Completion = Box<dyn FnOnce(Result<(), SqliteError>)>;
 
 /// A write that waits.
 pub(super) struct QueuedWrite {
     pub(super) operation: Box<dyn WriteOperation>,
     pub(super) is_background: bool,
-    /// Place in the bounded queue, given back when the operation begins.
+    /// Capacity of the bounded queue, released when the operation begins.
     pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
-/// The writes that wait for the writer.
+/// Queue of the writer.
 ///
-/// Background writes run when no foreground write waits, and after a while in any case: so they never starve, and take at
-/// most a twentieth of the time of the others.
+/// Background writes run when no foreground write waits, and at the latest when they are due. They do not starve, and take
+/// at most a twentieth of the time of foreground writes.
 pub(super) struct WriteScheduler<'a> {
     queue: &'a Receiver<QueuedWrite>,
     foreground: VecDeque<QueuedWrite>,
     background: VecDeque<QueuedWrite>,
-    /// When background writes take precedence.
+    /// Time from which background writes take precedence.
     background_due_at: Instant,
-    /// When the running background writes began.
+    /// Start of the running background writes.
     background_since: Option<Instant>,
 }
 
@@ -53,7 +66,7 @@ impl<'a> WriteScheduler<'a> {
         !self.is_empty()
     }
 
-    /// The next of the writes that wait by now, in a group that has foreground writes or not.
+    /// Returns the next waiting write. `has_foreground` is whether its group has foreground writes.
     pub(super) fn next(&mut self, has_foreground: bool) -> Option<QueuedWrite> {
         self.end_background();
         while let Ok(one) = self.queue.try_recv() {
@@ -91,15 +104,11 @@ mod tests {
     use std::sync::mpsc::{Sender, channel};
     use std::time::Duration;
 
-    use rusqlite::Transaction;
-
-    use super::super::SqliteError;
-    use super::super::writer::Completion;
     use super::*;
 
-    struct Nothing;
+    struct NoOperation;
 
-    impl WriteOperation for Nothing {
+    impl WriteOperation for NoOperation {
         fn run(self: Box<Self>, _: &mut Transaction<'_>) -> Completion {
             Box::new(drop)
         }
@@ -109,11 +118,11 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(3600);
 
-    /// Queues writes, of which some are in the background.
+    /// Queues one write for each element.
     fn queue(writes: &Sender<QueuedWrite>, background: &[bool]) {
         for is_background in background {
             let write = QueuedWrite {
-                operation: Box::new(Nothing),
+                operation: Box::new(NoOperation),
                 is_background: *is_background,
                 permit: None,
             };
@@ -121,7 +130,7 @@ mod tests {
         }
     }
 
-    /// The writes of the next group.
+    /// Returns whether each write of the next group is in the background.
     fn group(scheduler: &mut WriteScheduler<'_>) -> Vec<bool> {
         let mut group = Vec::new();
         while let Some(next) = scheduler.next(group.contains(&false)) {

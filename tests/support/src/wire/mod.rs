@@ -1,10 +1,10 @@
-//! Both ends of an attempt: a transport, and a receiver that behaves as badly as it is told; and the worker between.
+//! Webhook transport and worker, with a receiver of scripted behavior and a fake resolver.
 
-mod asked;
-mod names;
-mod paced;
+mod authorizer;
+mod manual_worker;
 mod receiver;
-mod seen;
+mod recorded_request;
+mod resolver;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,44 +13,42 @@ use bytes::Bytes;
 use forum_api::webhook::{HttpTransport, HttpTransportSettings, Resolver, SignedRequest};
 use http::HeaderMap;
 
-pub use names::Names;
-pub use paced::Paced;
-pub use receiver::{Act, Receiver};
+pub use manual_worker::ManualWorker;
+pub use receiver::{Behavior, ScriptedReceiver};
+pub(crate) use recorded_request::parse_headers;
+pub use resolver::FakeResolver;
 
-/// How long an attempt may take that is to end in time.
-pub const SHORT: Duration = Duration::from_millis(300);
+/// Limit of an attempt that times out.
+pub const SHORT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// How long an attempt may take that is to end by itself.
-pub const LONG: Duration = Duration::from_secs(20);
+/// Limit of an attempt that does not time out.
+pub const LONG_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The authority that vouches for `receiver.test`.
-pub const AUTHORITY: &str = include_str!("../../certificates/authority.pem");
+/// Root of the certificates of `receiver.test`.
+pub const ROOT_CERTIFICATE: &str = include_str!("../../certificates/authority.pem");
 
-/// Allows loopback, trusts the test's authority and limits an attempt to `within`, of which connecting has no smaller
-/// share: one limit alone can pass.
-pub fn settings(within: Duration) -> HttpTransportSettings {
+/// Allows loopback, trusts the test's root certificate, and limits only the whole attempt, to `limit`.
+pub fn settings(limit: Duration) -> HttpTransportSettings {
     HttpTransportSettings {
         allow_private: true,
-        connect_timeout: LONG,
-        attempt_timeout: within,
-        extra_roots_pem: AUTHORITY.into(),
+        connect_timeout: LONG_TIMEOUT,
+        attempt_timeout: limit,
+        extra_roots_pem: ROOT_CERTIFICATE.into(),
         ..HttpTransportSettings::default()
     }
 }
 
-/// A transport that asks `names`.
-pub fn transport(settings: HttpTransportSettings, names: &Arc<Names>) -> HttpTransport {
-    let names = names.clone() as Arc<dyn Resolver>;
-    HttpTransport::new(settings).unwrap().resolver(names)
+pub fn transport(settings: HttpTransportSettings, resolver: &Arc<FakeResolver>) -> HttpTransport {
+    let resolver = resolver.clone() as Arc<dyn Resolver>;
+    HttpTransport::new(settings).unwrap().resolver(resolver)
 }
 
-/// A transport to which each name is loopback.
-pub fn loopback(within: Duration) -> HttpTransport {
-    transport(settings(within), &Names::leading_to(&["127.0.0.1"]))
+/// Creates a transport that resolves each name to loopback.
+pub fn loopback_transport(limit: Duration) -> HttpTransport {
+    transport(settings(limit), &FakeResolver::resolving_to(&["127.0.0.1"]))
 }
 
-/// An attempt at `url`.
-pub fn outgoing(url: &str) -> SignedRequest {
+pub fn test_request(url: &str) -> SignedRequest {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", "application/json".parse().unwrap());
     headers.insert("x-forum-event", "ping".parse().unwrap());

@@ -1,4 +1,4 @@
-//! A receiver on a raw socket.
+//! A receiver on raw sockets with scripted behavior.
 
 use std::io;
 use std::net::SocketAddr;
@@ -12,174 +12,174 @@ use tokio::task::yield_now;
 use tokio::time::{interval, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use super::seen::{Seen, headers};
+use super::recorded_request::{RecordedRequest, parse_headers};
 
-/// Longer than anything that is awaited takes.
-const SOON: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What a receiver does with a connection.
+/// Behavior of a receiver on a connection.
 #[derive(Clone, Copy, Debug)]
-pub enum Act {
-    /// Answers this, and hangs up.
-    Say(&'static [u8]),
-    /// The same, a byte at a time.
-    Drip(&'static [u8]),
-    /// Answers this, and then nothing.
-    Hold(&'static [u8]),
-    /// Answers this to one request after the other.
-    Serve(&'static [u8]),
-    /// Answers this, and hangs up at the next request.
-    Quit(&'static [u8]),
-    /// Answers the first, and then the second without end.
+pub enum Behavior {
+    /// Sends a response and closes the connection.
+    Respond(&'static [u8]),
+    /// Sends a response byte by byte and closes the connection.
+    RespondSlowly(&'static [u8]),
+    /// Sends a part of a response, and then nothing.
+    RespondAndHang(&'static [u8]),
+    /// Sends a response to each request.
+    KeepAlive(&'static [u8]),
+    /// Sends a response, and closes the connection at the next request.
+    CloseOnReuse(&'static [u8]),
+    /// Sends the first text, and then the second repeatedly until the connection is closed.
     Flood(&'static [u8], &'static [u8]),
-    /// The same, with a pause before each.
+    /// Like `Flood`, with pauses.
     Trickle(&'static [u8], &'static [u8]),
-    /// Breaks the connection off at the first byte.
+    /// Resets the connection at the first byte.
     Reset,
-    /// Says this without being asked.
-    Blurt(&'static [u8]),
+    /// Sends a text before the request.
+    SendUnprompted(&'static [u8]),
 }
 
 /// Listens on loopback until the test ends.
 #[derive(Debug)]
-pub struct Receiver {
+pub struct ScriptedReceiver {
     port: u16,
-    seen: watch::Receiver<Vec<Seen>>,
+    recorded: watch::Receiver<Vec<RecordedRequest>>,
 }
 
-/// The place where a connection is noted.
-struct Note(Arc<watch::Sender<Vec<Seen>>>, usize);
+/// Records the connection of this number.
+struct Recorder(Arc<watch::Sender<Vec<RecordedRequest>>>, usize);
 
-impl Receiver {
-    pub async fn new(act: Act) -> Self {
-        Self::acting(vec![act], None).await
+impl ScriptedReceiver {
+    pub async fn new(behavior: Behavior) -> Self {
+        Self::with_behaviors(vec![behavior], None).await
     }
 
-    /// One that does one thing with each connection after the other, and the last one for ever.
-    pub async fn acting(acts: Vec<Act>, tls: Option<TlsAcceptor>) -> Self {
+    /// Uses one behavior for each connection, and the last one from then on.
+    pub async fn with_behaviors(behaviors: Vec<Behavior>, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let (noted, seen) = watch::channel(Vec::new());
-        let noted = Arc::new(noted);
+        let (sender, recorded) = watch::channel(Vec::new());
+        let sender = Arc::new(sender);
         tokio::spawn(async move {
-            for place in 0.. {
+            for number in 0.. {
                 let (socket, _) = listener.accept().await.unwrap();
-                noted.send_modify(|seen| seen.push(Seen::default()));
-                let act = acts.get(place).or(acts.last()).copied().unwrap();
-                let (note, tls) = (Note(noted.clone(), place), tls.clone());
+                sender.send_modify(|recorded| recorded.push(RecordedRequest::default()));
+                let behavior = behaviors.get(number).or(behaviors.last());
+                let behavior = behavior.copied().unwrap();
+                let (recorder, tls) = (Recorder(sender.clone(), number), tls.clone());
                 tokio::spawn(async move {
-                    drop(converse(socket, act, tls, &note).await);
-                    note.that(|seen| seen.ended = true);
+                    drop(handle_connection(socket, behavior, tls, &recorder).await);
+                    recorder.update(|recorded| recorded.is_closed = true);
                 });
             }
         });
-        Self { port, seen }
+        Self { port, recorded }
     }
 
-    /// One whose port is taken, and at which nobody listens.
-    pub fn deaf() -> Self {
+    /// Reserves a port without listening on it.
+    pub fn refusing_connections() -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let port = socket.local_addr().unwrap().port();
-        let (noted, seen) = watch::channel(Vec::new());
+        let (sender, recorded) = watch::channel(Vec::new());
         tokio::spawn(async move {
-            noted.closed().await;
+            sender.closed().await;
             drop(socket);
         });
-        Self { port, seen }
+        Self { port, recorded }
     }
 
-    /// A URL that leads to it: `origin`, as `http://receiver.test`, with its port and a path.
+    /// Returns a URL with this origin, such as `http://receiver.test`, the port and a path.
     pub fn url(&self, origin: &str) -> String {
         format!("{origin}:{}/hook?of=board", self.port)
     }
 
-    /// Its address.
     pub fn address(&self) -> SocketAddr {
         ([127, 0, 0, 1], self.port).into()
     }
 
-    /// How many connections there were.
+    /// Returns the number of connections.
     pub fn connections(&self) -> usize {
-        self.seen.borrow().len()
+        self.recorded.borrow().len()
     }
 
-    /// All connections, once all of them have ended.
-    pub async fn ended(&mut self) -> Vec<Seen> {
-        let ended = self.seen.wait_for(|seen| seen.iter().all(|it| it.ended));
-        timeout(SOON, ended).await.unwrap().unwrap().clone()
-    }
-}
-
-impl Note {
-    fn that(&self, what: impl FnOnce(&mut Seen)) {
-        self.0.send_modify(|seen| what(&mut seen[self.1]));
+    /// Waits until all connections are closed, and returns them.
+    pub async fn wait_for_close(&mut self) -> Vec<RecordedRequest> {
+        let all_closed = |recorded: &Vec<RecordedRequest>| recorded.iter().all(|one| one.is_closed);
+        let closed = self.recorded.wait_for(all_closed);
+        timeout(TIMEOUT, closed).await.unwrap().unwrap().clone()
     }
 }
 
-async fn converse(
+impl Recorder {
+    fn update(&self, update: impl FnOnce(&mut RecordedRequest)) {
+        self.0.send_modify(|recorded| update(&mut recorded[self.1]));
+    }
+}
+
+async fn handle_connection(
     mut socket: TcpStream,
-    act: Act,
+    behavior: Behavior,
     tls: Option<TlsAcceptor>,
-    note: &Note,
+    recorder: &Recorder,
 ) -> io::Result<()> {
-    match (act, tls) {
-        (Act::Blurt(words), _) => {
-            socket.write_all(words).await?;
-            until_hung_up(&mut socket).await
+    match (behavior, tls) {
+        (Behavior::SendUnprompted(text), _) => {
+            socket.write_all(text).await?;
+            read_to_close(&mut socket).await
         }
-        (Act::Reset, _) => {
+        (Behavior::Reset, _) => {
             socket.read_u8().await?;
             socket.set_zero_linger()
         }
-        (_, None) => answer(socket, act, note).await,
+        (_, None) => respond(socket, behavior, recorder).await,
         (_, Some(tls)) => {
             let stream = tls.accept(socket).await?;
             let name = stream.get_ref().1.server_name().map(str::to_owned);
-            note.that(|seen| seen.name = name);
-            answer(stream, act, note).await
+            recorder.update(|recorded| recorded.server_name = name);
+            respond(stream, behavior, recorder).await
         }
     }
 }
 
-async fn answer<S>(mut stream: S, act: Act, note: &Note) -> io::Result<()>
+async fn respond<S>(mut stream: S, behavior: Behavior, recorder: &Recorder) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let request = read(&mut stream).await?;
-    note.that(|seen| seen.request = request);
-    match act {
-        Act::Say(words) => {
-            stream.write_all(words).await?;
+    recorder.update(|recorded| recorded.request = request);
+    match behavior {
+        Behavior::Respond(text) => {
+            stream.write_all(text).await?;
             stream.shutdown().await
         }
-        Act::Drip(words) => {
-            for byte in words {
+        Behavior::RespondSlowly(text) => {
+            for byte in text {
                 stream.write_all(&[*byte]).await?;
                 yield_now().await;
             }
             stream.shutdown().await
         }
-        Act::Hold(words) => {
-            stream.write_all(words).await?;
-            until_hung_up(&mut stream).await
+        Behavior::RespondAndHang(text) => {
+            stream.write_all(text).await?;
+            read_to_close(&mut stream).await
         }
-        Act::Serve(words) => loop {
-            stream.write_all(words).await?;
+        Behavior::KeepAlive(text) => loop {
+            stream.write_all(text).await?;
             let request = read(&mut stream).await?;
-            note.that(|seen| seen.request = request);
+            recorder.update(|recorded| recorded.request = request);
         },
-        Act::Quit(words) => {
-            stream.write_all(words).await?;
+        Behavior::CloseOnReuse(text) => {
+            stream.write_all(text).await?;
             read(&mut stream).await.map(drop)
         }
-        Act::Flood(first, then) => {
+        Behavior::Flood(first, then) => {
             stream.write_all(first).await?;
             loop {
                 stream.write_all(then).await?;
             }
         }
-        Act::Trickle(first, then) => {
+        Behavior::Trickle(first, then) => {
             stream.write_all(first).await?;
             let mut pauses = interval(Duration::from_millis(20));
             loop {
@@ -187,18 +187,21 @@ where
                 stream.write_all(then).await?;
             }
         }
-        Act::Reset | Act::Blurt(_) => Ok(()),
+        Behavior::Reset | Behavior::SendUnprompted(_) => Ok(()),
     }
 }
 
-/// A request, as far as it comes.
+/// Reads a request.
 async fn read<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<String> {
     let mut request = Vec::new();
     while !request.ends_with(b"\r\n\r\n") {
         request.push(stream.read_u8().await?);
     }
     let head = text(request)?;
-    let length = headers(&head)["content-length"].to_str().unwrap().parse();
+    let length = parse_headers(&head)["content-length"]
+        .to_str()
+        .unwrap()
+        .parse();
     let mut body = vec![0; length.unwrap()];
     stream.read_exact(&mut body).await?;
     Ok(head + &text(body)?)
@@ -208,7 +211,7 @@ fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-async fn until_hung_up<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<()> {
+async fn read_to_close<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<()> {
     while stream.read(&mut [0; 1024]).await? > 0 {}
     Ok(())
 }

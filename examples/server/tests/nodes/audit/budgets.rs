@@ -21,7 +21,11 @@ pub fn check(sent: &[Sent], alone: usize) -> (usize, u64) {
         let Some(reply) = sent.response() else {
             continue;
         };
-        let named = |name| reply.number(name).unwrap_or_else(|| panic!("{reply:?}"));
+        let named = |name| {
+            reply
+                .header_number(name)
+                .unwrap_or_else(|| panic!("{reply:?}"))
+        };
         let (limit, left) = (named("x-ratelimit-limit"), named("x-ratelimit-remaining"));
         let key = (&sent.budget_owner, named("x-ratelimit-reset"));
         let window = windows.entry(key).or_insert(Window {
@@ -29,7 +33,7 @@ pub fn check(sent: &[Sent], alone: usize) -> (usize, u64) {
             granted: 0,
             left,
         });
-        let is_refused = reply.status == 429 && reply.code() == "rate_limited";
+        let is_refused = reply.status == 429 && reply.error_code() == "rate_limited";
         window.granted += if is_refused { 0 } else { sent.kind.cost.into() };
         window.left = window.left.min(left);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::database::Database;
+use crate::postgres::Database;
 use crate::receiver::Received;
 
 /// Least time between an accepted request and one with the same content. Only a worker that was killed before it
@@ -18,9 +18,11 @@ pub fn check_times(received: &[Received]) -> usize {
     let mut repeated = 0;
     for (delivery, requests) in by_delivery(received) {
         for pair in requests.windows(2) {
-            let taken = pair[0].answered == Some(204);
+            let taken = pair[0].status == Some(204);
             let least = if taken { AFTER_SUCCESS } else { AFTER_REFUSAL };
-            let passed = pair[1].at.saturating_duration_since(pair[0].at);
+            let passed = pair[1]
+                .received_at
+                .saturating_duration_since(pair[0].received_at);
             assert!(
                 passed >= least,
                 "{delivery}: {passed:?} after {:?}",

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::walk::Contents;
-use crate::connection::Connections;
+use crate::connection::ApiClient;
 use crate::load::Sent;
 
 /// Results of repeated keys.
@@ -24,15 +24,16 @@ pub struct Repeats {
 }
 
 /// Sends each request with a key again, without rate limits.
-pub async fn repeat(sent: &[Sent], connections: &mut Connections) -> Repeats {
+pub async fn repeat(sent: &[Sent], connections: &mut ApiClient) -> Repeats {
     let mut repeats = Repeats::default();
     let deletes = sent.iter().filter(|sent| sent.ask.method == "DELETE");
     let deleted: BTreeSet<_> = deletes
         .filter_map(|sent| sent.ask.path.rsplit('/').next())
         .collect();
     for sent in sent.iter().filter(|sent| sent.has_key) {
-        let again = connections.ask(&sent.ask).await.unwrap();
-        let is_unknown = again.status == 409 && !again.is_replayed() && again.code() == "CONFLICT";
+        let again = connections.send(&sent.ask).await.unwrap();
+        let is_unknown =
+            again.status == 409 && !again.is_replayed() && again.error_code() == "CONFLICT";
         match sent.response() {
             Some(first) if first.status < 300 && again.status == 404 => {
                 let post = &first.json()["postId"];

@@ -11,7 +11,7 @@ pub mod writes;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use crate::connection::{Connections, Nodes};
+use crate::connection::{ApiClient, Nodes};
 use crate::load::Sent;
 use crate::random::Random;
 use keys::Repeats;
@@ -24,7 +24,7 @@ pub async fn check_writes(
     tokens: &[(&str, String)],
     admin: &mut Reader,
 ) -> (Contents, Repeats) {
-    let mut connections = Connections::new(&Nodes::of(&[address]), Random::new(0));
+    let mut connections = ApiClient::new(&Nodes::new(&[address]), Random::new(0));
     let repeats = keys::repeat(sent, &mut connections).await;
     let contents = Contents::read(admin).await;
     keys::check_once(sent, &contents);

@@ -5,20 +5,20 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use crate::connection::{Ask, Connections, Nodes};
+use crate::connection::{ApiClient, ApiRequest, Nodes};
 use crate::random::Random;
 
 /// Reads the API of one node.
 #[derive(Debug)]
 pub struct Reader {
-    connections: Connections,
+    connections: ApiClient,
     token: String,
 }
 
 impl Reader {
     pub fn new(node: SocketAddr, token: &str) -> Self {
         Self {
-            connections: Connections::new(&Nodes::of(&[node]), Random::new(0)),
+            connections: ApiClient::new(&Nodes::new(&[node]), Random::new(0)),
             token: token.into(),
         }
     }
@@ -27,7 +27,7 @@ impl Reader {
     pub async fn get(&mut self, path: &str) -> Value {
         let reply = self
             .connections
-            .ask(&Ask::get(&self.token, path))
+            .send(&ApiRequest::get(&self.token, path))
             .await
             .unwrap();
         assert_eq!(reply.status, 200, "{path} {reply:?}");

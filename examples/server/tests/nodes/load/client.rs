@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use super::Sent;
 use super::kinds::{KINDS, Kind};
-use crate::connection::{Ask, Connections, Nodes};
+use crate::connection::{ApiClient, ApiRequest, Nodes};
 use crate::random::Random;
 
 /// A thread of the demo board in which every member may post.
@@ -87,25 +87,21 @@ impl Client {
     }
 
     /// Opens the client's own connections.
-    pub fn connections(&self, nodes: &Nodes) -> Connections {
-        Connections::new(nodes, self.random.clone())
+    pub fn connections(&self, nodes: &Nodes) -> ApiClient {
+        ApiClient::new(nodes, self.random.clone())
     }
 
     /// Sends a request of a random kind. Returns `None` if the client lacks an id that it needs.
-    pub async fn turn(&mut self, connections: &mut Connections) -> Option<Sent> {
+    pub async fn turn(&mut self, connections: &mut ApiClient) -> Option<Sent> {
         let kind = self.kind();
         self.act(kind, connections).await
     }
 
     /// Sends a request of this kind. Returns `None` if the client lacks an id that it needs.
-    pub async fn act(
-        &mut self,
-        kind: &'static Kind,
-        connections: &mut Connections,
-    ) -> Option<Sent> {
+    pub async fn act(&mut self, kind: &'static Kind, connections: &mut ApiClient) -> Option<Sent> {
         let (path, intent) = (kind.intent)(self)?;
         let body = Some(&intent).filter(|intent| !intent.is_null());
-        let mut ask = Ask {
+        let mut ask = ApiRequest {
             method: kind.method,
             path,
             headers: vec![self.identity.clone()],
@@ -116,7 +112,7 @@ impl Client {
             ask = ask.with_key(&self.unique_name());
         }
         let at = Instant::now();
-        let mut reply = connections.ask(&ask).await;
+        let mut reply = connections.send(&ask).await;
         let took = at.elapsed();
         if let Some(reply) = reply.as_mut().filter(|reply| reply.status < 300) {
             (kind.record)(self, &intent, &reply.json());
@@ -140,7 +136,7 @@ impl Client {
         let fits = |kind: &&'static Kind| kind.guests || !is_guest;
         let each = KINDS.iter().filter(fits);
         let kinds: Vec<_> = each.flat_map(|kind| vec![kind; kind.weight]).collect();
-        self.random.one_of(&kinds).unwrap()
+        self.random.choose(&kinds).unwrap()
     }
 
     /// Returns a unique name.
@@ -157,24 +153,24 @@ impl Client {
     /// Returns a thread of the client, or the shared one.
     pub fn thread(&mut self) -> String {
         let records_posts = self.random.below(2) == 0;
-        let own = self.random.one_of(&self.threads).filter(|_| !records_posts);
+        let own = self.random.choose(&self.threads).filter(|_| !records_posts);
         own.map_or(THREAD.into(), Clone::clone)
     }
 
     /// Returns a reply of the client.
     pub fn post(&mut self) -> Option<Post> {
-        self.random.one_of(&self.posts).cloned()
+        self.random.choose(&self.posts).cloned()
     }
 
     /// Returns a poll of the client.
     pub fn poll(&mut self) -> Option<Poll> {
-        self.random.one_of(&self.polls).cloned()
+        self.random.choose(&self.polls).cloned()
     }
 
     /// Returns another member.
     pub fn other(&mut self) -> String {
         let others: Vec<_> = MEMBERS.iter().filter(|name| **name != self.name).collect();
-        format!("@{}", self.random.one_of(&others).unwrap())
+        format!("@{}", self.random.choose(&others).unwrap())
     }
 
     /// Records posts of other members, which can be rated.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use crate::connection::{Ask, Nodes, Reply};
+use crate::connection::{ApiRequest, ApiResponse, Nodes};
 
 pub use self::client::Client;
 pub use self::kinds::{KINDS, Kind};
@@ -22,7 +22,7 @@ pub struct Sent {
     pub kind: &'static Kind,
     /// Owner of the budget: a token, or a guest's address.
     pub budget_owner: String,
-    pub ask: Ask,
+    pub ask: ApiRequest,
     /// Whether it has an idempotency key.
     pub has_key: bool,
     /// Time of sending.
@@ -30,7 +30,7 @@ pub struct Sent {
     /// Response time.
     pub took: Duration,
     /// The response; `None` if the connection dropped before it. Bodies of reads are omitted.
-    pub reply: Option<Reply>,
+    pub reply: Option<ApiResponse>,
 }
 
 impl Sent {
@@ -44,7 +44,7 @@ impl Sent {
         self.response().is_some_and(|reply| reply.status < 300)
     }
 
-    pub fn response(&self) -> Option<&Reply> {
+    pub fn response(&self) -> Option<&ApiResponse> {
         self.reply.as_ref()
     }
 }

@@ -1,17 +1,17 @@
-//! Walks lists to their end.
+//! Reads all pages of a list.
 
 use forum_api::test_util::TestResponse;
 use serde_json::Value;
 
-use super::{Ask, Server};
+use super::{Request, Server};
 
-/// The pages of a list, found by `next`, the last one included.
+/// Reads the pages of a list by following `next`.
 pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<TestResponse> {
     let mut pages = Vec::new();
     let mut query = String::new();
     loop {
         let page = server
-            .send(&Ask::get(&format!("{path}{query}")).bearer(token))
+            .send(&Request::get(&format!("{path}{query}")).bearer(token))
             .await;
         assert_eq!(page.status, 200, "{page:?}");
         let next = page.json()["next"].clone();
@@ -25,7 +25,7 @@ pub(crate) async fn pages(server: &Server, path: &str, token: &str) -> Vec<TestR
     }
 }
 
-/// The ids in these pages, in order.
+/// Returns the ids in these pages, in order.
 pub(crate) fn ids(pages: &[TestResponse], id: &str) -> Vec<String> {
     let items = pages
         .iter()

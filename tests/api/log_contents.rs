@@ -1,55 +1,56 @@
-//! What no line of the log holds, whatever happens (`docs/protocol.md`, section 18).
+//! The log contains no tokens, cookies or content (`docs/protocol.md`, section 18).
 
 use std::panic::panic_any;
 
 use forum_api::host::BoardError;
 
-use crate::support::{Ask, Mood, ROWS, Server, log};
+use crate::support::{FailureMode, ROWS, Request, Server, log};
 
-/// Stands in every text that is sent here, and in what a panicking board quotes.
+/// Part of every text that is sent, and of the panic message of the board.
 const MARK: &str = "Samovarium";
 
-/// What the good requests of the table say.
+/// Texts in the requests of the table.
 const TEXTS: [&str; 7] = [
     "Tea", "tea", "Green?", "Green.", "Black.", "At five?", "Which?",
 ];
 
 #[tokio::test]
-async fn neither_tokens_nor_cookies_nor_what_was_written() {
+async fn the_log_has_no_tokens_cookies_or_content() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
     let ways = [
-        ("answered", Mood::Well),
+        ("answered", FailureMode::None),
         (
             "quotes",
-            Mood::Refuses(|| panic_any(format!("no `{MARK}`"))),
+            FailureMode::Error(|| panic_any(format!("no `{MARK}`"))),
         ),
         (
             "refuses",
-            Mood::Refuses(|| BoardError::Conflict(MARK.into())),
+            FailureMode::Error(|| BoardError::Conflict(MARK.into())),
         ),
-        ("leaks", Mood::Leaks),
+        ("leaks", FailureMode::Leak),
     ];
     let forged = format!("forum_pat_{MARK}");
-    for (way, mood) in ways {
+    for (way, mode) in ways {
         for row in ROWS {
             let (path, body) = (marked(row.path), marked(row.body));
-            let ask = Ask::new(row.method, &path).header("cookie", &format!("session={MARK}"));
-            let ask = if body.is_empty() {
-                ask
+            let request =
+                Request::new(row.method, &path).header("cookie", &format!("session={MARK}"));
+            let request = if body.is_empty() {
+                request
             } else {
-                ask.json(&body)
+                request.json(&body)
             };
             for token in [&alice, &forged] {
-                server.board.be(mood.clone());
-                let answer = server.send(&ask.clone().bearer(token)).await;
+                server.board.set_mode(mode.clone());
+                let response = server.send(&request.clone().bearer(token)).await;
                 assert!(
-                    log::of(&answer).contains("request completed"),
+                    log::of(&response).contains("request completed"),
                     "{way} {row:?}"
                 );
-                server.board.be(Mood::Well);
+                server.board.set_mode(FailureMode::None);
             }
-            let broken = ask
+            let broken = request
                 .clone()
                 .body(format!("{{\"{MARK}\":\"{MARK}\""))
                 .bearer(&alice);

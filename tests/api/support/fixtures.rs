@@ -1,14 +1,9 @@
-//! The small world of the test board. An id says what it is: thread `open-2` is the second of forum `open`, post
+//! The content of the test board. An id names its content: thread `open-2` is the second of forum `open`, post
 //! `open-2-7` the seventh of that thread, poll `open-1` the one of thread `open-1`, message `alice-3` alice's third.
 
-use forum_api::model::{
-    Author, ContentState, Forum, ForumId, Member, Message, MessageSummary, OptionId, Page, PageKey,
-    PageLimit, Poll, PollOption, Post, PostId, SearchHit, SearchHitKind, Subscription,
-    SubscriptionTargetKind, Thread, ThreadId, Timestamp, UserId,
-};
-use forum_api::model::{Folder, MessageId, PollId};
+use forum_api::model::*;
 
-/// Forums with their parents: `porch` is open to all, but stands below a hidden one.
+/// Forums with their parents. `porch` is visible to guests, but its parent is not.
 pub(crate) const FORUMS: [(&str, Option<&str>); 4] = [
     ("open", None),
     ("members", Some("open")),
@@ -18,7 +13,7 @@ pub(crate) const FORUMS: [(&str, Option<&str>); 4] = [
 
 pub(crate) const MEMBERS: [&str; 5] = ["alice", "bob", "moderator", "admin", "banned"];
 
-/// How many threads a forum has, posts a thread, and messages a member.
+/// Number of threads of a forum, posts of a thread, and messages of a member.
 pub(crate) const THREADS: usize = 3;
 pub(crate) const POSTS: usize = 45;
 pub(crate) const MESSAGES: usize = 5;
@@ -27,7 +22,7 @@ pub(crate) fn time() -> Timestamp {
     Timestamp::from_millis(1_767_225_600_000)
 }
 
-/// The forum that an id begins with, and the numbers behind it, each within its bounds.
+/// Returns the forum at the start of an id, if the numbers after it are within their bounds.
 pub(crate) fn forum_in(id: &str, bounds: &[usize]) -> Option<&'static str> {
     let mut parts = id.split('-');
     let name = parts.next()?;
@@ -39,7 +34,7 @@ pub(crate) fn forum_in(id: &str, bounds: &[usize]) -> Option<&'static str> {
     (bounds.iter().all(within) && parts.next().is_none()).then_some(*forum)
 }
 
-/// One page of items that are numbered from 1 to `total`.
+/// Returns a page of items that are numbered from 1 to `total`.
 pub(crate) fn page<T>(
     limit: PageLimit,
     after: Option<&PageKey>,
@@ -65,7 +60,7 @@ pub(crate) fn author(name: &str) -> Author {
     }
 }
 
-pub(crate) fn profile(name: &str) -> Member {
+pub(crate) fn member(name: &str) -> Member {
     Member {
         user_id: UserId::parse(name).unwrap(),
         username: name.into(),
@@ -78,7 +73,7 @@ pub(crate) fn profile(name: &str) -> Member {
     }
 }
 
-/// The nearest forum above `forum` that is among these.
+/// Returns the nearest ancestor of `forum` in `among`.
 pub(crate) fn nearest(forum: &str, among: &[&str]) -> Option<&'static str> {
     let above = |forum: &str| FORUMS.iter().find(|(id, _)| *id == forum)?.1;
     std::iter::successors(above(forum), |forum| above(forum)).find(|forum| among.contains(forum))
@@ -118,7 +113,7 @@ pub(crate) fn thread(id: &str) -> Thread {
     }
 }
 
-/// Odd posts are alice's, even ones bob's.
+/// Posts with odd numbers are alice's, the others bob's.
 pub(crate) fn post(thread: &str, number: usize, body: &str) -> Post {
     Post {
         post_id: PostId::parse(&format!("{thread}-{number}")).unwrap(),
@@ -181,7 +176,7 @@ pub(crate) fn subscription(target: SubscriptionTargetKind, id: &str) -> Subscrip
         target,
         target_id: ThreadId::parse(id).unwrap().into(),
         forum_id: ForumId::parse(id.split('-').next().unwrap()).unwrap(),
-        title: format!("What {id} is called"),
+        title: format!("Title of {id}"),
         created_at: time(),
     }
 }

@@ -1,4 +1,4 @@
-//! The order of steps: the first one that refuses determines the response (`docs/protocol.md`, section 2.1).
+//! Order of the steps: the first one that rejects a request determines the response (`docs/protocol.md`, section 2.1).
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use forum_api::scope::Surface;
 use crate::support::server::settings;
 use crate::support::*;
 
-/// A request with everything wrong at once, set right one thing at a time.
+/// Reason to reject a request. A request with all reasons is repaired step by step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Wrong {
     Route,
@@ -48,16 +48,16 @@ async fn with(wrong: &BTreeSet<Wrong>) -> Outcome {
     };
     let token = server.token_with("alice", &[scope]).await;
     if !is(Scope) {
-        let used = Ask::post("/threads/open-1/posts", r#"{"body":"first"}"#).key("k");
+        let used = Request::post("/threads/open-1/posts", r#"{"body":"first"}"#).key("k");
         assert_eq!(server.outcome_for(&token, used).await, (201, None));
     }
     if is(Budget) {
-        server.spend(&token, settings().token_budget).await;
+        server.exhaust(&token, settings().token_budget).await;
     }
     if is(Owner) {
         server.board.ban("alice");
     }
-    server.board.go_offline(is(Offline));
+    server.board.set_offline(is(Offline));
     let thread = match (is(Path), is(Hidden)) {
         (true, _) => "no+id",
         (_, true) => "staff-1",
@@ -69,10 +69,10 @@ async fn with(wrong: &BTreeSet<Wrong>) -> Outcome {
         (_, true) => "{}",
         _ => r#"{"body":"Green."}"#,
     };
-    let ask = Ask::post(&format!("/threads/{thread}/posts{slash}"), body);
-    let ask = ask.key(if is(Key) { "k" } else { "new" });
+    let request = Request::post(&format!("/threads/{thread}/posts{slash}"), body);
+    let request = request.key(if is(Key) { "k" } else { "new" });
     server
-        .outcome_for(if is(Token) { "nonsense" } else { &token }, ask)
+        .outcome_for(if is(Token) { "nonsense" } else { &token }, request)
         .await
 }
 
@@ -89,27 +89,31 @@ async fn the_first_step_that_rejects_determines_the_response() {
 #[tokio::test]
 async fn requests_that_are_rejected_early_do_not_reach_the_board() {
     let server = Server::new();
-    server.board.be(Mood::Panics);
+    server.board.set_mode(FailureMode::Panic);
     let alice = server.token("alice").await;
-    let vote = Ask::post("/polls/staff-1/votes", r#"{"optionIds":["1"]}"#);
-    let keyed = Ask::post("/threads/open-1/posts", "{}").key(" ");
-    for (ask, expected) in [
-        (Ask::get("/nothing"), NO_SUCH_ROUTE),
-        (Ask::get("/me"), UNAUTHENTICATED),
-        (Ask::get("/forums?x=1"), BAD_REQUEST),
-        (Ask::get("/forums/staff/threads"), PATH_NOT_FOUND),
+    let vote = Request::post("/polls/staff-1/votes", r#"{"optionIds":["1"]}"#);
+    let keyed = Request::post("/threads/open-1/posts", "{}").key(" ");
+    for (request, expected) in [
+        (Request::get("/nothing"), NO_SUCH_ROUTE),
+        (Request::get("/me"), UNAUTHENTICATED),
+        (Request::get("/forums?x=1"), BAD_REQUEST),
+        (Request::get("/forums/staff/threads"), PATH_NOT_FOUND),
         (
-            Ask::post("/threads/staff-1/posts", r#"{"body":"x"}"#).bearer(&alice),
+            Request::post("/threads/staff-1/posts", r#"{"body":"x"}"#).bearer(&alice),
             PATH_NOT_FOUND,
         ),
         (
-            Ask::new("DELETE", "/threads/staff-1/posts/staff-1-1").bearer(&alice),
+            Request::new("DELETE", "/threads/staff-1/posts/staff-1-1").bearer(&alice),
             PATH_NOT_FOUND,
         ),
         (vote.bearer(&alice), PATH_NOT_FOUND),
         (keyed.bearer(&alice), BAD_REQUEST),
     ] {
-        assert_eq!(server.outcome(ask.clone()).await, expected, "{ask:?}");
+        assert_eq!(
+            server.outcome(request.clone()).await,
+            expected,
+            "{request:?}"
+        );
     }
     assert!(server.board.calls().is_empty());
 }
@@ -128,31 +132,21 @@ async fn subscribe_needs_its_scope_after_step_7_and_before_step_8() {
     let thread = ("/forums/FORUM/threads", r#""title":"x","body":"x""#);
     let reply = ("/threads/FORUM-1/posts", r#""body":"x""#);
     for (path, fields) in [thread, reply] {
-        for (forum, subscribe, without, with) in [
+        #[rustfmt::skip]
+        let cases = [
             ("open", r#","subscribe":true"#, MISSING_SCOPE, CREATED),
             ("open", r#","subscribe":false"#, CREATED, CREATED),
             ("open", "", CREATED, CREATED),
-            (
-                "staff",
-                r#","subscribe":true"#,
-                MISSING_SCOPE,
-                PATH_NOT_FOUND,
-            ),
-            (
-                "open",
-                r#","subscribe":true,"x":1"#,
-                BAD_REQUEST,
-                BAD_REQUEST,
-            ),
+            ("staff", r#","subscribe":true"#, MISSING_SCOPE, PATH_NOT_FOUND),
+            ("open", r#","subscribe":true,"x":1"#, BAD_REQUEST, BAD_REQUEST),
             ("open", r#","subscribe":1"#, BAD_REQUEST, BAD_REQUEST),
-        ] {
-            let (path, body) = (
-                path.replace("FORUM", forum),
-                format!("{{{fields}{subscribe}}}"),
-            );
+        ];
+        for (forum, subscribe, without, with) in cases {
+            let path = path.replace("FORUM", forum);
+            let body = format!("{{{fields}{subscribe}}}");
             for (token, expected) in [(&lacks, without), (&carries, with)] {
                 let calls = server.board.calls().len();
-                let outcome = server.outcome_for(token, Ask::post(&path, &body)).await;
+                let outcome = server.outcome_for(token, Request::post(&path, &body)).await;
                 assert_eq!(outcome, expected, "{path} {body}");
                 let ran = server.board.calls().len() - calls;
                 assert_eq!(ran, usize::from(outcome == CREATED), "{path} {body}");
@@ -167,8 +161,8 @@ async fn the_compact_surface_rejects_subscribe_for_every_token() {
     let every = server.token("alice").await;
     for (subscribe, expected) in [(true, MISSING_SCOPE), (false, (201, None))] {
         let body = format!(r#"{{"body":"x","subscribe":{subscribe}}}"#);
-        let ask = Ask::post("/threads/open-1/posts", &body);
-        assert_eq!(server.outcome_for(&every, ask).await, expected);
+        let request = Request::post("/threads/open-1/posts", &body);
+        assert_eq!(server.outcome_for(&every, request).await, expected);
     }
     assert_eq!(server.board.calls().len(), 1);
 }

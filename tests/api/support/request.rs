@@ -1,23 +1,22 @@
-//! A request as a value, to be sent over a socket or in process, any number of times.
+//! A request that can be sent several times, over a socket or in process.
 
 use bytes::Bytes;
-use http::Request;
 use http_body_util::Full;
 
 use super::Row;
 
-/// A request; its path is whole, the mount included.
+/// A request. Its path includes the base path.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct Request {
     method: String,
     path: String,
     headers: Vec<(String, String)>,
     body: Bytes,
 }
 
-impl Ask {
-    /// A request of this whole path.
-    pub(crate) fn exactly(method: &str, path: &str) -> Self {
+impl Request {
+    /// Creates a request without adding the base path.
+    pub(crate) fn exact(method: &str, path: &str) -> Self {
         Self {
             method: method.into(),
             path: path.into(),
@@ -26,9 +25,9 @@ impl Ask {
         }
     }
 
-    /// A request below the mount.
+    /// Creates a request below the base path.
     pub(crate) fn new(method: &str, path: &str) -> Self {
-        Self::exactly(method, &format!("/api/v1{path}"))
+        Self::exact(method, &format!("/api/v1{path}"))
     }
 
     pub(crate) fn get(path: &str) -> Self {
@@ -39,20 +38,20 @@ impl Ask {
         Self::new("POST", path).json(body)
     }
 
-    /// The row's good request at another path.
+    /// Creates the row's valid request at another path.
     pub(crate) fn at(row: &Row, path: &str) -> Self {
-        let ask = Self::of(row);
+        let request = Self::of(row);
         let path = format!("/api/v1{path}");
-        Self { path, ..ask }
+        Self { path, ..request }
     }
 
-    /// The row's good request.
+    /// Creates the row's valid request.
     pub(crate) fn of(row: &Row) -> Self {
-        let ask = Self::new(row.method, row.path);
+        let request = Self::new(row.method, row.path);
         if row.body.is_empty() {
-            ask
+            request
         } else {
-            ask.json(row.body)
+            request.json(row.body)
         }
     }
 
@@ -65,8 +64,8 @@ impl Ask {
         self.header("authorization", &format!("Bearer {token}"))
     }
 
-    /// As the member with this token, or as the guest.
-    pub(crate) fn by(self, token: Option<&String>) -> Self {
+    /// Adds the token of a member, or nothing for the guest.
+    pub(crate) fn maybe_bearer(self, token: Option<&String>) -> Self {
         match token {
             Some(token) => self.bearer(token),
             None => self,
@@ -91,9 +90,8 @@ impl Ask {
         self.method == "HEAD"
     }
 
-    /// The request itself.
-    pub(crate) fn request(&self) -> Request<Full<Bytes>> {
-        let head = Request::builder()
+    pub(crate) fn to_http(&self) -> http::Request<Full<Bytes>> {
+        let head = http::Request::builder()
             .method(&*self.method)
             .uri(&*self.path)
             .header("host", "board.example");

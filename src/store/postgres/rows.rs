@@ -1,0 +1,8 @@
+//! Decoders of rows.
+
+use super::execute::{Columns, Result};
+use crate::store::{ResourceIds, ScopeList, StoredResponse};
+use crate::token::TokenRecord;
+use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};
+
+row_decoders!(&mut Columns<'_>);

@@ -1,0 +1,206 @@
+//! Rate limit store.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use redis::Client;
+
+use super::connection::ReconnectingConnection;
+use super::script::{ChargeReply, ChargeRequest};
+use crate::error::{BackendError, BackendResult};
+use crate::model::Timestamp;
+use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
+use crate::store::RateLimitStore;
+use crate::store::memory::MemoryRateLimitStore;
+
+/// Rate limits in Redis, and on this node while Redis is unreachable. See the [module](super).
+pub struct RedisRateLimitStore {
+    connection: Arc<ReconnectingConnection>,
+    settings: RedisSettings,
+    /// The last known windows, by the clock of Redis.
+    known: MemoryRateLimitStore,
+    /// Milliseconds by which the clock of Redis is ahead of the node's.
+    clock_offset: AtomicI64,
+}
+
+impl RedisRateLimitStore {
+    /// Connects to the Redis at `url`: `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
+    ///
+    /// Waits for a connection for up to [`RedisSettings::timeout`]. An unreachable Redis is not an error: the
+    /// [fallback](RedisSettings::fallback) applies until it is reachable.
+    ///
+    /// This method and all charges must run on a tokio runtime.
+    ///
+    /// # Errors
+    /// [`BackendError`] if `url` is malformed.
+    pub async fn connect(url: &str, settings: RedisSettings) -> BackendResult<Self> {
+        let client = Client::open(url).map_err(|_| BackendError::new(EXPECTED_URL))?;
+        let connection =
+            ReconnectingConnection::new(client, probe_key(&settings.prefix), settings.timeout);
+        let connection = Arc::new(connection);
+        connection.connect().await;
+        Ok(Self {
+            connection,
+            settings,
+            known: MemoryRateLimitStore::default(),
+            clock_offset: AtomicI64::new(0),
+        })
+    }
+
+    /// Returns whether Redis was unreachable at the last attempt.
+    pub fn is_unreachable(&self) -> bool {
+        self.connection.is_unreachable()
+    }
+
+    /// Returns the number of failed charges and connection attempts so far.
+    pub fn failures(&self) -> u64 {
+        self.connection.failures()
+    }
+
+    async fn charge_in_redis(
+        &self,
+        key: &RateLimitKey,
+        cost: u32,
+        budget: Budget,
+        now: Timestamp,
+    ) -> BackendResult<RateLimitDecision> {
+        let reply = self.request(key, cost.into(), budget, now).await?;
+        if let Some(state) = reply.window_state() {
+            self.known.merge(key, state, budget, reply.now);
+        }
+        Ok(reply.decision(budget))
+    }
+
+    /// Charges `cost` units in Redis, or refunds them if negative.
+    async fn request(
+        &self,
+        key: &RateLimitKey,
+        cost: i64,
+        budget: Budget,
+        now: Timestamp,
+    ) -> BackendResult<ChargeReply> {
+        let request = ChargeRequest {
+            key: &key_name(&self.settings.prefix, key),
+            cost,
+            budget,
+            known: self.known.known(key),
+        };
+        let reply = self.connection.send(&request).await?;
+        let clock_offset = reply.now.as_millis().saturating_sub(now.as_millis());
+        self.clock_offset.store(clock_offset, Ordering::Relaxed);
+        Ok(reply)
+    }
+
+    fn charge_locally(
+        &self,
+        key: &RateLimitKey,
+        cost: u32,
+        budget: Budget,
+        now: Timestamp,
+    ) -> RateLimitDecision {
+        self.known
+            .charge_now(key, cost, budget, self.redis_time(now))
+    }
+
+    /// Returns the time of Redis at the node's time `now`.
+    fn redis_time(&self, now: Timestamp) -> Timestamp {
+        let clock_offset = self.clock_offset.load(Ordering::Relaxed);
+        Timestamp::from_millis(now.as_millis().saturating_add(clock_offset))
+    }
+}
+
+const EXPECTED_URL: &str = "expected a Redis URL: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]";
+
+#[async_trait]
+impl RateLimitStore for RedisRateLimitStore {
+    async fn charge(
+        &self,
+        key: &RateLimitKey,
+        cost: u32,
+        budget: Budget,
+        now: Timestamp,
+    ) -> BackendResult<RateLimitDecision> {
+        let decision = self.charge_in_redis(key, cost, budget, now).await;
+        match self.settings.fallback {
+            RedisFallback::Local => {
+                Ok(decision.unwrap_or_else(|_| self.charge_locally(key, cost, budget, now)))
+            }
+            RedisFallback::Refuse => decision,
+        }
+    }
+
+    async fn refund(
+        &self,
+        key: &RateLimitKey,
+        cost: u32,
+        budget: Budget,
+        now: Timestamp,
+    ) -> BackendResult<()> {
+        let refunded = self.request(key, -i64::from(cost), budget, now).await;
+        self.known
+            .refund_now(key, cost, budget, self.redis_time(now));
+        match self.settings.fallback {
+            RedisFallback::Local => Ok(()),
+            RedisFallback::Refuse => refunded.map(drop),
+        }
+    }
+}
+
+impl fmt::Debug for RedisRateLimitStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisRateLimitStore")
+            .field("settings", &self.settings)
+            .field("is_unreachable", &self.is_unreachable())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Settings of a [`RedisRateLimitStore`]. All have defaults.
+#[derive(Clone, Debug)]
+pub struct RedisSettings {
+    /// Prefix of all keys, the same for all nodes of a board and different for each board in one Redis. Default:
+    /// `forum_api:`.
+    pub prefix: String,
+    /// Timeout of a response and of a new connection. Default: 250 ms.
+    pub timeout: Duration,
+    /// Treatment of charges while Redis is unreachable. Default: [`RedisFallback::Local`].
+    pub fallback: RedisFallback,
+}
+
+/// Treatment of charges while Redis is unreachable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RedisFallback {
+    /// The node charges locally, starting from the last known state.
+    #[default]
+    Local,
+    /// Charges fail: requests get a 500 `internal_error`.
+    Refuse,
+}
+
+impl Default for RedisSettings {
+    fn default() -> Self {
+        Self {
+            prefix: "forum_api:".into(),
+            timeout: Duration::from_millis(250),
+            fallback: RedisFallback::default(),
+        }
+    }
+}
+
+/// Returns the key of a budget.
+fn key_name(prefix: &str, key: &RateLimitKey) -> String {
+    match key {
+        RateLimitKey::Token(lookup) => format!("{prefix}budget:token:{lookup}"),
+        RateLimitKey::Prefix(address) => format!("{prefix}budget:prefix:{address:032x}"),
+        RateLimitKey::UnknownAddress => format!("{prefix}budget:no_address"),
+        RateLimitKey::Attempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
+    }
+}
+
+/// Returns the key that is charged to check that Redis accepts writes.
+fn probe_key(prefix: &str) -> String {
+    format!("{prefix}budget:probe")
+}

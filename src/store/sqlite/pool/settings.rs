@@ -1,0 +1,37 @@
+//! Settings of a database.
+
+use std::num::NonZero;
+use std::thread;
+
+/// Settings of a [`Database`](super::Database). All have defaults.
+///
+/// ```
+/// use forum_api::store::sqlite::{Database, DatabasePath, DatabaseSettings};
+///
+/// # fn main() -> Result<(), forum_api::store::sqlite::SqliteError> {
+/// let settings = DatabaseSettings { readers: 4, ..DatabaseSettings::default() };
+/// let database = Database::open_with(&DatabasePath::Memory, &settings)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseSettings {
+    /// Number of threads for ordinary reads; 0 counts as 1. One more thread serves only short reads. A database in memory has
+    /// no reader threads. Default: the number of cores.
+    pub readers: usize,
+    /// Page cache of each connection, in KiB. Each reader thread and the writer have a connection. Default: 32,768 (32 MiB).
+    pub cache_kib: u32,
+    /// Maximum number of waiting operations in each queue: short reads, ordinary reads, writes, and background writes. Further
+    /// operations fail with [`Overloaded`](crate::store::Overloaded). Default: 1,024.
+    pub queue_capacity: usize,
+}
+
+impl Default for DatabaseSettings {
+    fn default() -> Self {
+        Self {
+            readers: thread::available_parallelism().map_or(1, NonZero::get),
+            cache_kib: 32 * 1024,
+            queue_capacity: 1024,
+        }
+    }
+}

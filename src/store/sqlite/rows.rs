@@ -1,0 +1,34 @@
+//! Decoders of rows.
+
+use rusqlite::types::FromSql;
+use rusqlite::{Error, Result, Row};
+
+use crate::store::{ResourceIds, ScopeList, StoredResponse};
+use crate::token::TokenRecord;
+use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};
+
+/// Columns of a row, by name.
+pub(super) trait Columns {
+    fn value<T: FromSql>(&self, name: &str) -> Result<T>;
+
+    fn number<T: TryFrom<i64>>(&self, name: &str) -> Result<T> {
+        into_number(self.value(name)?)
+    }
+
+    fn optional_number<T: TryFrom<i64>>(&self, name: &str) -> Result<Option<T>> {
+        let number: Option<i64> = self.value(name)?;
+        number.map(into_number).transpose()
+    }
+}
+
+impl Columns for Row<'_> {
+    fn value<T: FromSql>(&self, name: &str) -> Result<T> {
+        self.get(name)
+    }
+}
+
+fn into_number<T: TryFrom<i64>>(number: i64) -> Result<T> {
+    T::try_from(number).map_err(|_| Error::IntegralValueOutOfRange(0, number))
+}
+
+row_decoders!(&Row<'_>);

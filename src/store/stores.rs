@@ -1,0 +1,61 @@
+//! Sets of stores for an API and for webhooks.
+
+use std::sync::Arc;
+
+use super::{
+    DeliveryStore, EndpointStore, IdempotencyStore, OutboxStore, RateLimitStore, TokenStore, memory,
+};
+
+/// Stores of an API. Each can be replaced separately.
+#[derive(Clone)]
+pub struct Stores {
+    /// Token records.
+    pub tokens: Arc<dyn TokenStore>,
+    /// Running windows of rate limits.
+    pub rate_limits: Arc<dyn RateLimitStore>,
+    /// Responses by `Idempotency-Key`.
+    pub idempotency: Arc<dyn IdempotencyStore>,
+}
+
+impl Stores {
+    /// Creates stores in memory. Their contents are lost when the process ends.
+    pub fn in_memory() -> Self {
+        Self {
+            tokens: Arc::new(memory::MemoryTokenStore::default()),
+            rate_limits: Arc::new(memory::MemoryRateLimitStore::default()),
+            idempotency: Arc::new(memory::MemoryIdempotencyStore::default()),
+        }
+    }
+}
+
+opaque_debug!(Stores);
+
+/// Stores of webhooks: three traits of one store.
+#[derive(Clone)]
+pub struct WebhookStores {
+    /// Events that are not fanned out yet.
+    pub outbox: Arc<dyn OutboxStore>,
+    /// Endpoints of webhooks.
+    pub endpoints: Arc<dyn EndpointStore>,
+    /// Deliveries and their attempts.
+    pub deliveries: Arc<dyn DeliveryStore>,
+}
+
+impl WebhookStores {
+    /// Creates stores in memory. Their contents are lost when the process ends.
+    pub fn in_memory() -> Self {
+        Self::from_store(memory::MemoryWebhookStore::default())
+    }
+
+    /// Uses one store for all three traits.
+    pub fn from_store<T: OutboxStore + EndpointStore + DeliveryStore>(store: T) -> Self {
+        let store = Arc::new(store);
+        Self {
+            outbox: store.clone(),
+            endpoints: store.clone(),
+            deliveries: store,
+        }
+    }
+}
+
+opaque_debug!(WebhookStores);

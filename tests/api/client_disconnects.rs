@@ -1,0 +1,220 @@
+//! Client disconnects, request timeouts and incomplete bodies (`docs/protocol.md`, section 2.6).
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use forum_api::test_util::TestResponse;
+use http_body::{Body, Frame};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::support::server::{settings, short_timeout};
+use crate::support::*;
+
+fn reply() -> Request {
+    Request::post("/threads/open-1/posts", r#"{"body":"Green."}"#)
+}
+
+async fn with_short_timeout() -> Server {
+    Server::with(short_timeout()).listening().await
+}
+
+/// Sends a request, and disconnects while the board executes it.
+async fn disconnect_during(server: &Server, request: Request) {
+    let checkpoint = Checkpoint::new();
+    server.board.set_mode(FailureMode::Wait(checkpoint.clone()));
+    let mut connection = server.connection().await;
+    let response = connection.send_request(request.to_http());
+    tokio::select! {
+        _ = response => panic!("the command did not wait"),
+        () = checkpoint.reached() => {}
+    }
+    drop(connection);
+    server.until_disconnected().await;
+    checkpoint.release();
+}
+
+#[tokio::test]
+async fn requests_with_side_effects_complete_after_a_disconnect() {
+    for row in ROWS
+        .iter()
+        .filter(|row| row.method != "GET" || row.template.contains("{messageId}"))
+    {
+        let server = Server::new().listening().await;
+        let alice = server.token("alice").await;
+        disconnect_during(&server, Request::of(row).bearer(&alice)).await;
+        server.board.until_completed(1).await;
+    }
+}
+
+/// Proves that the server notices the disconnects of the test above.
+#[tokio::test]
+async fn a_read_is_canceled_by_a_disconnect() {
+    let server = Server::new().listening().await;
+    disconnect_during(&server, Request::get("/threads/open-1/posts")).await;
+    server.board.set_mode(FailureMode::None);
+    assert_eq!(server.send(&Request::get("/forums")).await.status, 200);
+    assert_eq!(
+        (server.board.calls().len(), server.board.completed()),
+        (2, 1)
+    );
+}
+
+#[tokio::test]
+async fn a_retry_after_a_disconnect_gets_the_first_response() {
+    let server = Server::new().listening().await;
+    let request = reply().key("k").bearer(&server.token("alice").await);
+    disconnect_during(&server, request.clone()).await;
+    let response = soon(completed(&server, &request)).await;
+    assert_eq!(
+        (response.status, response.header("idempotency-replayed")),
+        (201, Some("true"))
+    );
+    assert_eq!(server.board.calls().len(), 1);
+}
+
+/// Repeats a request until the first one is completed.
+async fn completed(server: &Server, request: &Request) -> TestResponse {
+    loop {
+        let response = server.send(request).await;
+        if response.header("retry-after") != Some("1") {
+            return response;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_timeout_of_the_board_is_a_500() {
+    let server = with_short_timeout().await;
+    let alice = server.token("alice").await;
+    for row in ROWS {
+        server.board.set_mode(FailureMode::Hang);
+        let response = server.send(&Request::of(row).bearer(&alice)).await;
+        assert_eq!(outcome(&response), INTERNAL_ERROR, "{row:?}");
+    }
+    server.board.set_mode(FailureMode::None);
+    assert_eq!(server.send(&reply().bearer(&alice)).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_write_completes_after_its_timeout_and_keeps_its_response() {
+    let server = with_short_timeout().await;
+    let checkpoint = Checkpoint::new();
+    server.board.set_mode(FailureMode::Wait(checkpoint.clone()));
+    let request = reply().key("k").bearer(&server.token("alice").await);
+    assert_eq!(server.send(&request).await.status, 500);
+    let running = server.send(&request).await;
+    assert_eq!(outcome(&running), CONFLICT);
+    assert_eq!(running.header("retry-after"), Some("1"));
+    checkpoint.release();
+    server.board.until_completed(1).await;
+    let response = soon(completed(&server, &request)).await;
+    assert_eq!((response.status, server.board.calls().len()), (201, 1));
+}
+
+/// A body that never ends. Records whether it was polled.
+#[derive(Clone, Default)]
+struct Endless(Arc<AtomicBool>);
+
+impl Body for Endless {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.store(true, Ordering::SeqCst);
+        Poll::Pending
+    }
+}
+
+#[tokio::test]
+async fn an_endless_body_is_a_400_and_executes_nothing() {
+    let server = with_short_timeout().await;
+    let request = reply().bearer(&server.token("alice").await);
+    let body = Endless::default();
+    let response = server.call(request.to_http().map(|_| body.clone())).await;
+    assert_eq!(outcome(&response), BAD_REQUEST);
+    assert_eq!(
+        message(&response),
+        "body: expected a complete body before the request timeout"
+    );
+    assert!(body.0.load(Ordering::SeqCst) && server.board.calls().is_empty());
+}
+
+#[tokio::test]
+async fn an_incomplete_body_over_a_socket_is_a_400() {
+    let server = with_short_timeout().await;
+    let alice = server.token("alice").await;
+    let mut socket = server.socket().await;
+    let head = format!(
+        "POST /api/v1/threads/open-1/posts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {alice}\r\n\
+         content-type: application/json\r\ncontent-length: 10\r\n\r\n{{"
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut status = [0; 12];
+    socket.read_exact(&mut status).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 400");
+    assert_eq!(server.send(&reply().bearer(&alice)).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_request_that_is_rejected_before_its_body_does_not_wait_for_it() {
+    let server = Server::new();
+    let (alice, banned) = (server.token("alice").await, server.token("banned").await);
+    let (scopeless, spent) = (
+        server.token_with("alice", &[]).await,
+        server.token("alice").await,
+    );
+    server.exhaust(&spent, settings().token_budget).await;
+    let posts = "/threads/open-1/posts";
+    for (request, status) in [
+        (Request::post("/nothing", ""), 404),
+        (reply(), 401),
+        (reply().bearer(&spent), 429),
+        (reply().bearer(&scopeless), 403),
+        (reply().bearer(&banned), 403),
+        (
+            Request::post("/threads/no+id/posts", "").bearer(&alice),
+            404,
+        ),
+        (
+            Request::post(&format!("{posts}?x=1"), "").bearer(&alice),
+            400,
+        ),
+        (reply().key("").bearer(&alice), 400),
+        (Request::new("POST", posts).bearer(&alice), 400),
+        (Request::get("/forums"), 200),
+        (
+            Request::new("DELETE", &format!("{posts}/open-1-1")).bearer(&alice),
+            204,
+        ),
+    ] {
+        let body = Endless::default();
+        let response = server.call(request.to_http().map(|_| body.clone())).await;
+        assert_eq!(response.status, status, "{request:?}");
+        assert!(!body.0.load(Ordering::SeqCst), "{request:?}");
+    }
+    server.board.set_offline(true);
+    let request = reply().bearer(&alice).to_http();
+    let response = server.call(request.map(|_| Endless::default())).await;
+    assert_eq!(response.status, 503);
+}
+
+#[tokio::test]
+async fn a_body_has_at_most_the_limit_of_bytes() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    let of_length = |length: usize| {
+        let body = format!(r#"{{"body":"{}"}}"#, "x".repeat(length - 11));
+        Request::post("/threads/open-1/posts", &body).bearer(&alice)
+    };
+    assert_eq!(server.send(&of_length(1 << 20)).await.status, 201);
+    let response = server.send(&of_length((1 << 20) + 1)).await;
+    assert_eq!(outcome(&response), BAD_REQUEST);
+    assert_eq!(message(&response), "body: expected a smaller body");
+}

@@ -1,0 +1,128 @@
+//! Failures of hosts and stores: a 500 without details, a log line with the cause, and a next request that succeeds.
+
+use std::time::Duration;
+
+use forum_api::host::{BackendError, BoardError, Overloaded};
+use forum_api::test_util::Intervention;
+
+use crate::support::server::short_timeout;
+use crate::support::*;
+
+const OVERLOADED: Overloaded = Overloaded {
+    retry_after: Duration::from_secs(7),
+};
+
+const MESSAGE: &str = "Internal error.";
+
+fn reply() -> Request {
+    Request::post("/threads/open-1/posts", r#"{"body":"Green."}"#)
+}
+
+#[tokio::test]
+async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
+    let server = Server::new().listening().await;
+    let alice = server.token("alice").await;
+    let fails = FailureMode::Error(|| BoardError::internal("the disk is full"));
+    for (mode, reason) in [
+        (FailureMode::Panic, "the test board panics"),
+        (fails, "the disk is full"),
+    ] {
+        for row in ROWS {
+            server.board.set_mode(mode.clone());
+            let response = server.send(&Request::of(row).bearer(&alice)).await;
+            assert_eq!(outcome(&response), INTERNAL_ERROR, "{row:?}");
+            assert_eq!(message(&response), MESSAGE);
+            let log = log::of(&response);
+            assert!(log.contains("ERROR") && log.contains(reason), "{log}");
+            server.board.set_mode(FailureMode::None);
+            let next = server.outcome_for(&alice, Request::of(row)).await;
+            assert_eq!(next, (row.success, None), "{row:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_validation_message_names_the_field_in_any_language() {
+    let server = Server::new();
+    let refuses = || BoardError::invalid("body", "Der Text ist leer.");
+    server.board.fail_with(refuses);
+    let response = server
+        .send(&reply().bearer(&server.token("alice").await))
+        .await;
+    assert_eq!(outcome(&response), (422, Some("VALIDATION")));
+    assert_eq!(message(&response), "body: Der Text ist leer.");
+}
+
+#[tokio::test]
+async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for mode in [
+        FailureMode::Error(|| BoardError::internal(OVERLOADED)),
+        FailureMode::Error(|| {
+            BoardError::internal(BackendError::new(BoardError::internal(OVERLOADED)))
+        }),
+    ] {
+        for row in ROWS {
+            server.board.set_mode(mode.clone());
+            let response = server.send(&Request::of(row).bearer(&alice)).await;
+            assert_eq!(outcome(&response), (503, Some("internal_error")), "{row:?}");
+            assert_eq!(response.header("retry-after"), Some("7"));
+            assert!(log::of(&response).contains("backend overloaded"));
+        }
+    }
+    let request = reply().bearer(&alice).key("overloaded");
+    assert_eq!(server.send(&request).await.status, 503);
+    server.board.set_mode(FailureMode::None);
+    let again = server.send(&request).await;
+    assert_eq!(
+        (again.status, again.header("idempotency-replayed")),
+        (201, None)
+    );
+}
+
+/// Creates pairs of servers, the second of which fails, panics or hangs in the calls of `store`.
+fn with_failing(store: &'static str) -> impl Iterator<Item = (Server, Server)> {
+    let failures: [fn() -> Intervention; 3] = [
+        || Intervention::Fail,
+        || Intervention::Panic,
+        || Intervention::Hang,
+    ];
+    let servers = move |failure| Server::with_failing_store(short_timeout(), store, failure);
+    failures.into_iter().map(servers)
+}
+
+#[tokio::test]
+async fn without_the_store_of_tokens_guests_are_served_and_tokens_get_500() {
+    for (sound, failing) in with_failing("tokens.") {
+        let alice = sound.token("alice").await;
+        assert_eq!(failing.outcome(Request::get("/forums")).await, (200, None));
+        let response = failing.send(&Request::get("/forums").bearer(&alice)).await;
+        assert_eq!(outcome(&response), INTERNAL_ERROR);
+        assert!(response.header("x-ratelimit-limit").is_some());
+        assert_eq!(failing.board.calls().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn without_the_store_of_rate_limits_every_request_is_a_500() {
+    for (_, failing) in with_failing("rate_limits.") {
+        for path in ["/forums", "/nothing", "/me", "/openapi.json"] {
+            let response = failing.send(&Request::get(path)).await;
+            assert_eq!(outcome(&response), INTERNAL_ERROR, "{path}");
+            assert_eq!(number(&response, "x-ratelimit-limit"), 1_000_000);
+        }
+        assert!(failing.board.calls().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn without_the_store_of_idempotency_keys_requests_with_a_key_are_not_executed() {
+    for (sound, failing) in with_failing("idempotency.") {
+        let request = reply().bearer(&sound.token("alice").await);
+        let keyed = failing.outcome(request.clone().key("k")).await;
+        assert_eq!(keyed, INTERNAL_ERROR);
+        assert!(failing.board.calls().is_empty());
+        assert_eq!(failing.outcome(request).await, (201, None));
+    }
+}

@@ -1,0 +1,169 @@
+//! `Idempotency-Key`: executes a request at most once (`docs/protocol.md`, section 9).
+
+use std::time::Duration;
+
+use forum_api::test_util::TestResponse;
+use tokio::task::JoinSet;
+
+use crate::support::*;
+
+const RUNNING: &str = "A request with this Idempotency-Key is still in progress.";
+const REUSED: &str = "This Idempotency-Key was already used for a different request.";
+
+pub(crate) fn is_unknown(response: &TestResponse) -> bool {
+    let requests = "Check whether it took effect before you retry with a new key.";
+    outcome(response) == CONFLICT && message(response).ends_with(requests)
+}
+
+pub(crate) fn is_replay(response: &TestResponse) -> bool {
+    response.header("idempotency-replayed") == Some("true")
+}
+
+pub(crate) fn reply(body: &str) -> Request {
+    Request::post("/threads/open-1/posts", &format!(r#"{{"body":"{body}"}}"#)).key("k")
+}
+
+fn fifty(server: &Server, request: &Request) -> JoinSet<TestResponse> {
+    let sent = (0..50).map(|_| {
+        let (server, request) = (server.clone(), request.clone());
+        async move { server.send(&request).await }
+    });
+    sent.collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn fifty_concurrent_requests_run_the_command_once() {
+    let server = Server::new().listening().await;
+    let request = reply("x").bearer(&server.token("alice").await);
+    let responses = fifty(&server, &request).join_all().await;
+    let (mut created, others): (Vec<_>, Vec<_>) = responses
+        .iter()
+        .partition(|response| response.status == 201);
+    assert!(others.iter().all(|response| message(response) == RUNNING));
+    let first = created.iter().filter(|response| !is_replay(response));
+    assert_eq!(first.count(), 1);
+    created.dedup_by_key(|response| response.body.clone());
+    assert_eq!(created.len(), 1, "all get the first response");
+    assert_eq!(server.board.calls().len(), 1);
+}
+
+#[tokio::test]
+async fn while_the_first_request_runs_the_others_are_rejected_with_retry_after() {
+    let server = Server::new().listening().await;
+    let checkpoint = Checkpoint::new();
+    server.board.set_mode(FailureMode::Wait(checkpoint.clone()));
+    let request = reply("x").bearer(&server.token("alice").await);
+    let mut responses = fifty(&server, &request);
+    for _ in 0..49 {
+        let response = responses.join_next().await.unwrap().unwrap();
+        assert_eq!(outcome(&response), CONFLICT);
+        assert_eq!(
+            (&*message(&response), response.header("retry-after")),
+            (RUNNING, Some("1"))
+        );
+    }
+    server.clock.advance(Duration::from_secs(60));
+    assert!(
+        is_unknown(&server.send(&request).await),
+        "it counts as interrupted"
+    );
+    checkpoint.release();
+    let first = responses.join_next().await.unwrap().unwrap();
+    assert_eq!((first.status, is_replay(&first)), (201, false));
+    assert_eq!(
+        server.send(&request).await.body,
+        first.body,
+        "it was not interrupted"
+    );
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_its_token_and_its_request() {
+    let server = Server::new();
+    let (alice, bob) = (server.token("alice").await, server.token("bob").await);
+    let other = server.token("alice").await;
+    let elsewhere = Request::post("/threads/open-2/posts", r#"{"body":"x"}"#).key("k");
+    let spaced = Request::post("/threads/open-1/posts", r#"{"body": "x"}"#).key("k");
+    for (request, token, is_reused) in [
+        (reply("x"), &alice, false),
+        (reply("y"), &alice, true),
+        (spaced, &alice, true),
+        (elsewhere.clone(), &alice, true),
+        (reply("x"), &other, false),
+        (elsewhere, &bob, false),
+    ] {
+        let response = server.send(&request.bearer(token)).await;
+        if is_reused {
+            assert_eq!(outcome(&response), CONFLICT);
+            assert_eq!(
+                (&*message(&response), response.header("retry-after")),
+                (REUSED, None)
+            );
+        } else {
+            assert_eq!((response.status, is_replay(&response)), (201, false));
+        }
+    }
+    assert_eq!(server.board.calls().len(), 3);
+}
+
+#[tokio::test]
+async fn a_key_is_1_to_64_visible_characters_and_is_read_on_post_only() {
+    const EXPECTED: &str = "idempotency-key: expected 1 to 64 visible ASCII characters";
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    let plain = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#).bearer(&alice);
+    let (longest, long) = ("~".repeat(64), "k".repeat(65));
+    for (key, is_valid) in [
+        ("!", true),
+        (&longest, true),
+        ("", false),
+        (&long, false),
+        ("a b", false),
+        ("ä", false),
+    ] {
+        let response = server.send(&plain.clone().key(key)).await;
+        let expected = if is_valid { (201, "") } else { (400, EXPECTED) };
+        assert_eq!((response.status, &*message(&response)), expected, "{key}");
+    }
+    assert_eq!(
+        server.outcome(plain.key("one").key("one")).await,
+        BAD_REQUEST
+    );
+    for row in ROWS.iter().filter(|row| row.method != "POST") {
+        for _ in 0..2 {
+            let response = server
+                .send(&Request::of(row).key("a b").bearer(&alice))
+                .await;
+            assert_eq!(
+                (response.status, is_replay(&response)),
+                (row.success, false),
+                "{row:?}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_expires_after_24_hours() {
+    let server = Server::new();
+    let request = reply("x").bearer(&server.token("alice").await);
+    for (advance, replays) in [(0, false), (86_399_999, true), (1, false), (0, true)] {
+        server.clock.advance(Duration::from_millis(advance));
+        assert_eq!(
+            is_replay(&server.send(&request).await),
+            replays,
+            "{advance}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_replay_needs_the_access_of_the_request() {
+    let server = Server::new();
+    let request = reply("x").bearer(&server.token("alice").await);
+    server.send(&request).await;
+    server.board.show("alice", &["members"]);
+    assert_eq!(server.outcome(request.clone()).await, PATH_NOT_FOUND);
+    server.board.ban("alice");
+    assert_eq!(server.outcome(request).await, OWNER_UNAVAILABLE);
+}

@@ -1,0 +1,106 @@
+//! Messages of the library in the board's language (`docs/protocol.md`, section 5.6).
+
+use std::borrow::Cow;
+
+use forum_api::host::BoardError;
+use forum_api::{ApiSettings, ErrorMessages, Language};
+
+use crate::support::server::settings;
+use crate::support::*;
+use crate::{bodies, queries};
+
+fn german() -> Server {
+    let messages = ErrorMessages::for_language(Language::German);
+    Server::with(ApiSettings {
+        error_messages: messages,
+        ..settings()
+    })
+}
+
+/// Field of a message.
+struct Message(fn(&ErrorMessages) -> &Cow<'static, str>);
+
+#[tokio::test]
+async fn every_message_has_a_german_translation() {
+    let server = german().listening().await;
+    let german = ErrorMessages::for_language(Language::German);
+    let english = ErrorMessages::for_language(Language::English);
+    let (alice, banned) = (server.token("alice").await, server.token("banned").await);
+    let scopeless = server.token_with("alice", &[]).await;
+    let spent = server.token("alice").await;
+    server.exhaust(&spent, settings().token_budget).await;
+    let me = Request::get("/me");
+    let reply = |body: &str, key: &str| {
+        let body = format!(r#"{{"body":"{body}"}}"#);
+        Request::post("/threads/open-1/posts", &body)
+            .key(key)
+            .bearer(&alice)
+    };
+    let (fail, unimplemented): (fn() -> BoardError, fn() -> BoardError) =
+        (|| BoardError::internal("no"), || BoardError::NotImplemented);
+    #[rustfmt::skip]
+    let cases = [
+        (None, me.clone(), Message(|m| &m.unauthenticated)),
+        (None, me.clone().bearer(&scopeless), Message(|m| &m.missing_scope)),
+        (None, me.clone().bearer(&banned), Message(|m| &m.owner_unavailable)),
+        (None, me.clone().bearer(&spent), Message(|m| &m.rate_limited)),
+        (None, Request::get("/nothing"), Message(|m| &m.no_such_route)),
+        (None, Request::get("/threads/staff-1"), Message(|m| &m.not_found)),
+        (Some(fail), reply("x", "cut"), Message(|m| &m.internal_error)),
+        (None, reply("x", "cut"), Message(|m| &m.idempotency_outcome_unknown)),
+        (Some(unimplemented), me.clone().bearer(&alice), Message(|m| &m.not_implemented)),
+        (None, reply("y", "cut"), Message(|m| &m.idempotency_key_reused)),
+    ];
+    for (error, request, field) in cases {
+        let mode = error.map_or(FailureMode::None, FailureMode::Error);
+        server.board.set_mode(mode);
+        assert_eq!(message(&server.send(&request).await), *(field.0)(&german));
+        assert_ne!((field.0)(&german), (field.0)(&english));
+    }
+    server.board.set_mode(FailureMode::None);
+    let checkpoint = Checkpoint::new();
+    server.board.set_mode(FailureMode::Wait(checkpoint.clone()));
+    let request = reply("x", "runs");
+    let mut connection = server.connection().await;
+    let first = tokio::spawn(connection.send_request(request.to_http()));
+    checkpoint.reached().await;
+    assert_eq!(
+        message(&server.send(&request).await),
+        german.idempotency_in_progress
+    );
+    checkpoint.release();
+    assert_eq!(first.await.unwrap().unwrap().status(), 201);
+    server.board.set_offline(true);
+    let offline = server.send(&me.bearer(&alice)).await;
+    assert_eq!(message(&offline), german.board_offline);
+}
+
+/// Returns whether a phrase consists of values of the API, which are not translated.
+fn is_wire_word(phrase: &str) -> bool {
+    let is_word = |word: &str| word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_media = matches!(phrase, "JSON" | "application/json");
+    is_media || (phrase != "text" && phrase.split(", ").all(is_word))
+}
+
+#[tokio::test]
+async fn every_message_about_input_has_a_german_translation() {
+    let server = german();
+    let alice = server.token("alice").await;
+    let queries = queries::REJECTED
+        .iter()
+        .map(|(path, english)| (Request::get(path), english));
+    let bodies = bodies::REJECTED.iter();
+    let bodies = bodies.map(|(endpoint, body, english)| (bodies::request(endpoint, body), english));
+    for (request, english) in queries.chain(bodies) {
+        let german = message(&server.send(&request.bearer(&alice)).await);
+        let (name, reason) = english.split_once(": ").unwrap();
+        let german = german.strip_prefix(&format!("{name}: ")).unwrap();
+        match reason.strip_prefix("expected ") {
+            Some(phrase) => {
+                let german = german.strip_prefix("erwartet wird ").unwrap();
+                assert_eq!(german == phrase, is_wire_word(phrase), "{english}");
+            }
+            None => assert_ne!(german, reason),
+        }
+    }
+}

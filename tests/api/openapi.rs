@@ -1,0 +1,448 @@
+//! The OpenAPI document of both surfaces: its content, what client generators need, and its webhooks
+//! (`docs/protocol.md`, section 14).
+
+use std::collections::BTreeSet;
+
+use forum_api::metrics::ALL;
+use forum_api::model::{DateRange, ForumId, UserRef};
+use forum_api::runtime::TokioRuntime;
+use forum_api::scope::Surface;
+use forum_api::webhook::{Event, Topic};
+use forum_api::{ApiSettings, Environment, openapi_document};
+use regex_automata::nfa::thompson::pikevm::PikeVM;
+use serde_json::{Map, Value, json};
+
+use crate::support::rows::{COMPACT_SCOPES, FULL_SCOPES, rows};
+use crate::support::schema::{check, resolve_ref};
+use crate::support::server::settings;
+use crate::support::{Request, Row, Server};
+
+const BOTH: [Surface; 2] = [Surface::Full, Surface::Compact];
+
+/// Codes of both surfaces.
+#[rustfmt::skip]
+const COMPACT_CODES: [&str; 8] = [
+    "bad_request", "unauthenticated", "missing_scope", "owner_unavailable", "no_such_route", "rate_limited",
+    "internal_error", "not_implemented",
+];
+
+/// Further codes of the full surface.
+#[rustfmt::skip]
+const FULL_CODES: [&str; 7] = [
+    "not_found", "board_offline", "FORBIDDEN", "NOT_FOUND", "CONFLICT", "VALIDATION", "RATE_LIMITED",
+];
+
+pub(crate) fn document(surface: Surface) -> Value {
+    openapi_document(
+        &settings(),
+        &Environment::new(TokioRuntime).surface(surface),
+    )
+}
+
+pub(crate) fn operation<'a>(document: &'a Value, row: &Row) -> &'a Value {
+    &document["paths"][row.template][row.method.to_lowercase()]
+}
+
+fn object(value: &Value) -> &Map<String, Value> {
+    value.as_object().unwrap()
+}
+
+fn keys(value: &Value) -> BTreeSet<&str> {
+    object(value).keys().map(String::as_str).collect()
+}
+
+/// Returns every object and list of the document with its path.
+fn parts(document: &Value) -> Vec<(String, &Value)> {
+    let mut parts = vec![(String::new(), document)];
+    let mut next = 0;
+    while let Some((path, part)) = parts.get(next).cloned() {
+        let fields = part.as_object().into_iter().flatten();
+        let items = part.as_array().into_iter().flatten().enumerate();
+        parts.extend(fields.map(|(name, field)| (format!("{path}/{name}"), field)));
+        parts.extend(items.map(|(index, item)| (format!("{path}/{index}"), item)));
+        next += 1;
+    }
+    parts
+}
+
+fn schemas(document: &Value) -> &Map<String, Value> {
+    object(&document["components"]["schemas"])
+}
+
+#[test]
+fn operations_match_the_table_of_endpoints() {
+    for surface in BOTH {
+        let document = document(surface);
+        assert_eq!(document["openapi"], "3.1.0");
+        let listed = object(&document["paths"]).iter().flat_map(|(path, item)| {
+            let methods = keys(item).into_iter().filter(|key| *key != "x-route");
+            methods.map(move |method| (method.to_uppercase(), path.clone()))
+        });
+        let expected = rows(surface).map(|row| (row.method.into(), row.template.into()));
+        assert_eq!(
+            listed.collect::<BTreeSet<_>>(),
+            expected.collect::<BTreeSet<_>>()
+        );
+        let mut ids = BTreeSet::new();
+        for row in rows(surface) {
+            let operation = operation(&document, row);
+            let bearer = json!({ "bearerAuth": [] });
+            let security = match row.needs_token {
+                true => json!([bearer]),
+                false => json!([{}, bearer]),
+            };
+            assert_eq!(operation["x-scope"], row.scope, "{row:?}");
+            assert_eq!(operation["x-ratelimit-cost"], row.cost, "{row:?}");
+            assert_eq!(operation["security"], security, "{row:?}");
+            let has_body = operation.get("requestBody").is_some();
+            assert_eq!(has_body, !row.body.is_empty(), "{row:?}");
+            let statuses = keys(&operation["responses"]);
+            assert!(statuses.contains(&*row.success.to_string()), "{row:?}");
+            for status in ["400", "401", "403", "429", "500", "501"] {
+                assert!(statuses.contains(status), "{status} {row:?}");
+            }
+            let parameters = operation["parameters"].as_array().unwrap().iter();
+            let variables = parameters.filter(|parameter| parameter["in"] == "path");
+            assert_eq!(variables.count(), row.template.matches('{').count());
+            assert!(ids.insert(operation["operationId"].to_string()), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn operations_with_the_field_subscribe_name_its_scope() {
+    for (surface, scope, operations) in [
+        (
+            Surface::Full,
+            json!({ "subscribe": "subscriptions:write" }),
+            2,
+        ),
+        (Surface::Compact, Value::Null, 1),
+    ] {
+        let document = document(surface);
+        let mut count = 0;
+        for row in rows(surface).filter(|row| row.method == "POST") {
+            let operation = operation(&document, row);
+            let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
+            let properties = &resolve_ref(&document, schema)["properties"];
+            let has_field = properties.get("subscribe").is_some();
+            let description = operation["description"].as_str().unwrap();
+            let is_described = description.contains("`subscribe: true`");
+            assert_eq!(is_described, has_field, "{row:?}");
+            if has_field {
+                assert_eq!(operation["x-field-scopes"], scope, "{row:?}");
+                count += 1;
+            }
+        }
+        assert_eq!(count, operations);
+    }
+}
+
+#[test]
+fn the_surfaces_have_13_and_8_scopes_and_15_and_8_codes() {
+    let (full, compact) = (document(Surface::Full), document(Surface::Compact));
+    let full_codes = COMPACT_CODES.into_iter().chain(FULL_CODES);
+    let full_codes: BTreeSet<_> = full_codes.collect();
+    for (document, scopes, codes) in [
+        (&full, &FULL_SCOPES[..], full_codes),
+        (&compact, &COMPACT_SCOPES, BTreeSet::from(COMPACT_CODES)),
+    ] {
+        let scopes: BTreeSet<_> = scopes.iter().copied().collect();
+        assert_eq!(keys(&document["info"]["x-scopes"]), scopes);
+        assert_eq!(keys(&document["info"]["x-errors"]), codes);
+    }
+    let text = compact.to_string();
+    for code in FULL_CODES {
+        let is_listed =
+            text.contains(&format!("\"{code}\"")) || text.contains(&format!("`{code}`"));
+        assert!(!is_listed, "{code}");
+    }
+    let missing = FULL_SCOPES
+        .iter()
+        .filter(|scope| !COMPACT_SCOPES.contains(scope));
+    for scope in missing {
+        assert!(!text.contains(&format!("\"{scope}\"")), "{scope}");
+    }
+}
+
+#[test]
+fn the_compact_surface_has_colon_routes_and_a_default_response() {
+    let compact = document(Surface::Compact);
+    for row in rows(Surface::Compact) {
+        let route = row.template.replace('{', ":").replace('}', "");
+        assert_eq!(compact["paths"][row.template]["x-route"], route);
+        let responses = &operation(&compact, row)["responses"];
+        assert!(responses.get("default").is_some(), "{row:?}");
+        assert!(responses.get("404").is_none() && responses.get("503").is_none());
+    }
+    assert!(!document(Surface::Full).to_string().contains("x-route"));
+}
+
+#[tokio::test]
+async fn the_served_document_names_the_public_origin() {
+    for surface in BOTH {
+        let environment = Environment::new(TokioRuntime)
+            .surface(surface)
+            .public_origin("https://board.example");
+        let server = Server::within(environment.clone(), settings());
+        let served = server.send(&Request::get("/openapi.json")).await.json();
+        let servers = json!([{ "url": "https://board.example/api/v1" }]);
+        assert_eq!(served["servers"], servers);
+        assert_eq!(served, openapi_document(&settings(), &environment));
+    }
+}
+
+#[test]
+fn examples_of_tokens_are_placeholders() {
+    for surface in BOTH {
+        let document = document(surface).to_string();
+        let mut tokens = document.split("forum_pat_").skip(1);
+        assert!(tokens.all(|after| after.starts_with('<')));
+    }
+}
+
+#[test]
+fn the_protocol_lists_all_codes_scopes_topics_and_metrics() {
+    let protocol = include_str!("../../docs/protocol.md");
+    let document = document(Surface::Full);
+    let info = &document["info"];
+    let codes = object(&info["x-errors"]).iter();
+    let codes = codes.map(|(code, error)| format!("\n| {} | `{code}` |", error["status"]));
+    let names = keys(&info["x-scopes"])
+        .into_iter()
+        .chain(keys(&document["webhooks"]))
+        .chain(ALL.iter().map(|metric| metric.name));
+    let names = names.map(|name| format!("\n| `{name}` |"));
+    for row in codes.chain(names) {
+        assert!(protocol.contains(&row), "{row}");
+    }
+}
+
+/// In languages that name variables after both, such a property would shadow its schema. A generated client would send an
+/// optional field that has a default.
+#[test]
+fn properties_have_no_default_and_not_the_name_of_their_schema() {
+    let document = document(Surface::Full);
+    for (name, schema) in schemas(&document) {
+        for (field, property) in schema["properties"].as_object().into_iter().flatten() {
+            assert_ne!(field.to_lowercase(), name.to_lowercase());
+            assert!(property.get("default").is_none(), "{name}.{field}");
+        }
+    }
+    let subscribe = &schemas(&document)["NewPost"]["properties"]["subscribe"];
+    let description = subscribe["description"].as_str().unwrap();
+    assert!(description.ends_with("Default: `false`."), "{description}");
+}
+
+#[test]
+fn choices_are_enumerations_with_described_values() {
+    let document = document(Surface::Full);
+    for (path, part) in parts(&document) {
+        assert!(part.get("oneOf").is_none(), "{path}");
+    }
+    let state = &schemas(&document)["ContentState"];
+    let description = state["description"].as_str().unwrap();
+    for value in state["enum"].as_array().unwrap() {
+        let item = format!("- `{}`: ", value.as_str().unwrap());
+        assert!(description.contains(&item), "{description}");
+    }
+}
+
+/// A client generator has to invent a name for an inline schema.
+#[test]
+fn bodies_are_references_to_named_schemas() {
+    let document = document(Surface::Full);
+    let mut bodies = parts(&document);
+    bodies.retain(|(path, _)| path.ends_with("/application/json/schema"));
+    assert!(bodies.iter().any(|(path, _)| path.starts_with("/webhooks")));
+    for (path, body) in bodies {
+        assert!(body.get("$ref").is_some(), "{path}");
+    }
+}
+
+#[test]
+fn operations_parameters_properties_and_schemas_are_described() {
+    for surface in BOTH {
+        let document = document(surface);
+        for (path, part) in parts(&document) {
+            let is_property = path.rsplit('/').nth(1) == Some("properties");
+            let is_item = part.get("operationId").is_some() || part.get("in").is_some();
+            let description = part.get("description").and_then(Value::as_str);
+            let needs_none = path.contains("/example") || !(is_item || is_property);
+            assert!(
+                needs_none || description.is_some_and(|text| !text.is_empty()),
+                "{path}"
+            );
+        }
+        for (name, schema) in schemas(&document) {
+            assert!(schema["description"].is_string(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn descriptions_list_scopes_errors_and_budgets() {
+    for (surface, scopes) in [
+        (Surface::Full, &FULL_SCOPES[..]),
+        (Surface::Compact, &COMPACT_SCOPES),
+    ] {
+        let mut settings = ApiSettings::default();
+        settings.token_budget.units = 7000;
+        settings.guest_budget.units = 90;
+        let environment = Environment::new(TokioRuntime).surface(surface);
+        let document = openapi_document(&settings, &environment);
+        let scheme = &document["components"]["securitySchemes"]["bearerAuth"];
+        let info = &document["info"];
+        let scopes = scopes.iter().map(|scope| format!("| `{scope}` |"));
+        let errors = object(&info["x-errors"]).iter();
+        let errors = errors.map(|(code, error)| format!("| {} | `{code}` |", error["status"]));
+        let budgets = ["7000 units in 300 seconds", "90 units in 300 seconds"];
+        let budgets = budgets.into_iter().map(str::to_owned);
+        let in_scheme = scopes.map(|text| (scheme, text));
+        for (part, text) in in_scheme.chain(errors.chain(budgets).map(|text| (info, text))) {
+            let description = part["description"].as_str().unwrap();
+            assert!(description.contains(&text), "{text}");
+        }
+    }
+}
+
+#[test]
+fn schemas_of_texts_exclude_the_forbidden_characters() {
+    let document = document(Surface::Full);
+    for field in [
+        "NewThread/properties/title",
+        "NewPoll/properties/options/items",
+        "PostUpdate/properties/reason",
+        "NewMessage/properties/body",
+    ] {
+        let pattern = format!("/components/schemas/{field}/pattern");
+        let pattern = document.pointer(&pattern).and_then(Value::as_str);
+        assert_eq!(pattern, Some(r"^[^\u0000\uFEFF]*$"), "{field}");
+    }
+    let to = schemas(&document)["NewMessage"]["properties"]["to"]["items"].to_string();
+    assert!(to.contains(r"@[^\\u0000\\uFEFF]{1,64}"), "{to}");
+}
+
+#[test]
+fn a_poll_update_needs_more_than_a_version() {
+    let update = &document(Surface::Full)["components"]["schemas"]["PollUpdate"];
+    let version_only = json!({ "propertyNames": { "const": "expectedVersion" } });
+    assert_eq!(update["not"], version_only);
+}
+
+fn search_pattern(name: &str) -> PikeVM {
+    let document = document(Surface::Full);
+    let parameters = document["paths"]["/search"]["get"]["parameters"].as_array();
+    let mut parameters = parameters.unwrap().iter();
+    let parameter = parameters.find(|parameter| parameter["name"] == name);
+    PikeVM::new(parameter.unwrap()["schema"]["pattern"].as_str().unwrap()).unwrap()
+}
+
+#[test]
+fn the_patterns_of_search_parameters_accept_the_same_ids_as_the_parsers() {
+    let (by, forum) = (search_pattern("by"), search_pattern("forum"));
+    let (mut by_cache, mut forum_cache) = (by.create_cache(), forum.create_cache());
+    let long = "x".repeat(65);
+    #[rustfmt::skip]
+    let texts = ["17", "a_b-c", "@bob", "@jürgen", "@", "", " ", "a b", "é", &long, &long[1..]];
+    for text in texts {
+        let is_user = UserRef::parse(text).is_some();
+        assert_eq!(by.is_match(&mut by_cache, text), is_user, "{text}");
+        let is_forum = ForumId::parse(text).is_some();
+        for (forums, is_list) in [
+            (text.to_owned(), is_forum),
+            (format!("17,{text}"), is_forum),
+            (format!("{text},17"), is_forum),
+            (format!("17,,{text}"), false),
+        ] {
+            let is_match = forum.is_match(&mut forum_cache, &*forums);
+            assert_eq!(is_match, is_list, "{forums}");
+        }
+    }
+}
+
+#[test]
+fn the_pattern_of_date_ranges_accepts_the_dates_of_the_calendar() {
+    let pattern = search_pattern("when");
+    let mut cache = pattern.create_cache();
+    for year in ["0000", "1900", "1999", "2000", "2024", "2100"] {
+        for (month, day) in (0..14).flat_map(|month| (0..33).map(move |day| (month, day))) {
+            let range = format!("{year}-{month:02}-{day:02}..");
+            let is_valid = DateRange::parse(&range).is_some();
+            assert_eq!(pattern.is_match(&mut cache, &range), is_valid, "{range}");
+        }
+    }
+}
+
+/// Returns the topic and the operation of each webhook.
+fn webhooks(document: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let webhooks = object(&document["webhooks"]).iter();
+    webhooks.map(|(topic, webhook)| (topic.as_str(), &webhook["post"]))
+}
+
+#[test]
+fn both_surfaces_list_every_topic() {
+    let topics = Topic::STANDARD.into_iter().chain([Topic::PING]);
+    let topics: BTreeSet<_> = topics.map(|topic| topic.to_string()).collect();
+    for surface in BOTH {
+        let document = document(surface);
+        let listed = webhooks(&document).map(|(topic, _)| topic.to_owned());
+        assert_eq!(listed.collect::<BTreeSet<_>>(), topics);
+        let tags = document["tags"].as_array().unwrap();
+        assert!(tags.iter().any(|tag| tag["name"] == "webhooks"));
+    }
+}
+
+#[test]
+fn webhooks_have_four_headers_and_three_described_responses() {
+    let document = document(Surface::Full);
+    for (topic, operation) in webhooks(&document) {
+        let parameters = operation["parameters"].as_array().unwrap().iter();
+        let headers = parameters.map(|parameter| &resolve_ref(&document, parameter)["name"]);
+        let expected = ["event", "delivery", "timestamp", "signature"];
+        let expected = expected.map(|name| json!(format!("x-forum-{name}")));
+        assert!(headers.eq(&expected), "{topic}");
+        let responses = object(&operation["responses"]).iter();
+        let described = responses
+            .filter(|(_, response)| resolve_ref(&document, response)["description"].is_string());
+        let statuses = described.map(|(status, _)| status);
+        assert!(statuses.eq(["2XX", "410", "default"]), "{topic}");
+    }
+}
+
+#[test]
+fn examples_of_webhooks_match_their_schemas() {
+    let document = document(Surface::Full);
+    for (topic, operation) in webhooks(&document) {
+        let content = &operation["requestBody"]["content"]["application/json"];
+        let (schema, example) = (&content["schema"], &content["example"]);
+        assert_eq!(example["topic"], topic);
+        check(&document, schema, example).unwrap_or_else(|reason| panic!("{topic}: {reason}"));
+        let mut truncated = example.clone();
+        truncated["data"] = json!({ "truncated": true, "thread": { "threadId": "17" } });
+        check(&document, schema, &truncated).unwrap();
+        truncated["topic"] = json!("thread.moved");
+        check(&document, schema, &truncated).unwrap_err();
+        truncated["data"] = json!({ "truncated": false });
+        check(&document, schema, &truncated).unwrap_err();
+    }
+}
+
+/// An event is the same for all readers.
+#[test]
+fn webhooks_have_no_field_that_depends_on_the_reader() {
+    let document = document(Surface::Full);
+    let bodies = webhooks(&document).map(|(_, operation)| &operation["requestBody"]);
+    let mut parts: Vec<&Value> = bodies.collect();
+    while let Some(part) = parts.pop() {
+        let part = resolve_ref(&document, part);
+        if let Some(fields) = part.as_object() {
+            let is_field = |name: &&&str| fields.contains_key(**name);
+            let field = Event::READER_FIELDS.iter().find(is_field);
+            assert_eq!(field, None, "{part}");
+        }
+        let (fields, items) = (part.as_object(), part.as_array());
+        parts.extend(fields.into_iter().flat_map(|fields| fields.values()));
+        parts.extend(items.into_iter().flatten());
+    }
+}

@@ -1,0 +1,66 @@
+//! Failures of the test board.
+
+use std::sync::Arc;
+
+use forum_api::host::BoardError;
+use tokio::sync::Semaphore;
+
+use super::soon;
+
+/// Behaviour of every command of the board.
+#[derive(Clone, Default)]
+pub(crate) enum FailureMode {
+    #[default]
+    None,
+    /// Returns content that the caller may not see.
+    Leak,
+    Panic,
+    /// Never completes.
+    Hang,
+    /// Waits at a checkpoint.
+    Wait(Arc<Checkpoint>),
+    /// Returns an error.
+    Error(fn() -> BoardError),
+}
+
+/// Errors that the rules of a board raise, with their statuses.
+#[rustfmt::skip]
+pub(crate) const DOMAIN_ERRORS: [(fn() -> BoardError, u16); 5] = [
+    (|| BoardError::Forbidden("No.".into()), 403),
+    (|| BoardError::NotFound("No.".into()), 404),
+    (|| BoardError::Conflict("No.".into()), 409),
+    (|| BoardError::invalid("body", "No."), 422),
+    (|| BoardError::RateLimited("No.".into(), None), 429),
+];
+
+/// A point in a command at which it waits for the test.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    reached: Semaphore,
+    released: Semaphore,
+}
+
+impl Checkpoint {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            reached: Semaphore::new(0),
+            released: Semaphore::new(0),
+        })
+    }
+
+    /// Called by the command.
+    pub(crate) async fn wait(&self) {
+        self.reached.add_permits(1);
+        self.released.acquire().await.unwrap().forget();
+    }
+
+    /// Waits until one more command waits here.
+    pub(crate) async fn reached(&self) {
+        soon(self.reached.acquire()).await.unwrap().forget();
+    }
+
+    /// Releases one command.
+    pub(crate) fn release(&self) {
+        self.released.add_permits(1);
+    }
+}
