@@ -98,21 +98,13 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
     }
     let (edited, cut) = (format!("{posts}A"), &posts[..posts.len() - 1]);
     let long = "A".repeat(10_000);
+    #[rustfmt::skip]
     let rows: &[(&str, &str, &String, bool)] = &[
         ("/threads/open-1/posts?", &posts, &alice, true),
-        (
-            "/threads/open-1/posts?limit=7&body=html&",
-            &posts,
-            &bob,
-            true,
-        ),
+        ("/threads/open-1/posts?limit=7&", &posts, &bob, true),
+        ("/threads/open-1/posts?body=html&", &posts, &bob, true),
         ("/threads/open-2/posts?", &posts, &alice, false),
-        (
-            "/threads/open-1/posts?since=2026-01-01T00:00:00Z&",
-            &posts,
-            &alice,
-            false,
-        ),
+        ("/threads/open-1/posts?since=2026-01-01T00:00:00Z&", &posts, &alice, false),
         ("/forums/open/threads?", &threads, &bob, true),
         ("/forums/members/threads?", &threads, &alice, false),
         ("/threads/open-1/posts?", &threads, &alice, false),
