@@ -36,8 +36,8 @@ async fn every_message_has_a_german_translation() {
             .key(key)
             .bearer(&alice)
     };
-    let (fail, unimplemented): (fn() -> BoardError, fn() -> BoardError) =
-        (|| BoardError::internal("no"), || BoardError::NotImplemented);
+    let fail: fn() -> BoardError = || BoardError::internal("no");
+    let unimplemented: fn() -> BoardError = || BoardError::NotImplemented;
     #[rustfmt::skip]
     let cases = [
         (None, me.clone(), Message(|m| &m.unauthenticated)),
