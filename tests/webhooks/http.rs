@@ -52,8 +52,11 @@ fn expect_response(
     (status, excerpt): (u16, &str),
     outcome: Result<ReceiverResponse, TransportError>,
 ) {
-    let answer = outcome.unwrap();
-    assert_eq!((answer.status, answer.excerpt.as_str()), (status, excerpt));
+    let response = outcome.unwrap();
+    assert_eq!(
+        (response.status, response.excerpt.as_str()),
+        (status, excerpt)
+    );
 }
 
 fn expect_error(why: &str, outcome: Result<ReceiverResponse, TransportError>) {
@@ -96,8 +99,8 @@ async fn at_most_4_kib_of_a_body_are_kept() {
         (Flood(b"HTTP/1.1 200 OK\r\n\r\n", b"\0\0"), 4096 - 1),
     ];
     check_responses(LONG_TIMEOUT, &rows, |length, outcome| {
-        let answer = outcome.unwrap();
-        assert_eq!((answer.status, answer.excerpt.len()), (200, length));
+        let response = outcome.unwrap();
+        assert_eq!((response.status, response.excerpt.len()), (200, length));
     })
     .await;
 }
@@ -111,9 +114,9 @@ async fn a_body_ends_with_the_time_limit_of_the_attempt() {
         (Trickle(b"HTTP/1.1 200 OK\r\n\r\nslow", b"ly"), "slow"),
     ];
     check_responses(SHORT_TIMEOUT * 10, &rows, |beginning, outcome| {
-        let answer = outcome.unwrap();
-        assert_eq!(answer.status, 200);
-        assert!(answer.excerpt.starts_with(beginning) && answer.excerpt.len() < 1000);
+        let response = outcome.unwrap();
+        assert_eq!(response.status, 200);
+        assert!(response.excerpt.starts_with(beginning) && response.excerpt.len() < 1000);
     })
     .await;
 }
@@ -165,7 +168,7 @@ async fn a_head_has_at_most_64_lines_and_16_kib() {
         (head(1, 17_000), None),
     ];
     check_responses(LONG_TIMEOUT, &rows, |status, outcome| {
-        assert_eq!(outcome.ok().map(|answer| answer.status), status);
+        assert_eq!(outcome.ok().map(|response| response.status), status);
     })
     .await;
 }
@@ -274,8 +277,8 @@ async fn a_certificate_is_verified() {
         settings.extra_roots_pem = roots.into();
         let mut receiver = ScriptedReceiver::with_behaviors(vec![Respond(OK)], Some(acceptor(certificate))).await;
         let transport = transport(settings, &FakeResolver::resolving_to(&["127.0.0.1"]));
-        let answer = transport.send(test_request(&receiver.url(origin))).await;
-        let status = answer.map(|answer| answer.status);
+        let response = transport.send(test_request(&receiver.url(origin))).await;
+        let status = response.map(|response| response.status);
         let outcome = outcome.map_err(|why: &str| TransportError(why.into()));
         assert_eq!(status, outcome, "{certificate} {origin}");
         if outcome.is_ok() && origin == name {
@@ -330,8 +333,8 @@ fn with_idle_timeout(idle: Duration, limit: Duration, names: &Arc<FakeResolver>)
 }
 
 async fn status(transport: &HttpTransport, url: &str) -> Result<u16, TransportError> {
-    let answer = transport.send(test_request(url)).await;
-    answer.map(|answer| answer.status)
+    let response = transport.send(test_request(url)).await;
+    response.map(|response| response.status)
 }
 
 #[tokio::test]
