@@ -102,7 +102,7 @@ async fn a_secret_is_rotated_once_and_activated() {
         .get(&format!("/panel/webhooks/{}", fixture.endpoint))
         .await;
     let path = format!("/panel/webhooks/{}/rotate", fixture.endpoint);
-    let form = [("once", page.nonce())];
+    let form = [("nonce", page.nonce())];
     let shown = fixture.post(&path, &form).await;
     assert!(shown.status == 200 && shown.contains("whsec_"));
     assert_eq!(fixture.post(&path, &form).await.status, 409);

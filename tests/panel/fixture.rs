@@ -118,7 +118,7 @@ impl Response {
 
     /// The nonce of a form.
     pub fn nonce(&self) -> &str {
-        self.after("name=\"once\" value=\"")
+        self.after("name=\"nonce\" value=\"")
     }
 
     /// The path of the next page of a list.

@@ -146,7 +146,7 @@ impl Slots {
     }
 }
 
-/// Waits for a connection. One that ended before it was accepted is passed over; without free files, others end first.
+/// Accepts a connection. After an error, such as an aborted connection or too many open files, tries again after 50 ms.
 async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
