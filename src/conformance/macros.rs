@@ -28,8 +28,8 @@ macro_rules! check {
 
 /// Defines the board rules of one file, and their list `RULES`.
 ///
-/// The first line, `mod name;`, repeats the name of the file. The macro also exports a hidden macro with that name, which
-/// defines a `#[test]` for each rule of the file.
+/// The first line, `mod name;`, repeats the name of the file. The macro also exports a hidden macro with that name,
+/// which defines a `#[test]` for each rule of the file.
 macro_rules! board_rules {
     (mod $file:ident; $($rules:tt)+) => {
         rules! {

@@ -1,9 +1,9 @@
 //! Rules that every board must follow, as tests (feature `conformance`).
 //!
-//! A host implements [`BoardFactory`], which creates an empty board, and [`BoardFixture`], which adds members, forums and
-//! content without the API. [`board_tests!`] defines a test for each rule, and [`run_all`] returns a [`Report`]. The host
-//! lists the features that its board does not have ([`Capability`]); the suite skips their rules. The rules are listed by
-//! resource in the [guide](crate::guide::board_rules). The rules for stores are in [`stores`].
+//! A host implements [`BoardFactory`], which creates an empty board, and [`BoardFixture`], which adds members, forums
+//! and content without the API. [`board_tests!`] defines a test for each rule, and [`run_all`] returns a [`Report`].
+//! The host lists the features that its board does not have ([`Capability`]); the suite skips their rules. The rules
+//! are listed by resource in the [guide](crate::guide::board_rules). The rules for stores are in [`stores`].
 //!
 //! A board with forums and members, and without any other feature:
 //!
@@ -82,9 +82,9 @@
 //!     fn unsupported(&self) -> &[Capability] {
 //!         use Capability::*;
 //!         &[
-//!             Account, Approval, Bans, Deletion, Editing, Events, HiddenForums, Ignoring, Messages, Moderators, Offline,
-//!             Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search, StartingThreads, SubForums,
-//!             Subscriptions, Threads,
+//!             Account, Approval, Bans, Deletion, Editing, Events, HiddenForums, Ignoring, Messages, Moderators,
+//!             Offline, Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search,
+//!             StartingThreads, SubForums, Subscriptions, Threads,
 //!         ]
 //!     }
 //! }
@@ -103,7 +103,8 @@
 //! assert_eq!(report.failed().count(), 0);
 //! ```
 //!
-//! `board_tests!` takes an expression that creates the [`BoardFactory`], and a function that runs a future to completion.
+//! `board_tests!` takes an expression that creates the [`BoardFactory`], and a function that runs a future to
+//! completion.
 //!
 //! # Adding a rule
 //!
@@ -125,7 +126,8 @@
 //! - Each rule fails if the backend fails, or if a result has content of a forum that the caller cannot see.
 //! - An optional feature is a [`Capability`]. A call or a helper that needs an unsupported one skips the rule;
 //!   [`Suite::require`] does the same explicitly.
-//! - A change without the API is a method of [`BoardFixture`]. Its default implementation returns an error with its name.
+//! - A change without the API is a method of [`BoardFixture`]. Its default implementation returns an error with its
+//!   name.
 //! - Each write takes place a minute after the previous one, so that no rule exceeds an anti-flood limit.
 //!   [`Suite::advance`] advances the clock further, and [`Suite::race`] makes calls concurrently.
 

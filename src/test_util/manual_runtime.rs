@@ -15,8 +15,8 @@ use crate::runtime::{BoxFuture, Clock, ManualClock, Runtime};
 /// Maximum number of polls without an advance of time; more indicate a busy loop.
 const MAX_POLLS: u32 = 1_000_000;
 
-/// Runs tasks on the thread of the test, one after the other, with a manual clock. Tasks run only inside of its methods, and
-/// in the same order each time.
+/// Runs tasks on the thread of the test, one after the other, with a manual clock. Tasks run only inside of its
+/// methods, and in the same order each time.
 ///
 /// ```
 /// # use std::{sync::Arc, time::Duration};
@@ -85,8 +85,8 @@ impl ManualRuntime {
         }
     }
 
-    /// Advances the clock to the next timer, or to `end` if it is earlier. Returns `true` if there is a timer until `end`.
-    /// Does not run tasks.
+    /// Advances the clock to the next timer, or to `end` if it is earlier. Returns `true` if there is a timer until
+    /// `end`. Does not run tasks.
     pub fn advance_to_next_timer(&self, end: Timestamp) -> bool {
         let next = self.next_timer().filter(|next| *next <= end);
         let now = self.0.clock.now();
@@ -96,8 +96,8 @@ impl ManualRuntime {
         next.is_some()
     }
 
-    /// Runs all tasks until `done` returns `true`. Waits for tasks to be woken by sockets or other threads. Does not advance
-    /// the clock.
+    /// Runs all tasks until `done` returns `true`. Waits for tasks to be woken by sockets or other threads. Does not
+    /// advance the clock.
     pub async fn run_until(&self, done: impl Fn() -> bool) {
         let run = |context: &mut Context<'_>| {
             *lock(&self.0.watcher) = Some(context.waker().clone());

@@ -76,6 +76,29 @@ pub enum VerifyError {
 ///
 /// # Errors
 /// Each [`VerifyError`] means that the request must be rejected, for example with 401.
+///
+/// # Examples
+/// ```
+/// use forum_api::model::Timestamp;
+/// use forum_api::webhook::{WebhookSecret, verify};
+/// use http::HeaderMap;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let secret = WebhookSecret::parse("whsec_0123456789abcdef0123456789abcdef")?;
+/// let body = br#"{"event":"evt_1","topic":"ping","occurredAt":"2026-01-31T12:00:00.000Z","data":{}}"#;
+/// let mut headers = HeaderMap::new();
+/// headers.insert("x-forum-event", "ping".parse()?);
+/// headers.insert("x-forum-delivery", "dlv_1".parse()?);
+/// headers.insert("x-forum-timestamp", "1769860800".parse()?);
+/// let signature = "sha256=f11adbc7c7d6f55116e8032dab773fb322ff9bbc99efc10021a8924f56146e31";
+/// headers.insert("x-forum-signature", signature.parse()?);
+///
+/// let now = Timestamp::from_millis(1_769_860_801_000);
+/// let delivery = verify(&[secret], &headers, body, now)?;
+/// assert_eq!((delivery.topic.as_str(), delivery.body), ("ping", body.as_slice()));
+/// # Ok(())
+/// # }
+/// ```
 pub fn verify<'a>(
     secrets: &[WebhookSecret],
     headers: &HeaderMap,

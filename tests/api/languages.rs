@@ -27,8 +27,8 @@ async fn every_message_has_a_german_translation() {
     let english = ErrorMessages::for_language(Language::English);
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let scopeless = server.token_with("alice", &[]).await;
-    let spent = server.token("alice").await;
-    server.exhaust(&spent, settings().token_budget).await;
+    let exhausted = server.token("alice").await;
+    server.exhaust(&exhausted, settings().token_budget).await;
     let me = Request::get("/me");
     let reply = |body: &str, key: &str| {
         let body = format!(r#"{{"body":"{body}"}}"#);
@@ -36,57 +36,28 @@ async fn every_message_has_a_german_translation() {
             .key(key)
             .bearer(&alice)
     };
-    let failing = FailureMode::Error(|| BoardError::internal("no"));
-    let unimplemented = FailureMode::Error(|| BoardError::NotImplemented);
-    let well = || FailureMode::None;
-    for (mode, request, field) in [
-        (well(), me.clone(), Message(|m| &m.unauthenticated)),
-        (
-            well(),
-            me.clone().bearer(&scopeless),
-            Message(|m| &m.missing_scope),
-        ),
-        (
-            well(),
-            me.clone().bearer(&banned),
-            Message(|m| &m.owner_unavailable),
-        ),
-        (
-            well(),
-            me.clone().bearer(&spent),
-            Message(|m| &m.rate_limited),
-        ),
-        (
-            well(),
-            Request::get("/nothing"),
-            Message(|m| &m.no_such_route),
-        ),
-        (
-            well(),
-            Request::get("/threads/staff-1"),
-            Message(|m| &m.not_found),
-        ),
-        (failing, reply("x", "cut"), Message(|m| &m.internal_error)),
-        (
-            well(),
-            reply("x", "cut"),
-            Message(|m| &m.idempotency_outcome_unknown),
-        ),
-        (
-            unimplemented,
-            me.clone().bearer(&alice),
-            Message(|m| &m.not_implemented),
-        ),
-        (
-            well(),
-            reply("y", "cut"),
-            Message(|m| &m.idempotency_key_reused),
-        ),
-    ] {
+    let fail: fn() -> BoardError = || BoardError::internal("no");
+    let unimplemented: fn() -> BoardError = || BoardError::NotImplemented;
+    #[rustfmt::skip]
+    let cases = [
+        (None, me.clone(), Message(|m| &m.unauthenticated)),
+        (None, me.clone().bearer(&scopeless), Message(|m| &m.missing_scope)),
+        (None, me.clone().bearer(&banned), Message(|m| &m.owner_unavailable)),
+        (None, me.clone().bearer(&exhausted), Message(|m| &m.rate_limited)),
+        (None, Request::get("/nothing"), Message(|m| &m.no_such_route)),
+        (None, Request::get("/threads/staff-1"), Message(|m| &m.not_found)),
+        (Some(fail), reply("x", "cut"), Message(|m| &m.internal_error)),
+        (None, reply("x", "cut"), Message(|m| &m.idempotency_outcome_unknown)),
+        (Some(unimplemented), me.clone().bearer(&alice), Message(|m| &m.not_implemented)),
+        (None, reply("y", "cut"), Message(|m| &m.idempotency_key_reused)),
+    ];
+    for (error, request, field) in cases {
+        let mode = error.map_or(FailureMode::None, FailureMode::Error);
         server.board.set_mode(mode);
         assert_eq!(message(&server.send(&request).await), *(field.0)(&german));
         assert_ne!((field.0)(&german), (field.0)(&english));
     }
+    server.board.set_mode(FailureMode::None);
     let checkpoint = Checkpoint::new();
     server.board.set_mode(FailureMode::Wait(checkpoint.clone()));
     let request = reply("x", "runs");

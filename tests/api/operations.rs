@@ -52,8 +52,8 @@ async fn every_response_conforms_to_its_operation() {
     let (document, server) = (document(Surface::Full), Server::new());
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let scopeless = server.token_with("alice", &[]).await;
-    let spent = server.token("alice").await;
-    server.exhaust(&spent, settings().token_budget).await;
+    let exhausted = server.token("alice").await;
+    server.exhaust(&exhausted, settings().token_budget).await;
     let absent = |row: &Row| row.path.replace("open", "absent").replace("alice-", "no-");
     for row in ROWS {
         let good = Request::of(row).bearer(&alice);
@@ -62,28 +62,18 @@ async fn every_response_conforms_to_its_operation() {
             row.path,
             if row.path.contains('?') { '&' } else { '?' }
         );
+        let (sound, panic) = (FailureMode::None, FailureMode::Panic);
+        #[rustfmt::skip]
         let mut cases = vec![
-            (FailureMode::None, good.clone(), row.success),
-            (FailureMode::None, Request::of(row).bearer("nonsense"), 401),
-            (FailureMode::None, Request::of(row).bearer(&scopeless), 403),
-            (FailureMode::None, Request::of(row).bearer(&banned), 403),
-            (FailureMode::None, Request::of(row).bearer(&spent), 429),
-            (
-                FailureMode::None,
-                Request::at(row, &unknown).bearer(&alice),
-                400,
-            ),
-            (FailureMode::Panic, good.clone(), 500),
-            (
-                FailureMode::Error(|| BoardError::internal("no")),
-                good.clone(),
-                500,
-            ),
-            (
-                FailureMode::Error(|| BoardError::NotImplemented),
-                good.clone(),
-                501,
-            ),
+            (sound.clone(), good.clone(), row.success),
+            (sound.clone(), Request::of(row).bearer("nonsense"), 401),
+            (sound.clone(), Request::of(row).bearer(&scopeless), 403),
+            (sound.clone(), Request::of(row).bearer(&banned), 403),
+            (sound.clone(), Request::of(row).bearer(&exhausted), 429),
+            (sound.clone(), Request::at(row, &unknown).bearer(&alice), 400),
+            (panic, good.clone(), 500),
+            (FailureMode::Error(|| BoardError::internal("no")), good.clone(), 500),
+            (FailureMode::Error(|| BoardError::NotImplemented), good.clone(), 501),
         ];
         if row.needs_token {
             cases.push((FailureMode::None, Request::of(row), 401));
@@ -104,15 +94,8 @@ async fn every_response_conforms_to_its_operation() {
             };
             cases.push((FailureMode::None, good.header("if-none-match", "*"), status));
         } else {
-            let refusals: [(fn() -> BoardError, u16); 5] = [
-                (|| BoardError::Forbidden("No.".into()), 403),
-                (|| BoardError::NotFound("No.".into()), 404),
-                (|| BoardError::Conflict("No.".into()), 409),
-                (|| BoardError::invalid("body", "No."), 422),
-                (|| BoardError::RateLimited("No.".into(), None), 429),
-            ];
-            let refused = |(refusal, status)| (FailureMode::Error(refusal), good.clone(), status);
-            cases.extend(refusals.map(refused));
+            let failed = |(error, status)| (FailureMode::Error(error), good.clone(), status);
+            cases.extend(DOMAIN_ERRORS.map(failed));
         }
         for (mode, request, status) in cases {
             server.board.set_mode(mode);

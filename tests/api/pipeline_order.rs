@@ -132,28 +132,18 @@ async fn subscribe_needs_its_scope_after_step_7_and_before_step_8() {
     let thread = ("/forums/FORUM/threads", r#""title":"x","body":"x""#);
     let reply = ("/threads/FORUM-1/posts", r#""body":"x""#);
     for (path, fields) in [thread, reply] {
-        for (forum, subscribe, without, with) in [
+        #[rustfmt::skip]
+        let cases = [
             ("open", r#","subscribe":true"#, MISSING_SCOPE, CREATED),
             ("open", r#","subscribe":false"#, CREATED, CREATED),
             ("open", "", CREATED, CREATED),
-            (
-                "staff",
-                r#","subscribe":true"#,
-                MISSING_SCOPE,
-                PATH_NOT_FOUND,
-            ),
-            (
-                "open",
-                r#","subscribe":true,"x":1"#,
-                BAD_REQUEST,
-                BAD_REQUEST,
-            ),
+            ("staff", r#","subscribe":true"#, MISSING_SCOPE, PATH_NOT_FOUND),
+            ("open", r#","subscribe":true,"x":1"#, BAD_REQUEST, BAD_REQUEST),
             ("open", r#","subscribe":1"#, BAD_REQUEST, BAD_REQUEST),
-        ] {
-            let (path, body) = (
-                path.replace("FORUM", forum),
-                format!("{{{fields}{subscribe}}}"),
-            );
+        ];
+        for (forum, subscribe, without, with) in cases {
+            let path = path.replace("FORUM", forum);
+            let body = format!("{{{fields}{subscribe}}}");
             for (token, expected) in [(&lacks, without), (&carries, with)] {
                 let calls = server.board.calls().len();
                 let outcome = server.outcome_for(token, Request::post(&path, &body)).await;

@@ -70,44 +70,28 @@ proptest! {
 fn a_host_can_build_the_input_of_its_methods() {
     let mut new = NewThread::default();
     new.poll = Some(NewPoll::new("Which?", vec!["Green".into(), "Black".into()]));
-    let mut edit = PollUpdate::default();
-    edit.options = Some(vec![PollOptionUpdate::new(
+    let mut update = PollUpdate::default();
+    update.options = Some(vec![PollOptionUpdate::new(
         Some(OptionId::from(1)),
         "Green",
     )]);
     let search = SearchParams::new(SearchQuery::parse("tea").unwrap());
-    for (made, part) in [
-        (
-            format!("{new:?}"),
-            "max_choices: 1, can_change_vote: false, closes_at: None",
-        ),
-        (
-            format!("{edit:?}"),
-            r#"PollOptionUpdate { option_id: Some(OptionId(1)), text: "Green" }"#,
-        ),
+    #[rustfmt::skip]
+    let inputs = [
+        (format!("{new:?}"), "max_choices: 1, can_change_vote: false, closes_at: None"),
+        (format!("{update:?}"), r#"PollOptionUpdate { option_id: Some(OptionId(1)), text: "Green" }"#),
         (format!("{:?}", NewPost::default()), r#"body: """#),
-        (
-            format!("{:?}", PostUpdate::default()),
-            "expected_version: None",
-        ),
+        (format!("{:?}", PostUpdate::default()), "expected_version: None"),
         (format!("{:?}", NewRating::default()), "points: 0"),
         (format!("{:?}", NewMessage::default()), "to: []"),
         (format!("{:?}", NewVote::default()), "option_ids: []"),
-        (
-            format!("{:?}", ListThreadsParams::default()),
-            "limit: PageLimit(20)",
-        ),
+        (format!("{:?}", ListThreadsParams::default()), "limit: PageLimit(20)"),
         (format!("{:?}", ListPostsParams::default()), "body: Both"),
-        (
-            format!("{:?}", ListMessagesParams::default()),
-            "folder: Inbox",
-        ),
-        (
-            format!("{:?}", ListSubscriptionsParams::default()),
-            "target: None",
-        ),
+        (format!("{:?}", ListMessagesParams::default()), "folder: Inbox"),
+        (format!("{:?}", ListSubscriptionsParams::default()), "target: None"),
         (format!("{search:?}"), "sort: Relevance"),
-    ] {
-        assert!(made.contains(part), "{part} is not in {made}");
+    ];
+    for (input, part) in inputs {
+        assert!(input.contains(part), "{part} is not in {input}");
     }
 }

@@ -1,4 +1,4 @@
-//! The conformance rules of stores, on each backend.
+//! Conformance rules of stores, on each backend.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use forum_api::store::{Stores, WebhookStores};
 use forum_test_support::postgres::run_with_postgres;
 use tempfile::TempDir;
 
-use crate::fixture::open;
+use crate::fixture::{block_on, open};
 use crate::postgres::{tables, webhooks};
-use crate::redis::{node, prefix, try_in_redis};
+use crate::redis::{node, prefix};
 
-type Empty = Pin<Box<dyn Future<Output = (Stores, WebhookStores)> + Send>>;
+type EmptyStores = Pin<Box<dyn Future<Output = (Stores, WebhookStores)> + Send>>;
 
-/// A backend that creates empty stores.
+/// Factory of empty stores in a backend.
 struct Backend {
-    empty: fn(&TempDir) -> Empty,
-    lacks: &'static [Capability],
+    create: fn(&TempDir) -> EmptyStores,
+    unsupported: &'static [Capability],
     directory: TempDir,
 }
 
 #[async_trait]
 impl StoreFactory for Backend {
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
-        Ok((self.empty)(&self.directory).await)
+        Ok((self.create)(&self.directory).await)
     }
 
     fn unsupported(&self) -> &[Capability] {
-        self.lacks
+        self.unsupported
     }
 
     fn runtime(&self) -> Arc<dyn Runtime> {
@@ -39,20 +39,7 @@ impl StoreFactory for Backend {
     }
 }
 
-fn backend(lacks: &'static [Capability], empty: fn(&TempDir) -> Empty) -> Backend {
-    let directory = tempfile::tempdir().unwrap();
-    Backend {
-        empty,
-        lacks,
-        directory,
-    }
-}
-
-fn block_on(case: impl Future<Output = ()>) {
-    tokio::runtime::Runtime::new().unwrap().block_on(case);
-}
-
-fn in_sqlite(database: &Database) -> Empty {
+fn in_sqlite(database: &Database) -> EmptyStores {
     let stores = (
         Stores::in_sqlite(database),
         WebhookStores::in_sqlite(database),
@@ -60,60 +47,34 @@ fn in_sqlite(database: &Database) -> Empty {
     Box::pin(async { stores })
 }
 
-mod memory {
-    use super::*;
+macro_rules! backends {
+    ($($name:ident $unsupported:expr, $run:ident: $create:expr;)+) => {$(
+        mod $name {
+            use super::*;
 
-    store_tests!(
-        backend(&[], |_| Box::pin(async {
-            (Stores::in_memory(), WebhookStores::in_memory())
-        })),
-        block_on
-    );
+            fn backend() -> Backend {
+                Backend {
+                    create: $create,
+                    unsupported: $unsupported,
+                    directory: tempfile::tempdir().unwrap(),
+                }
+            }
+
+            store_tests!(backend(), $run);
+        }
+    )+};
 }
 
-mod sqlite_memory {
-    use super::*;
-
-    store_tests!(
-        backend(&[], |_| in_sqlite(
-            &Database::open(&DatabasePath::Memory).unwrap()
-        )),
-        block_on
-    );
-}
-
-mod sqlite_file {
-    use super::*;
-
-    store_tests!(
-        backend(&[], |directory| in_sqlite(&open(directory))),
-        block_on
-    );
-}
-
-mod postgres {
-    use super::*;
-
-    store_tests!(
-        backend(&[], |_| Box::pin(async {
-            let pool = tables().await;
-            (Stores::in_postgres(&pool), webhooks(&pool))
-        })),
-        run_with_postgres
-    );
-}
-
-mod redis {
-    use super::*;
-
-    store_tests!(
-        backend(&[Capability::SuiteClock], |_| Box::pin(async {
-            let stores = Stores {
-                rate_limits: Arc::new(node(&prefix()).await),
-                ..Stores::in_memory()
-            };
-            (stores, WebhookStores::in_memory())
-        })),
-        try_in_redis
-    );
+backends! {
+    memory &[], block_on: |_| Box::pin(async { (Stores::in_memory(), WebhookStores::in_memory()) });
+    sqlite_memory &[], block_on: |_| in_sqlite(&Database::open(&DatabasePath::Memory).unwrap());
+    sqlite_file &[], block_on: |directory| in_sqlite(&open(directory));
+    postgres &[], run_with_postgres: |_| Box::pin(async {
+        let pool = tables().await;
+        (Stores::in_postgres(&pool), webhooks(&pool))
+    });
+    redis &[Capability::SuiteClock], block_on: |_| Box::pin(async {
+        let rate_limits = Arc::new(node(&prefix()).await);
+        (Stores { rate_limits, ..Stores::in_memory() }, WebhookStores::in_memory())
+    });
 }

@@ -7,7 +7,7 @@ use forum_api::host::{BackendError, BoardError};
 use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
 
-use crate::fixture::{file, open, path, waits};
+use crate::fixture::{file, is_pending, open, path, temp_database};
 use crate::migrations::{count, migrate_in, notes};
 
 #[test]
@@ -66,7 +66,7 @@ fn files_are_readable_for_their_owner_only() {
 }
 
 #[test]
-fn many_may_open_a_new_file_at_once() {
+fn a_new_file_is_opened_concurrently() {
     for _ in 0..40 {
         let directory = tempfile::tempdir().unwrap();
         let together = Barrier::new(8);
@@ -82,34 +82,31 @@ fn many_may_open_a_new_file_at_once() {
 }
 
 #[tokio::test]
-async fn an_error_of_sqlite_is_a_failure_to_the_host() {
+async fn an_error_of_sqlite_is_an_internal_error_of_the_host() {
     let database = Database::open(&DatabasePath::Memory).unwrap();
-    let refusal = database.read(|connection| Ok::<_, BoardError>(count(connection)?));
-    assert!(matches!(refusal.await, Err(BoardError::Internal(_))));
+    let error = database.read(|connection| Ok::<_, BoardError>(count(connection)?));
+    assert!(matches!(error.await, Err(BoardError::Internal(_))));
     let unknown = |connection: &Connection| -> Result<(), BackendError> {
         Ok(connection.execute_batch("SELECT * FROM notes")?)
     };
-    let fault = database.read(unknown).await.unwrap_err().to_string();
-    assert!(fault.contains("no such table: notes"), "{fault}");
+    let error = database.read(unknown).await.unwrap_err().to_string();
+    assert!(error.contains("no such table: notes"), "{error}");
 }
 
 #[tokio::test]
 async fn a_read_cannot_write() {
-    let directory = tempfile::tempdir().unwrap();
+    let (_directory, database) = temp_database();
     let write = |connection: &Connection| -> Result<(), SqliteError> {
         Ok(connection.execute_batch("DELETE FROM forum_api_tokens")?)
     };
-    let error = open(&directory).read(write).await.unwrap_err();
+    let error = database.read(write).await.unwrap_err();
     assert_eq!(error.to_string(), "attempt to write a readonly database");
 }
 
 #[tokio::test]
-async fn a_panic_in_a_read_affects_no_other_read() {
-    let directory = tempfile::tempdir().unwrap();
-    for database in [
-        open(&directory),
-        Database::open(&DatabasePath::Memory).unwrap(),
-    ] {
+async fn a_panic_in_a_read_does_not_affect_other_reads() {
+    let (_directory, in_file) = temp_database();
+    for database in [in_file, Database::open(&DatabasePath::Memory).unwrap()] {
         for _ in 0..2 * thread::available_parallelism().unwrap().get() {
             let error = database.read::<(), SqliteError>(|_| panic!("on purpose"));
             let panicked = "the database operation panicked";
@@ -120,20 +117,19 @@ async fn a_panic_in_a_read_affects_no_other_read() {
 }
 
 #[tokio::test]
-async fn a_read_sees_one_state_of_the_database() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
+async fn a_read_is_one_transaction() {
+    let (_directory, database) = temp_database();
     migrate_in(&database, notes(1)).await.unwrap();
-    let (seen, sees) = tokio::sync::oneshot::channel();
+    let (begin, begun) = tokio::sync::oneshot::channel();
     let (go, wait) = mpsc::channel();
     let mut read = Box::pin(database.read(move |connection| {
         let before = count(connection)?;
-        seen.send(()).unwrap();
+        begin.send(()).unwrap();
         wait.recv().unwrap();
         Ok::<_, SqliteError>((before, count(connection)?))
     }));
-    assert!(waits(&mut read).await);
-    sees.await.unwrap();
+    assert!(is_pending(&mut read).await);
+    begun.await.unwrap();
     migrate_in(&database, notes(3)).await.unwrap();
     go.send(()).unwrap();
     assert_eq!(read.await.unwrap(), (1, 1));
@@ -141,19 +137,20 @@ async fn a_read_sees_one_state_of_the_database() {
 }
 
 #[tokio::test]
-async fn close_runs_queued_writes_and_accepts_no_more() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
+async fn close_runs_queued_writes_and_rejects_new_ones() {
+    let (directory, database) = temp_database();
     migrate_in(&database, notes(3)).await.unwrap();
     database.write_detached::<SqliteError>(|savepoint| {
         Ok(savepoint.execute_batch("DELETE FROM notes")?)
     });
     let other = database.clone();
     database.close().await;
-    let closed = "the database is closed";
-    assert_eq!(other.read(count).await.unwrap_err().to_string(), closed);
-    let error = migrate_in(&other, notes(3)).await.unwrap_err();
-    assert_eq!(error.to_string(), closed);
+    let read = other.read(count).await.unwrap_err();
+    let write = migrate_in(&other, notes(3)).await.unwrap_err();
+    assert_eq!(
+        [read, write].map(|error| error.to_string()),
+        ["the database is closed"; 2]
+    );
     other.close().await;
     let connection = Connection::open(path(&directory)).unwrap();
     assert_eq!(count(&connection).unwrap(), 0);
@@ -161,8 +158,7 @@ async fn close_runs_queued_writes_and_accepts_no_more() {
 
 #[tokio::test]
 async fn close_waits_for_reads_and_leaves_only_the_file() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
+    let (directory, database) = temp_database();
     let (go, wait) = mpsc::channel();
     let (ended, end) = mpsc::channel();
     let mut read = Box::pin(database.read(move |connection| {
@@ -173,7 +169,7 @@ async fn close_waits_for_reads_and_leaves_only_the_file() {
         ended.send(()).unwrap();
         Ok::<_, SqliteError>(())
     }));
-    assert!(waits(&mut read).await);
+    assert!(is_pending(&mut read).await);
     database.write_detached::<SqliteError>(move |_| {
         go.send(()).unwrap();
         Ok(())
@@ -186,8 +182,7 @@ async fn close_waits_for_reads_and_leaves_only_the_file() {
 
 #[tokio::test]
 async fn an_abandoned_read_is_not_run() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
+    let (_directory, database) = temp_database();
     let readers = thread::available_parallelism().unwrap().get();
     let together = Arc::new(Barrier::new(readers + 1));
     let mut busy = Vec::new();
@@ -197,20 +192,20 @@ async fn an_abandoned_read_is_not_run() {
             together.wait();
             Ok::<_, SqliteError>(())
         }));
-        assert!(waits(&mut read).await);
+        assert!(is_pending(&mut read).await);
         busy.push(read);
     }
-    let (ran, runs) = mpsc::channel();
-    let mut unwanted = Box::pin(database.read(move |_| {
-        ran.send(()).unwrap();
+    let (run, ran) = mpsc::channel();
+    let mut abandoned = Box::pin(database.read(move |_| {
+        run.send(()).unwrap();
         Ok::<_, SqliteError>(())
     }));
-    assert!(waits(&mut unwanted).await);
-    drop(unwanted);
+    assert!(is_pending(&mut abandoned).await);
+    drop(abandoned);
     together.wait();
     for read in busy {
         read.await.unwrap();
     }
     database.close().await;
-    assert!(runs.recv().is_err());
+    assert!(ran.recv().is_err());
 }

@@ -1,4 +1,4 @@
-//! Values and databases that several tests use.
+//! Shared values, databases and helpers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -7,15 +7,15 @@ use std::task::Poll;
 use std::time::Duration;
 
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp, UserId};
-use forum_api::store::sqlite::{Database, DatabasePath};
-use forum_api::store::{ClaimRequest, FanOut, IdempotentRequest, WebhookStores};
+use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
+use forum_api::store::{ClaimBatch, ClaimRequest, FanOut, IdempotentRequest, WebhookStores};
 use forum_api::token::Lookup;
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, EncryptedSecret, Endpoint, Event, Topic, TopicSet,
 };
 use tempfile::TempDir;
 
-/// Milliseconds of a lease of [`claim`].
+/// Length of the leases of [`claim`], in milliseconds.
 pub(crate) const LEASE: i64 = 60_000;
 
 pub(crate) const DELIVERED: DeliveryProgress = DeliveryProgress {
@@ -24,7 +24,11 @@ pub(crate) const DELIVERED: DeliveryProgress = DeliveryProgress {
     due_at: None,
 };
 
-/// The path of the database in `directory`.
+pub(crate) fn block_on(test: impl Future<Output = ()>) {
+    tokio::runtime::Runtime::new().unwrap().block_on(test);
+}
+
+/// Returns the path of the database in `directory`.
 pub(crate) fn path(directory: &TempDir) -> PathBuf {
     directory.path().join("forum.db")
 }
@@ -33,21 +37,33 @@ pub(crate) fn file(path: PathBuf, create: bool) -> DatabasePath {
     DatabasePath::File { path, create }
 }
 
-/// Opens the database in `directory`, or creates it.
+/// Opens or creates the database in `directory`.
 pub(crate) fn open(directory: &TempDir) -> Database {
     Database::open(&file(path(directory), true)).unwrap()
+}
+
+pub(crate) fn temp_database() -> (TempDir, Database) {
+    let directory = tempfile::tempdir().unwrap();
+    let database = open(&directory);
+    (directory, database)
+}
+
+pub(crate) async fn execute(database: &Database, sql: &'static str) {
+    let write =
+        database.write(move |savepoint| Ok::<_, SqliteError>(savepoint.execute_batch(sql)?));
+    write.await.unwrap();
 }
 
 pub(crate) fn lookup(number: u64) -> Lookup {
     Lookup::parse(&format!("{number:016}")).unwrap()
 }
 
-/// The time `millis` milliseconds after the start of the tests.
+/// Returns the time `millis` milliseconds after the start of the tests.
 pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_767_225_600_000 + millis)
 }
 
-pub(crate) fn attempt(key: &str) -> IdempotentRequest {
+pub(crate) fn keyed_request(key: &str) -> IdempotentRequest {
     IdempotentRequest {
         token: lookup(1),
         key: key.into(),
@@ -82,14 +98,22 @@ pub(crate) fn event(number: u64) -> Event {
     }
 }
 
-/// A claim of up to `room` deliveries, `per_endpoint` of each endpoint.
-pub(crate) fn claim(room: u32, per_endpoint: u32) -> ClaimRequest {
+pub(crate) fn claim(limit: u32, per_endpoint: u32) -> ClaimRequest {
     ClaimRequest {
-        limit: room,
+        limit,
         per_endpoint,
         in_flight: HashMap::new(),
         lease: Duration::from_millis(LEASE.unsigned_abs()),
     }
+}
+
+/// Claims all due deliveries.
+pub(crate) async fn claim_all(webhooks: &WebhookStores, now: Timestamp) -> ClaimBatch {
+    webhooks
+        .deliveries
+        .claim(&claim(99, 99), now)
+        .await
+        .unwrap()
 }
 
 pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
@@ -108,7 +132,7 @@ pub(crate) async fn add(webhooks: &WebhookStores, endpoints: &[Endpoint]) {
 /// Queues the events for all endpoints.
 pub(crate) async fn queue(
     webhooks: &WebhookStores,
-    events: impl Iterator<Item = Event>,
+    events: impl IntoIterator<Item = Event>,
     endpoints: &[Endpoint],
 ) {
     let mut fan_outs = Vec::new();
@@ -119,8 +143,8 @@ pub(crate) async fn queue(
     webhooks.outbox.fan_out(&fan_outs, at(0)).await.unwrap();
 }
 
-/// Polls the future once, and returns whether it waits.
-pub(crate) async fn waits<F: Future + Unpin>(future: &mut F) -> bool {
+/// Polls the future once, and returns whether it is pending.
+pub(crate) async fn is_pending<F: Future + Unpin>(future: &mut F) -> bool {
     std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut *future).poll(context).is_pending()))
         .await
 }

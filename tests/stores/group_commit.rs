@@ -6,41 +6,27 @@ use forum_api::store::sqlite::rusqlite::{Connection, Result, Savepoint};
 use forum_api::store::sqlite::{Database, SqliteError};
 use tokio::task::JoinSet;
 
-use crate::fixture::{open, path, waits};
+use crate::fixture::{execute, is_pending, open, path, temp_database};
 
 async fn notes() -> (Database, tempfile::TempDir) {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
-    execute(
-        &database,
-        "CREATE TABLE notes (text TEXT PRIMARY KEY) STRICT",
-    )
-    .await;
+    let (directory, database) = temp_database();
+    let create = "CREATE TABLE notes (text TEXT PRIMARY KEY) STRICT";
+    execute(&database, create).await;
     (database, directory)
 }
 
-/// Result of a write.
-type Written = Result<(), SqliteError>;
+type WriteResult = Result<(), SqliteError>;
 
-async fn done(database: &Database, run: fn(&Savepoint<'_>) -> Written) {
-    database.write(run).await.unwrap();
-}
-
-async fn execute(database: &Database, sql: &'static str) {
-    let run = move |savepoint: &Savepoint<'_>| -> Written { Ok(savepoint.execute_batch(sql)?) };
-    database.write(run).await.unwrap();
-}
-
-fn note(connection: &Connection, text: &str) -> Written {
+fn insert(connection: &Connection, text: &str) -> WriteResult {
     connection.execute("INSERT INTO notes VALUES (?1)", [text])?;
     Ok(())
 }
 
-async fn noted(database: &Database) -> Vec<String> {
-    database
-        .read(|connection| Ok::<_, SqliteError>(texts(connection)?))
-        .await
-        .unwrap()
+/// Inserts a last note, and asserts that these are stored.
+async fn assert_stored(database: &Database, expected: &[&str]) {
+    execute(database, "INSERT INTO notes VALUES ('next')").await;
+    let read = database.read(|connection| Ok::<_, SqliteError>(texts(connection)?));
+    assert_eq!(read.await.unwrap(), expected);
 }
 
 fn texts(connection: &Connection) -> Result<Vec<String>> {
@@ -48,43 +34,43 @@ fn texts(connection: &Connection) -> Result<Vec<String>> {
     all.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Runs all of `writes` in one group: the leader of it waits until they are queued.
+/// Runs all writes in one group, whose first write waits until the others are queued.
 async fn in_one_transaction(
     database: &Database,
-    writes: &[fn(&Savepoint<'_>) -> Written],
-) -> Vec<Written> {
+    writes: &[fn(&Savepoint<'_>) -> WriteResult],
+) -> Vec<WriteResult> {
     let (go, wait) = mpsc::channel();
     let leader = move |savepoint: &Savepoint<'_>| {
         wait.recv().unwrap();
-        note(savepoint, "leader")
+        insert(savepoint, "leader")
     };
     let mut leader = Box::pin(database.write(leader));
-    assert!(waits(&mut leader).await);
-    let mut answers = Vec::new();
+    assert!(is_pending(&mut leader).await);
+    let mut queued = Vec::new();
     for write in writes {
-        let mut answer = Box::pin(database.write(*write));
-        assert!(waits(&mut answer).await);
-        answers.push(answer);
+        let mut write = Box::pin(database.write(*write));
+        assert!(is_pending(&mut write).await);
+        queued.push(write);
     }
     go.send(()).unwrap();
     let mut results = vec![leader.await];
-    for answer in answers {
-        results.push(answer.await);
+    for write in queued {
+        results.push(write.await);
     }
     results
 }
 
-fn shown(answers: &[Written]) -> Vec<String> {
-    let show = |answer: &Written| match answer {
+fn texts_of(results: &[WriteResult]) -> Vec<String> {
+    let text = |result: &WriteResult| match result {
         Ok(()) => "done".into(),
         Err(error) => error.to_string(),
     };
-    answers.iter().map(show).collect()
+    results.iter().map(text).collect()
 }
 
-/// Writes of a group, their results after that of the leader, and the stored notes.
+/// Writes of a group, the results with the first write, and the stored notes.
 type Case<'a> = (
-    &'a [fn(&Savepoint<'_>) -> Written],
+    &'a [fn(&Savepoint<'_>) -> WriteResult],
     &'a [&'a str],
     &'a [&'a str],
 );
@@ -99,12 +85,12 @@ async fn operations_of_a_group_are_isolated() {
     let cases: [Case<'_>; 3] = [
         (
             &[
-                |savepoint| note(savepoint, "before"),
+                |savepoint| insert(savepoint, "before"),
                 |savepoint| {
-                    note(savepoint, "refused")?;
-                    note(savepoint, "before")
+                    insert(savepoint, "refused")?;
+                    insert(savepoint, "before")
                 },
-                |savepoint| note(savepoint, "after"),
+                |savepoint| insert(savepoint, "after"),
             ],
             &["done", "done", unique, "done"],
             &["after", "before", "leader", "next"],
@@ -112,17 +98,17 @@ async fn operations_of_a_group_are_isolated() {
         (
             &[
                 |savepoint| {
-                    note(savepoint, "lost")?;
+                    insert(savepoint, "lost")?;
                     panic!("on purpose");
                 },
-                |savepoint| note(savepoint, "after"),
+                |savepoint| insert(savepoint, "after"),
             ],
             &["done", panicked, "done"],
             &["after", "leader", "next"],
         ),
         (
             &[
-                |savepoint| note(savepoint, "before"),
+                |savepoint| insert(savepoint, "before"),
                 |savepoint| Ok(savepoint.execute_batch("INSERT INTO links VALUES ('none')")?),
             ],
             &[foreign_key; 3],
@@ -134,9 +120,8 @@ async fn operations_of_a_group_are_isolated() {
         let links = "CREATE TABLE links (note TEXT REFERENCES notes DEFERRABLE INITIALLY DEFERRED)";
         execute(&database, links).await;
         let results = in_one_transaction(&database, writes).await;
-        assert_eq!(shown(&results), expected);
-        done(&database, |savepoint| note(savepoint, "next")).await;
-        assert_eq!(noted(&database).await, stored);
+        assert_eq!(texts_of(&results), expected);
+        assert_stored(&database, stored).await;
     }
 }
 
@@ -144,12 +129,10 @@ async fn operations_of_a_group_are_isolated() {
 async fn a_lost_transaction_loses_only_its_group() {
     let (database, _directory) = notes().await;
     let rollback = |savepoint: &Savepoint<'_>| Ok(savepoint.execute_batch("ROLLBACK")?);
-    let writes: [fn(&Savepoint<'_>) -> Written; 2] =
-        [rollback, |savepoint| note(savepoint, "after")];
-    let results = in_one_transaction(&database, &writes).await;
+    let after = |savepoint: &Savepoint<'_>| insert(savepoint, "after");
+    let results = in_one_transaction(&database, &[rollback, after]).await;
     assert!(results.iter().all(Result::is_err));
-    done(&database, |savepoint| note(savepoint, "next")).await;
-    assert_eq!(noted(&database).await, ["next"]);
+    assert_stored(&database, &["next"]).await;
 }
 
 #[tokio::test]
@@ -158,34 +141,33 @@ async fn a_group_that_cannot_begin_is_reported() {
     execute(&database, "PRAGMA busy_timeout = 0").await;
     let another_process = Connection::open(path(&directory)).unwrap();
     another_process.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let answer = database.write(|savepoint| note(savepoint, "locked")).await;
-    assert_eq!(shown(&[answer]), ["database is locked"]);
+    let result = database
+        .write(|savepoint| insert(savepoint, "locked"))
+        .await;
+    assert_eq!(texts_of(&[result]), ["database is locked"]);
     another_process.execute_batch("COMMIT").unwrap();
-    done(&database, |savepoint| note(savepoint, "next")).await;
-    assert_eq!(noted(&database).await, ["next"]);
+    assert_stored(&database, &["next"]).await;
 }
 
 #[tokio::test]
-async fn a_write_is_run_after_its_caller_is_gone() {
+async fn a_write_is_run_after_its_caller_dropped_it() {
     let (database, _directory) = notes().await;
-    let mut answer = Box::pin(database.write(|savepoint| note(savepoint, "orphan")));
-    waits(&mut answer).await;
-    drop(answer);
-    done(&database, |savepoint| note(savepoint, "next")).await;
-    assert_eq!(noted(&database).await, ["next", "orphan"]);
+    let mut write = Box::pin(database.write(|savepoint| insert(savepoint, "orphan")));
+    is_pending(&mut write).await;
+    drop(write);
+    assert_stored(&database, &["next", "orphan"]).await;
 }
 
 #[tokio::test]
 async fn detached_writes_precede_later_writes() {
     let (database, _directory) = notes().await;
-    database.write_detached(|savepoint| note(savepoint, "later"));
+    database.write_detached(|savepoint| insert(savepoint, "later"));
     database.write_detached::<SqliteError>(|_| panic!("on purpose"));
-    done(&database, |savepoint| note(savepoint, "next")).await;
-    assert_eq!(noted(&database).await, ["later", "next"]);
+    assert_stored(&database, &["later", "next"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sixty_four_writers_at_once_are_durable() {
+async fn concurrent_writes_are_durable() {
     let (database, directory) = notes().await;
     let mut writers = JoinSet::new();
     for writer in 0..64 {
@@ -193,14 +175,14 @@ async fn sixty_four_writers_at_once_are_durable() {
         writers.spawn(async move {
             for number in 0..5 {
                 let text = format!("{writer:02}.{number}");
-                let run = move |savepoint: &Savepoint<'_>| note(savepoint, &text);
+                let run = move |savepoint: &Savepoint<'_>| insert(savepoint, &text);
                 database.write(run).await.unwrap();
             }
         });
     }
     writers.join_all().await;
-    let on_disk = Connection::open(path(&directory)).unwrap();
-    assert_eq!(texts(&on_disk).unwrap().len(), 64 * 5);
     database.close().await;
-    assert_eq!(noted(&open(&directory)).await.len(), 64 * 5);
+    drop(open(&directory));
+    let connection = Connection::open(path(&directory)).unwrap();
+    assert_eq!(texts(&connection).unwrap().len(), 64 * 5);
 }

@@ -7,23 +7,21 @@ use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError, migrate, schema_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 
-use crate::fixture::{file, open, path};
+use crate::fixture::{file, path, temp_database};
 
-/// The first migrations of a table of notes, of which each adds one.
+const fn migration(name: &'static str, sql: &'static str) -> Migration {
+    Migration { name, sql }
+}
+
+/// Returns the first migrations of a table of notes. Each inserts one note.
 pub(crate) const fn notes(count: usize) -> Migrations {
     const ALL: &[Migration] = &[
-        Migration {
-            name: "0001_init",
-            sql: "CREATE TABLE notes (text TEXT) STRICT; INSERT INTO notes VALUES ('first')",
-        },
-        Migration {
-            name: "0002_second",
-            sql: "INSERT INTO notes VALUES ('second')",
-        },
-        Migration {
-            name: "0003_third",
-            sql: "INSERT INTO notes VALUES ('third')",
-        },
+        migration(
+            "0001_init",
+            "CREATE TABLE notes (text TEXT) STRICT; INSERT INTO notes VALUES ('first')",
+        ),
+        migration("0002_second", "INSERT INTO notes VALUES ('second')"),
+        migration("0003_third", "INSERT INTO notes VALUES ('third')"),
     ];
     Migrations {
         table: "note_migrations",
@@ -46,24 +44,20 @@ pub(crate) async fn migrate_in(
 #[tokio::test]
 async fn each_migration_is_applied_once() {
     let database = Database::open(&DatabasePath::Memory).unwrap();
-    for (known, had) in [(2, 0), (2, 2), (3, 2), (3, 3)] {
-        assert_eq!(migrate_in(&database, notes(known)).await.unwrap(), had);
+    for (known, applied) in [(2, 0), (2, 2), (3, 2), (3, 3)] {
+        assert_eq!(migrate_in(&database, notes(known)).await.unwrap(), applied);
     }
     assert_eq!(database.read(count).await.unwrap(), 3);
 }
 
 #[tokio::test]
 async fn a_failed_migration_rolls_back_all() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
+    let (directory, database) = temp_database();
     const BROKEN: Migrations = Migrations {
         table: "note_migrations",
         all: &[
             notes(1).all[0],
-            Migration {
-                name: "0002_second",
-                sql: "INSERT INTO nowhere VALUES (1)",
-            },
+            migration("0002_second", "INSERT INTO missing VALUES (1)"),
         ],
     };
     migrate_in(&database, BROKEN).await.unwrap_err();
@@ -75,10 +69,10 @@ async fn a_failed_migration_rolls_back_all() {
 
 #[test]
 fn concurrent_processes_apply_each_migration_once() {
-    for had_before in [0, 1].repeat(20) {
+    for applied_before in [0, 1].repeat(20) {
         let directory = tempfile::tempdir().unwrap();
         let connection = Connection::open(path(&directory)).unwrap();
-        migrate(&connection, &notes(had_before)).unwrap();
+        migrate(&connection, &notes(applied_before)).unwrap();
         let together = Arc::new(Barrier::new(2));
         let threads = [0, 1].map(|_| {
             let (path, together) = (path(&directory), together.clone());
@@ -88,9 +82,9 @@ fn concurrent_processes_apply_each_migration_once() {
                 migrate(&connection, &notes(3)).unwrap()
             })
         });
-        let mut had = threads.map(|thread| thread.join().unwrap());
-        had.sort_unstable();
-        assert_eq!(had, [had_before as u32, 3]);
+        let mut applied = threads.map(|thread| thread.join().unwrap());
+        applied.sort_unstable();
+        assert_eq!(applied, [applied_before as u32, 3]);
         assert_eq!(count(&connection).unwrap(), 3);
     }
 }
@@ -111,20 +105,14 @@ async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
         table: "note_migrations",
         all: &[
             notes(1).all[0],
-            Migration {
-                name: "0002_renamed",
-                sql: notes(2).all[1].sql,
-            },
+            migration("0002_renamed", notes(2).all[1].sql),
         ],
     };
     const CHANGED: Migrations = Migrations {
         table: "note_migrations",
         all: &[
             notes(1).all[0],
-            Migration {
-                name: "0002_second",
-                sql: "INSERT INTO notes VALUES ('changed')",
-            },
+            migration("0002_second", "INSERT INTO notes VALUES ('changed')"),
             notes(3).all[2],
         ],
     };
@@ -144,17 +132,17 @@ async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
 #[tokio::test]
 async fn a_database_is_opened_without_a_migration() {
     let directory = tempfile::tempdir().unwrap();
-    let location = file(path(&directory), true);
-    let database = Database::open_unmigrated(&location).unwrap();
+    let database_path = file(path(&directory), true);
+    let database = Database::open_unmigrated(&database_path).unwrap();
     let status = async |database: &Database| database.schema_status().await.unwrap();
     assert_eq!(status(&database).await, SchemaStatus::Pending);
     database.migrate().await.unwrap();
-    let other = Database::open_unmigrated(&location).unwrap();
+    let other = Database::open_unmigrated(&database_path).unwrap();
     assert_eq!(status(&other).await, SchemaStatus::UpToDate);
     let later = "INSERT INTO forum_api_migrations VALUES (99, 'later', '')";
     let connection = Connection::open(path(&directory)).unwrap();
     connection.execute_batch(later).unwrap();
     assert_eq!(status(&other).await, SchemaStatus::Newer);
-    let error = Database::open(&location).unwrap_err().to_string();
+    let error = Database::open(&database_path).unwrap_err().to_string();
     assert!(error.contains("newer than this program"), "{error}");
 }

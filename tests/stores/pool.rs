@@ -1,4 +1,4 @@
-//! Limits of the SQLite pool: bounded queues, interrupted reads, readers kept for short reads, and panics on the writer.
+//! Limits of the SQLite pool: bounded queues, interrupted reads, threads for short reads, and panics on the writer.
 
 use std::error::Error;
 use std::path::Path;
@@ -10,264 +10,241 @@ use std::thread;
 use std::time::Duration;
 
 use forum_api::host::Overloaded;
-use forum_api::store::sqlite::rusqlite::{Connection, ErrorCode, Savepoint};
+use forum_api::store::sqlite::rusqlite::{Connection, ErrorCode};
 use forum_api::store::sqlite::{Database, DatabasePath, DatabaseSettings, SqliteError};
 use forum_api::store::{BeginOutcome, Completion, Stores};
 use tokio::time::timeout;
 
-use crate::fixture::{at, attempt, file, lookup, open, path, waits};
+use crate::fixture::{at, execute, file, is_pending, keyed_request, lookup, path, temp_database};
 
-/// Time limit for operations that never end when they are broken.
+/// Time limit for operations that never end if they are broken.
 const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 const ENDLESS: &str =
     "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n";
 
-fn small(location: &DatabasePath) -> Database {
+/// Opens a database with one reader and queues of two operations.
+fn small(path: &DatabasePath) -> Database {
     let settings = DatabaseSettings {
         readers: 1,
         queue_capacity: 2,
         ..DatabaseSettings::default()
     };
-    Database::open_with(location, &settings).unwrap()
+    Database::open_with(path, &settings).unwrap()
 }
 
 type Operation = Pin<Box<dyn Future<Output = Result<(), SqliteError>> + Send>>;
+type Run = Box<dyn FnOnce() -> Result<(), SqliteError> + Send>;
 
-/// An operation that is queued and ends when it is released.
+/// Queued operations that end when they are released, and the starts of their runs.
+#[derive(Default)]
 struct Held {
-    operation: Operation,
-    begun: Receiver<()>,
-    release: Sender<()>,
+    operations: Vec<Operation>,
+    releases: Vec<Sender<()>>,
+    begun: Vec<Receiver<()>>,
 }
 
 impl Held {
-    async fn new(start: impl FnOnce(Box<dyn FnOnce() + Send>) -> Operation) -> Self {
+    async fn add(&mut self, start: impl FnOnce(Run) -> Operation) {
         let (release, wait) = mpsc::channel::<()>();
         let (begin, begun) = mpsc::channel();
         let mut operation = start(Box::new(move || {
             let _ = begin.send(());
             let _ = wait.recv();
+            Ok(())
         }));
-        assert!(waits(&mut operation).await);
-        Self {
-            operation,
-            begun,
-            release,
+        assert!(is_pending(&mut operation).await);
+        self.operations.push(operation);
+        self.releases.push(release);
+        self.begun.push(begun);
+    }
+
+    async fn read(&mut self, database: &Database) {
+        let database = database.clone();
+        self.add(|run| Box::pin(async move { database.read(move |_| run()).await }))
+            .await;
+    }
+
+    async fn write(&mut self, database: &Database) {
+        let database = database.clone();
+        self.add(|run| Box::pin(async move { database.write(move |_| run()).await }))
+            .await;
+    }
+
+    fn await_first(&self) {
+        self.begun[0].recv().unwrap();
+    }
+
+    /// Releases all operations before it waits for them, because writes end together.
+    async fn end(self) {
+        drop(self.releases);
+        for operation in self.operations {
+            operation.await.unwrap();
         }
     }
-
-    async fn read(database: &Database) -> Self {
-        let database = database.clone();
-        Self::new(|run| {
-            Box::pin(async move {
-                let read = move |_: &Connection| {
-                    run();
-                    Ok(())
-                };
-                database.read(read).await
-            })
-        })
-        .await
-    }
-
-    async fn write(database: &Database) -> Self {
-        let database = database.clone();
-        Self::new(|run| {
-            Box::pin(async move {
-                let write = move |_: &Savepoint<'_>| {
-                    run();
-                    Ok(())
-                };
-                database.write(write).await
-            })
-        })
-        .await
-    }
 }
 
-/// Releases all of them before it waits for them, for writes end together.
-async fn end(held: Vec<Held>) {
-    let mut operations = Vec::new();
-    for Held {
-        operation, release, ..
-    } in held
-    {
-        drop(release);
-        operations.push(operation);
-    }
-    for operation in operations {
-        operation.await.unwrap();
-    }
-}
-
-fn assert_overloaded(outcome: Result<(), SqliteError>) {
-    let error = outcome.unwrap_err();
-    let cause = error.source().and_then(|cause| cause.downcast_ref());
+fn assert_overloaded(result: Result<(), SqliteError>) {
+    let error = result.unwrap_err();
+    let source = error.source().and_then(|source| source.downcast_ref());
     let retry_after = Duration::from_secs(1);
-    assert_eq!(cause, Some(&Overloaded { retry_after }), "{error}");
+    assert_eq!(source, Some(&Overloaded { retry_after }), "{error}");
 }
 
 #[tokio::test]
-async fn a_token_is_found_while_slow_reads_use_every_reader_that_they_can_use() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
-    let mut slow = Vec::new();
+async fn a_token_is_found_while_slow_reads_occupy_all_ordinary_readers() {
+    let (_directory, database) = temp_database();
+    let mut slow = Held::default();
     for _ in 0..2 * thread::available_parallelism().unwrap().get() {
-        slow.push(Held::read(&database).await);
+        slow.read(&database).await;
     }
-    slow[0].begun.recv().unwrap();
+    slow.await_first();
     let tokens = Stores::in_sqlite(&database).tokens;
     let lookup = lookup(1);
-    let found = timeout(TEST_TIMEOUT, tokens.find(&lookup)).await;
-    assert_eq!(found.unwrap().unwrap(), None);
-    end(slow).await;
+    let token = timeout(TEST_TIMEOUT, tokens.find(&lookup)).await;
+    assert_eq!(token.unwrap().unwrap(), None);
+    slow.end().await;
 }
 
 #[tokio::test]
-async fn a_full_queue_of_reads_refuses_the_next() {
+async fn a_full_queue_of_reads_rejects_the_next() {
     let directory = tempfile::tempdir().unwrap();
     let database = small(&file(path(&directory), true));
-    let mut held = vec![Held::read(&database).await];
-    held[0].begun.recv().unwrap();
+    let mut held = Held::default();
+    held.read(&database).await;
+    held.await_first();
     for _ in 0..2 {
-        held.push(Held::read(&database).await);
+        held.read(&database).await;
     }
     assert_overloaded(database.read(|_| Ok(())).await);
     let short = database.read_short(|_| Ok::<_, SqliteError>(7)).await;
     assert_eq!(short.unwrap(), 7);
-    end(held).await;
+    held.end().await;
     database.read(|_| Ok::<_, SqliteError>(())).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_full_queue_of_writes_refuses_the_next_but_settles_what_was_admitted() {
+async fn a_full_queue_of_writes_rejects_the_next_but_completes_admitted_requests() {
     let directory = tempfile::tempdir().unwrap();
     let database = small(&file(path(&directory), true));
     let keys = Stores::in_sqlite(&database).idempotency;
-    let attempt = attempt("k");
-    let BeginOutcome::Reserved(ticket) = keys.begin(&attempt, at(0)).await.unwrap() else {
+    let request = keyed_request("k");
+    let BeginOutcome::Reserved(reservation) = keys.begin(&request, at(0)).await.unwrap() else {
         panic!("the key is new");
     };
-    let mut held = vec![Held::write(&database).await];
-    held[0].begun.recv().unwrap();
+    let mut held = Held::default();
+    held.write(&database).await;
+    held.await_first();
     for _ in 0..2 {
-        held.push(Held::write(&database).await);
+        held.write(&database).await;
     }
     assert_overloaded(database.write(|_| Ok(())).await);
-    let mut settled = keys.complete(&ticket, Completion::NotExecuted);
-    assert!(waits(&mut settled).await);
-    end(held).await;
-    settled.await.unwrap();
-    let again = keys.begin(&attempt, at(1)).await.unwrap();
-    assert!(matches!(again, BeginOutcome::Reserved(_)), "{again:?}");
+    let mut completed = keys.complete(&reservation, Completion::NotExecuted);
+    assert!(is_pending(&mut completed).await);
+    held.end().await;
+    completed.await.unwrap();
+    let outcome = keys.begin(&request, at(1)).await.unwrap();
+    assert!(matches!(outcome, BeginOutcome::Reserved(_)), "{outcome:?}");
 }
 
 #[tokio::test]
-async fn a_read_is_interrupted_when_its_caller_is_gone() {
+async fn a_read_is_interrupted_when_its_caller_drops_it() {
     let directory = tempfile::tempdir().unwrap();
-    for database in [
-        small(&file(path(&directory), true)),
-        small(&DatabasePath::Memory),
-    ] {
+    let in_file = small(&file(path(&directory), true));
+    for database in [in_file, small(&DatabasePath::Memory)] {
         let (begin, begun) = mpsc::channel();
         let (end, ended) = mpsc::channel();
         let mut read = Box::pin(database.read(move |connection| {
             begin.send(()).unwrap();
             let endless = connection.query_row(ENDLESS, [], |_| Ok(()));
-            end.send(endless.map_err(|error| error.sqlite_error_code()))
-                .unwrap();
+            let code = endless.map_err(|error| error.sqlite_error_code());
+            end.send(code).unwrap();
             Ok::<_, SqliteError>(())
         }));
-        assert!(waits(&mut read).await);
+        assert!(is_pending(&mut read).await);
         begun.recv().unwrap();
         drop(read);
-        let outcome = ended.recv_timeout(TEST_TIMEOUT);
-        assert_eq!(outcome, Ok(Err(Some(ErrorCode::OperationInterrupted))));
+        let result = ended.recv_timeout(TEST_TIMEOUT);
+        assert_eq!(result, Ok(Err(Some(ErrorCode::OperationInterrupted))));
         assert_eq!(database.read(|_| Ok::<_, SqliteError>(7)).await.unwrap(), 7);
     }
 }
 
 /// A result that panics when it is dropped.
-struct Explosive;
+struct PanicsOnDrop;
 
-impl Drop for Explosive {
+impl Drop for PanicsOnDrop {
     fn drop(&mut self) {
         panic!("on purpose");
     }
 }
 
-/// An error that cannot be made.
+/// An error whose conversion panics.
 #[derive(Debug)]
-struct Unmakeable;
+struct PanicsOnConversion;
 
-impl From<SqliteError> for Unmakeable {
+impl From<SqliteError> for PanicsOnConversion {
     fn from(_: SqliteError) -> Self {
         panic!("on purpose");
     }
 }
 
 #[tokio::test]
-async fn the_writer_survives_the_panics_of_results_and_errors() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
-    let held = vec![Held::write(&database).await];
-    let mut abandoned = Box::pin(database.write(|_| Ok::<_, SqliteError>(Explosive)));
-    assert!(waits(&mut abandoned).await);
+async fn the_writer_survives_panics_of_results_and_errors() {
+    let (_directory, database) = temp_database();
+    let mut held = Held::default();
+    held.write(&database).await;
+    let mut abandoned = Box::pin(database.write(|_| Ok::<_, SqliteError>(PanicsOnDrop)));
+    assert!(is_pending(&mut abandoned).await);
     drop(abandoned);
-    end(held).await;
+    held.end().await;
     database.check_writable().await.unwrap();
     let other = database.clone();
     let lost = tokio::spawn(async move {
         let rolled_back = other.write(|savepoint| {
             savepoint.execute_batch("ROLLBACK").unwrap();
-            Ok::<_, Unmakeable>(())
+            Ok::<_, PanicsOnConversion>(())
         });
         rolled_back.await
     });
     assert!(lost.await.unwrap_err().is_panic());
-    // It can join the lost group, which fails as a whole.
+    // This write can join the lost group, which fails.
     let _ = database.check_writable().await;
     database.check_writable().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_database_is_writable_unless_it_is_read_only_or_closed() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
+    let (_directory, database) = temp_database();
     database.check_writable().await.unwrap();
-    database
-        .write(|savepoint| Ok::<_, SqliteError>(savepoint.execute_batch("PRAGMA query_only = 1")?))
-        .await
-        .unwrap();
-    let refused = database.check_writable().await.unwrap_err().to_string();
-    assert_eq!(refused, "attempt to write a readonly database");
+    execute(&database, "PRAGMA query_only = 1").await;
+    let error = database.check_writable().await.unwrap_err().to_string();
+    assert_eq!(error, "attempt to write a readonly database");
     database.clone().close().await;
-    let closed = database.check_writable().await.unwrap_err().to_string();
-    assert_eq!(closed, "the database is closed");
+    let error = database.check_writable().await.unwrap_err().to_string();
+    assert_eq!(error, "the database is closed");
 }
 
-/// Reads of other connections, of which each ends only after half of the others have begun another one: at no time is
-/// there none that holds the log.
-fn overlapping_reads(path: &Path, readers: usize, until: &AtomicBool) {
+/// Reads on other connections, each of which ends only after half of the others have begun another read, so that some read
+/// always holds the log.
+fn overlapping_reads(path: &Path, readers: usize, stop: &AtomicBool) {
     let begun = (Mutex::new(0_usize), Condvar::new());
     thread::scope(|scope| {
         for _ in 0..readers {
             scope.spawn(|| {
                 let connection = Connection::open(path).unwrap();
-                while !until.load(Ordering::Relaxed) {
-                    connection
-                        .execute_batch("BEGIN; SELECT count(*) FROM pages")
-                        .unwrap();
+                let run = |sql| connection.execute_batch(sql).unwrap();
+                while !stop.load(Ordering::Relaxed) {
+                    run("BEGIN; SELECT count(*) FROM pages");
                     let mut count = begun.0.lock().unwrap();
                     *count += 1;
                     let enough = *count + readers / 2;
                     begun.1.notify_all();
-                    while *count < enough && !until.load(Ordering::Relaxed) {
+                    while *count < enough && !stop.load(Ordering::Relaxed) {
                         count = begun.1.wait(count).unwrap();
                     }
                     drop(count);
-                    connection.execute_batch("COMMIT").unwrap();
+                    run("COMMIT");
                 }
                 begun.1.notify_all();
             });
@@ -279,26 +256,20 @@ const MIB: u64 = 1024 * 1024;
 
 #[tokio::test]
 async fn the_log_stays_small_under_permanent_readers() {
-    let directory = tempfile::tempdir().unwrap();
-    let database = open(&directory);
+    let (directory, database) = temp_database();
     let create = "CREATE TABLE pages (id INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT";
-    database
-        .write(move |savepoint| Ok::<_, SqliteError>(savepoint.execute_batch(create)?))
-        .await
-        .unwrap();
+    execute(&database, create).await;
     let (path, stop) = (path(&directory), Arc::new(AtomicBool::new(false)));
-    let readers = {
-        let (path, stop) = (path.clone(), Arc::clone(&stop));
-        thread::spawn(move || overlapping_reads(&path, 64, &stop))
-    };
     let log = path.with_extension("db-wal");
+    let stop_readers = Arc::clone(&stop);
+    let readers = thread::spawn(move || overlapping_reads(&path, 64, &stop_readers));
     let mut largest = 0;
     for _ in 0..96 {
-        let write = "REPLACE INTO pages VALUES (1, zeroblob(1048576))";
-        database
-            .write(move |savepoint| Ok::<_, SqliteError>(savepoint.execute_batch(write)?))
-            .await
-            .unwrap();
+        execute(
+            &database,
+            "REPLACE INTO pages VALUES (1, zeroblob(1048576))",
+        )
+        .await;
         largest = largest.max(log.metadata().unwrap().len());
     }
     stop.store(true, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Rate limits: the arithmetic of a window, and the bounds of the store in memory.
+//! Rate limits: the arithmetic of windows, and the bounds of the store in memory.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use proptest::prelude::*;
 
 use crate::fixture::{at, lookup};
 
-const WINDOW: Budget = Budget {
+pub(crate) const BUDGET: Budget = Budget {
     units: 120,
     window: Duration::from_secs(300),
 };
 
 async fn charge(
-    budgets: &MemoryRateLimitStore,
+    store: &MemoryRateLimitStore,
     key: RateLimitKey,
     cost: u32,
     now: Timestamp,
 ) -> RateLimitDecision {
-    budgets.charge(&key, cost, WINDOW, now).await.unwrap()
+    store.charge(&key, cost, BUDGET, now).await.unwrap()
 }
 
-/// The IPv6 prefix of an address of a flood.
+/// Returns the key of an IPv6 prefix.
 fn prefix(number: u32) -> RateLimitKey {
     RateLimitKey::Prefix(0x2001_0db8 << 96 | u128::from(number) << 64)
 }
@@ -33,8 +33,8 @@ fn password(number: u32) -> RateLimitKey {
     RateLimitKey::attempts("test", &u32::to_be_bytes(number))
 }
 
-/// When all capacity is taken, new keys share one budget until windows end. A flood of one kind of key does not affect keys
-/// of the others.
+/// If the capacity is exhausted, new keys share one window until others end. A flood of one kind of key does not affect
+/// other kinds.
 #[tokio::test]
 async fn the_memory_of_each_kind_of_key_is_bounded() {
     type Key = fn(u32) -> RateLimitKey;
@@ -42,28 +42,25 @@ async fn the_memory_of_each_kind_of_key_is_bounded() {
         (prefix as Key, 2_000_000, 500_000..900_000, password as Key),
         (password, 300_000, 100_000..200_000, prefix),
     ] {
-        let budgets = MemoryRateLimitStore::default();
+        let store = MemoryRateLimitStore::default();
         let spent = key(u32::MAX);
-        charge(&budgets, spent, 120, at(0)).await;
+        charge(&store, spent, 120, at(0)).await;
         let mut shared = 0;
         for number in 0..flood {
-            shared += u32::from(charge(&budgets, key(number), 1, at(1)).await.remaining < 119);
+            shared += u32::from(charge(&store, key(number), 1, at(1)).await.remaining < 119);
         }
-        assert!(shares.contains(&shared), "{shared} share a budget");
-        assert!(
-            !charge(&budgets, key(u32::MAX - 1), 120, at(2))
-                .await
-                .allowed
-        );
-        assert!(!charge(&budgets, spent, 1, at(2)).await.allowed);
-        assert_eq!(charge(&budgets, key(0), 1, at(2)).await.remaining, 118);
+        assert!(shares.contains(&shared), "{shared} share a window");
+        for (key, cost) in [(key(u32::MAX - 1), 120), (spent, 1)] {
+            assert!(!charge(&store, key, cost, at(2)).await.allowed);
+        }
+        assert_eq!(charge(&store, key(0), 1, at(2)).await.remaining, 118);
         for unaffected in [other(1), RateLimitKey::Token(lookup(1))] {
-            assert_eq!(charge(&budgets, unaffected, 1, at(2)).await.remaining, 119);
+            assert_eq!(charge(&store, unaffected, 1, at(2)).await.remaining, 119);
         }
         // After the clock was set back, and after all windows have ended.
         for (first, now) in [(2_500_000, -400_000), (3_000_000, 300_001)] {
             for number in first..first + 1_000 {
-                let charge = charge(&budgets, key(number), 1, at(now)).await;
+                let charge = charge(&store, key(number), 1, at(now)).await;
                 assert_eq!(charge.remaining, 119, "{number} at {now}");
             }
         }
@@ -72,10 +69,10 @@ async fn the_memory_of_each_kind_of_key_is_bounded() {
 
 #[test]
 fn a_smaller_budget_counts_as_spent() {
-    let (budget, _) = WINDOW.charge(None, 80, at(0));
+    let (budget, _) = BUDGET.charge(None, 80, at(0));
     let smaller = Budget {
         units: 50,
-        ..WINDOW
+        ..BUDGET
     };
     let (after, charge) = smaller.charge(budget, 1, at(1));
     let shown = (charge.allowed, charge.limit, charge.remaining);
@@ -83,7 +80,7 @@ fn a_smaller_budget_counts_as_spent() {
     assert_eq!(after, budget);
 }
 
-/// The granted charges of the running window, the first of which started it.
+/// Allowed charges of the running window.
 #[derive(Default)]
 struct Oracle(Vec<(Timestamp, u32)>);
 
@@ -113,7 +110,7 @@ impl Oracle {
 proptest! {
     /// Includes charges of 0, charges beyond a whole budget, ends of windows, and clocks that are set back.
     #[test]
-    fn any_history_is_charged_as_a_plain_sum(
+    fn a_window_charges_as_a_plain_sum(
         units in 1_u32..50,
         length in 1_u64..100,
         charges in prop::collection::vec((prop_oneof![9 => 0_i64..30, 1 => -1000_i64..0], 0_u32..60), 1..100),

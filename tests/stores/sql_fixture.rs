@@ -1,15 +1,15 @@
-//! Databases whose tables a test changes by SQL.
+//! Databases whose tables tests change with SQL.
 
 use forum_api::store::WebhookStores;
-use forum_api::store::sqlite::rusqlite::Connection;
+use forum_api::store::sqlite::rusqlite::{Connection, Row};
 use forum_api::webhook::Event;
 use tempfile::TempDir;
 use tokio_postgres::types::ToSql;
 
-use crate::fixture::{open, path};
+use crate::fixture::{path, temp_database};
 use crate::postgres::{Pool, tables, webhooks};
 
-/// A database whose tables a test changes by SQL.
+/// A database whose tables tests change with SQL.
 pub(crate) enum Sql {
     Sqlite(TempDir, WebhookStores),
     Postgres(Pool, WebhookStores),
@@ -17,9 +17,8 @@ pub(crate) enum Sql {
 
 impl Sql {
     pub(crate) fn sqlite() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let webhooks = WebhookStores::in_sqlite(&open(&directory));
-        Self::Sqlite(directory, webhooks)
+        let (directory, database) = temp_database();
+        Self::Sqlite(directory, WebhookStores::in_sqlite(&database))
     }
 
     pub(crate) async fn postgres() -> Self {
@@ -34,7 +33,7 @@ impl Sql {
         }
     }
 
-    /// Runs statements, without the constraints of events.
+    /// Runs statements without the constraints of events.
     pub(crate) async fn run_unchecked(&self, sql: &str) {
         match self {
             Self::Sqlite(directory, _) => {
@@ -66,26 +65,20 @@ impl Sql {
         }
     }
 
-    /// The numbers of events, deliveries and attempts.
+    /// Returns the numbers of events, deliveries and attempts.
     pub(crate) async fn rows(&self) -> [i64; 3] {
         let count = "SELECT (SELECT count(*) FROM forum_api_events),
             (SELECT count(*) FROM forum_api_deliveries), (SELECT count(*) FROM forum_api_attempts)";
         match self {
             Self::Sqlite(directory, _) => {
                 let connection = Connection::open(path(directory)).unwrap();
-                let row = connection
-                    .query_row(count, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]));
-                row.unwrap()
+                let read = |row: &Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?]);
+                connection.query_row(count, [], read).unwrap()
             }
             Self::Postgres(pool, _) => {
-                let row = pool
-                    .get()
-                    .await
-                    .unwrap()
-                    .query_one(count, &[])
-                    .await
-                    .unwrap();
-                [row.get(0), row.get(1), row.get(2)]
+                let client = pool.get().await.unwrap();
+                let row = client.query_one(count, &[]).await.unwrap();
+                [0, 1, 2].map(|column| row.get(column))
             }
         }
     }

@@ -146,8 +146,6 @@ async fn expect_moderation(
 ) -> TestResult {
     let thread = suite.thread(author, forum).await?.thread_id;
     suite.fixture.set_locked(&thread, true).await?;
-    caller
-        .reply(&thread, "Some words")
-        .await
-        .expect_ok_if(permitted)
+    let post = caller.reply(&thread, "Some words").await;
+    post.expect_ok_if(permitted)
 }

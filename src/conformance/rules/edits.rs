@@ -173,9 +173,6 @@ board_rules! {
 /// Checks `canEdit` and `canDelete` of a post.
 async fn expect_permissions(caller: &TestCaller, path: &PostPath, permitted: bool) -> TestResult {
     let post = caller.fetch_post(path).await?;
-    check_eq!(
-        (post.can_edit, post.can_delete),
-        (permitted, permitted),
-        "permissions of {caller:?}"
-    )
+    let actual = (post.can_edit, post.can_delete);
+    check_eq!(actual, (permitted, permitted), "permissions of {caller:?}")
 }

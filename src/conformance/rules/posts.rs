@@ -169,8 +169,12 @@ async fn expect_page(
     expected: impl Iterator<Item = &Post>,
 ) -> TestResult {
     let expected: Vec<_> = expected.map(|post| post.post_id.clone()).collect();
-    let page = reader.list_posts(thread, params).await.expect_ok()?.value;
-    check_eq!(post_ids(&page.items), expected, "the page of {params:?}")
+    let page = reader.list_posts(thread, params).await.expect_ok()?;
+    check_eq!(
+        post_ids(&page.value.items),
+        expected,
+        "the page of {params:?}"
+    )
 }
 
 pub(crate) fn check_numbers_increase(posts: &[Post]) -> TestResult {

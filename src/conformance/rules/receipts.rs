@@ -125,8 +125,7 @@ board_rules! {
 
     /// Opening the sender's own copy sends no receipt.
     async fn opening_the_senders_copy_sends_no_receipt(suite: &Suite) -> TestResult {
-        let [alice, bob, _] = three_members(suite).await?;
-        send_and_receive(suite, &alice, &bob, true).await?;
+        let (alice, bob, _) = send_to_bob(suite, true).await?;
         alice.open(&only(alice.folder(Folder::Sent).await?)?.message_id).await?;
         for caller in [&alice, &bob] {
             for message in caller.inbox().await? {
@@ -137,25 +136,15 @@ board_rules! {
     }
 }
 
-/// Sends a message from alice to bob, and returns bob's copy.
+/// Sends a message from alice to bob, and returns both and bob's copy.
 async fn send_to_bob(
     suite: &Suite,
     request_receipt: bool,
 ) -> TestResult<(TestCaller, TestCaller, MessageId)> {
-    let [alice, bob, _] = three_members(suite).await?;
-    let copy = send_and_receive(suite, &alice, &bob, request_receipt).await?;
-    Ok((alice, bob, copy))
-}
-
-/// Sends a message and returns the recipient's copy.
-async fn send_and_receive(
-    suite: &Suite,
-    from: &TestCaller,
-    to: &TestCaller,
-    request_receipt: bool,
-) -> TestResult<MessageId> {
-    let new = new_message(suite, [to.id_ref()]);
+    let [alice, bob] = suite.members(["alice", "bob"]).await?;
+    let new = new_message(suite, [bob.id_ref()]);
     let new = with(new, |new| new.request_receipt = request_receipt);
-    from.send_message(&new).await.expect_ok()?;
-    Ok(only(to.inbox().await?.into_iter().take(1))?.message_id)
+    alice.send_message(&new).await.expect_ok()?;
+    let copy = only(bob.inbox().await?)?.message_id;
+    Ok((alice, bob, copy))
 }

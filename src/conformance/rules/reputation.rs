@@ -80,7 +80,8 @@ board_rules! {
         for (rater, user) in [(&carol, &bob), (&alice, &carol)] {
             rater.rate_member(&user.id_ref(), &once).await.expect_ok()?;
         }
-        // Each write advances the clock by a minute: the first one is a minute before the end of the day, the second at it.
+        // Each write advances the clock by a minute: the first one is a minute before the end of the day, the second at
+        // it.
         let minute = Duration::from_secs(60);
         suite.advance(DAY - suite.now().saturating_duration_since(rated) - minute * 2);
         alice.rate_member(&bob.id_ref(), &once).await.expect_conflict()?;

@@ -11,7 +11,8 @@ const SORTS: [SearchSort; 3] = [
 board_rules! {
     mod search_paging;
 
-    /// Pages of any size have neither gaps nor overlaps. `next` is null exactly on the last page.
+    /// Pages of any size have neither gaps nor overlaps, sorted by newest or oldest. `next` is null exactly on the last
+    /// page.
     async fn pages_have_no_gap_or_overlap(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let mut posts = fixture.posts(["tea"; 6]).await?.map(|path| path.post_id);
@@ -124,8 +125,9 @@ board_rules! {
         Ok(())
     }
 
-    /// Pages of any sort order contain each thread that existed from the start once, while matches are written in threads
-    /// on earlier and on later pages, and in new threads. Deleting another match than a thread's hit keeps the thread.
+    /// Pages of any sort order contain each thread that existed from the start once, while matches are written in
+    /// threads on earlier and on later pages, and in new threads. Deleting another match than a thread's hit keeps the
+    /// thread.
     async fn pagination_finds_each_thread_once_during_writes(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let mia = suite.moderator("mia", &fixture.forum).await?;

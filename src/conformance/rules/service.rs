@@ -4,7 +4,7 @@ use http::HeaderName;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::test_util::{TestApi, TestResponse};
+use crate::test_util::{TestClient, TestResponse};
 
 board_rules! {
     mod service;
@@ -91,9 +91,10 @@ board_rules! {
             suite.thread(&alice, &forum).await?;
             suite.post(&alice, &thread).await?;
         }
-        let (api, reader) = (suite.api(), alice.id().to_string());
+        let api = suite.api();
+        let client = api.as_member(&alice.id().to_string());
         for list in [format!("/forums/{forum}/threads"), format!("/threads/{thread}/posts")] {
-            check_eq!(count_items(&api, &reader, &list).await?, 5, "the items of {list}")?;
+            check_eq!(count_items(&client, &list).await?, 5, "the items of {list}")?;
         }
         Ok(())
     }
@@ -114,22 +115,20 @@ fn comparable(response: &TestResponse) -> (u16, Vec<(HeaderName, Vec<u8>)>, Valu
 }
 
 /// Returns the number of items of a list, read in pages of two.
-async fn count_items(api: &TestApi, reader: &str, list: &str) -> TestResult<usize> {
-    let (client, mut items, mut after) = (api.as_member(reader), 0, String::new());
+async fn count_items(client: &TestClient<'_>, list: &str) -> TestResult<usize> {
+    let (mut count, mut path) = (0, format!("{list}?limit=2"));
     for _ in 0..10 {
-        let page = client.get(&format!("{list}?limit=2{after}")).await;
-        check_eq!(page.status, 200, "GET {list}: {}", page.json())?;
+        let page = client.get(&path).await;
+        check_eq!(page.status, 200, "GET {path}: {}", page.json())?;
         let page = page.json();
-        items += page
-            .get("items")
-            .and_then(Value::as_array)
-            .map_or(0, Vec::len);
+        let items = page.get("items").and_then(Value::as_array);
+        count += items.map_or(0, Vec::len);
         match page.get("next").and_then(Value::as_str) {
-            Some(next) => after = format!("&after={next}"),
-            None => return Ok(items),
+            Some(next) => path = format!("{list}?limit=2&after={next}"),
+            None => return Ok(count),
         }
     }
-    check!(false, "{list} has a last page").map(|()| items)
+    check!(false, "{list} has a last page").map(|()| count)
 }
 
 fn status_and_code(response: &TestResponse) -> (u16, Option<&'static str>) {

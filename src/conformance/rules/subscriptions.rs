@@ -165,8 +165,6 @@ board_rules! {
 }
 
 async fn subscriptions(caller: &TestCaller) -> TestResult<Vec<Subscription>> {
-    let page = caller
-        .list_subscriptions(&ListSubscriptionsParams::default())
-        .await;
-    Ok(page.expect_ok()?.items)
+    let params = ListSubscriptionsParams::default();
+    Ok(caller.list_subscriptions(&params).await.expect_ok()?.items)
 }

@@ -136,10 +136,8 @@ async fn expect_thread_not_found(
     caller.get_thread(thread).await.expect_path_not_found()?;
     caller.first_page(thread).await.expect_path_not_found()?;
     let params = ListThreadsParams::default();
-    caller
-        .list_threads(forum, &params)
-        .await
-        .expect_path_not_found()
+    let page = caller.list_threads(forum, &params).await;
+    page.expect_path_not_found()
 }
 
 /// Returns callers, each with whether it sees a post by `author` that awaits approval.
@@ -150,9 +148,9 @@ async fn callers_and_visibility(
     author: TestCaller,
 ) -> TestResult<Vec<(TestCaller, bool)>> {
     let ada = suite.admin("ada").await?;
-    let mut all = vec![(other, false), (author, true), (ada, true)];
-    all.extend(suite.guest().ok().map(|guest| (guest, false)));
+    let mut callers = vec![(other, false), (author, true), (ada, true)];
+    callers.extend(suite.guest().ok().map(|guest| (guest, false)));
     let moderator = suite.moderator("max", forum).await;
-    all.extend(moderator.ok().map(|moderator| (moderator, true)));
-    Ok(all)
+    callers.extend(moderator.ok().map(|moderator| (moderator, true)));
+    Ok(callers)
 }

@@ -111,7 +111,8 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("events", ())
     }
 
-    /// Writes a thread, by default with `create_thread`. A board without [`Capability::StartingThreads`] inserts the rows.
+    /// Writes a thread, by default with `create_thread`. A board without [`Capability::StartingThreads`] inserts the
+    /// rows.
     async fn write_thread(
         &self,
         author: &UserId,

@@ -95,6 +95,16 @@ impl StoreFixture {
         Ok(endpoint)
     }
 
+    /// Adds the endpoints 1 to `N`.
+    pub(crate) async fn add_endpoints<const N: usize>(&self) -> TestResult<[Endpoint; N]> {
+        let mut endpoints = Vec::new();
+        for number in (1..).take(N) {
+            endpoints.push(self.add_endpoint(number).await?);
+        }
+        let endpoints = endpoints.try_into();
+        endpoints.map_err(|_| TestFailure::mismatch("endpoints", "another number", N))
+    }
+
     /// Inserts an event, fans it out at `now`, and returns the ids of its deliveries.
     pub(crate) async fn deliver(
         &self,

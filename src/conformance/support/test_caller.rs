@@ -15,8 +15,8 @@ use crate::runtime::{BoxFuture, ManualClock};
 ///
 /// Each method of [`Board`] is a method here, so that a rule consists of calls with their expected outcomes:
 /// `alice.get_thread(&id).await.expect_path_not_found()?`. As in the library, each call looks up the caller's access
-/// first. A call fails its rule, whatever the rule expects, if the board returns an internal error or content of a forum
-/// that the caller cannot see. A call that the host does not support skips the rule.
+/// first. A call fails its rule, whatever the rule expects, if the board returns an internal error or content of a
+/// forum that the caller cannot see. A call that the host does not support skips the rule.
 #[derive(Clone)]
 pub struct TestCaller {
     pub(crate) inner: Arc<SuiteInner>,
@@ -43,8 +43,8 @@ impl SuiteInner {
         }
     }
 
-    /// Rejects results that break every rule: an internal error, a call without an implementation that the host does not
-    /// list as unsupported, and content of a forum that the caller cannot see.
+    /// Rejects results that break every rule: an internal error, a call without an implementation that the host does
+    /// not list as unsupported, and content of a forum that the caller cannot see.
     fn check_result<T: ForumScoped + Debug>(
         &self,
         call: &str,
@@ -79,9 +79,12 @@ enum Admission {
 }
 
 macro_rules! calls {
-    ($($kind:ident $name:ident($($argument:ident: $type:ty),*) $(of $resource:expr)? => $reply:ty, $capability:ident;)+) => {
+    ($(
+        $kind:ident $name:ident($($argument:ident: $type:ty),*) $(of $resource:expr)? => $reply:ty, $capability:ident;
+    )+) => {
         impl TestCaller {$(
-            #[doc = concat!("Calls [`Board::", stringify!($name), "`]. Needs [`Capability::", stringify!($capability), "`].")]
+            #[doc = concat!("Calls [`Board::", stringify!($name), "`].")]
+            #[doc = concat!("Needs [`Capability::", stringify!($capability), "`].")]
             pub async fn $name(&self, $($argument: &$type),*) -> CallResult<$reply> {
                 let arguments: &[String] = &[$(format!("{:?}", $argument)),*];
                 let call = format!("{}({}) as {}", stringify!($name), arguments.join(", "), self.name);

@@ -16,14 +16,14 @@ use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
 #[async_trait]
 impl DeliveryStore for MemoryWebhookStore {
-    async fn claim(&self, claim: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
+    async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
         let mut tables = lock(&self.0);
-        let (taken, next) = claim.pick(tables.pending(claim), now);
-        let until = now.saturating_add(claim.lease);
-        let taken = taken.iter().filter_map(|id| tables.take_lease(id, until));
+        let (ids, next_due_at) = request.pick(tables.pending(request), now);
+        let until = now.saturating_add(request.lease);
+        let claimed = ids.iter().filter_map(|id| tables.lease(id, until));
         Ok(ClaimBatch {
-            deliveries: taken.collect(),
-            next_due_at: next,
+            deliveries: claimed.collect(),
+            next_due_at,
         })
     }
 
@@ -50,13 +50,13 @@ impl DeliveryStore for MemoryWebhookStore {
     async fn release(
         &self,
         claimed: &[ClaimedDelivery],
-        wait: Duration,
+        delay: Duration,
         now: Timestamp,
     ) -> BackendResult<()> {
         let mut tables = lock(&self.0);
-        let due_at = now.saturating_add(wait);
+        let due_at = now.saturating_add(delay);
         for one in claimed {
-            if tables.holds(&one.delivery.id, one.lease_id) {
+            if tables.is_current_lease(&one.delivery.id, one.lease_id) {
                 let release = |row: &mut DeliveryRow| row.release(one.lease_expired, due_at);
                 tables.rows.change(&one.delivery.id, release);
             }
@@ -67,15 +67,12 @@ impl DeliveryStore for MemoryWebhookStore {
     async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats> {
         let tables = lock(&self.0);
         let enabled = tables.endpoints.iter().filter(|endpoint| endpoint.enabled);
-        let pending = enabled.flat_map(|endpoint| tables.rows.due(&endpoint.id, u32::MAX));
+        let pending = enabled.flat_map(|endpoint| tables.rows.pending(&endpoint.id, u32::MAX));
         let due = pending.map(|(due_at, _)| due_at).filter(|due| *due <= now);
-        let backlog = due.fold(QueueStats::default(), |backlog, due| QueueStats {
-            depth: backlog.depth + 1,
-            oldest_due_at: Some(backlog.oldest_due_at.map_or(due, |since| since.min(due))),
-        });
+        let due: Vec<_> = due.collect();
         Ok(QueueStats {
-            depth: backlog.depth.min(QueueStats::MAX_DEPTH),
-            ..backlog
+            depth: QueueStats::MAX_DEPTH.min(due.len() as u64),
+            oldest_due_at: due.into_iter().min(),
         })
     }
 
@@ -124,11 +121,11 @@ impl DeliveryStore for MemoryWebhookStore {
         now: Timestamp,
     ) -> BackendResult<Option<DeliveryId>> {
         let mut tables = lock(&self.0);
-        if tables.enabled(endpoint).is_none() {
+        if tables.enabled_endpoint(endpoint).is_none() {
             return Ok(None);
         }
-        tables.events.add(event);
-        Ok(Some(tables.queue(event, endpoint, now)))
+        tables.events.insert(event);
+        Ok(Some(tables.enqueue(event, endpoint, now)))
     }
 
     async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
@@ -156,35 +153,35 @@ impl DeliveryStore for MemoryWebhookStore {
 
     async fn remove(&self, id: &DeliveryId) -> BackendResult<bool> {
         let mut tables = lock(&self.0);
-        let is_there = tables.row(id).is_some();
-        if is_there {
+        let exists = tables.row(id).is_some();
+        if exists {
             tables.remove(id);
         }
-        Ok(is_there)
+        Ok(exists)
     }
 
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
         let tables = lock(&self.0);
-        let found = tables.row(id);
-        Ok(found.map(|row| (row.delivery.clone(), row.attempts.iter().cloned().collect())))
+        let row = tables.row(id);
+        Ok(row.map(|row| (row.delivery.clone(), row.attempts.iter().cloned().collect())))
     }
 
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
         let tables = lock(&self.0);
         let newest = tables.rows.newest(filter.after.as_ref());
         let listed = newest
-            .filter(|row| row.passes(filter) && tables.endpoint(&row.delivery.endpoint).is_some());
+            .filter(|row| row.matches(filter) && tables.endpoint(&row.delivery.endpoint).is_some());
         let listed = listed.map(|row| row.delivery.clone());
         Ok(listed.take(filter.limit as usize).collect())
     }
 
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
         let mut tables = lock(&self.0);
-        let over = tables.rows.all().filter(|row| {
+        let expired = tables.rows.all().filter(|row| {
             let ended = row.ended_at.is_some_and(|ended_at| ended_at < before);
             ended || tables.endpoint(&row.delivery.endpoint).is_none()
         });
-        let mut swept: Vec<_> = over
+        let mut swept: Vec<_> = expired
             .map(|row| (row.ended_at, row.delivery.id.clone()))
             .collect();
         swept.sort_unstable();
@@ -195,60 +192,59 @@ impl DeliveryStore for MemoryWebhookStore {
 }
 
 impl WebhookTables {
-    /// What a claim may take, or has to wait for.
-    fn pending(&self, claim: &ClaimRequest) -> Vec<(Timestamp, DeliveryId)> {
+    /// Returns the pending deliveries that endpoints have capacity for.
+    fn pending(&self, request: &ClaimRequest) -> Vec<(Timestamp, DeliveryId)> {
         let enabled = self.endpoints.iter().filter(|endpoint| endpoint.enabled);
-        let due = |id| self.rows.due(id, claim.capacity_for(id));
-        enabled.flat_map(|endpoint| due(&endpoint.id)).collect()
+        let pending = |id| self.rows.pending(id, request.capacity_for(id));
+        enabled.flat_map(|endpoint| pending(&endpoint.id)).collect()
     }
 
-    fn take_lease(&mut self, id: &DeliveryId, until: Timestamp) -> Option<ClaimedDelivery> {
+    fn lease(&mut self, id: &DeliveryId, until: Timestamp) -> Option<ClaimedDelivery> {
         let row = self.rows.get(id)?;
         let claimed = ClaimedDelivery {
             delivery: row.delivery.clone(),
             endpoint: self.endpoint(&row.delivery.endpoint)?.clone(),
             event: self.events.get(&row.delivery.event)?.clone(),
             lease_expired: row.sending,
-            lease_id: row.lease + 1,
+            lease_id: row.lease_id + 1,
             lease_until: until,
         };
         self.rows.change(id, |row| row.take_lease(until));
         Some(claimed)
     }
 
-    /// Returns whether the lease is in force and has not expired; then sending begins.
+    /// Records that sending begins. Returns `false` if the lease was replaced or has expired.
     fn begin_sending(&mut self, claimed: &ClaimedDelivery, now: Timestamp) -> bool {
         let id = &claimed.delivery.id;
-        let is_held = |row: &DeliveryRow| row.lease == claimed.lease_id && row.holds_lease(now);
-        let begins = self.row(id).is_some_and(is_held);
-        if begins {
+        let is_leased = |row: &DeliveryRow| row.lease_id == claimed.lease_id && row.is_leased(now);
+        let is_leased = self.row(id).is_some_and(is_leased);
+        if is_leased {
             self.rows.change(id, |row| row.sending = true);
         }
-        begins
+        is_leased
     }
 
-    /// Returns whether the delivery was queued again, or made due.
+    /// Returns whether the delivery was queued again or made due.
     fn retry(&mut self, id: &DeliveryId, now: Timestamp) -> bool {
-        let idle = self.row(id).filter(|row| !row.holds_lease(now));
-        let retried = idle.and_then(|row| row.delivery.progress.requeued(now));
-        if let Some(progress) = retried {
+        let row = self.row(id).filter(|row| !row.is_leased(now));
+        let requeued = row.and_then(|row| row.delivery.progress.requeued(now));
+        if let Some(progress) = requeued {
             self.rows.change(id, |row| row.retry(progress));
         }
-        retried.is_some()
+        requeued.is_some()
     }
 
-    /// Whether the lease was still in force; it is not from now on.
+    /// Records the result of an attempt. Returns `false` if the lease was replaced.
     fn settle(&mut self, settlement: &Settlement, now: Timestamp) -> bool {
-        let holds = self.holds(&settlement.delivery, settlement.lease_id);
-        if holds {
+        let is_current = self.is_current_lease(&settlement.delivery, settlement.lease_id);
+        if is_current {
             let settle = |row: &mut DeliveryRow| row.settle(settlement, now);
             self.rows.change(&settlement.delivery, settle);
         }
-        holds
+        is_current
     }
 
-    /// Whether the lease is still in force.
-    fn holds(&self, id: &DeliveryId, lease: i64) -> bool {
-        self.row(id).is_some_and(|row| row.lease == lease)
+    fn is_current_lease(&self, id: &DeliveryId, lease_id: i64) -> bool {
+        self.row(id).is_some_and(|row| row.lease_id == lease_id)
     }
 }

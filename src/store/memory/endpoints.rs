@@ -12,15 +12,15 @@ use crate::webhook::{Endpoint, KeyId};
 impl EndpointStore for MemoryWebhookStore {
     async fn add(&self, endpoint: &Endpoint) -> BackendResult<bool> {
         let mut tables = lock(&self.0);
-        let is_free = tables.endpoint(&endpoint.id).is_none()
+        let is_new = tables.endpoint(&endpoint.id).is_none()
             && !tables
                 .rows
                 .all()
                 .any(|row| row.delivery.endpoint == endpoint.id);
-        if is_free {
+        if is_new {
             tables.endpoints.push(endpoint.clone());
         }
-        Ok(is_free)
+        Ok(is_new)
     }
 
     async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>> {
@@ -55,14 +55,14 @@ impl EndpointStore for MemoryWebhookStore {
         let mut tables = lock(&self.0);
         let version = |one: &Endpoint| tables.endpoint(&one.id).map(|stored| stored.version);
         let mut given = endpoints.iter();
-        let fits =
+        let is_current =
             tables.key.as_ref() == former && given.all(|one| version(one) == Some(one.version));
-        if fits {
+        if is_current {
             tables.key = Some(key.clone());
             for one in endpoints {
                 tables.replace(one);
             }
         }
-        Ok(fits)
+        Ok(is_current)
     }
 }

@@ -15,40 +15,40 @@ use crate::token::Lookup;
 
 type Key = (Lookup, String);
 
-/// First answers in a map, and their keys by age, so that they are forgotten in time.
+/// Idempotency keys in a map. Each [`begin`](IdempotencyStore::begin) deletes the expired ones.
 #[derive(Debug, Default)]
-pub struct MemoryIdempotencyStore(Mutex<Keys>);
+pub struct MemoryIdempotencyStore(Mutex<KeyTable>);
 
-/// Both hold the same keys.
+/// Both collections contain the same keys.
 #[derive(Debug, Default)]
-struct Keys {
-    entries: HashMap<Key, IdempotencyRecord>,
+struct KeyTable {
+    records: HashMap<Key, IdempotencyRecord>,
     by_age: BTreeSet<(Timestamp, Key)>,
 }
 
-impl Keys {
-    fn take(&mut self, key: Key, entry: IdempotencyRecord) {
-        self.by_age.insert((entry.started_at, key.clone()));
-        self.entries.insert(key, entry);
+impl KeyTable {
+    fn insert(&mut self, key: Key, record: IdempotencyRecord) {
+        self.by_age.insert((record.started_at, key.clone()));
+        self.records.insert(key, record);
     }
 
-    fn free(&mut self, key: Key, began: Timestamp) {
-        let aged = (began, key);
-        if self.by_age.remove(&aged) {
-            self.entries.remove(&aged.1);
+    fn remove(&mut self, key: Key, started_at: Timestamp) {
+        let entry = (started_at, key);
+        if self.by_age.remove(&entry) {
+            self.records.remove(&entry.1);
         }
     }
 
-    fn forget(&mut self, now: Timestamp) {
-        while let Some((began, key)) = self.oldest_over(now) {
-            self.free(key, began);
+    fn remove_expired(&mut self, now: Timestamp) {
+        while let Some((started_at, key)) = self.first_expired(now) {
+            self.remove(key, started_at);
         }
     }
 
-    fn oldest_over(&self, now: Timestamp) -> Option<(Timestamp, Key)> {
+    fn first_expired(&self, now: Timestamp) -> Option<(Timestamp, Key)> {
         let oldest = self.by_age.first()?;
-        let is_over = self.entries.get(&oldest.1)?.is_expired(now);
-        is_over.then(|| oldest.clone())
+        let is_expired = self.records.get(&oldest.1)?.is_expired(now);
+        is_expired.then(|| oldest.clone())
     }
 }
 
@@ -56,41 +56,43 @@ impl Keys {
 impl IdempotencyStore for MemoryIdempotencyStore {
     async fn begin(
         &self,
-        attempt: &IdempotentRequest,
+        request: &IdempotentRequest,
         now: Timestamp,
     ) -> BackendResult<BeginOutcome> {
-        let mut keys = lock(&self.0);
-        keys.forget(now);
-        let key = (attempt.token, attempt.key.clone());
-        if let Some(entry) = keys.entries.get(&key) {
-            return Ok(entry.clone().outcome_for(&attempt.fingerprint, now));
+        let mut table = lock(&self.0);
+        table.remove_expired(now);
+        let key = (request.token, request.key.clone());
+        if let Some(record) = table.records.get(&key) {
+            return Ok(record.clone().outcome_for(&request.fingerprint, now));
         }
-        let entry = IdempotencyRecord {
-            fingerprint: attempt.fingerprint,
+        let record = IdempotencyRecord {
+            fingerprint: request.fingerprint,
             started_at: now,
             completion: None,
         };
-        keys.take(key, entry);
-        Ok(BeginOutcome::Reserved(attempt.reservation(now)))
+        table.insert(key, record);
+        Ok(BeginOutcome::Reserved(request.reservation(now)))
     }
 
-    async fn complete(&self, ticket: &Reservation, outcome: Completion) -> BackendResult<()> {
-        let mut keys = lock(&self.0);
-        let key = (ticket.token, ticket.key.clone());
-        let ended = match outcome {
-            Completion::Responded(kept) => Some(kept),
+    async fn complete(
+        &self,
+        reservation: &Reservation,
+        completion: Completion,
+    ) -> BackendResult<()> {
+        let mut table = lock(&self.0);
+        let started_at = reservation.started_at;
+        let key = (reservation.token, reservation.key.clone());
+        let response = match completion {
+            Completion::Responded(response) => Some(response),
             Completion::OutcomeUnknown => None,
             Completion::NotExecuted => {
-                keys.free(key, ticket.started_at);
+                table.remove(key, started_at);
                 return Ok(());
             }
         };
-        if let Some(entry) = keys
-            .entries
-            .get_mut(&key)
-            .filter(|entry| entry.started_at == ticket.started_at)
-        {
-            entry.completion = Some(ended);
+        let record = table.records.get_mut(&key);
+        if let Some(record) = record.filter(|record| record.started_at == started_at) {
+            record.completion = Some(response);
         }
         Ok(())
     }

@@ -11,17 +11,17 @@ use crate::webhook::Event;
 #[async_trait]
 impl OutboxStore for MemoryWebhookStore {
     async fn insert(&self, event: &Event) -> BackendResult<()> {
-        lock(&self.0).events.put(event);
+        lock(&self.0).events.insert_pending(event);
         Ok(())
     }
 
     async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>> {
         let tables = lock(&self.0);
-        let waiting = tables.events.pending().take(limit as usize);
-        Ok(waiting.cloned().collect())
+        let pending = tables.events.pending().take(limit as usize);
+        Ok(pending.cloned().collect())
     }
 
-    /// Events in memory are not encoded, so that none is ever in quarantine.
+    /// Always empty: events in memory are not encoded.
     async fn quarantined(&self, _limit: u32) -> BackendResult<Quarantine> {
         Ok(Quarantine::default())
     }
@@ -41,10 +41,10 @@ impl WebhookTables {
             return;
         };
         for endpoint in &fan_out.endpoints {
-            if self.enabled(endpoint).is_some() {
-                self.queue(&event, endpoint, now);
+            if self.enabled_endpoint(endpoint).is_some() {
+                self.enqueue(&event, endpoint, now);
             }
         }
-        self.events.forget_unneeded(&event.id);
+        self.events.remove_unused(&event.id);
     }
 }

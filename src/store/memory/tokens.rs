@@ -11,13 +11,13 @@ use crate::model::Timestamp;
 use crate::store::{TokenStore, lock};
 use crate::token::{Lookup, TokenRecord};
 
-/// Tokens in a map.
+/// Token records in a map.
 #[derive(Debug, Default)]
-pub struct MemoryTokenStore(Mutex<Records>);
+pub struct MemoryTokenStore(Mutex<TokenTable>);
 
-/// Both hold the same tokens.
+/// Both collections contain the same tokens.
 #[derive(Debug, Default)]
-struct Records {
+struct TokenTable {
     records: HashMap<Lookup, TokenRecord>,
     by_age: BTreeSet<(Timestamp, Lookup)>,
 }
@@ -25,34 +25,31 @@ struct Records {
 #[async_trait]
 impl TokenStore for MemoryTokenStore {
     async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
-        let mut tokens = lock(&self.0);
-        let free = !tokens.records.contains_key(&token.lookup);
-        if free {
-            tokens.by_age.insert((token.created_at, token.lookup));
-            tokens.records.insert(token.lookup, token.clone());
+        let mut table = lock(&self.0);
+        let is_new = !table.records.contains_key(&token.lookup);
+        if is_new {
+            table.by_age.insert((token.created_at, token.lookup));
+            table.records.insert(token.lookup, token.clone());
         }
-        Ok(free)
+        Ok(is_new)
     }
 
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
         Ok(lock(&self.0).records.get(lookup).cloned())
     }
 
-    async fn revoke(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<bool> {
-        let mut tokens = lock(&self.0);
-        let token = tokens.records.get_mut(lookup);
-        Ok(token
-            .map(|token| token.revoked_at.get_or_insert(at))
-            .is_some())
+    async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool> {
+        let mut table = lock(&self.0);
+        let token = table.records.get_mut(lookup);
+        let revoked_at = token.map(|token| token.revoked_at.get_or_insert(now));
+        Ok(revoked_at.is_some())
     }
 
-    async fn record_use(&self, lookup: &Lookup, at: Timestamp) -> BackendResult<()> {
-        if let Some(token) = lock(&self.0)
-            .records
-            .get_mut(lookup)
-            .filter(|token| token.should_record_use(at))
-        {
-            token.last_used_at = Some(at);
+    async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
+        let mut table = lock(&self.0);
+        let token = table.records.get_mut(lookup);
+        if let Some(token) = token.filter(|token| token.should_record_use(now)) {
+            token.last_used_at = Some(now);
         }
         Ok(())
     }
@@ -63,9 +60,9 @@ impl TokenStore for MemoryTokenStore {
         limit: u32,
     ) -> BackendResult<Vec<TokenRecord>> {
         let before = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let tokens = lock(&self.0);
-        let page = tokens.by_age.range((Bound::Unbounded, before)).rev();
-        let page = page.filter_map(|(_, lookup)| tokens.records.get(lookup).cloned());
+        let table = lock(&self.0);
+        let page = table.by_age.range((Bound::Unbounded, before)).rev();
+        let page = page.filter_map(|(_, lookup)| table.records.get(lookup).cloned());
         Ok(page.take(limit as usize).collect())
     }
 }

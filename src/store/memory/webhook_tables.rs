@@ -1,4 +1,4 @@
-//! Tables of events, endpoints and deliveries in memory, behind one lock.
+//! Tables of events, endpoints and deliveries, behind one lock.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
@@ -8,7 +8,7 @@ use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::{DeliveryFilter, MAX_STORED_ATTEMPTS, Settlement, ended_at};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, KeyId};
 
-/// Events, endpoints and deliveries in maps.
+/// Events, endpoints and deliveries in maps, for one process.
 #[derive(Debug, Default)]
 pub struct MemoryWebhookStore(pub(super) Mutex<WebhookTables>);
 
@@ -17,7 +17,7 @@ pub struct MemoryWebhookStore(pub(super) Mutex<WebhookTables>);
 pub(super) struct WebhookTables {
     pub(super) events: EventTable,
     pub(super) endpoints: Vec<Endpoint>,
-    /// The key that encrypts the secrets.
+    /// Id of the key that encrypts the secrets.
     pub(super) key: Option<KeyId>,
     pub(super) rows: DeliveryTable,
 }
@@ -27,7 +27,7 @@ impl WebhookTables {
         self.endpoints.iter().find(|endpoint| endpoint.id == *id)
     }
 
-    /// Replaces the endpoint of the same version. Returns `false` when that is not stored.
+    /// Replaces the endpoint with the same version. Returns `false` if that version is not stored.
     pub(super) fn replace(&mut self, endpoint: &Endpoint) -> bool {
         let mut all = self.endpoints.iter_mut();
         let former = all.find(|one| one.id == endpoint.id && one.version == endpoint.version);
@@ -38,19 +38,18 @@ impl WebhookTables {
         former.map(|former| *former = successor()).is_some()
     }
 
-    /// The endpoint, if it is enabled.
-    pub(super) fn enabled(&self, id: &EndpointId) -> Option<&Endpoint> {
+    pub(super) fn enabled_endpoint(&self, id: &EndpointId) -> Option<&Endpoint> {
         self.endpoint(id).filter(|endpoint| endpoint.enabled)
     }
 
-    /// The delivery, unless its endpoint was removed.
+    /// Returns the delivery, unless its endpoint was removed.
     pub(super) fn row(&self, id: &DeliveryId) -> Option<&DeliveryRow> {
         let row = self.rows.get(id)?;
         self.endpoint(&row.delivery.endpoint).map(|_| row)
     }
 
-    /// Queues the event for the endpoint, unless it was already.
-    pub(super) fn queue(
+    /// Queues a delivery, unless it was queued before.
+    pub(super) fn enqueue(
         &mut self,
         event: &Event,
         endpoint: &EndpointId,
@@ -59,15 +58,15 @@ impl WebhookTables {
         let id = DeliveryId::derive(&event.id, endpoint);
         if self.rows.get(&id).is_none() {
             let row = DeliveryRow::queued(id.clone(), event, endpoint, now);
-            self.rows.put(row);
-            self.events.need(&event.id);
+            self.rows.insert(row);
+            self.events.add_delivery(&event.id);
         }
         id
     }
 
     pub(super) fn remove(&mut self, id: &DeliveryId) {
-        if let Some(row) = self.rows.take(id) {
-            self.events.leave(&row.delivery.event);
+        if let Some(row) = self.rows.remove(id) {
+            self.events.remove_delivery(&row.delivery.event);
         }
     }
 }
@@ -77,20 +76,20 @@ impl WebhookTables {
 pub(super) struct EventTable {
     events: HashMap<EventId, EventRow>,
     pending: BTreeSet<EventPosition>,
-    /// Number of events so far.
+    /// Number of events that were inserted.
     count: u64,
 }
 
-/// Position of a pending event: by time, and within one moment by arrival.
+/// Position of a pending event: time, and number for events with the same time.
 type EventPosition = (Timestamp, u64, EventId);
 
 #[derive(Debug)]
 struct EventRow {
     event: Event,
-    /// Number of events before it.
+    /// Number of events that were inserted before.
     number: u64,
-    /// Number of its deliveries.
-    needed: usize,
+    /// Number of deliveries.
+    deliveries: usize,
 }
 
 impl EventRow {
@@ -100,22 +99,22 @@ impl EventRow {
 }
 
 impl EventTable {
-    /// Adds a pending event, unless it is stored.
-    pub(super) fn put(&mut self, event: &Event) {
-        if self.add(event) {
+    /// Inserts a pending event, unless it is stored.
+    pub(super) fn insert_pending(&mut self, event: &Event) {
+        if self.insert(event) {
             let position = self.events.get(&event.id).map(EventRow::position);
             self.pending.extend(position);
         }
     }
 
-    /// Adds an event that is not pending. Returns `false` when it is stored.
-    pub(super) fn add(&mut self, event: &Event) -> bool {
+    /// Inserts an event that is not pending. Returns `false` if it is stored.
+    pub(super) fn insert(&mut self, event: &Event) -> bool {
         let is_new = !self.events.contains_key(&event.id);
         if is_new {
             let entry = EventRow {
                 event: event.clone(),
                 number: self.count,
-                needed: 0,
+                deliveries: 0,
             };
             self.count += 1;
             self.events.insert(event.id.clone(), entry);
@@ -127,38 +126,36 @@ impl EventTable {
         self.events.get(id).map(|entry| &entry.event)
     }
 
-    /// Pending events, the oldest first.
+    /// Returns the pending events, oldest first.
     pub(super) fn pending(&self) -> impl Iterator<Item = &Event> {
         self.pending.iter().filter_map(|(.., id)| self.get(id))
     }
 
-    /// Returns the event if it was pending until now.
+    /// Marks a pending event as fanned out, and returns it.
     pub(super) fn take_pending(&mut self, id: &EventId) -> Option<Event> {
         let entry = self.events.get(id)?;
-        let waited = self.pending.remove(&entry.position());
-        waited.then(|| entry.event.clone())
+        let was_pending = self.pending.remove(&entry.position());
+        was_pending.then(|| entry.event.clone())
     }
 
-    /// Counts a new delivery.
-    pub(super) fn need(&mut self, id: &EventId) {
+    pub(super) fn add_delivery(&mut self, id: &EventId) {
         if let Some(entry) = self.events.get_mut(id) {
-            entry.needed += 1;
+            entry.deliveries += 1;
         }
     }
 
-    /// Counts the removal of a delivery.
-    pub(super) fn leave(&mut self, id: &EventId) {
+    pub(super) fn remove_delivery(&mut self, id: &EventId) {
         if let Some(entry) = self.events.get_mut(id) {
-            entry.needed -= 1;
+            entry.deliveries -= 1;
         }
-        self.forget_unneeded(id);
+        self.remove_unused(id);
     }
 
-    /// Deletes the event if it is not pending and has no deliveries.
-    pub(super) fn forget_unneeded(&mut self, id: &EventId) {
-        let is_unneeded =
-            |entry: &EventRow| entry.needed == 0 && !self.pending.contains(&entry.position());
-        if self.events.get(id).is_some_and(is_unneeded) {
+    /// Removes the event if it is not pending and has no deliveries.
+    pub(super) fn remove_unused(&mut self, id: &EventId) {
+        let is_unused =
+            |entry: &EventRow| entry.deliveries == 0 && !self.pending.contains(&entry.position());
+        if self.events.get(id).is_some_and(is_unused) {
             self.events.remove(id);
         }
     }
@@ -168,14 +165,14 @@ impl EventTable {
 #[derive(Clone, Debug)]
 pub(super) struct DeliveryRow {
     pub(super) delivery: Delivery,
-    /// When it was delivered, gone or withheld.
+    /// Time at which it was delivered, gone or withheld.
     pub(super) ended_at: Option<Timestamp>,
     pub(super) attempts: VecDeque<AttemptRecord>,
-    /// Incremented with each change of its leases, so that no two leases have the same number.
-    pub(super) lease: i64,
-    /// True if it is leased: the lease is in force until the delivery is due.
+    /// Id of the last lease, incremented with each change of the lease.
+    pub(super) lease_id: i64,
+    /// Whether it is leased, until it is due.
     pub(super) leased: bool,
-    /// True if sending had begun under a lease that was not settled.
+    /// Whether sending began under a lease that was not settled.
     pub(super) sending: bool,
 }
 
@@ -197,37 +194,35 @@ impl DeliveryRow {
             },
             ended_at: None,
             attempts: VecDeque::new(),
-            lease: 0,
+            lease_id: 0,
             leased: false,
             sending: false,
         }
     }
 
     pub(super) fn take_lease(&mut self, until: Timestamp) {
-        self.lease += 1;
+        self.lease_id += 1;
         self.leased = true;
         self.delivery.progress.due_at = Some(until);
     }
 
     pub(super) fn release(&mut self, lease_expired: bool, due_at: Timestamp) {
-        self.lease += 1;
+        self.lease_id += 1;
         self.leased = false;
         self.sending = lease_expired;
         self.delivery.progress.due_at = Some(due_at);
     }
 
     pub(super) fn settle(&mut self, settlement: &Settlement, now: Timestamp) {
-        self.lease += 1;
+        self.lease_id += 1;
         self.leased = false;
         self.sending = false;
         self.ended_at = ended_at(&settlement.progress, now);
         self.delivery.progress = settlement.progress;
         self.attempts.extend(settlement.attempt.clone());
-        let over = self
-            .attempts
-            .len()
-            .saturating_sub(MAX_STORED_ATTEMPTS as usize);
-        self.attempts.drain(..over);
+        let excess = self.attempts.len();
+        let excess = excess.saturating_sub(MAX_STORED_ATTEMPTS as usize);
+        self.attempts.drain(..excess);
     }
 
     pub(super) fn retry(&mut self, progress: DeliveryProgress) {
@@ -235,13 +230,13 @@ impl DeliveryRow {
         self.delivery.progress = progress;
     }
 
-    /// Returns whether a lease is in force that has not expired.
-    pub(super) fn holds_lease(&self, now: Timestamp) -> bool {
+    /// Returns whether it has a lease that has not expired.
+    pub(super) fn is_leased(&self, now: Timestamp) -> bool {
         self.leased && self.delivery.progress.due_at.is_some_and(|due| now < due)
     }
 
-    /// Returns whether the filter selects it, wherever its page begins.
-    pub(super) fn passes(&self, filter: &DeliveryFilter) -> bool {
+    /// Returns whether the filter selects it, apart from the position of the page.
+    pub(super) fn matches(&self, filter: &DeliveryFilter) -> bool {
         let Delivery {
             progress,
             topic,
@@ -257,7 +252,7 @@ impl DeliveryRow {
 /// Position of a delivery in an order by time.
 type Position = (Timestamp, DeliveryId);
 
-/// Deliveries by their ids, and the orders of those that are listed and claimed.
+/// Deliveries by id, with the orders of lists and claims.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryTable {
     all: HashMap<DeliveryId, DeliveryRow>,
@@ -274,8 +269,8 @@ impl DeliveryTable {
         self.all.values()
     }
 
-    /// Adds a row, which is not stored.
-    pub(super) fn put(&mut self, row: DeliveryRow) {
+    /// Inserts a row that is not stored.
+    pub(super) fn insert(&mut self, row: DeliveryRow) {
         let Delivery {
             id,
             endpoint,
@@ -291,8 +286,7 @@ impl DeliveryTable {
         self.all.insert(id.clone(), row);
     }
 
-    /// Removes a row.
-    pub(super) fn take(&mut self, id: &DeliveryId) -> Option<DeliveryRow> {
+    pub(super) fn remove(&mut self, id: &DeliveryId) -> Option<DeliveryRow> {
         let row = self.all.remove(id)?;
         self.created.remove(&(row.delivery.created_at, id.clone()));
         if let Some(due_at) = row.delivery.progress.due_at
@@ -308,22 +302,26 @@ impl DeliveryTable {
 
     /// Changes the row, if it is stored.
     pub(super) fn change(&mut self, id: &DeliveryId, change: impl FnOnce(&mut DeliveryRow)) {
-        if let Some(mut row) = self.take(id) {
+        if let Some(mut row) = self.remove(id) {
             change(&mut row);
-            self.put(row);
+            self.insert(row);
         }
     }
 
-    /// The first `limit` that are pending at the endpoint, the oldest due first.
-    pub(super) fn due(&self, endpoint: &EndpointId, limit: u32) -> impl Iterator<Item = Position> {
+    /// Returns the first `limit` pending deliveries of the endpoint, the oldest due first.
+    pub(super) fn pending(
+        &self,
+        endpoint: &EndpointId,
+        limit: u32,
+    ) -> impl Iterator<Item = Position> {
         let due = self.due.get(endpoint).into_iter().flatten();
         due.take(limit as usize).cloned()
     }
 
-    /// Deliveries after the position `after`, the newest first.
+    /// Returns the deliveries after the position `after`, newest first.
     pub(super) fn newest(&self, after: Option<&Position>) -> impl Iterator<Item = &DeliveryRow> {
         let end = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let walk = self.created.range((Bound::Unbounded, end)).rev();
-        walk.filter_map(|(_, id)| self.get(id))
+        let newest = self.created.range((Bound::Unbounded, end)).rev();
+        newest.filter_map(|(_, id)| self.get(id))
     }
 }

@@ -1,8 +1,8 @@
--- Charges a budget, all of the cost or none of it. Times are milliseconds since 1970-01-01T00:00:00Z.
+-- Charges the cost to a budget, all of it or none. Times are milliseconds since 1970-01-01T00:00:00Z.
 --
--- KEYS[1]  the budget as "USED ENDS"; there is none while no window runs
--- ARGV     a window's units and length; the cost, negative for a refund; USED and ENDS as the node last knew them, or 0 0
--- Gives    whether it was granted (1 or 0), USED and ENDS as they are now, the time
+-- KEYS[1]  the window as "USED ENDS"; absent if no window runs
+-- ARGV     units and length of a window; the cost, negative for a refund; USED and ENDS as the node last knew them, or 0 0
+-- Returns  whether the charge is allowed (1 or 0), USED and ENDS afterwards, and the time
 
 local units, length, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local known_used, known_ends = tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -12,12 +12,12 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local stored = redis.call('GET', KEYS[1]) or ''
 local used, ends = string.match(stored, '^(%d+) (%d+)$')
 used, ends = tonumber(used) or 0, tonumber(ends) or 0
--- A window that ends later than a whole window from now counts as ended: the clock was set back.
+-- A window that ends later than one window length from now counts as ended: the clock was set back.
 if ends <= now or ends > now + length then
   used, ends = 0, 0
 end
 
--- What was forgotten here, or granted elsewhere meanwhile, counts, unless the clock was set back since.
+-- Units that Redis lost or that the node granted meanwhile count, unless the clock was set back since.
 if now < known_ends and known_ends <= now + length then
   used, ends = math.max(used, known_used), math.max(ends, known_ends)
 end
@@ -31,7 +31,7 @@ if granted then
 end
 
 local budget = string.format('%.0f %.0f', used, ends)
--- A refund may leave an empty window; a charge of 0 leaves the stored one.
+-- A refund can leave an empty window; a charge of 0 does not change the stored one.
 if (used > 0 or cost < 0 and stored ~= '') and ends > now and budget ~= stored then
   redis.call('SET', KEYS[1], budget, 'PX', ends - now)
 end

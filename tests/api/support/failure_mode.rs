@@ -23,6 +23,16 @@ pub(crate) enum FailureMode {
     Error(fn() -> BoardError),
 }
 
+/// Errors that the rules of a board raise, with their statuses.
+#[rustfmt::skip]
+pub(crate) const DOMAIN_ERRORS: [(fn() -> BoardError, u16); 5] = [
+    (|| BoardError::Forbidden("No.".into()), 403),
+    (|| BoardError::NotFound("No.".into()), 404),
+    (|| BoardError::Conflict("No.".into()), 409),
+    (|| BoardError::invalid("body", "No."), 422),
+    (|| BoardError::RateLimited("No.".into(), None), 429),
+];
+
 /// A point in a command at which it waits for the test.
 #[derive(Debug)]
 pub(crate) struct Checkpoint {

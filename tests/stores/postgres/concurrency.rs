@@ -8,7 +8,7 @@ use std::time::Duration;
 use forum_api::host::BackendError;
 use forum_api::model::{DeliveryId, EventId};
 use forum_api::store::postgres::migrate;
-use forum_api::store::{ClaimedDelivery, Settlement, WebhookStores};
+use forum_api::store::{ClaimBatch, Settlement, WebhookStores};
 use forum_api::webhook::{DeliveryProgress, DeliveryState, Event};
 use forum_test_support::postgres::{pool, schema};
 use tokio::sync::Barrier;
@@ -16,9 +16,9 @@ use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
 
 use super::{Pool, tables, webhooks};
-use crate::fixture::{add, at, claim, endpoint, event, fan_out, queue};
+use crate::fixture::{DELIVERED, add, at, claim, claim_all, endpoint, event, fan_out, queue};
 
-/// Writes the event as a host does.
+/// Inserts the event as a host does.
 async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
     let parameters = event.parameters();
     let parameters = parameters.iter().map(|text| text as &(dyn ToSql + Sync));
@@ -44,12 +44,7 @@ async fn an_event_that_is_committed_late_is_fanned_out() {
     first.commit().await.unwrap();
     assert_eq!(webhooks.outbox.pending(9).await.unwrap(), [event(1)]);
     webhooks.outbox.fan_out(&fan_out(1), at(0)).await.unwrap();
-    let claims = webhooks
-        .deliveries
-        .claim(&claim(9, 9), at(0))
-        .await
-        .unwrap();
-    assert_eq!(claims.deliveries.len(), 2);
+    assert_eq!(claim_all(&webhooks, at(0)).await.deliveries.len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -60,28 +55,23 @@ async fn a_claim_skips_locked_deliveries() {
     add(&webhooks, &endpoints).await;
     queue(&webhooks, (0..20).map(event), &endpoints).await;
     let mut other = pool.get().await.unwrap();
-    let holds = other.transaction().await.unwrap();
-    let hold = "
+    let transaction = other.transaction().await.unwrap();
+    let lock = "
         SELECT id FROM forum_api_deliveries WHERE endpoint = 'whe_1' ORDER BY due_at, id LIMIT 18
         FOR UPDATE";
-    let held = holds.query(hold, &[]).await.unwrap();
-    let held: HashSet<String> = held.iter().map(|row| row.get(0)).collect();
+    let locked = transaction.query(lock, &[]).await.unwrap();
+    let locked: HashSet<String> = locked.iter().map(|row| row.get(0)).collect();
 
-    let claims = webhooks
-        .deliveries
-        .claim(&claim(12, 6), at(0))
-        .await
-        .unwrap();
-    let of = |one: &ClaimedDelivery| one.endpoint == endpoints[0];
-    let first = claims.deliveries.iter().filter(|one| of(one)).count();
-    assert_eq!((first, claims.deliveries.len()), (2, 8));
-    assert!(
-        claims
-            .deliveries
-            .iter()
-            .all(|one| !held.contains(&one.delivery.id.to_string()))
-    );
-    assert_eq!(claims.next_due_at, Some(at(0)), "locked deliveries are due");
+    let batch = webhooks.deliveries.claim(&claim(12, 6), at(0)).await;
+    let ClaimBatch {
+        deliveries,
+        next_due_at,
+    } = batch.unwrap();
+    let first = deliveries.iter().filter(|one| one.endpoint == endpoints[0]);
+    assert_eq!((first.count(), deliveries.len()), (2, 8));
+    let mut ids = deliveries.iter().map(|one| one.delivery.id.to_string());
+    assert!(ids.all(|id| !locked.contains(&id)));
+    assert_eq!(next_due_at, Some(at(0)), "locked deliveries are due");
 }
 
 const ROUNDS: u64 = 25;
@@ -89,33 +79,25 @@ const ROUNDS: u64 = 25;
 /// Number of events of each round.
 const EVENTS: u64 = 40;
 
-/// Postgres looks for deadlocks after a short wait.
+/// Makes Postgres detect deadlocks after a short wait.
 const SHORT_DEADLOCK_TIMEOUT: &str = "%20-cdeadlock_timeout%3D5ms";
 
-/// The operations of one worker in one round. All workers begin a round together.
-async fn turn(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<(), BackendError> {
+/// Runs the operations of one worker in one round. All workers begin a round together.
+async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<(), BackendError> {
     let deliveries = &webhooks.deliveries;
     let endpoints = [1, 2, 3].map(endpoint);
     let numbers = round * EVENTS..(round + 1) * EVENTS;
     match worker % 4 {
-        0 => put_and_fan_out(webhooks, numbers, worker > 3).await?,
+        0 => insert_and_fan_out(webhooks, numbers, worker > 3).await?,
         1 => {
             let mut claimed = deliveries.claim(&claim(40, 20), at(0)).await?.deliveries;
             let rest = claimed.split_off(claimed.len() / 2);
-            let states = [DeliveryState::Delivered, DeliveryState::Dead]
-                .into_iter()
-                .cycle();
-            let over = |state| DeliveryProgress {
-                state,
-                attempts: 1,
-                due_at: None,
-            };
-            let settlements = claimed.iter().zip(states);
-            let settlements =
-                settlements.map(|(one, state)| Settlement::new(one, over(state), None));
-            deliveries
-                .settle(&settlements.collect::<Vec<_>>(), at(0))
-                .await?;
+            let states = [DeliveryState::Delivered, DeliveryState::Dead];
+            let settle =
+                |(one, state)| Settlement::new(one, DeliveryProgress { state, ..DELIVERED }, None);
+            let settlements = claimed.iter().zip(states.into_iter().cycle()).map(settle);
+            let settlements: Vec<_> = settlements.collect();
+            deliveries.settle(&settlements, at(0)).await?;
             deliveries.release(&rest, Duration::ZERO, at(0)).await?;
         }
         2 => {
@@ -143,8 +125,8 @@ async fn turn(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<(), B
     Ok(())
 }
 
-/// Puts events, and fans them out in one order or the other.
-async fn put_and_fan_out(
+/// Inserts events, and fans them out in either order.
+async fn insert_and_fan_out(
     webhooks: &WebhookStores,
     numbers: Range<u64>,
     backwards: bool,
@@ -153,13 +135,12 @@ async fn put_and_fan_out(
         webhooks.outbox.insert(&event(number)).await?;
     }
     let endpoints = [1, 2, 3].map(endpoint);
-    let mut all: Vec<_> = numbers
-        .map(|number| fan_out(&event(number).id, &endpoints))
-        .collect();
+    let fan_outs = numbers.map(|number| fan_out(&event(number).id, &endpoints));
+    let mut fan_outs: Vec<_> = fan_outs.collect();
     if backwards {
-        all.reverse();
+        fan_outs.reverse();
     }
-    webhooks.outbox.fan_out(&all, at(0)).await
+    webhooks.outbox.fan_out(&fan_outs, at(0)).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -167,21 +148,21 @@ async fn concurrent_operations_do_not_deadlock() {
     let pool = pool(&format!("{}{SHORT_DEADLOCK_TIMEOUT}", schema().await), 16);
     migrate(&pool).await.unwrap();
     add(&webhooks(&pool), &[1, 2, 3].map(endpoint)).await;
-    let together = Arc::new(Barrier::new(8));
+    let barrier = Arc::new(Barrier::new(8));
     let workers = (0..8).map(|worker| {
-        let (webhooks, together) = (webhooks(&pool), together.clone());
+        let (webhooks, barrier) = (webhooks(&pool), barrier.clone());
         async move {
             for round in 0..ROUNDS {
-                together.wait().await;
-                let done = turn(&webhooks, worker, round).await;
-                done.unwrap_or_else(|fault| panic!("worker {worker} in round {round}: {fault}"));
+                barrier.wait().await;
+                let done = run_round(&webhooks, worker, round).await;
+                done.unwrap_or_else(|error| panic!("worker {worker} in round {round}: {error}"));
             }
         }
     });
     workers.collect::<JoinSet<_>>().join_all().await;
 }
 
-/// The number of statements of that application that wait for a lock.
+/// Returns the number of statements of the application that wait for a lock.
 async fn waiting(pool: &Pool, name: &str) -> i64 {
     let waiting = "
         SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND wait_event_type = 'Lock'";
@@ -189,15 +170,13 @@ async fn waiting(pool: &Pool, name: &str) -> i64 {
     client.query_one(waiting, &[&name]).await.unwrap().get(0)
 }
 
-/// Two statements in different orders would deadlock.
+/// Statements that lock in different orders would deadlock.
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_locked_in_the_order_of_their_ids() {
     let address = schema().await;
     let name = address.rsplit('D').next().unwrap();
-    let pool = pool(
-        &format!("{address}{SHORT_DEADLOCK_TIMEOUT}&application_name={name}"),
-        4,
-    );
+    let address = format!("{address}{SHORT_DEADLOCK_TIMEOUT}&application_name={name}");
+    let pool = pool(&address, 4);
     migrate(&pool).await.unwrap();
     let webhooks = webhooks(&pool);
     add(&webhooks, &[1, 2, 3].map(endpoint)).await;
@@ -205,17 +184,17 @@ async fn events_are_locked_in_the_order_of_their_ids() {
         webhooks.outbox.insert(&event(number)).await.unwrap();
     }
     let mut other = pool.get().await.unwrap();
-    let holds = other.transaction().await.unwrap();
-    let hold = "SELECT FROM forum_api_events WHERE id = 'evt_3' FOR UPDATE";
-    holds.execute(hold, &[]).await.unwrap();
+    let transaction = other.transaction().await.unwrap();
+    let lock = "SELECT FROM forum_api_events WHERE id = 'evt_3' FOR UPDATE";
+    transaction.execute(lock, &[]).await.unwrap();
 
     let (one, another) = (webhooks.clone(), webhooks.clone());
-    let one = tokio::spawn(async move { put_and_fan_out(&one, 1..6, false).await });
-    let another = tokio::spawn(async move { put_and_fan_out(&another, 1..6, true).await });
+    let one = tokio::spawn(async move { insert_and_fan_out(&one, 1..6, false).await });
+    let another = tokio::spawn(async move { insert_and_fan_out(&another, 1..6, true).await });
     while waiting(&pool, name).await < 2 {
         tokio::task::yield_now().await;
     }
-    holds.commit().await.unwrap();
+    transaction.commit().await.unwrap();
     one.await.unwrap().unwrap();
     another.await.unwrap().unwrap();
     assert_eq!(webhooks.outbox.pending(9).await.unwrap(), []);

@@ -1,4 +1,4 @@
-//! Migrations by many nodes, and the trigger of the tables.
+//! Migrations by several nodes, and the trigger of the tables.
 
 use forum_api::store::postgres::{apply_migrations, migrate, schema_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
@@ -26,20 +26,15 @@ async fn concurrent_nodes_apply_each_migration_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_or_changed_schema_is_refused() {
     let pool = pool(&schema().await, 1);
-    let is = async |expected| {
-        assert_eq!(schema_status(&pool).await.unwrap(), expected);
-    };
-    is(SchemaStatus::Pending).await;
+    let status = async || schema_status(&pool).await.unwrap();
+    assert_eq!(status().await, SchemaStatus::Pending);
     migrate(&pool).await.unwrap();
-    is(SchemaStatus::UpToDate).await;
+    assert_eq!(status().await, SchemaStatus::UpToDate);
     let later = "INSERT INTO forum_api_migrations VALUES (99, 'later', '')";
-    pool.get()
-        .await
-        .unwrap()
-        .batch_execute(later)
-        .await
-        .unwrap();
-    is(SchemaStatus::Newer).await;
+    let client = pool.get().await.unwrap();
+    client.batch_execute(later).await.unwrap();
+    drop(client);
+    assert_eq!(status().await, SchemaStatus::Newer);
     let error = migrate(&pool).await.unwrap_err().to_string();
     assert!(error.contains("newer than this program"), "{error}");
 
@@ -56,7 +51,7 @@ async fn a_newer_or_changed_schema_is_refused() {
     assert!(error.to_string().contains("0001_init"), "{error}");
 }
 
-/// Two transactions that delete the last two deliveries of an event do not leave the event behind.
+/// Two transactions that delete the last two deliveries of an event also delete the event.
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_deletions_delete_the_event() {
     let pool = tables().await;
@@ -86,11 +81,11 @@ async fn concurrent_deletions_delete_the_event() {
     assert_eq!(events, 0);
 }
 
-/// The number of statements that wait for a lock in this schema.
+/// Returns the number of statements that wait for a lock in this schema.
 async fn waiting_statements(pool: &Pool) -> i64 {
-    let waits = "
+    let waiting = "
         SELECT count(*) FROM pg_locks JOIN pg_class ON pg_class.oid = pg_locks.relation
         WHERE relnamespace = current_schema()::regnamespace AND locktype = 'tuple'";
     let client = pool.get().await.unwrap();
-    client.query_one(waits, &[]).await.unwrap().get(0)
+    client.query_one(waiting, &[]).await.unwrap().get(0)
 }

@@ -11,12 +11,12 @@ pub(crate) use forum_api::store::postgres::deadpool_postgres::Pool;
 use forum_api::store::postgres::{LeaseClock, PostgresStore, migrate};
 use forum_test_support::postgres::{pool, schema};
 
-/// Webhooks whose leases go by the times that a test passes.
+/// Returns stores whose leases use the times that a test passes.
 pub(crate) fn webhooks(pool: &Pool) -> WebhookStores {
     WebhookStores::from_store(PostgresStore::new(pool.clone()).lease_clock(LeaseClock::Caller))
 }
 
-/// A few connections to empty tables.
+/// Returns a pool of connections to empty tables.
 pub(crate) async fn tables() -> Pool {
     let pool = pool(&schema().await, 16);
     migrate(&pool).await.unwrap();

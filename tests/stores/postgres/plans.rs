@@ -1,4 +1,4 @@
-//! Query plans: each statement searches an index, before the tables are known to be large and afterwards.
+//! Query plans: each statement searches an index, before and after the statistics of large tables are collected.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use forum_api::webhook::{Delivery, DeliveryProgress, DeliveryState, Topic};
 use forum_test_support::postgres::{pool, schema};
 
 use super::Pool;
-use crate::fixture::{at, attempt, claim, endpoint, event, fan_out, lookup};
+use crate::fixture::{at, claim, endpoint, event, fan_out, keyed_request, lookup};
 
 const MANY: &str = "
     INSERT INTO forum_api_endpoints (id, url, topics, owner, enabled, created_at, secret, version)
@@ -51,7 +51,7 @@ fn claimed() -> ClaimedDelivery {
     }
 }
 
-/// Runs each operation, so that its statement is prepared on the only connection of the pool.
+/// Runs each operation, which prepares its statement on the only connection of the pool.
 async fn run_each_operation(pool: &Pool) {
     let (stores, webhooks) = (Stores::in_postgres(pool), WebhookStores::in_postgres(pool));
     let (deliveries, now, id) = (webhooks.deliveries, at(0), claimed().delivery.id);
@@ -60,10 +60,8 @@ async fn run_each_operation(pool: &Pool) {
     deliveries.begin_sending(&[claimed()], now).await.unwrap();
     deliveries.settle(&[settlement], now).await.unwrap();
     let claimed = [claimed()];
-    deliveries
-        .release(&claimed, Duration::ZERO, now)
-        .await
-        .unwrap();
+    let released = deliveries.release(&claimed, Duration::ZERO, now);
+    released.await.unwrap();
     deliveries.retry(&id, now).await.unwrap();
     let to = endpoint(1).id;
     deliveries.retry_dead(&to, now, 500).await.unwrap();
@@ -76,14 +74,17 @@ async fn run_each_operation(pool: &Pool) {
     webhooks.outbox.pending(100).await.unwrap();
     let fan_out = fan_out(&event(1).id, &[endpoint(1)]);
     webhooks.outbox.fan_out(&[fan_out], now).await.unwrap();
-    stores.idempotency.begin(&attempt("7"), now).await.unwrap();
+    stores
+        .idempotency
+        .begin(&keyed_request("7"), now)
+        .await
+        .unwrap();
     stores.tokens.find(&lookup(7)).await.unwrap();
     stores.tokens.record_use(&lookup(7), now).await.unwrap();
     stores.tokens.list(None, 20).await.unwrap();
 }
 
-/// Lists of deliveries for each combination of filters, from the first page and from a later one, each with the index that
-/// it walks.
+/// Returns each combination of filters for the first page and a later one, each with the index that the list scans.
 fn lists() -> Vec<(DeliveryFilter, &'static str)> {
     let (to, topic) = (Some(endpoint(1).id), Some(Topic::PING));
     let mut lists = Vec::new();
@@ -107,7 +108,7 @@ fn lists() -> Vec<(DeliveryFilter, &'static str)> {
     lists
 }
 
-/// The statements that are prepared on the connection since this was called before, each with its types.
+/// Returns the statements that were prepared since the previous call, each with the types of its parameters.
 async fn take_statements(pool: &Pool) -> Vec<(String, Vec<String>)> {
     let client = pool.get().await.unwrap();
     let prepared = "SELECT statement, parameter_types::TEXT[] FROM pg_prepared_statements
@@ -117,7 +118,7 @@ async fn take_statements(pool: &Pool) -> Vec<(String, Vec<String>)> {
     rows.iter().map(|row| (row.get(0), row.get(1))).collect()
 }
 
-/// The plan for parameters of these types, of which numbers are small.
+/// Returns the plan for parameters of these types with small numbers.
 async fn plan(client: &Client, statement: &str, types: &[String]) -> String {
     let sample = |(number, kind): (usize, &String)| match kind.as_str() {
         "text" if statement.contains(&format!("topic = ${number}")) => "'ping'",
@@ -132,23 +133,23 @@ async fn plan(client: &Client, statement: &str, types: &[String]) -> String {
         other => panic!("no sample of {other}"),
     };
     let values: Vec<_> = (1..).zip(types).map(sample).collect();
-    let prepare = format!("PREPARE it AS {statement}");
+    let prepare = format!("PREPARE explained AS {statement}");
     client.batch_execute(&prepare).await.unwrap();
-    let explain = format!("EXPLAIN EXECUTE it ({})", values.join(", "));
+    let explain = format!("EXPLAIN EXECUTE explained ({})", values.join(", "));
     let rows = client.query(&explain, &[]).await.unwrap();
-    client.batch_execute("DEALLOCATE it").await.unwrap();
+    client.batch_execute("DEALLOCATE explained").await.unwrap();
     let lines: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     lines.join("\n")
 }
 
-/// Only the table of the few endpoints may be read as a whole, and nothing is compiled first.
+/// Asserts that only the small table of endpoints is scanned sequentially, and that nothing is compiled.
 fn assert_searches(statement: &str, plan: &str) {
     let costly = |line: &&str| {
         line.contains("Seq Scan on forum_api_") && !line.contains("forum_api_endpoints")
             || line.contains("JIT")
     };
-    let found = plan.lines().find(costly);
-    assert_eq!(found, None, "{statement}\n{plan}");
+    let costly = plan.lines().find(costly);
+    assert_eq!(costly, None, "{statement}\n{plan}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -159,36 +160,30 @@ async fn each_statement_searches_an_index() {
     let mut statements = take_statements(&pool).await;
     assert_eq!(statements.len(), 18);
     let webhooks = WebhookStores::in_postgres(&pool);
-    let mut walks = Vec::new();
+    let mut scans = Vec::new();
     for (filter, index) in lists() {
         webhooks.deliveries.list(&filter).await.unwrap();
         let last = take_statements(&pool).await.pop().unwrap();
-        walks.push((last, index));
+        scans.push((last, index));
     }
     let fill = format!("SET statement_timeout = 0; {MANY}");
-    pool.get()
-        .await
-        .unwrap()
-        .batch_execute(&fill)
-        .await
-        .unwrap();
-    for then in ["", "ANALYZE"] {
+    for sql in [&fill, "ANALYZE"] {
         let client = pool.get().await.unwrap();
-        client.batch_execute(then).await.unwrap();
+        client.batch_execute(sql).await.unwrap();
         for (statement, types) in &statements {
             assert_searches(statement, &plan(&client, statement, types).await);
         }
-        for ((statement, types), index) in &walks {
+        for ((statement, types), index) in &scans {
             let plan = plan(&client, statement, types).await;
             assert_searches(statement, &plan);
-            let walk = format!(" using forum_api_deliveries_{index} on ");
-            assert!(plan.contains(&walk), "{statement}\n{plan}");
-            // Only the endpoint, which has to exist, is looked up beside the index.
+            let scan = format!(" using forum_api_deliveries_{index} on ");
+            assert!(plan.contains(&scan), "{statement}\n{plan}");
+            // Apart from the index, only the endpoint is looked up.
             let filters = plan.lines().filter(|line| line.contains("Filter:"));
-            let walked = filters.filter(|line| !line.contains("Filter: (id = "));
-            assert_eq!(walked.count(), 0, "{plan}");
+            let other = filters.filter(|line| !line.contains("Filter: (id = "));
+            assert_eq!(other.count(), 0, "{plan}");
         }
-        // The planner learns from the statistics that few events are in quarantine.
+        // Only the statistics show the planner that few events are in quarantine.
         drop(client);
         webhooks.outbox.quarantined(20).await.unwrap();
         statements.extend(take_statements(&pool).await.pop());

@@ -10,37 +10,30 @@ use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
+use forum_api::rate_limit::{RateLimitDecision, RateLimitKey};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
 use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 
-const WINDOW: Budget = Budget {
-    units: 120,
-    window: Duration::from_secs(300),
-};
+use crate::rate_limits::BUDGET;
 
-/// Runs a test.
-pub(crate) fn try_in_redis(test: impl Future<Output = ()>) {
-    tokio::runtime::Runtime::new().unwrap().block_on(test);
-}
-
-/// A prefix that no other test has.
+/// Returns a unique prefix of keys.
 pub(crate) fn prefix() -> String {
-    static MADE: AtomicU32 = AtomicU32::new(0);
-    let number = MADE.fetch_add(1, Ordering::Relaxed);
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("forum_api_test_{}_{number}:", process::id())
 }
 
-/// A node of the board with this prefix, in the Redis that all tests share.
+/// Connects a node with this prefix to the Redis that all tests share.
 pub(crate) async fn node(prefix: &str) -> RedisRateLimitStore {
     let settings = RedisSettings {
         prefix: prefix.into(),
         timeout: Duration::from_secs(5),
         ..RedisSettings::default()
     };
-    let address = env::var("FORUM_API_REDIS")
-        .unwrap_or_else(|_| panic!("FORUM_API_REDIS has to name a Redis, which tests/run starts"));
+    let address = env::var("FORUM_API_REDIS").unwrap_or_else(|_| {
+        panic!("set FORUM_API_REDIS to the address of a Redis; tests/run starts one")
+    });
     let node = RedisRateLimitStore::connect(&address, settings)
         .await
         .unwrap();
@@ -49,11 +42,11 @@ pub(crate) async fn node(prefix: &str) -> RedisRateLimitStore {
 }
 
 async fn charge(node: &RedisRateLimitStore, key: RateLimitKey, cost: u32) -> RateLimitDecision {
-    let charge = node.charge(&key, cost, WINDOW, SystemClock.now());
+    let charge = node.charge(&key, cost, BUDGET, SystemClock.now());
     charge.await.unwrap()
 }
 
-async fn left(node: &RedisRateLimitStore, key: RateLimitKey) -> u32 {
+async fn remaining(node: &RedisRateLimitStore, key: RateLimitKey) -> u32 {
     charge(node, key, 0).await.remaining
 }
 

@@ -1,4 +1,4 @@
-//! A Redis that is reachable again, with or without its data.
+//! A Redis that recovers, with or without its data.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use forum_api::rate_limit::RateLimitKey;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
 
-use super::{WINDOW, charge, left, until};
+use super::{BUDGET, charge, remaining, until};
 use crate::fixture::lookup;
 use forum_test_support::redis::RedisServer;
 
@@ -15,7 +15,7 @@ fn token() -> RateLimitKey {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_was_restarted_empty_gets_the_known_budgets() {
+async fn a_redis_that_restarts_empty_receives_the_known_windows() {
     let mut server = RedisServer::new();
     let (one, other) = (server.store().await, server.store().await);
     let spent = charge(&one, token(), 100).await;
@@ -23,15 +23,12 @@ async fn a_redis_that_was_restarted_empty_gets_the_known_budgets() {
     assert_eq!(charge(&one, token(), 5).await.remaining, 15);
     server.start();
     until(|| !one.is_unreachable()).await;
-    let back = charge(&one, token(), 5).await;
-    assert_eq!((back.remaining, back.resets_at), (10, spent.resets_at));
-    assert_eq!(
-        charge(&other, token(), 0).await.remaining,
-        120,
-        "it knew nothing"
-    );
+    let recovered = charge(&one, token(), 5).await;
+    let expected = (10, spent.resets_at);
+    assert_eq!((recovered.remaining, recovered.resets_at), expected);
+    assert_eq!(remaining(&other, token()).await, 120, "it had no state");
     until(|| !other.is_unreachable()).await;
-    assert_eq!(left(&other, token()).await, 10);
+    assert_eq!(remaining(&other, token()).await, 10);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,21 +38,19 @@ async fn a_flush_grants_no_unit_twice() {
     charge(&one, token(), 120).await;
     server.command(&["flushall"]);
     assert!(!charge(&one, token(), 1).await.allowed);
-    assert!(
-        !charge(&other, token(), 1).await.allowed,
-        "a refused charge restores the budget"
-    );
+    let restored = charge(&other, token(), 1).await;
+    assert!(!restored.allowed, "a refused charge restores the window");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_local_budgets_the_greater_counts() {
+async fn the_greater_of_two_local_counts_is_valid() {
     let mut server = RedisServer::stopped();
     let (one, other) = (server.store().await, server.store().await);
     charge(&one, token(), 30).await;
     let later = charge(&other, token(), 50).await;
     server.start();
     until(|| !one.is_unreachable() && !other.is_unreachable()).await;
-    assert_eq!(left(&one, token()).await, 90);
+    assert_eq!(remaining(&one, token()).await, 90);
     let both = charge(&other, token(), 1).await;
     assert_eq!((both.remaining, both.resets_at), (69, later.resets_at));
     let both = charge(&one, token(), 1).await;
@@ -63,7 +58,7 @@ async fn of_local_budgets_the_greater_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn expired_and_impossible_budgets_are_not_sent() {
+async fn ended_and_impossible_windows_are_not_sent() {
     let mut server = RedisServer::stopped();
     let node = server.store().await;
     let now = SystemClock.now();
@@ -71,12 +66,15 @@ async fn expired_and_impossible_budgets_are_not_sent() {
     let too_late = now.saturating_add(Duration::from_secs(100));
     for (number, now) in [(1, too_early), (2, too_late)] {
         let key = RateLimitKey::Token(lookup(number));
-        let charge = node.charge(&key, 120, WINDOW, now).await;
+        let charge = node.charge(&key, 120, BUDGET, now).await;
         assert!(charge.unwrap().allowed);
     }
     server.start();
     until(|| !node.is_unreachable()).await;
     for number in [1, 2] {
-        assert_eq!(left(&node, RateLimitKey::Token(lookup(number))).await, 120);
+        assert_eq!(
+            remaining(&node, RateLimitKey::Token(lookup(number))).await,
+            120
+        );
     }
 }

@@ -8,8 +8,8 @@ use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
 use proptest::prelude::*;
 
-use super::{WINDOW, charge, left, node, prefix, try_in_redis, until};
-use crate::fixture::{at, lookup, waits};
+use super::{BUDGET, charge, node, prefix, remaining, until};
+use crate::fixture::{at, block_on, is_pending, lookup};
 use forum_test_support::redis::RedisServer;
 
 const GUESTS: RateLimitKey = RateLimitKey::UnknownAddress;
@@ -34,9 +34,9 @@ async fn two_nodes_grant_exactly_one_budget() {
     for caller in callers.collect::<Vec<_>>() {
         granted += caller.await.unwrap();
     }
-    assert_eq!(granted, WINDOW.units);
+    assert_eq!(granted, BUDGET.units);
     for node in nodes {
-        assert_eq!((left(&node, GUESTS).await, node.failures()), (0, 0));
+        assert_eq!((remaining(&node, GUESTS).await, node.failures()), (0, 0));
     }
 }
 
@@ -47,38 +47,33 @@ async fn the_clock_of_redis_decides() {
     let before = SystemClock.now();
     let mut last = None;
     for (node, now) in [(&one, at(0)), (&other, at(1_000_000_000_000))] {
-        let charge = node.charge(&GUESTS, 1, WINDOW, now).await.unwrap();
+        let charge = node.charge(&GUESTS, 1, BUDGET, now).await.unwrap();
         assert!(before <= charge.charged_at && charge.charged_at <= SystemClock.now());
-        assert!(charge.resets_at.saturating_duration_since(before) >= WINDOW.window);
+        assert!(charge.resets_at.saturating_duration_since(before) >= BUDGET.window);
         assert!(last.is_none_or(|last| last == charge.resets_at));
         last = Some(charge.resets_at);
     }
-    assert_eq!(left(&one, GUESTS).await, 118);
+    assert_eq!(remaining(&one, GUESTS).await, 118);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_of_a_clock_that_was_set_back_counts_as_ended() {
     let server = RedisServer::new();
     let node = server.store().await;
-    let ends = SystemClock
-        .now()
-        .saturating_add(WINDOW.window * 2)
-        .as_millis();
-    let stored = format!("120 {ends}");
+    let ends_at = SystemClock.now().saturating_add(BUDGET.window * 2);
+    let stored = format!("120 {}", ends_at.as_millis());
     server.command(&["set", "forum_api:budget:no_address", &stored]);
     let charge = charge(&node, GUESTS, 1).await;
     assert_eq!((charge.allowed, charge.remaining), (true, 119));
-    assert_eq!(
-        charge.resets_at,
-        charge.charged_at.saturating_add(WINDOW.window)
-    );
+    let resets_at = charge.charged_at.saturating_add(BUDGET.window);
+    assert_eq!(charge.resets_at, resets_at);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn boards_with_different_prefixes_share_nothing() {
+async fn boards_with_different_prefixes_are_separate() {
     let (one, other) = (node(&prefix()).await, node(&prefix()).await);
     charge(&one, GUESTS, 100).await;
-    assert_eq!(left(&other, GUESTS).await, 120);
+    assert_eq!(remaining(&other, GUESTS).await, 120);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,30 +92,27 @@ async fn keys_are_named_as_documented_and_expire_with_their_windows() {
         charge(&node, *key, 0).await;
         charge(&node, *key, 200).await;
     }
-    let found = || server.command(&["keys", "*"]);
-    assert!(!found().contains("no_address"), "no unit was granted");
+    let keys = || server.command(&["keys", "*"]);
+    assert!(!keys().contains("no_address"), "no unit was granted");
     for (name, key) in &names {
         charge(&node, *key, 1).await;
         let name = format!("forum_api:budget:{name}");
         assert!(server.command(&["get", &name]).starts_with("1 "), "{name}");
-        let lasts: u128 = server.command(&["pttl", &name]).trim().parse().unwrap();
-        assert!(lasts <= WINDOW.window.as_millis());
+        let ttl: u128 = server.command(&["pttl", &name]).trim().parse().unwrap();
+        assert!(ttl <= BUDGET.window.as_millis());
     }
-    until(|| found().lines().count() == names.len()).await;
+    until(|| keys().lines().count() == names.len()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_forgotten_script_is_sent_again() {
+async fn a_flushed_script_is_loaded_again() {
     let server = RedisServer::new();
     let node = server.store().await;
     charge(&node, GUESTS, 1).await;
     server.command(&["script", "flush"]);
     charge(&node, GUESTS, 1).await;
-    assert!(
-        server
-            .command(&["get", "forum_api:budget:no_address"])
-            .starts_with("2 ")
-    );
+    let stored = server.command(&["get", "forum_api:budget:no_address"]);
+    assert!(stored.starts_with("2 "), "{stored}");
     assert_eq!(node.failures(), 0);
 }
 
@@ -128,20 +120,20 @@ async fn a_forgotten_script_is_sent_again() {
 async fn an_abandoned_charge_does_not_affect_the_next_ones() {
     let node = node(&prefix()).await;
     for _ in 0..50 {
-        let mut given_up = Box::pin(charge(&node, GUESTS, 1));
-        waits(&mut given_up).await;
+        let mut abandoned = Box::pin(charge(&node, GUESTS, 1));
+        is_pending(&mut abandoned).await;
     }
     let charge = charge(&node, GUESTS, 1).await;
     assert!(charge.allowed && (69..=119).contains(&charge.remaining));
     assert_eq!(node.failures(), 0);
 }
 
-/// Units of a window, and units that are charged.
+/// Returns units of a budget, and units to charge.
 fn step() -> impl Strategy<Value = (u32, u32)> {
     (prop_oneof![0..30_u32, Just(u32::MAX)], 0..20_u32)
 }
 
-/// The length of a window in milliseconds.
+/// Returns the length of a window in milliseconds.
 fn length() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0_u64), 1..5_u64, Just(300_000), Just(u64::MAX)]
 }
@@ -149,13 +141,13 @@ fn length() -> impl Strategy<Value = u64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// As other nodes may have other settings while they are changed, each charge here has units of its own.
+    /// Each charge has another budget: nodes have different settings while these are changed.
     #[test]
-    fn any_history_is_charged_as_by_the_pure_window(
+    fn redis_charges_as_the_pure_window(
         length in length(),
         steps in prop::collection::vec(step(), 1..60),
     ) {
-        try_in_redis(async {
+        block_on(async {
             let node = node(&prefix()).await;
             let mut budget: Option<WindowState> = None;
             for (units, cost) in steps {

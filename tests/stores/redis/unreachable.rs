@@ -8,7 +8,7 @@ use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
 use forum_api::store::redis::{RedisFallback, RedisSettings};
 
-use super::{WINDOW, charge, left, until};
+use super::{BUDGET, charge, remaining, until};
 use crate::fixture::{at, lookup};
 use forum_test_support::redis::{RedisServer, TIMEOUT};
 
@@ -30,31 +30,27 @@ async fn a_node_continues_from_the_last_known_state() {
     server.kill();
     for (key, before) in keys.into_iter().zip(spent) {
         assert!(!charge(&node, key, 21).await.allowed);
-        let alone = charge(&node, key, 20).await;
-        assert!(alone.allowed && alone.remaining == 0);
-        assert_eq!(alone.resets_at, before.resets_at);
+        let local = charge(&node, key, 20).await;
+        assert!(local.allowed && local.remaining == 0);
+        assert_eq!(local.resets_at, before.resets_at);
     }
     assert!(node.is_unreachable());
-    assert_eq!(left(&node, RateLimitKey::Prefix(2)).await, 120);
+    assert_eq!(remaining(&node, RateLimitKey::Prefix(2)).await, 120);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_clock_of_redis_is_used_while_it_is_unreachable() {
     let mut server = RedisServer::new();
     let node = server.store().await;
-    let shared = node.charge(&GUESTS, 1, WINDOW, at(0)).await.unwrap();
+    let shared = node.charge(&GUESTS, 1, BUDGET, at(0)).await.unwrap();
     server.kill();
     for (now, remaining) in [(0, 118), (299_000, 117), (300_000, 119)] {
-        let alone = node.charge(&GUESTS, 1, WINDOW, at(now)).await.unwrap();
-        assert_eq!(
-            (
-                alone.remaining,
-                alone
-                    .charged_at
-                    .saturating_duration_since(shared.charged_at)
-            ),
-            (remaining, at(now).saturating_duration_since(at(0)))
-        );
+        let local = node.charge(&GUESTS, 1, BUDGET, at(now)).await.unwrap();
+        let elapsed = local
+            .charged_at
+            .saturating_duration_since(shared.charged_at);
+        let expected = (remaining, at(now).saturating_duration_since(at(0)));
+        assert_eq!((local.remaining, elapsed), expected);
     }
 }
 
@@ -77,56 +73,51 @@ async fn a_halted_redis_delays_only_the_first_charges() {
     assert!(node.is_unreachable());
     let start = Instant::now();
     for _ in 0..10_000 {
-        left(&node, GUESTS).await;
+        remaining(&node, GUESTS).await;
     }
     let waited = start.elapsed();
     // The charges do not wait.
     assert!(waited < 100 * TIMEOUT, "{waited:?}");
     server.signal("CONT");
     until(|| !node.is_unreachable()).await;
-    assert_eq!(left(&node, GUESTS).await, 55);
+    assert_eq!(remaining(&node, GUESTS).await, 55);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_setting_refuses_charges_instead() {
+async fn a_setting_makes_charges_fail() {
     let mut server = RedisServer::stopped();
     let settings = RedisSettings {
         fallback: RedisFallback::Refuse,
         ..RedisSettings::default()
     };
     let node = server.store_with(settings).await;
-    let ask = || node.charge(&GUESTS, 1, WINDOW, SystemClock.now());
-    let refused = ask().await.unwrap_err().to_string();
-    assert_eq!(refused, "Redis is unreachable");
+    let charge = || node.charge(&GUESTS, 1, BUDGET, SystemClock.now());
+    let error = charge().await.unwrap_err().to_string();
+    assert_eq!(error, "Redis is unreachable");
     server.start();
     until(|| !node.is_unreachable()).await;
-    assert_eq!(ask().await.unwrap().remaining, 119);
+    assert_eq!(charge().await.unwrap().remaining, 119);
     server.kill();
-    assert!(ask().await.is_err() && ask().await.is_err());
+    assert!(charge().await.is_err() && charge().await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_without_writes_is_unreachable() {
+async fn a_redis_that_rejects_writes_is_unreachable() {
     let server = RedisServer::new();
     let node = server.store().await;
     charge(&node, GUESTS, 1).await;
-    for (disturb, repair) in [
-        (
-            &["replicaof", "127.0.0.1", "1"][..],
-            &["replicaof", "no", "one"][..],
-        ),
-        (
-            &["config", "set", "maxmemory", "1"],
-            &["config", "set", "maxmemory", "0"],
-        ),
+    for (break_writes, repair) in [
+        ("replicaof 127.0.0.1 1", "replicaof no one"),
+        ("config set maxmemory 1", "config set maxmemory 0"),
     ] {
-        server.command(disturb);
+        let run = |command: &str| server.command(&command.split(' ').collect::<Vec<_>>());
+        run(break_writes);
         let before = node.failures();
         charge(&node, GUESTS, 1).await;
         until(|| node.failures() > before + 1).await;
-        assert!(node.is_unreachable(), "{disturb:?}");
-        server.command(repair);
+        assert!(node.is_unreachable(), "{break_writes}");
+        run(repair);
         until(|| !node.is_unreachable()).await;
     }
-    assert_eq!(left(&node, GUESTS).await, 117);
+    assert_eq!(remaining(&node, GUESTS).await, 117);
 }

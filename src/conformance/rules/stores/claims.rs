@@ -48,7 +48,7 @@ store_rules! {
     /// Queue statistics cover deliveries that are due, not claimed, and for an enabled endpoint.
     async fn queue_stats_match_claimable_deliveries(fixture: &StoreFixture) -> TestResult {
         expect_queue_stats(fixture, 0, 0, None).await?;
-        let (endpoint, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
+        let [endpoint, other] = fixture.add_endpoints().await?;
         for number in 0..120 {
             let to = if number % 2 == 0 { &endpoint } else { &other };
             fixture.enqueue(number, to, 10 + number.cast_signed()).await?;
@@ -67,7 +67,7 @@ store_rules! {
 
     /// Concurrent claims return each delivery once.
     async fn concurrent_claims_take_each_delivery_once(fixture: &StoreFixture) -> TestResult {
-        let endpoints = [fixture.add_endpoint(0).await?, fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?];
+        let endpoints = fixture.add_endpoints::<3>().await?;
         let mut expected = Vec::new();
         for (number, endpoint) in (0..60).zip(endpoints.iter().cycle()) {
             expected.push(fixture.enqueue(number, endpoint, 0).await?);
@@ -100,7 +100,7 @@ store_rules! {
 
     /// A claim returns at most `per_endpoint` deliveries for an endpoint, including those in flight.
     async fn a_claim_respects_the_limit_per_endpoint(fixture: &StoreFixture) -> TestResult {
-        let (busy, idle) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
+        let [busy, idle] = fixture.add_endpoints().await?;
         for number in 0..10 {
             fixture.deliver(&event(number)?, &[&busy, &idle], 0).await?;
         }
@@ -130,10 +130,9 @@ store_rules! {
 
     /// Endpoints with more deliveries than a claim returns do not block the deliveries of another endpoint.
     async fn a_flooded_endpoint_starves_no_other(fixture: &StoreFixture) -> TestResult {
-        let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
-        let third = fixture.add_endpoint(3).await?;
+        let [first, other, third] = fixture.add_endpoints().await?;
         for number in 0..50 {
-            fixture.deliver(&event(number)?, &[&one, &other], 0).await?;
+            fixture.deliver(&event(number)?, &[&first, &other], 0).await?;
         }
         let late = fixture.enqueue(50, &third, 1).await?;
         let claims = fixture.claim(&ClaimRequest { per_endpoint: 4, ..claim_request(9) }, 2).await?;
@@ -143,12 +142,12 @@ store_rules! {
 
     /// `next_due_at` is the earliest due time of an unclaimed delivery whose endpoint has not reached its limit.
     async fn next_due_at_is_the_earliest_unclaimed_delivery(fixture: &StoreFixture) -> TestResult {
-        let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
+        let [first, other] = fixture.add_endpoints().await?;
         check_eq!(fixture.claim(&claim_request(1), 0).await?.next_due_at, None)?;
-        for (number, endpoint, now) in [(1, &one, 10), (2, &one, 20), (3, &other, 15)] {
+        for (number, endpoint, now) in [(1, &first, 10), (2, &first, 20), (3, &other, 15)] {
             fixture.enqueue(number, endpoint, now).await?;
         }
-        let full = ClaimRequest { in_flight: [(one.id.clone(), 9)].into(), ..claim_request(9) };
+        let full = ClaimRequest { in_flight: [(first.id.clone(), 9)].into(), ..claim_request(9) };
         let one_each = ClaimRequest { per_endpoint: 1, ..claim_request(9) };
         for (claim, now, next) in [
             (claim_request(9), 9, 10),
@@ -179,7 +178,7 @@ store_rules! {
 
     /// Deliveries of a removed endpoint cannot be claimed, settled or found. `next_due_at` ignores them.
     async fn deliveries_of_a_removed_endpoint_are_not_claimed(fixture: &StoreFixture) -> TestResult {
-        let (removed, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
+        let [removed, other] = fixture.add_endpoints().await?;
         let sent = fixture.enqueue(1, &removed, 0).await?;
         let claimed = fixture.claim_one(0).await?;
         fixture.enqueue(2, &removed, 0).await?;
@@ -200,18 +199,10 @@ async fn expect_queue_stats(
     depth: u64,
     since: Option<i64>,
 ) -> TestResult {
-    let actual = fixture
-        .webhooks
-        .deliveries
-        .queue_stats(instant(now))
-        .await?;
-    let since = since.map(instant);
-    check_eq!(
-        actual,
-        QueueStats {
-            depth,
-            oldest_due_at: since
-        },
-        "the backlog at {now}"
-    )
+    let stats = fixture.webhooks.deliveries.queue_stats(instant(now));
+    let expected = QueueStats {
+        depth,
+        oldest_due_at: since.map(instant),
+    };
+    check_eq!(stats.await?, expected, "queue statistics at {now}")
 }

@@ -53,7 +53,7 @@ store_rules! {
 
     /// An update replaces only the version from which it was made.
     async fn an_update_requires_the_current_version(fixture: &StoreFixture) -> TestResult {
-        let (first, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
+        let [first, other] = fixture.add_endpoints().await?;
         let changed = Endpoint {
             url: "https://example.org".into(),
             topics: TopicSet { all: false, named: [Topic::POLL_VOTED].into() },
@@ -87,7 +87,7 @@ store_rules! {
 
     /// A removed endpoint is not found, listed or updated.
     async fn a_removed_endpoint_is_not_found(fixture: &StoreFixture) -> TestResult {
-        let (removed, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
+        let [removed, other] = fixture.add_endpoints().await?;
         let endpoints = &fixture.webhooks.endpoints;
         for expected in [true, false] {
             check_eq!(endpoints.remove(&removed.id).await?, expected)?;

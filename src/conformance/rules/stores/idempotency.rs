@@ -19,15 +19,15 @@ store_rules! {
         let request = request()?;
         let requests = repeat_n((fixture.stores.idempotency.clone(), request.clone()), 50)
             .map(|(idempotency, request)| async move { idempotency.begin(&request, instant(0)).await });
-        let (mut first, mut running) = (0, 0);
+        let (mut reserved, mut in_progress) = (0, 0);
         for begun in fixture.race(requests).await {
             match begun? {
-                BeginOutcome::Reserved(_) => first += 1,
-                BeginOutcome::InProgress => running += 1,
-                other => check!(false, "{other:?} is First or Running")?,
+                BeginOutcome::Reserved(_) => reserved += 1,
+                BeginOutcome::InProgress => in_progress += 1,
+                other => check!(false, "{other:?} is Reserved or InProgress")?,
             }
         }
-        check_eq!((first, running), (1, 49))
+        check_eq!((reserved, in_progress), (1, 49))
     }
 
     /// A retry gets the complete first response with its resource ids for a day.
@@ -42,7 +42,7 @@ store_rules! {
             with(bare.clone(), |response| response.resource.forum_id = ForumId::parse("tea"));
         for (key, response) in [("a", response()), ("b", bare), ("c", in_a_forum)] {
             let request = IdempotentRequest { key: key.into(), ..request()? };
-            complete_request(fixture, &request, 0, Completion::Responded(response.clone())).await?;
+            run(fixture, &request, 0, Completion::Responded(response.clone())).await?;
             for now in [0, 1, LEASE, DAY - 1] {
                 expect_begin(fixture, &request, now, BeginOutcome::Replay(response.clone())).await?;
             }
@@ -55,8 +55,8 @@ store_rules! {
         let reservation = reserve(fixture, &request()?, 0).await?;
         expect_begin(fixture, &other_request()?, 1, BeginOutcome::KeyReused).await?;
         expect_begin(fixture, &other_request()?, LEASE, BeginOutcome::KeyReused).await?;
-        for outcome in [Completion::OutcomeUnknown, Completion::Responded(response())] {
-            complete(fixture, &reservation, outcome).await?;
+        for completion in [Completion::OutcomeUnknown, Completion::Responded(response())] {
+            complete(fixture, &reservation, completion).await?;
             expect_begin(fixture, &other_request()?, 1, BeginOutcome::KeyReused).await?;
         }
         Ok(())
@@ -64,8 +64,8 @@ store_rules! {
 
     /// Equal keys of two tokens are independent.
     async fn each_token_has_its_own_keys(fixture: &StoreFixture) -> TestResult {
-        complete_request(fixture, &request()?, 0, Completion::Responded(response())).await?;
-        complete_request(fixture, &other_token()?, 0, Completion::NotExecuted).await?;
+        run(fixture, &request()?, 0, Completion::Responded(response())).await?;
+        run(fixture, &other_token()?, 0, Completion::NotExecuted).await?;
         expect_begin(fixture, &request()?, 1, BeginOutcome::Replay(response())).await
     }
 
@@ -101,14 +101,14 @@ store_rules! {
 
     /// A request that was not executed frees the key for any request.
     async fn a_request_that_did_not_run_frees_the_key(fixture: &StoreFixture) -> TestResult {
-        complete_request(fixture, &request()?, 0, Completion::NotExecuted).await?;
-        complete_request(fixture, &other_request()?, 1, Completion::Responded(response())).await?;
+        run(fixture, &request()?, 0, Completion::NotExecuted).await?;
+        run(fixture, &other_request()?, 1, Completion::Responded(response())).await?;
         expect_begin(fixture, &request()?, 2, BeginOutcome::KeyReused).await
     }
 
     /// An unknown outcome stays unknown.
     async fn an_unknown_outcome_stays_unknown(fixture: &StoreFixture) -> TestResult {
-        complete_request(fixture, &request()?, 0, Completion::OutcomeUnknown).await?;
+        run(fixture, &request()?, 0, Completion::OutcomeUnknown).await?;
         for now in [0, LEASE, DAY - 1] {
             expect_begin(fixture, &request()?, now, BeginOutcome::OutcomeUnknown).await?;
         }
@@ -117,7 +117,7 @@ store_rules! {
 
     /// A key expires exactly a day after its request began.
     async fn a_key_expires_after_a_day(fixture: &StoreFixture) -> TestResult {
-        complete_request(fixture, &request()?, 0, Completion::Responded(response())).await?;
+        run(fixture, &request()?, 0, Completion::Responded(response())).await?;
         expect_begin(fixture, &other_request()?, DAY - 1, BeginOutcome::KeyReused).await?;
         reserve(fixture, &other_request()?, DAY).await?;
         expect_begin(fixture, &other_request()?, DAY, BeginOutcome::InProgress).await
@@ -133,8 +133,8 @@ store_rules! {
     async fn a_reservation_of_an_expired_key_changes_nothing(fixture: &StoreFixture) -> TestResult {
         let expired = reserve(fixture, &request()?, 0).await?;
         reserve(fixture, &request()?, DAY).await?;
-        for outcome in [Completion::Responded(response()), Completion::OutcomeUnknown, Completion::NotExecuted] {
-            complete(fixture, &expired, outcome).await?;
+        for completion in [Completion::Responded(response()), Completion::OutcomeUnknown, Completion::NotExecuted] {
+            complete(fixture, &expired, completion).await?;
             expect_begin(fixture, &request()?, DAY, BeginOutcome::InProgress).await?;
         }
         let freed = reserve(fixture, &other_token()?, 0).await?;
@@ -150,7 +150,7 @@ store_rules! {
             requests.push((IdempotentRequest { key: number.to_string(), ..request()? }, 100 - number));
         }
         for (request, began) in &requests {
-            complete_request(fixture, request, *began, Completion::Responded(response())).await?;
+            run(fixture, request, *began, Completion::Responded(response())).await?;
         }
         for (request, began) in requests.iter().rev() {
             expect_begin(fixture, request, began + DAY - 1, BeginOutcome::Replay(response())).await?;
@@ -193,34 +193,38 @@ fn response() -> StoredResponse {
     }
 }
 
+async fn begin(
+    fixture: &StoreFixture,
+    request: &IdempotentRequest,
+    now: i64,
+) -> TestResult<BeginOutcome> {
+    let store = &fixture.stores.idempotency;
+    Ok(store.begin(request, instant(now)).await?)
+}
+
 async fn reserve(
     fixture: &StoreFixture,
     request: &IdempotentRequest,
     now: i64,
 ) -> TestResult<Reservation> {
-    match fixture
-        .stores
-        .idempotency
-        .begin(request, instant(now))
-        .await?
-    {
+    match begin(fixture, request, now).await? {
         BeginOutcome::Reserved(reservation) => Ok(reservation),
-        other => Err(TestFailure::mismatch(
-            format_args!("begin({request:?}) at {now}"),
-            format_args!("{other:?}"),
-            "First",
-        )),
+        other => {
+            let (call, actual) = (format!("begin({request:?}) at {now}"), format!("{other:?}"));
+            Err(TestFailure::mismatch(call, actual, "Reserved"))
+        }
     }
 }
 
-async fn complete_request(
+/// Runs a request from its reservation to its completion.
+async fn run(
     fixture: &StoreFixture,
     request: &IdempotentRequest,
     now: i64,
-    outcome: Completion,
+    completion: Completion,
 ) -> TestResult {
     let reservation = reserve(fixture, request, now).await?;
-    complete(fixture, &reservation, outcome).await
+    complete(fixture, &reservation, completion).await
 }
 
 async fn expect_begin(
@@ -229,22 +233,15 @@ async fn expect_begin(
     now: i64,
     expected: BeginOutcome,
 ) -> TestResult {
-    let actual = fixture
-        .stores
-        .idempotency
-        .begin(request, instant(now))
-        .await?;
+    let actual = begin(fixture, request, now).await?;
     check_eq!(actual, expected, "begin({request:?}) at {now}")
 }
 
 async fn complete(
     fixture: &StoreFixture,
     reservation: &Reservation,
-    outcome: Completion,
+    completion: Completion,
 ) -> TestResult {
-    Ok(fixture
-        .stores
-        .idempotency
-        .complete(reservation, outcome)
-        .await?)
+    let store = &fixture.stores.idempotency;
+    Ok(store.complete(reservation, completion).await?)
 }

@@ -57,7 +57,7 @@ store_rules! {
             check_eq!(actual, HashSet::from_iter(begun))?;
         }
         let reclaimed = fixture.claim(&claim_request(4), LEASE).await?.deliveries;
-        let expired = only(reclaimed.into_iter().filter(|one| one.lease_expired))?;
+        let expired = only(reclaimed.into_iter().filter(|claimed| claimed.lease_expired))?;
         check_eq!(expired.delivery.id, held.delivery.id)?;
         check!(!fixture.begin_sending(held, LEASE).await?)
     }
@@ -180,10 +180,10 @@ store_rules! {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.enqueue(1, &endpoint, 0).await?;
         let other = fixture.enqueue(2, &endpoint, 1).await?;
-        for one in &log {
+        for record in &log {
             let claimed = fixture.claim_one(0).await?;
-            let retrying = progress(DeliveryState::Retrying, one.attempt, Some(0));
-            fixture.settle_attempt(&claimed, retrying, Some(one), 0).await?;
+            let retrying = progress(DeliveryState::Retrying, record.attempt, Some(0));
+            fixture.settle_attempt(&claimed, retrying, Some(record), 0).await?;
         }
         check_eq!(fixture.fetch_delivery(&id).await?.1, log)?;
         check_eq!(fixture.fetch_delivery(&other).await?.1, [])
@@ -199,8 +199,8 @@ store_rules! {
             fixture.settle_attempt(&claimed, retrying, Some(&log), 0).await?;
         }
         let (_, attempts) = fixture.fetch_delivery(&id).await?;
-        let remaining: Vec<_> = attempts.iter().map(|one| one.attempt).collect();
-        check_eq!(remaining, (8..=MAX_STORED_ATTEMPTS + 7).collect::<Vec<_>>())
+        let numbers: Vec<_> = attempts.iter().map(|record| record.attempt).collect();
+        check_eq!(numbers, (8..=MAX_STORED_ATTEMPTS + 7).collect::<Vec<_>>())
     }
 }
 

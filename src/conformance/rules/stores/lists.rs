@@ -54,11 +54,7 @@ store_rules! {
 
 /// Creates deliveries of two topics to three endpoints in three states, some at equal times. Returns them newest first.
 async fn create_deliveries(fixture: &StoreFixture) -> TestResult<Vec<Delivery>> {
-    let endpoints = [
-        fixture.add_endpoint(1).await?,
-        fixture.add_endpoint(2).await?,
-        fixture.add_endpoint(3).await?,
-    ];
+    let endpoints = fixture.add_endpoints::<3>().await?;
     let topics = [Topic::POST_CREATED, Topic::POLL_VOTED];
     let states = [
         DeliveryState::Delivered,

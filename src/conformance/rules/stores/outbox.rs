@@ -79,9 +79,9 @@ store_rules! {
 
     /// An event is not fanned out again, to the same or other endpoints.
     async fn an_event_is_fanned_out_once(fixture: &StoreFixture) -> TestResult {
-        let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
-        let queued = fixture.deliver(&event(1)?, &[&one], 0).await?;
-        for endpoints in [&[&one] as &[&Endpoint], &[&one, &other], &[]] {
+        let [first, other] = fixture.add_endpoints().await?;
+        let queued = fixture.deliver(&event(1)?, &[&first], 0).await?;
+        for endpoints in [&[&first] as &[&Endpoint], &[&first, &other], &[]] {
             fixture.deliver(&event(1)?, endpoints, 1).await?;
         }
         check_eq!(delivery_ids(&fixture.claim(&claim_request(9), 1).await?), queued)

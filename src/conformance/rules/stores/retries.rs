@@ -61,7 +61,7 @@ store_rules! {
 
     /// Only the dead deliveries of one endpoint are queued again, in batches.
     async fn dead_deliveries_of_one_endpoint_are_queued_again_in_batches(fixture: &StoreFixture) -> TestResult {
-        let (endpoint, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
+        let [endpoint, other] = fixture.add_endpoints().await?;
         let mut dead = Vec::new();
         for number in 0..5 {
             dead.push(fixture.finish(number, &endpoint, DeliveryState::Dead, 0).await?);

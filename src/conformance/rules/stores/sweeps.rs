@@ -74,7 +74,7 @@ store_rules! {
     /// Sweeps remove the deliveries of a removed endpoint in batches, in any state and of any age. Then the endpoint's
     /// id can be used again.
     async fn deliveries_of_a_removed_endpoint_are_swept(fixture: &StoreFixture) -> TestResult {
-        let (removed, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
+        let [removed, other] = fixture.add_endpoints().await?;
         fixture.finish(1, &removed, DeliveryState::Dead, 0).await?;
         fixture.finish(2, &removed, DeliveryState::Delivered, 0).await?;
         for number in 3..8 {

@@ -11,14 +11,13 @@ store_rules! {
 
     /// Deliveries of existing endpoints are counted by the hour of their creation, by endpoint and by state.
     async fn deliveries_are_counted_by_hour_endpoint_and_state(fixture: &StoreFixture) -> TestResult {
-        let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(2).await?);
-        let removed = fixture.add_endpoint(3).await?;
+        let [first, other, removed] = fixture.add_endpoints().await?;
         let now = 24 * HOUR;
         for (number, to, state, queued) in [
-            (1, &one, DeliveryState::Dead, 0),
-            (2, &one, DeliveryState::Delivered, 1),
-            (3, &one, DeliveryState::Delivered, 2),
-            (4, &one, DeliveryState::Dead, now - HOUR),
+            (1, &first, DeliveryState::Dead, 0),
+            (2, &first, DeliveryState::Delivered, 1),
+            (3, &first, DeliveryState::Delivered, 2),
+            (4, &first, DeliveryState::Dead, now - HOUR),
             (5, &other, DeliveryState::Dead, now - HOUR + 1),
             (6, &removed, DeliveryState::Dead, now),
         ] {
@@ -27,7 +26,7 @@ store_rules! {
         fixture.enqueue(7, &other, now).await?;
         fixture.webhooks.endpoints.remove(&removed.id).await?;
         let mut actual = fixture.webhooks.deliveries.usage(instant(0), instant(now)).await?.deliveries;
-        actual.sort_by_key(|one| (one.hours_ago, one.state.as_str(), one.endpoint.clone()));
+        actual.sort_by_key(|count| (count.hours_ago, count.state.as_str(), count.endpoint.clone()));
         let count = |hours_ago, endpoint: &Endpoint, state, count| DeliveryCount {
             hours_ago,
             endpoint: endpoint.id.clone(),
@@ -39,8 +38,8 @@ store_rules! {
             [
                 count(0, &other, DeliveryState::Dead, 1),
                 count(0, &other, DeliveryState::Queued, 1),
-                count(1, &one, DeliveryState::Dead, 1),
-                count(23, &one, DeliveryState::Delivered, 2),
+                count(1, &first, DeliveryState::Dead, 1),
+                count(23, &first, DeliveryState::Delivered, 2),
             ],
         )
     }

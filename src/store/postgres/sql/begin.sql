@@ -1,5 +1,5 @@
--- Reserves the key if it is free or expired, or returns its record. Returns no row if another request reserved or freed
--- the key at the same moment. A statement that reserves a key deletes a few expired ones.
+-- Reserves the key if it is free or expired, or returns its record. Returns no row if another request reserved or released
+-- the key at the same time. A statement that reserves a key also deletes a few expired ones.
 WITH taken AS (
     INSERT INTO forum_api_idempotency_keys AS stored (token, key, request, began_at)
     VALUES ($1, $2, $3, $4)

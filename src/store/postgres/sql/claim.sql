@@ -1,12 +1,11 @@
 -- Leases due deliveries, and returns the time until the next one is due.
 --
--- Workers that claim at once skip what another one has locked, and wait for no lock. The statement first finds and locks
--- each endpoint's share of the oldest due deliveries; deliveries that other workers took meanwhile are replaced by others
--- that are due. The planner takes an unknown limit for a tenth of all rows, so each unknown limit is within a known one.
+-- Concurrent claims skip the rows that others have locked, and do not wait for locks. The statement first finds and locks
+-- each endpoint's share of the oldest due deliveries, and replaces those that other workers claimed meanwhile. The planner
+-- estimates an unknown limit as a tenth of all rows, so each unknown limit is within a known one.
 --
--- Its commit does not wait for the disk (`synchronous_commit`): nothing is sent before `begin_sending` is durable. The
--- number of a lease is at least the time in microseconds, so that a number whose commit was lost in a crash is not used
--- again.
+-- Its commit does not wait for the disk (`synchronous_commit`): sending does not start before `begin_sending` is durable.
+-- The id of a lease is at least the time in microseconds, so that an id whose commit was lost in a crash is not reused.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($5::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), endpoint AS MATERIALIZED (

@@ -1,8 +1,8 @@
--- Queues a delivery of each event to each of its endpoints that exists and is enabled. Deletes an event without
--- recipients, and skips one that was fanned out already.
+-- Queues a delivery of each event to each of its endpoints that exists and is enabled. Deletes events without recipients,
+-- and skips events that were fanned out before.
 --
--- Its commit does not wait for the disk (`synchronous_commit`), and neither does a claim of what it queued. What a crash
--- loses is queued again.
+-- Its commit does not wait for the disk (`synchronous_commit`), and neither does a claim of the deliveries. Deliveries that
+-- a crash loses are queued again.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), event AS MATERIALIZED (

@@ -1,5 +1,5 @@
 -- Does not wait for another statement that records a use, and its commit does not wait for the disk
--- (`synchronous_commit`). `$3` is the latest recorded use that is too old to stay.
+-- (`synchronous_commit`). `$3` is the latest recorded use that is replaced.
 WITH noted AS (
     SELECT lookup, set_config('synchronous_commit', 'off', TRUE) FROM forum_api_tokens
     WHERE lookup = $1 AND (last_used_at IS NULL OR last_used_at <= $3)

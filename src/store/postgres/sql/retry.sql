@@ -1,4 +1,4 @@
--- Queues a finished delivery again, or makes a retrying one due unless its lease is in force.
+-- Queues a finished delivery again, or makes a retrying delivery due, unless it is leased.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 )

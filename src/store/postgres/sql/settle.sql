@@ -1,4 +1,4 @@
--- Ends the leases that are in force, and records the attempts.
+-- Ends the leases that were not replaced, and records the attempts.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($2::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), given AS MATERIALIZED (

@@ -1,5 +1,4 @@
--- Finds deliveries of removed endpoints by a walk over the endpoints in the index. Locked rows are left to the next
--- sweep.
+-- Finds deliveries of removed endpoints by a scan of the endpoints in the index. Skips locked rows.
 WITH RECURSIVE hop (endpoint) AS (
     SELECT min(endpoint) FROM forum_api_deliveries
     UNION ALL

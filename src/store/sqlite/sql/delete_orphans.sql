@@ -1,4 +1,4 @@
--- Walks over the endpoints in the index, and deletes the deliveries of removed ones.
+-- Scans the endpoints in the index, and deletes the deliveries of removed endpoints.
 DELETE FROM forum_api_deliveries WHERE rowid IN (
     WITH RECURSIVE hop (endpoint) AS (
         SELECT min(endpoint) FROM forum_api_deliveries

@@ -1,4 +1,4 @@
--- Applies while the lease is in force and the endpoint exists.
+-- Applies if the lease was not replaced and the endpoint exists.
 UPDATE forum_api_deliveries
 SET state = ?3, attempts = ?4, due_at = ?5, ended_at = ?6, lease = lease + 1, leased = FALSE, sending = FALSE
 WHERE id = ?1 AND lease = ?2
