@@ -77,7 +77,7 @@ backends! {
         let pool = tables().await;
         (Stores::in_postgres(&pool), webhooks(&pool))
     });
-    redis &[Capability::SuiteClock], run_with_redis: |_| Box::pin(async {
+    redis &[Capability::InjectedClock], run_with_redis: |_| Box::pin(async {
         let rate_limits = Arc::new(node(&prefix()).await);
         (Stores { rate_limits, ..Stores::in_memory() }, WebhookStores::in_memory())
     });
