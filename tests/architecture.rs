@@ -1,4 +1,4 @@
-//! The architecture: which module may import which, and what only some places may do.
+//! Architecture rules: order of modules, import cycles, restricted calls, dependencies, and lists in documents.
 //!
 //! `cargo test --test architecture -- imports --nocapture` prints the imports of each module, and fails when there is a
 //! cycle between modules, or between the files of a module.
@@ -20,14 +20,14 @@ const MODULES: &[&str] = &[
     "environment", "webhook_admin", "worker", "token::issue", "api", "panel", "test_util", "conformance",
 ];
 
-/// Where SQL is.
+/// Places with SQL.
 #[rustfmt::skip]
 const SQL: &[&str] = &[
     "src/store/migrations.rs", "src/store/postgres/", "src/store/sqlite/", "src/webhook/event/", "examples/existing_board",
     "examples/server/src/board",
 ];
 
-/// Calls and words that may appear in some places only.
+/// Calls and words that are restricted to some places.
 #[rustfmt::skip]
 const RESTRICTED_CALLS: &[(&str, &[&str])] = &[
     ("SystemTime::now", &["src/runtime"]),
@@ -46,7 +46,7 @@ const RESTRICTED_CALLS: &[(&str, &[&str])] = &[
     ("TcpStream::connect", &["src/webhook/http/"]),
 ];
 
-/// Crates that the core must do without.
+/// Crates that the core must not depend on.
 #[rustfmt::skip]
 const FOREIGN: &[&str] = &[
     "async-std", "axum", "hyper", "hyper-util", "native-tls", "openssl", "reqwest", "ring", "rusqlite", "rustls",
@@ -77,7 +77,7 @@ fn files(folder: &str) -> Vec<String> {
     files
 }
 
-/// The paths that a file names, and those that it re-exports under a name.
+/// Paths that a file uses, and paths that it re-exports with their names.
 #[derive(Default)]
 struct Names {
     used: Vec<Vec<String>>,
@@ -135,7 +135,7 @@ fn flatten(tree: &UseTree, mut path: Vec<String>, leaves: &mut Vec<(String, Vec<
     }
 }
 
-/// All modules that are files, with their names.
+/// Modules that are files, with the names in them.
 struct Crate(BTreeMap<String, Names>);
 
 impl Crate {
@@ -152,7 +152,7 @@ impl Crate {
         Self(files("src").into_iter().map(parse).collect())
     }
 
-    /// The module that defines what a path names inside a module.
+    /// Finds the module that defines the item of a path in `module`.
     fn locate(&self, module: &str, path: &[String]) -> Option<&str> {
         let mut base: Vec<&str> = module.split("::").collect();
         let mut rest = path;
@@ -164,19 +164,19 @@ impl Crate {
             _ => return None,
         }
         let rest = if rest.is_empty() { path } else { &rest[1..] };
-        let mut found = base.join("::");
+        let mut current = base.join("::");
         for (place, name) in rest.iter().enumerate() {
-            let inner = format!("{found}::{name}")
+            let inner = format!("{current}::{name}")
                 .trim_start_matches("::")
                 .to_owned();
             if name == "super" {
-                found = found
+                current = current
                     .rsplit_once("::")
                     .map_or(String::new(), |(above, _)| above.into());
             } else if self.0.contains_key(&inner) {
-                found = inner;
+                current = inner;
             } else {
-                let home = if found.is_empty() { "lib" } else { &found };
+                let home = if current.is_empty() { "lib" } else { &current };
                 let mut reexported = self.0[home].reexported.iter();
                 let target = reexported.find(|(known, _)| known == name);
                 if let Some((_, target)) = target {
@@ -186,8 +186,8 @@ impl Crate {
                 break;
             }
         }
-        let found = if found.is_empty() { "lib" } else { &found };
-        self.0.get_key_value(found).map(|(name, _)| name.as_str())
+        let current = if current.is_empty() { "lib" } else { &current };
+        self.0.get_key_value(current).map(|(name, _)| name.as_str())
     }
 
     fn imports(&self) -> BTreeMap<&str, BTreeSet<&str>> {
@@ -203,14 +203,14 @@ impl Crate {
     }
 }
 
-/// The listed module that a file belongs to.
+/// Returns the entry of [`MODULES`] that contains a file.
 fn listed(module: &str) -> &'static str {
-    let holds = |listed: &&&str| module == **listed || module.starts_with(&format!("{listed}::"));
-    let found = MODULES
+    let contains = |entry: &&&str| module == **entry || module.starts_with(&format!("{entry}::"));
+    let entry = MODULES
         .iter()
-        .filter(holds)
-        .max_by_key(|listed| listed.len());
-    found.unwrap_or_else(|| panic!("{module} is not in MODULES"))
+        .filter(contains)
+        .max_by_key(|entry| entry.len());
+    entry.unwrap_or_else(|| panic!("{module} is not in MODULES"))
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn imports_have_one_direction_and_no_cycle() {
     assert_eq!(cyclic.collect::<Vec<_>>(), [&""; 0], "cycles of files");
 }
 
-/// The files of a module that import each other in a circle, and those between two circles.
+/// Returns the files of a module in import cycles, and those between two cycles.
 fn file_cycle<'a>(
     module: &str,
     imports: &BTreeMap<&'a str, BTreeSet<&'a str>>,
@@ -271,9 +271,9 @@ fn restricted_calls_are_in_their_places() {
         let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
         for line in lines.filter(|line| !line.trim_start().starts_with("//")) {
             for (call, places) in RESTRICTED_CALLS {
-                let found = line.contains(call) || line.contains(&call.to_uppercase());
+                let is_call = line.contains(call) || line.contains(&call.to_uppercase());
                 let allowed = places.iter().any(|place| file.starts_with(place));
-                assert!(!found || allowed, "{file}: {line}");
+                assert!(!is_call || allowed, "{file}: {line}");
             }
         }
     }
@@ -442,7 +442,7 @@ fn crates_have_one_source_and_the_licences_that_deny_toml_allows() {
     }
 }
 
-/// The lines of `cargo tree` for the crates of `Cargo.lock`.
+/// Returns the output of `cargo tree`.
 fn tree(arguments: &[&str]) -> String {
     let tree = Command::new(env!("CARGO"))
         .args(["tree", "--offline", "--locked", "--prefix", "none"])

@@ -166,16 +166,16 @@ async fn an_incomplete_body_over_a_socket_is_a_400() {
 async fn a_request_that_is_rejected_before_its_body_does_not_wait_for_it() {
     let server = Server::new();
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
-    let (scopeless, spent) = (
+    let (scopeless, exhausted) = (
         server.token_with("alice", &[]).await,
         server.token("alice").await,
     );
-    server.exhaust(&spent, settings().token_budget).await;
+    server.exhaust(&exhausted, settings().token_budget).await;
     let posts = "/threads/open-1/posts";
     for (request, status) in [
         (Request::post("/nothing", ""), 404),
         (reply(), 401),
-        (reply().bearer(&spent), 429),
+        (reply().bearer(&exhausted), 429),
         (reply().bearer(&scopeless), 403),
         (reply().bearer(&banned), 403),
         (

@@ -20,9 +20,9 @@ async fn the_pages_of_a_list_hold_each_item_once_and_the_last_has_no_cursor() {
         for limit in [1, 3, total - 1, total, total + 1, 100] {
             let query = format!("{path}limit={limit}");
             let pages = pages(&server, &query, &alice).await;
-            let found = ids(&pages, id);
-            let distinct: BTreeSet<_> = found.iter().collect();
-            assert_eq!((found.len(), distinct.len()), (total, total), "{query}");
+            let listed = ids(&pages, id);
+            let distinct: BTreeSet<_> = listed.iter().collect();
+            assert_eq!((listed.len(), distinct.len()), (total, total), "{query}");
             assert_eq!(
                 pages.len(),
                 total.div_ceil(limit),
@@ -91,9 +91,9 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
     let posts = next("/threads/open-1/posts?limit=2").await;
     let inbox = next("/messages?limit=2").await;
     let followed = next("/subscriptions?limit=1").await;
-    let found = next("/search?q=tea&limit=1").await;
+    let hits = next("/search?q=tea&limit=1").await;
     let threads = next("/forums/open/threads?limit=1").await;
-    for cursor in [&posts, &inbox, &followed, &found, &threads] {
+    for cursor in [&posts, &inbox, &followed, &hits, &threads] {
         assert!(cursor.len() <= 200 && !cursor.contains(|c: char| !c.is_ascii_graphic()));
     }
     let (edited, cut) = (format!("{posts}A"), &posts[..posts.len() - 1]);
@@ -116,14 +116,14 @@ async fn a_cursor_is_valid_only_for_its_own_list() {
         ("/subscriptions?", &followed, &alice, true),
         ("/subscriptions?", &followed, &bob, false),
         ("/subscriptions?target=forum&", &followed, &alice, false),
-        ("/search?q=tea&", &found, &alice, true),
-        ("/search?q=coffee&", &found, &alice, false),
-        ("/search?q=tea&by=bob&", &found, &alice, false),
-        ("/search?q=tea&forum=open&", &found, &alice, false),
-        ("/search?q=tea&sort=newest&", &found, &alice, false),
-        ("/search?q=tea&show=threads&", &found, &alice, false),
-        ("/search?q=tea&in=titles&", &found, &alice, false),
-        ("/search?q=tea&when=7d&", &found, &alice, false),
+        ("/search?q=tea&", &hits, &alice, true),
+        ("/search?q=coffee&", &hits, &alice, false),
+        ("/search?q=tea&by=bob&", &hits, &alice, false),
+        ("/search?q=tea&forum=open&", &hits, &alice, false),
+        ("/search?q=tea&sort=newest&", &hits, &alice, false),
+        ("/search?q=tea&show=threads&", &hits, &alice, false),
+        ("/search?q=tea&in=titles&", &hits, &alice, false),
+        ("/search?q=tea&when=7d&", &hits, &alice, false),
         ("/threads/open-1/posts?", &edited, &alice, false),
         ("/threads/open-1/posts?", cut, &alice, false),
         ("/threads/open-1/posts?", "", &alice, false),

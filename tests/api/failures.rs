@@ -44,8 +44,9 @@ async fn a_panic_or_failure_of_the_board_is_a_500_that_only_the_log_explains() {
 #[tokio::test]
 async fn a_validation_message_names_the_field_in_any_language() {
     let server = Server::new();
-    let refuses = || BoardError::invalid("body", "Der Text ist leer.");
-    server.board.fail_with(refuses);
+    server
+        .board
+        .fail_with(|| BoardError::invalid("body", "Der Text ist leer."));
     let response = server
         .send(&reply().bearer(&server.token("alice").await))
         .await;

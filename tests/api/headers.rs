@@ -30,7 +30,7 @@ enum By {
     Alice,
     Banned,
     Scopeless,
-    Spent,
+    Exhausted,
 }
 use By::*;
 
@@ -58,8 +58,8 @@ fn offline(board: &FullBoard) {
     board.set_offline(true);
 }
 
-fn refuses(board: &FullBoard, refusal: fn() -> BoardError) {
-    board.fail_with(refusal);
+fn fails(board: &FullBoard, error: fn() -> BoardError) {
+    board.fail_with(error);
 }
 
 fn request(method: &str, path: &str) -> Request {
@@ -102,23 +102,23 @@ fn cases() -> Vec<Case> {
         Case(Guest, sound, request("GET", "/me"), 401, "unauthenticated", NO_STORE, &["www-authenticate"]),
         Case(Scopeless, sound, request("GET", "/me"), 403, "missing_scope", NO_STORE, &[]),
         Case(Banned, sound, request("GET", "/me"), 403, "owner_unavailable", NO_STORE, &[]),
-        Case(Alice, |b| refuses(b, || BoardError::Forbidden("No.".into())), reply(good), 403, "FORBIDDEN", NO_STORE, &[]),
+        Case(Alice, |b| fails(b, || BoardError::Forbidden("No.".into())), reply(good), 403, "FORBIDDEN", NO_STORE, &[]),
         Case(Guest, sound, request("GET", "/nothing"), 404, "no_such_route", NO_STORE, &[]),
         Case(Guest, sound, request("OPTIONS", "/forums"), 404, "no_such_route", NO_STORE, &[]),
         Case(Guest, sound, request("GET", "/threads/staff-1"), 404, "not_found", NO_STORE, &[]),
-        Case(Alice, |b| refuses(b, || BoardError::NotFound("No.".into())), reply(good), 404, "NOT_FOUND", NO_STORE, &[]),
-        Case(Alice, |b| refuses(b, || BoardError::Conflict("No.".into())), reply(good), 409, "CONFLICT", NO_STORE, &[]),
+        Case(Alice, |b| fails(b, || BoardError::NotFound("No.".into())), reply(good), 404, "NOT_FOUND", NO_STORE, &[]),
+        Case(Alice, |b| fails(b, || BoardError::Conflict("No.".into())), reply(good), 409, "CONFLICT", NO_STORE, &[]),
         Case(Alice, sound, reply(r#"{"body":"other"}"#).key("k"), 409, "CONFLICT", NO_STORE, &[]),
         Case(Alice, sound, reply("{}"), 422, "VALIDATION", NO_STORE, &[]),
         Case(Alice, sound, reply("{}").key("v"), 422, "VALIDATION", NO_STORE, &[]),
         Case(Alice, sound, reply("{}").key("v"), 422, "VALIDATION", NO_STORE, &[]),
-        Case(Spent, sound, request("GET", "/me"), 429, "rate_limited", NO_STORE, &["retry-after"]),
-        Case(Alice, |b| refuses(b, || BoardError::RateLimited("No.".into(), Some(Duration::from_millis(1)))), reply(good), 429, "RATE_LIMITED", NO_STORE, &["retry-after"]),
-        Case(Alice, |b| refuses(b, || BoardError::RateLimited("No.".into(), None)), reply(good), 429, "RATE_LIMITED", NO_STORE, &[]),
+        Case(Exhausted, sound, request("GET", "/me"), 429, "rate_limited", NO_STORE, &["retry-after"]),
+        Case(Alice, |b| fails(b, || BoardError::RateLimited("No.".into(), Some(Duration::from_millis(1)))), reply(good), 429, "RATE_LIMITED", NO_STORE, &["retry-after"]),
+        Case(Alice, |b| fails(b, || BoardError::RateLimited("No.".into(), None)), reply(good), 429, "RATE_LIMITED", NO_STORE, &[]),
         Case(Alice, panics, reply(good), 500, "internal_error", NO_STORE, &[]),
         Case(Guest, panics, request("GET", "/forums"), 500, "internal_error", NO_STORE, &[]),
-        Case(Alice, |b| refuses(b, || BoardError::internal("the disk is full")), reply(good), 500, "internal_error", NO_STORE, &[]),
-        Case(Guest, |b| refuses(b, || BoardError::NotImplemented), request("GET", "/forums"), 501, "not_implemented", NO_STORE, &[]),
+        Case(Alice, |b| fails(b, || BoardError::internal("the disk is full")), reply(good), 500, "internal_error", NO_STORE, &[]),
+        Case(Guest, |b| fails(b, || BoardError::NotImplemented), request("GET", "/forums"), 501, "not_implemented", NO_STORE, &[]),
         Case(Guest, offline, request("GET", "/forums"), 503, "board_offline", NO_STORE, &[]),
         Case(Alice, offline, reply(good), 503, "board_offline", NO_STORE, &[]),
         Case(Guest, sound, request("HEAD", "/forums"), 200, "", CACHED, &["etag"]),
@@ -135,8 +135,8 @@ fn cases() -> Vec<Case> {
 #[tokio::test]
 async fn every_response_has_exactly_its_headers() {
     let server = Server::new().listening().await;
-    let spent = server.token("alice").await;
-    server.exhaust(&spent, settings().token_budget).await;
+    let exhausted = server.token("alice").await;
+    server.exhaust(&exhausted, settings().token_budget).await;
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let scopeless = server.token_with("alice", &[]).await;
     let mut ids = BTreeSet::new();
@@ -146,7 +146,7 @@ async fn every_response_has_exactly_its_headers() {
             Alice => Some(&alice),
             Banned => Some(&banned),
             Scopeless => Some(&scopeless),
-            Spent => Some(&spent),
+            Exhausted => Some(&exhausted),
         };
         given(&server.board);
         let request = request.maybe_bearer(token);
@@ -162,8 +162,8 @@ async fn every_response_has_exactly_its_headers() {
             &[]
         };
         let expected: BTreeSet<_> = ALWAYS.iter().chain(entity).chain(more).copied().collect();
-        let found: BTreeSet<&str> = response.headers.keys().map(AsRef::as_ref).collect();
-        assert_eq!(found, expected, "{case}");
+        let sent: BTreeSet<&str> = response.headers.keys().map(AsRef::as_ref).collect();
+        assert_eq!(sent, expected, "{case}");
         assert_eq!(
             response.headers.len(),
             expected.len(),
@@ -213,7 +213,7 @@ fn check_values(response: &TestResponse, cache: &str) {
         ("www-authenticate", "Bearer"),
         ("idempotency-replayed", "true"),
     ] {
-        assert!(response.header(header).is_none_or(|found| found == value));
+        assert!(response.header(header).is_none_or(|sent| sent == value));
     }
     assert!(response.header("retry-after").is_none() || number(response, "retry-after") >= 1);
 }

@@ -27,8 +27,8 @@ async fn every_message_has_a_german_translation() {
     let english = ErrorMessages::for_language(Language::English);
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let scopeless = server.token_with("alice", &[]).await;
-    let spent = server.token("alice").await;
-    server.exhaust(&spent, settings().token_budget).await;
+    let exhausted = server.token("alice").await;
+    server.exhaust(&exhausted, settings().token_budget).await;
     let me = Request::get("/me");
     let reply = |body: &str, key: &str| {
         let body = format!(r#"{{"body":"{body}"}}"#);
@@ -36,14 +36,14 @@ async fn every_message_has_a_german_translation() {
             .key(key)
             .bearer(&alice)
     };
-    let (fail, unimplemented): (fn() -> BoardError, fn() -> BoardError) =
-        (|| BoardError::internal("no"), || BoardError::NotImplemented);
+    let fail: fn() -> BoardError = || BoardError::internal("no");
+    let unimplemented: fn() -> BoardError = || BoardError::NotImplemented;
     #[rustfmt::skip]
     let cases = [
         (None, me.clone(), Message(|m| &m.unauthenticated)),
         (None, me.clone().bearer(&scopeless), Message(|m| &m.missing_scope)),
         (None, me.clone().bearer(&banned), Message(|m| &m.owner_unavailable)),
-        (None, me.clone().bearer(&spent), Message(|m| &m.rate_limited)),
+        (None, me.clone().bearer(&exhausted), Message(|m| &m.rate_limited)),
         (None, Request::get("/nothing"), Message(|m| &m.no_such_route)),
         (None, Request::get("/threads/staff-1"), Message(|m| &m.not_found)),
         (Some(fail), reply("x", "cut"), Message(|m| &m.internal_error)),

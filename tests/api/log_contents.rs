@@ -18,20 +18,20 @@ const TEXTS: [&str; 7] = [
 async fn the_log_has_no_tokens_cookies_or_content() {
     let server = Server::new().listening().await;
     let alice = server.token("alice").await;
-    let ways = [
-        ("answered", FailureMode::None),
+    let modes = [
+        ("sound", FailureMode::None),
         (
-            "quotes",
+            "panic",
             FailureMode::Error(|| panic_any(format!("no `{MARK}`"))),
         ),
         (
-            "refuses",
+            "error",
             FailureMode::Error(|| BoardError::Conflict(MARK.into())),
         ),
-        ("leaks", FailureMode::Leak),
+        ("leak", FailureMode::Leak),
     ];
     let forged = format!("forum_pat_{MARK}");
-    for (way, mode) in ways {
+    for (name, mode) in modes {
         for row in ROWS {
             let (path, body) = (marked(row.path), marked(row.body));
             let request =
@@ -46,7 +46,7 @@ async fn the_log_has_no_tokens_cookies_or_content() {
                 let response = server.send(&request.clone().bearer(token)).await;
                 assert!(
                     log::of(&response).contains("request completed"),
-                    "{way} {row:?}"
+                    "{name} {row:?}"
                 );
                 server.board.set_mode(FailureMode::None);
             }

@@ -136,9 +136,9 @@ async fn representable_values_are_sent_unchanged() {
     let body = long.json()["items"][0]["body"].as_str().unwrap().len();
     assert!(body > (MEGABYTES - 1) << 20, "{body}");
 
-    let refused = get(&server, "/members/bob").await;
-    assert_eq!(outcome(&refused), (429, Some("RATE_LIMITED")));
-    let wait = refused.header("retry-after").unwrap();
+    let limited = get(&server, "/members/bob").await;
+    assert_eq!(outcome(&limited), (429, Some("RATE_LIMITED")));
+    let wait = limited.header("retry-after").unwrap();
     assert!(wait.bytes().all(|digit| digit.is_ascii_digit()), "{wait}");
 }
 

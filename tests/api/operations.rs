@@ -52,8 +52,8 @@ async fn every_response_conforms_to_its_operation() {
     let (document, server) = (document(Surface::Full), Server::new());
     let (alice, banned) = (server.token("alice").await, server.token("banned").await);
     let scopeless = server.token_with("alice", &[]).await;
-    let spent = server.token("alice").await;
-    server.exhaust(&spent, settings().token_budget).await;
+    let exhausted = server.token("alice").await;
+    server.exhaust(&exhausted, settings().token_budget).await;
     let absent = |row: &Row| row.path.replace("open", "absent").replace("alice-", "no-");
     for row in ROWS {
         let good = Request::of(row).bearer(&alice);
@@ -69,7 +69,7 @@ async fn every_response_conforms_to_its_operation() {
             (sound.clone(), Request::of(row).bearer("nonsense"), 401),
             (sound.clone(), Request::of(row).bearer(&scopeless), 403),
             (sound.clone(), Request::of(row).bearer(&banned), 403),
-            (sound.clone(), Request::of(row).bearer(&spent), 429),
+            (sound.clone(), Request::of(row).bearer(&exhausted), 429),
             (sound.clone(), Request::at(row, &unknown).bearer(&alice), 400),
             (panic, good.clone(), 500),
             (FailureMode::Error(|| BoardError::internal("no")), good.clone(), 500),

@@ -161,9 +161,9 @@ async fn the_document_costs_nothing_and_is_never_refused() {
     let server = with_guest_units(2);
     let alice = server.token("alice").await;
     let document = Request::get("/openapi.json");
-    for (spent, remaining) in [(Request::get("/forums"), 1), (Request::get("/forums"), 0)] {
+    for (charged, remaining) in [(Request::get("/forums"), 1), (Request::get("/forums"), 0)] {
         server.board.set_offline(false);
-        assert_eq!(remaining_units(&server.send(&spent).await), remaining);
+        assert_eq!(remaining_units(&server.send(&charged).await), remaining);
         server.board.set_offline(true);
         for (request, status) in [
             (document.clone(), 200),
@@ -179,10 +179,10 @@ async fn the_document_costs_nothing_and_is_never_refused() {
         }
     }
     server.board.set_offline(false);
-    let refused = server.send(&Request::get("/forums")).await;
-    assert_eq!(outcome(&refused), RATE_LIMITED);
+    let rejected = server.send(&Request::get("/forums")).await;
+    assert_eq!(outcome(&rejected), RATE_LIMITED);
     let served = server.send(&document).await;
-    assert_eq!(reset(&served), reset(&refused), "no window was started");
+    assert_eq!(reset(&served), reset(&rejected), "no window was started");
 }
 
 #[tokio::test]

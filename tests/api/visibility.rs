@@ -253,14 +253,14 @@ async fn hidden_items_of_a_list_are_left_out_and_logged() {
         for (user, _, token) in &tokens[..2] {
             let request = Request::get(path).maybe_bearer(token.as_ref());
             server.board.set_mode(FailureMode::None);
-            let right = server.send(&request).await;
+            let sound = server.send(&request).await;
             server.board.set_mode(FailureMode::Leak);
-            let found = server.send(&request).await;
-            assert_eq!(bare(&found), bare(&right), "{user} {path}");
-            assert!(!log::of(&right).contains(WARNING));
+            let leaked = server.send(&request).await;
+            assert_eq!(bare(&leaked), bare(&sound), "{user} {path}");
+            assert!(!log::of(&sound).contains(WARNING));
             assert_eq!(
-                log::of(&found).contains(WARNING),
-                right.status == 200,
+                log::of(&leaked).contains(WARNING),
+                sound.status == 200,
                 "{user} {path}"
             );
         }

@@ -1,28 +1,26 @@
-//! Only an administrator uses the panel, and only a form of the session changes anything. The routes are those of the
-//! panel's router.
+//! Access checks of all routes of the panel's router.
 
-use crate::fixture::{ADMIN, Fields, PASSWORD, PanelFixture};
+use crate::fixture::{ADMIN, Fields, PASSWORD, PanelFixture, Response};
 
 const ROUTER: &str = include_str!("../../src/panel/router.rs");
 
-/// The paths of the routes of a method, with ids that exist.
+/// Returns the paths of the routes of a method, with existing ids.
 fn paths(method: &str, fixture: &PanelFixture) -> Vec<String> {
-    let begin = format!("    {method}(\"");
-    let rows = ROUTER.lines().filter_map(|line| line.strip_prefix(&begin));
+    let prefix = format!("    {method}(\"");
+    let rows = ROUTER.lines().filter_map(|line| line.strip_prefix(&prefix));
     let paths = rows.map(|row| row.split('"').next().unwrap());
     let id = |path: &str| match path.split('/').nth(1) {
         Some("tokens") => fixture.token.clone(),
         Some("webhooks") => fixture.endpoint.clone(),
         _ => fixture.delivery.clone(),
     };
-    let paths: Vec<_> = paths
-        .map(|path| format!("/panel{}", path.replace("{id}", &id(path))))
-        .collect();
+    let paths = paths.map(|path| format!("/panel{}", path.replace("{id}", &id(path))));
+    let paths: Vec<_> = paths.collect();
     assert!(paths.len() > 6, "{method}: {paths:?}");
     paths
 }
 
-/// The fields of every form, so that each forged form would be carried out.
+/// The fields of all forms, so that each forged form would be valid otherwise.
 const FORM: &Fields<'static> = &[
     ("owner", "alice"),
     ("label", "x"),
@@ -40,8 +38,8 @@ async fn each_form_changes_something() {
         let fixture = PanelFixture::with_content().await;
         let path = &paths("post", &fixture)[number];
         let before = fixture.snapshot().await;
-        let done = fixture.post(path, FORM).await;
-        assert!(matches!(done.status, 200 | 303), "{path}: {done:?}");
+        let response = fixture.post(path, FORM).await;
+        assert!(matches!(response.status, 200 | 303), "{path}: {response:?}");
         assert_ne!(fixture.snapshot().await, before, "{path}");
     }
 }
@@ -67,45 +65,46 @@ async fn a_forged_form_changes_nothing() {
         for (csrf, headers) in forged {
             let headers = [&[ADMIN], headers].concat();
             let form = [csrf, FORM].concat();
-            let refused = fixture.send("POST", &path, &headers, &form).await;
-            assert_eq!(refused.status, 403, "{path} {headers:?}");
+            let response = fixture.send("POST", &path, &headers, &form).await;
+            assert_eq!(response.status, 403, "{path} {headers:?}");
         }
     }
     assert_eq!(fixture.snapshot().await, before);
 }
 
 #[tokio::test]
-async fn only_an_administrator_sees_or_changes_anything() {
+async fn guests_and_members_neither_see_nor_change_anything() {
     let fixture = PanelFixture::with_content().await;
     let before = fixture.snapshot().await;
-    let absent = fixture.get("/panel/nothing").await;
+    let not_found = fixture.get("/panel/nothing").await.body;
+    let assert_not_found = |response: Response, path: &str| {
+        assert_eq!(
+            (response.status, &response.body),
+            (404, &not_found),
+            "{path}"
+        );
+    };
     for path in paths("get", &fixture) {
         let guest = fixture.get_as("", &format!("{path}?x=1")).await;
         let sign_in = format!("/sign-in?back={path}?x=1");
         assert_eq!(guest.status_and_location(), (303, sign_in.as_str()));
-        let member = fixture.get_as("alice/1", &path).await;
-        assert_eq!((member.status, &member.body), (404, &absent.body), "{path}");
+        assert_not_found(fixture.get_as("alice/1", &path).await, &path);
     }
     for path in paths("post", &fixture) {
         let guest = fixture.send("POST", &path, &[], FORM).await;
-        assert_eq!(
-            guest.status_and_location(),
-            (303, "/sign-in?back=/panel/tokens")
-        );
-        let member = fixture
-            .send("POST", &path, &[("cookie", "alice/1")], FORM)
-            .await;
-        assert_eq!((member.status, &member.body), (404, &absent.body), "{path}");
+        let sign_in = "/sign-in?back=/panel/tokens";
+        assert_eq!(guest.status_and_location(), (303, sign_in));
+        let member = [("cookie", "alice/1")];
+        assert_not_found(fixture.send("POST", &path, &member, FORM).await, &path);
     }
     for path in ["/panel", "/panel/"] {
-        let member = fixture.get_as("alice/1", path).await;
-        assert_eq!((member.status, &member.body), (404, &absent.body), "{path}");
+        assert_not_found(fixture.get_as("alice/1", path).await, path);
     }
     assert_eq!(fixture.snapshot().await, before);
 }
 
 #[tokio::test]
-async fn a_form_that_cannot_be_read_changes_nothing() {
+async fn an_invalid_form_changes_nothing() {
     let fixture = PanelFixture::with_content().await;
     let before = fixture.snapshot().await;
     for label in ["\0", &"x".repeat(2 << 20)] {

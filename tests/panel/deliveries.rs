@@ -1,4 +1,4 @@
-//! Deliveries: the list, retrying and removing, and the usage statistics.
+//! List, retry and removal of deliveries, and the usage page.
 
 use std::time::Duration;
 
@@ -10,8 +10,7 @@ use crate::fixture::PanelFixture;
 #[tokio::test]
 async fn every_delivery_that_is_not_queued_can_be_retried() {
     let fixture = PanelFixture::with_content().await;
-    let path = format!("/panel/deliveries/{}", fixture.delivery);
-    let retry = format!("{path}/retry");
+    let (path, retry) = (fixture.delivery_path(""), fixture.delivery_path("/retry"));
     let button = format!("action=\"{retry}\"");
     let page = fixture.get(&path).await;
     assert!(page.contains("dead</span>") && page.contains("500") && page.contains("17\u{a0}ms"));
@@ -37,10 +36,9 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
 #[tokio::test]
 async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
     let fixture = PanelFixture::with_content().await;
-    let list = fixture
-        .get(&format!("/panel/deliveries?endpoint={}", fixture.endpoint))
-        .await;
-    let path = format!("/panel/webhooks/{}/retry-dead", fixture.endpoint);
+    let list = format!("/panel/deliveries?endpoint={}", fixture.endpoint);
+    let list = fixture.get(&list).await;
+    let path = fixture.endpoint_path("/retry-dead");
     assert!(list.contains(&format!("action=\"{path}\"")));
     let (_, page) = fixture.post_and_follow(&path).await;
     assert!(page.contains("All dead deliveries of the endpoint are queued again."));
@@ -48,15 +46,12 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
 }
 
 #[tokio::test]
-async fn a_removed_delivery_is_gone() {
+async fn a_removed_delivery_is_not_found() {
     let fixture = PanelFixture::with_content().await;
-    let path = format!("/panel/deliveries/{}", fixture.delivery);
-    let remove = format!("{path}/remove");
-    let done = fixture.post(&remove, &[]).await;
-    assert_eq!(
-        done.header("location"),
-        "/panel/deliveries?done=delivery-removed"
-    );
+    let (path, remove) = (fixture.delivery_path(""), fixture.delivery_path("/remove"));
+    let removed = fixture.post(&remove, &[]).await;
+    let location = "/panel/deliveries?done=delivery-removed";
+    assert_eq!(removed.header("location"), location);
     assert_eq!(fixture.state().await, None);
     assert_eq!(fixture.get(&path).await.status, 404);
     for path in [remove, format!("{path}/retry")] {
@@ -87,14 +82,12 @@ async fn the_list_is_filtered_and_has_pages() {
 }
 
 #[tokio::test]
-async fn events_that_cannot_be_read_are_shown() {
+async fn unreadable_events_are_shown() {
     let fixture = PanelFixture::new().await;
     let pages = ["/panel/deliveries", "/panel/usage"];
     for path in pages {
-        assert!(
-            !fixture.get(path).await.contains("cannot be read"),
-            "{path}"
-        );
+        let page = fixture.get(path).await;
+        assert!(!page.contains("cannot be read"), "{path}");
     }
     let change = |quarantine: &mut Quarantine| {
         quarantine.count = 2;
@@ -113,7 +106,7 @@ async fn events_that_cannot_be_read_are_shown() {
 }
 
 #[tokio::test]
-async fn the_usage_counts_every_delivery_of_the_last_day() {
+async fn the_usage_counts_all_deliveries_of_the_last_day() {
     const MANY: usize = 12_000;
     let fixture = PanelFixture::with_content().await;
     let page = fixture.get("/panel/usage").await;
@@ -121,12 +114,8 @@ async fn the_usage_counts_every_delivery_of_the_last_day() {
     fixture.queue(MANY).await;
     let page = fixture.get("/panel/usage").await;
     assert!(page.contains(&format!("{} deliveries in 24 hours", MANY + 1)));
-    assert!(page.contains(&format!(">{MANY}<")), "the queued ones");
+    assert!(page.contains(&format!(">{MANY}<")), "the queued deliveries");
     fixture.clock.advance(Duration::from_secs(24 * 60 * 60));
-    assert!(
-        fixture
-            .get("/panel/usage")
-            .await
-            .contains("No deliveries in the last 24 hours.")
-    );
+    let page = fixture.get("/panel/usage").await;
+    assert!(page.contains("No deliveries in the last 24 hours."));
 }

@@ -1,4 +1,4 @@
-//! A panel over stores in memory, with requests as a browser sends them.
+//! A panel with in-memory stores, and requests as browsers send them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ use http_body_util::{BodyExt, Full};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tower::ServiceExt;
 
-/// The administrator's password.
+/// Password of the administrator.
 pub const PASSWORD: &str = "correct horse";
 
-/// The cookie of the administrator's session.
+/// Cookie of the administrator's session.
 pub const ADMIN: (&str, &str) = ("cookie", "admin/1");
 
-/// An answer of a receiver with markup.
-pub const RESPONSE_BODY: &str = "<script>alert('\"')</script>";
+/// Response of a receiver, with markup.
+pub const RESPONSE_EXCERPT: &str = "<script>alert('\"')</script>";
 
-/// The URL of the endpoint.
+/// URL of the endpoint, with markup.
 pub const URL: &str = "https://93.184.215.14/?<script>";
 
-/// The members, with ids from 1. A cookie is a member's name and a number for the session.
+/// Usernames of the members with ids from 1. A session's cookie is a username and a number.
 const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
 
 #[derive(Default)]
@@ -43,17 +43,15 @@ struct Members {
 }
 
 fn member(name: &str) -> Option<UserId> {
-    let place = NAMES.iter().position(|known| *known == name)?;
-    Some(UserId::from(place as i64 + 1))
+    let index = NAMES.iter().position(|known| *known == name)?;
+    Some(UserId::from(index as i64 + 1))
 }
 
 #[async_trait]
 impl AdminAuth for Members {
     async fn session(&self, head: &Parts) -> BackendResult<Option<Session>> {
-        let cookie = head
-            .headers
-            .get("cookie")
-            .map(|cookie| cookie.to_str().unwrap());
+        let cookie = head.headers.get("cookie");
+        let cookie = cookie.map(|cookie| cookie.to_str().unwrap());
         let name = cookie.and_then(|cookie| cookie.split('/').next());
         Ok(name.and_then(|name| Some(Session::new(member(name)?, name, name == "admin", cookie?))))
     }
@@ -67,8 +65,8 @@ impl AdminAuth for Members {
     }
 
     async fn username(&self, member: &UserId) -> BackendResult<Option<String>> {
-        let place = usize::try_from(member.to_i64().unwrap() - 1).unwrap();
-        Ok(NAMES.get(place).map(ToString::to_string))
+        let names = self.names(std::slice::from_ref(member)).await?;
+        Ok(names.into_values().next())
     }
 
     async fn names(&self, members: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
@@ -107,21 +105,19 @@ impl Response {
         self.body.contains(text)
     }
 
-    /// The text behind `before`, up to the next quotation mark or tag.
+    /// Returns the text after `before`, up to the next quotation mark or tag.
     pub fn after(&self, before: &str) -> &str {
-        let (_, rest) = self
-            .body
-            .split_once(before)
-            .unwrap_or_else(|| panic!("{}", self.body));
+        let rest = self.body.split_once(before).map(|(_, rest)| rest);
+        let rest = rest.unwrap_or_else(|| panic!("{}", self.body));
         &rest[..rest.find(['"', '<']).unwrap()]
     }
 
-    /// The nonce of a form.
+    /// Returns the nonce of a form.
     pub fn nonce(&self) -> &str {
         self.after("name=\"once\" value=\"")
     }
 
-    /// The path of the next page of a list.
+    /// Returns the path of the next page of a list.
     pub fn next_page(&self) -> Option<String> {
         let link = "<p class=\"further\"><a href=\"";
         self.contains(link)
@@ -129,10 +125,10 @@ impl Response {
     }
 }
 
-/// The names and values of a form's fields.
+/// Names and values of the fields of a form.
 pub type Fields<'a> = [(&'a str, &'a str)];
 
-/// A panel and its stores.
+/// A panel with its stores.
 pub struct PanelFixture {
     pub panel: Panel,
     members: Arc<Members>,
@@ -140,19 +136,21 @@ pub struct PanelFixture {
     pub webhooks: WebhookStores,
     pub interceptor: StoreInterceptor,
     pub clock: Arc<ManualClock>,
-    /// The ids of the token, the endpoint and the delivery.
+    /// Lookup of the token.
     pub token: String,
+    /// Id of the endpoint.
     pub endpoint: String,
+    /// Id of the delivery.
     pub delivery: String,
 }
 
 impl PanelFixture {
-    /// A panel with empty stores.
+    /// Creates a panel with empty stores.
     pub async fn new() -> Self {
-        Self::mounted_at("/panel").await
+        Self::with_base_path("/panel").await
     }
 
-    pub async fn mounted_at(mount: &str) -> Self {
+    pub async fn with_base_path(base_path: &str) -> Self {
         let (stores, webhooks) = (Stores::in_memory(), WebhookStores::in_memory());
         let interceptor = StoreInterceptor::default();
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
@@ -160,16 +158,15 @@ impl PanelFixture {
         let environment = Environment::new(TokioRuntime)
             .clock(clock.clone())
             .random(Arc::new(SeededRandom::new(1)));
-        let registry = WebhookAdmin::new(interceptor.webhooks(&webhooks), &environment);
+        let admin = WebhookAdmin::new(interceptor.webhooks(&webhooks), &environment);
         let intercepted = interceptor.stores(&stores);
-        let panel = Panel::builder(members.clone(), intercepted, registry, environment)
-            .settings(PanelSettings {
-                base_path: mount.into(),
-                ..PanelSettings::default()
-            })
-            .build();
+        let settings = PanelSettings {
+            base_path: base_path.into(),
+            ..PanelSettings::default()
+        };
+        let panel = Panel::builder(members.clone(), intercepted, admin, environment);
         Self {
-            panel,
+            panel: panel.settings(settings).build(),
             members,
             stores,
             webhooks,
@@ -181,28 +178,27 @@ impl PanelFixture {
         }
     }
 
-    /// A panel with a token, an endpoint whose new secret is pending, and a dead delivery. Their names are markup.
+    /// Creates a panel with a token, an endpoint with a pending secret, and a dead delivery. Their names contain markup.
     pub async fn with_content() -> Self {
         let mut fixture = Self::new().await;
         fixture.token = fixture.add_token("<script>alert(1)</script>").await;
         let form = [("url", URL), ("owner", NAMES[2]), ("topics", "*")];
         let added = fixture.post("/panel/webhooks", &form).await;
         fixture.endpoint = added.after("/panel/webhooks/").to_owned();
-        let path = format!("/panel/webhooks/{}", fixture.endpoint);
-        fixture.post(&format!("{path}/rotate"), &[]).await;
-        let pinged = fixture.post(&format!("{path}/ping"), &[]).await;
+        fixture.post(&fixture.endpoint_path("/rotate"), &[]).await;
+        let pinged = fixture.post(&fixture.endpoint_path("/ping"), &[]).await;
         let delivery = pinged.header("location").strip_suffix("?done=pinged");
         fixture.delivery = delivery.unwrap().rsplit('/').next().unwrap().into();
         fixture.end_attempt(DeliveryState::Dead).await;
         fixture
     }
 
-    /// The panel of another node that shares the stores.
+    /// Creates the panel of another node with the same stores.
     pub fn other_node(&self) -> Panel {
         let environment = Environment::new(TokioRuntime).clock(self.clock.clone());
-        let registry = WebhookAdmin::new(self.webhooks.clone(), &environment);
+        let admin = WebhookAdmin::new(self.webhooks.clone(), &environment);
         let (members, stores) = (self.members.clone(), self.stores.clone());
-        Panel::builder(members, stores, registry, environment).build()
+        Panel::builder(members, stores, admin, environment).build()
     }
 
     pub async fn send(
@@ -212,19 +208,14 @@ impl PanelFixture {
         headers: &[(&str, &str)],
         form: &Fields<'_>,
     ) -> Response {
-        let host = ("host", "board.example");
         let mut request = Request::builder().method(method).uri(path);
-        for (name, value) in headers
-            .iter()
-            .chain([&host])
-            .filter(|(_, value)| !value.is_empty())
-        {
+        request = request.header("host", "board.example");
+        for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
             request = request.header(*name, *value);
         }
         let encode = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
-        let pairs = form
-            .iter()
-            .map(|(name, value)| format!("{}={}", encode(name), encode(value)));
+        let pairs = form.iter();
+        let pairs = pairs.map(|(name, value)| format!("{}={}", encode(name), encode(value)));
         let body = pairs.collect::<Vec<_>>().join("&");
         let request = request.body(Full::<Bytes>::from(body)).unwrap();
         let Ok(response) = self.panel.clone().oneshot(request).await;
@@ -237,7 +228,7 @@ impl PanelFixture {
         }
     }
 
-    /// A page for the session with this cookie; `""` for no session.
+    /// Requests a page with this session cookie; `""` for no session.
     pub async fn get_as(&self, cookie: &str, path: &str) -> Response {
         self.send("GET", path, &[("cookie", cookie)], &[]).await
     }
@@ -246,13 +237,13 @@ impl PanelFixture {
         self.send("GET", path, &[ADMIN], &[]).await
     }
 
-    /// The CSRF token of the administrator's session.
+    /// Returns the CSRF token of the administrator's session.
     pub async fn csrf(&self) -> String {
         let page = self.get("/panel/tokens/new").await;
         page.after("name=\"csrf\" value=\"").to_owned()
     }
 
-    /// Sends a form of the administrator's session with the headers of a browser.
+    /// Sends a form in the administrator's session, with the headers of a browser.
     pub async fn post(&self, path: &str, form: &Fields<'_>) -> Response {
         let csrf = self.csrf().await;
         let form = [&[("csrf", csrf.as_str())], form].concat();
@@ -265,18 +256,18 @@ impl PanelFixture {
         self.send("POST", path, &headers, &form).await
     }
 
-    /// Sends a form, and loads the page that it redirects to.
+    /// Sends a form and follows its redirect.
     pub async fn post_and_follow(&self, path: &str) -> (u16, Response) {
-        let done = self.post(path, &[]).await;
-        match done.status {
-            303 => (303, self.get(done.header("location")).await),
-            status => (status, done),
+        let response = self.post(path, &[]).await;
+        match response.status {
+            303 => (303, self.get(response.header("location")).await),
+            status => (status, response),
         }
     }
 
-    /// Sends a correct form that issues a token, with these fields instead of the usual ones.
+    /// Sends a valid form that issues a token, with some fields replaced.
     pub async fn issue(&self, changed: &Fields<'_>) -> Response {
-        let usual = [
+        let defaults = [
             ("owner", "alice"),
             ("label", "a laptop"),
             ("scopes", "posts:read"),
@@ -285,16 +276,26 @@ impl PanelFixture {
             ("password", PASSWORD),
         ];
         let is_changed = |name: &str| changed.iter().any(|(changed, _)| *changed == name);
-        let kept = usual.into_iter().filter(|(name, _)| !is_changed(name));
-        let form: Vec<_> = kept.chain(changed.iter().copied()).collect();
+        let unchanged = defaults.into_iter().filter(|(name, _)| !is_changed(name));
+        let form: Vec<_> = unchanged.chain(changed.iter().copied()).collect();
         self.post("/panel/tokens/new", &form).await
+    }
+
+    /// Returns the path of the endpoint's page or of one of its actions.
+    pub fn endpoint_path(&self, action: &str) -> String {
+        format!("/panel/webhooks/{}{action}", self.endpoint)
+    }
+
+    /// Returns the path of the delivery's page or of one of its actions.
+    pub fn delivery_path(&self, action: &str) -> String {
+        format!("/panel/deliveries/{}{action}", self.delivery)
     }
 
     pub fn names_calls(&self) -> u32 {
         self.members.names_calls.load(Ordering::Relaxed)
     }
 
-    /// Issues a token with this label to a member whose name is markup, and returns its lookup.
+    /// Issues a token with this label to a member whose name contains markup. Returns its lookup.
     pub async fn add_token(&self, label: &str) -> String {
         let form = [("owner", NAMES[2]), ("label", label)];
         assert_eq!(self.issue(&form).await.status, 200);
@@ -305,10 +306,10 @@ impl PanelFixture {
         EndpointId::parse(&self.endpoint).unwrap()
     }
 
-    /// Queues this number of events for the endpoint.
-    pub async fn queue(&self, many: usize) {
+    /// Queues this number of deliveries for the endpoint.
+    pub async fn queue(&self, count: usize) {
         let mut fan_outs = Vec::new();
-        for number in 0..many {
+        for number in 0..count {
             let event = Event {
                 id: EventId::parse(&format!("evt_{number}")).unwrap(),
                 topic: Topic::POST_CREATED,
@@ -326,7 +327,7 @@ impl PanelFixture {
         self.webhooks.outbox.fan_out(&fan_outs, now).await.unwrap();
     }
 
-    /// Ends the attempt of the delivery that is due, in this state.
+    /// Settles the due delivery with this state.
     pub async fn end_attempt(&self, state: DeliveryState) {
         let claim = ClaimRequest {
             limit: 1,
@@ -342,15 +343,15 @@ impl PanelFixture {
             attempts: 6,
             due_at: state.is_pending().then_some(due_at),
         };
-        let attempted = AttemptRecord {
+        let attempt = AttemptRecord {
             attempt: 6,
             at: now,
             status: Some(500),
             error: None,
             duration_ms: 17,
-            response_excerpt: Some(RESPONSE_BODY.into()),
+            response_excerpt: Some(RESPONSE_EXCERPT.into()),
         };
-        let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempted));
+        let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempt));
         let settled = self.webhooks.deliveries.settle(&[settlement], now).await;
         assert_eq!(settled.unwrap().len(), 1);
     }
@@ -359,7 +360,7 @@ impl PanelFixture {
         self.stores.tokens.list(None, 1_000).await.unwrap()
     }
 
-    /// Everything that is stored, for comparisons.
+    /// Returns all stored data as text, for comparisons.
     pub async fn snapshot(&self) -> String {
         let endpoints = self.webhooks.endpoints.list().await.unwrap();
         let filter = DeliveryFilter {
@@ -370,10 +371,10 @@ impl PanelFixture {
         format!("{:?} {endpoints:?} {deliveries:?}", self.tokens().await)
     }
 
-    /// The state of the delivery; `None` when it was removed.
+    /// Returns the state of the delivery; `None` if it was removed.
     pub async fn state(&self) -> Option<DeliveryState> {
         let id = DeliveryId::parse(&self.delivery).unwrap();
-        let found = self.webhooks.deliveries.find(&id).await.unwrap();
-        found.map(|(delivery, _)| delivery.progress.state)
+        let delivery = self.webhooks.deliveries.find(&id).await.unwrap();
+        delivery.map(|(delivery, _)| delivery.progress.state)
     }
 }

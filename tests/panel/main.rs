@@ -1,4 +1,4 @@
-//! The control panel, in process: who may use it, what a form does, and what a page contains.
+//! The control panel, in process: access, forms and pages.
 
 mod access;
 mod deliveries;

@@ -1,4 +1,4 @@
-//! Forms that succeed once, also on several nodes.
+//! Nonces of forms: each form succeeds once, also on several nodes.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ async fn nonce(fixture: &PanelFixture) -> String {
 }
 
 #[tokio::test]
-async fn a_form_is_sent_again_after_an_error_but_not_after_a_success() {
+async fn a_form_can_be_sent_again_after_an_error_but_not_after_a_success() {
     let fixture = PanelFixture::new().await;
     let nonce = nonce(&fixture).await;
     let form = [("once", nonce.as_str())];
@@ -33,7 +33,7 @@ async fn a_form_is_sent_again_after_an_error_but_not_after_a_success() {
 }
 
 #[tokio::test]
-async fn a_refused_endpoint_is_corrected_in_the_same_form() {
+async fn a_rejected_endpoint_can_be_corrected_in_the_same_form() {
     let fixture = PanelFixture::new().await;
     let nonce = nonce(&fixture).await;
     for (url, status) in [
@@ -48,7 +48,7 @@ async fn a_refused_endpoint_is_corrected_in_the_same_form() {
 }
 
 #[tokio::test]
-async fn a_form_that_is_sent_twice_at_once_succeeds_once() {
+async fn a_form_that_is_sent_twice_concurrently_succeeds_once() {
     let fixture = PanelFixture::new().await;
     let nonce = nonce(&fixture).await;
     let form = [("once", nonce.as_str())];

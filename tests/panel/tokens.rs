@@ -11,10 +11,8 @@ use crate::fixture::{PASSWORD, PanelFixture};
 async fn a_token_is_shown_once_in_a_read_only_field() {
     let fixture = PanelFixture::new().await;
     let issued = fixture.issue(&[]).await;
-    assert_eq!(
-        (issued.status, issued.header("cache-control")),
-        (200, "no-store")
-    );
+    assert_eq!(issued.status, 200);
+    assert_eq!(issued.header("cache-control"), "no-store");
     assert!(issued.contains("aria-readonly=\"true\""));
     let token = PlainToken::parse(&format!("forum_pat_{}", issued.after("forum_pat_"))).unwrap();
     let [stored] = fixture.tokens().await.try_into().unwrap();
@@ -27,7 +25,7 @@ async fn a_token_is_shown_once_in_a_read_only_field() {
 }
 
 #[tokio::test]
-async fn an_expiry_is_whole_days_or_empty() {
+async fn an_expiry_is_a_number_of_days_or_empty() {
     let fixture = PanelFixture::new().await;
     for (text, days) in [("", None), (" 007 ", Some(7))] {
         let issued = fixture.issue(&[("expires_in_days", text)]).await;
@@ -37,24 +35,24 @@ async fn an_expiry_is_whole_days_or_empty() {
         let mut tokens = fixture.tokens().await.into_iter();
         assert!(tokens.any(|token| token.expires_at == end), "{text:?}");
     }
-    let refused = fixture.issue(&[("expires_in_days", "<b>")]).await;
-    assert_eq!(refused.status, 422);
+    let page = fixture.issue(&[("expires_in_days", "<b>")]).await;
+    assert_eq!(page.status, 422);
     for expected in [
         "aria-describedby=\"expires_in_days-hint expires_in_days-wrong\"",
         "id=\"expires_in_days-wrong\"",
         "value=\"&lt;b&gt;\"",
         "value=\"a laptop\"",
     ] {
-        assert!(refused.contains(expected), "{expected}");
+        assert!(page.contains(expected), "{expected}");
     }
-    assert!(!refused.contains(PASSWORD));
+    assert!(!page.contains(PASSWORD));
     let twice = [("expires_in_days", ""), ("expires_in_days", "1")];
     assert_eq!(fixture.issue(&twice).await.status, 422);
     assert_eq!(fixture.tokens().await.len(), 2);
 }
 
 #[tokio::test]
-async fn each_incorrect_field_is_marked() {
+async fn each_invalid_field_is_marked() {
     let fixture = PanelFixture::new().await;
     for (field, text) in [
         ("owner", "missing"),
@@ -65,20 +63,16 @@ async fn each_incorrect_field_is_marked() {
         ("label", "\u{202e}txt.exe"),
         ("label", &"ß".repeat(101)),
     ] {
-        let refused = fixture.issue(&[(field, text)]).await;
-        let marked = refused.body.matches("class=\"wrong\"").count();
-        assert_eq!((refused.status, marked), (422, 1), "{field} {text}");
-        assert!(
-            refused.contains(&format!("id=\"{field}-wrong\"")),
-            "{field} {text}"
-        );
+        let page = fixture.issue(&[(field, text)]).await;
+        let marked = page.body.matches("class=\"wrong\"").count();
+        assert_eq!((page.status, marked), (422, 1), "{field} {text}");
+        let error = format!("id=\"{field}-wrong\"");
+        assert!(page.contains(&error), "{field} {text}");
     }
     let all = [("expires_in_days", "x"), ("label", "\t")];
     let all = fixture.post("/panel/tokens/new", &all).await;
-    assert_eq!(
-        (all.status, all.body.matches("class=\"wrong\"").count()),
-        (422, 5)
-    );
+    let marked = all.body.matches("class=\"wrong\"").count();
+    assert_eq!((all.status, marked), (422, 5));
     assert!(fixture.tokens().await.is_empty());
     let label = "ß".repeat(100);
     assert_eq!(fixture.issue(&[("label", &label)]).await.status, 200);
@@ -132,14 +126,14 @@ async fn a_token_is_revoked_without_a_password() {
     assert!(list.contains("Token revoked.") && !list.contains("/revoke\""));
     let token = &fixture.tokens().await[0];
     assert_eq!(token.state(fixture.clock.now()), TokenState::Revoked);
-    for absent in ["0000000000000000", "x"] {
-        let path = format!("/panel/tokens/{absent}/revoke");
-        assert_eq!(fixture.post(&path, &[]).await.status, 404, "{absent}");
+    for unknown in ["0000000000000000", "x"] {
+        let path = format!("/panel/tokens/{unknown}/revoke");
+        assert_eq!(fixture.post(&path, &[]).await.status, 404, "{unknown}");
     }
 }
 
 #[tokio::test]
-async fn tokens_are_listed_from_the_newest_on_in_pages_of_50() {
+async fn tokens_are_listed_newest_first_in_pages_of_50() {
     let fixture = PanelFixture::new().await;
     let mut newest_first = Vec::new();
     for number in 0..120 {

@@ -11,9 +11,9 @@ use forum_api::store::{Stores, WebhookStores};
 use forum_test_support::postgres::run_with_postgres;
 use tempfile::TempDir;
 
-use crate::fixture::open;
+use crate::fixture::{block_on, open};
 use crate::postgres::{tables, webhooks};
-use crate::redis::{node, prefix, run_with_redis};
+use crate::redis::{node, prefix};
 
 type EmptyStores = Pin<Box<dyn Future<Output = (Stores, WebhookStores)> + Send>>;
 
@@ -37,10 +37,6 @@ impl StoreFactory for Backend {
     fn runtime(&self) -> Arc<dyn Runtime> {
         Arc::new(TokioRuntime)
     }
-}
-
-fn block_on(case: impl Future<Output = ()>) {
-    tokio::runtime::Runtime::new().unwrap().block_on(case);
 }
 
 fn in_sqlite(database: &Database) -> EmptyStores {
@@ -77,7 +73,7 @@ backends! {
         let pool = tables().await;
         (Stores::in_postgres(&pool), webhooks(&pool))
     });
-    redis &[Capability::InjectedClock], run_with_redis: |_| Box::pin(async {
+    redis &[Capability::InjectedClock], block_on: |_| Box::pin(async {
         let rate_limits = Arc::new(node(&prefix()).await);
         (Stores { rate_limits, ..Stores::in_memory() }, WebhookStores::in_memory())
     });

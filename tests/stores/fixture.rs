@@ -24,6 +24,10 @@ pub(crate) const DELIVERED: DeliveryProgress = DeliveryProgress {
     due_at: None,
 };
 
+pub(crate) fn block_on(test: impl Future<Output = ()>) {
+    tokio::runtime::Runtime::new().unwrap().block_on(test);
+}
+
 /// Returns the path of the database in `directory`.
 pub(crate) fn path(directory: &TempDir) -> PathBuf {
     directory.path().join("forum.db")

@@ -1,4 +1,4 @@
-//! The addresses that webhooks may be sent to: the same at registration and at each attempt, in any notation.
+//! Checks of addresses at registration and at each attempt.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::wire::{
 
 const OK: Behavior = Behavior::Respond(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
 
-/// An address as the host of a URL.
+/// Formats an address as the host of a URL.
 fn host(address: &str) -> String {
     match address.contains(':') {
         true => format!("[{address}]"),
@@ -25,10 +25,11 @@ fn host(address: &str) -> String {
 }
 
 fn all<'a>(kinds: &'a [(&str, &[&str])]) -> impl Iterator<Item = &'a str> {
-    kinds.iter().flat_map(|(_, them)| them.iter().copied())
+    let addresses = kinds.iter().flat_map(|(_, addresses)| *addresses);
+    addresses.copied()
 }
 
-/// Registers URLs and sends to them, by one setting.
+/// Registers URLs and sends to them, with or without private addresses.
 struct Sender {
     allow_private: bool,
     transport: HttpTransport,
@@ -50,39 +51,38 @@ impl Sender {
         EndpointUrl::check_registration(url, self.allow_private, names).await
     }
 
-    /// The status of the answer, or why there is none.
+    /// Returns the status of the response, or the error.
     async fn send(&self, url: &str, names: &Arc<FakeResolver>) -> String {
         let names = names.clone() as Arc<dyn Resolver>;
         let transport = self.transport.clone().resolver(names);
         match transport.send(test_request(url)).await {
-            Ok(answer) => answer.status.to_string(),
-            Err(TransportError(why)) => why,
+            Ok(response) => response.status.to_string(),
+            Err(TransportError(reason)) => reason,
         }
     }
 
-    /// Why a URL is not registered, which is also why nothing is sent there.
+    /// Returns the error of a registration, which is also the error of an attempt.
     async fn rejection(&self, url: &str, names: &Arc<FakeResolver>) -> String {
-        let refused = self.register(url, names).await.expect_err(url);
-        let why = refused.to_string();
-        assert_eq!(self.send(url, names).await, why, "{url}");
-        why
+        let error = self.register(url, names).await.expect_err(url).to_string();
+        assert_eq!(self.send(url, names).await, error, "{url}");
+        error
     }
 }
 
 #[tokio::test]
-async fn a_forbidden_address_is_refused_as_a_literal_and_by_name() {
+async fn a_forbidden_address_is_rejected_as_a_literal_and_by_name() {
     let trap = ScriptedReceiver::new(OK).await;
     let by_name = trap.url("http://receiver.test");
     for allow_private in [false, true] {
         let sender = Sender::new(allow_private);
         let private = all(PRIVATE).filter(|_| !allow_private);
         for address in all(FORBIDDEN).chain(private) {
-            let by_itself = trap.url(&format!("http://{}", host(address)));
-            let unasked = FakeResolver::resolving_to(&[]);
-            let why = sender.rejection(&by_itself, &unasked).await;
+            let literal = trap.url(&format!("http://{}", host(address)));
+            let unused = FakeResolver::resolving_to(&[]);
+            let error = sender.rejection(&literal, &unused).await;
             let names = FakeResolver::resolving_to(&[address]);
-            assert_eq!(sender.rejection(&by_name, &names).await, why);
-            assert_eq!((unasked.calls(), names.calls()), (0, 2), "{address}");
+            assert_eq!(sender.rejection(&by_name, &names).await, error);
+            assert_eq!((unused.calls(), names.calls()), (0, 2), "{address}");
         }
     }
     assert_eq!(trap.connections(), 0);
@@ -95,8 +95,8 @@ async fn an_address_has_its_class_in_every_notation() {
     for (kind, hosts) in NOTATIONS {
         for host in *hosts {
             let url = trap.url(&format!("http://{host}"));
-            let why = sender.rejection(&url, &names).await;
-            assert!(why.contains(kind), "{url}: {why}");
+            let error = sender.rejection(&url, &names).await;
+            assert!(error.contains(kind), "{url}: {error}");
         }
     }
     for url in [
@@ -105,27 +105,27 @@ async fn an_address_has_its_class_in_every_notation() {
         "https:\\\\127.0.0.1",
         "https://127.0.0.1\\@good/",
     ] {
-        let why = sender.rejection(url, &names).await;
-        assert!(why.contains("127.0.0.1 is loopback"), "{url}: {why}");
+        let error = sender.rejection(url, &names).await;
+        assert!(error.contains("127.0.0.1 is loopback"), "{url}: {error}");
     }
     assert_eq!((trap.connections(), names.calls()), (0, 0));
 }
 
 #[tokio::test]
-async fn an_invalid_url_is_refused_without_resolution() {
+async fn an_invalid_url_is_rejected_without_resolution() {
     let (sender, names) = (
         Sender::new(true),
         FakeResolver::resolving_to(&["127.0.0.1"]),
     );
     for (reason, urls) in INVALID {
         for url in *urls {
-            let refused = sender.rejection(url, &names).await;
-            assert_eq!(refused, reason.to_string(), "{url}");
+            let error = sender.rejection(url, &names).await;
+            assert_eq!(error, reason.to_string(), "{url}");
         }
     }
     let long = format!("https://example.org/{}", "x".repeat(2048));
-    let refused = sender.rejection(&long, &names).await;
-    assert_eq!(refused, AddressError::Malformed.to_string());
+    let error = sender.rejection(&long, &names).await;
+    assert_eq!(error, AddressError::Malformed.to_string());
     assert_eq!(names.calls(), 0);
 }
 
@@ -149,24 +149,22 @@ async fn public_addresses_and_names_are_accepted() {
 async fn a_name_that_does_not_resolve_yet_is_accepted() {
     let names = FakeResolver::with_results(&[&[], &["8.8.8.8"]]);
     let sender = Sender::new(false);
-    let target = sender.register("https://receiver.test/", &names).await;
-    let addresses = target.unwrap().resolve(&*names).await.unwrap();
+    let url = sender.register("https://receiver.test/", &names).await;
+    let addresses = url.unwrap().resolve(&*names).await.unwrap();
     assert_eq!(addresses, [SocketAddr::from(([8; 4], 443))]);
 }
 
-/// Registers `receiver.test`, and sends to it twice: the name is asked for three times.
+/// Registers `receiver.test` and sends to it twice, with three name resolutions.
 async fn send_twice(
     sender: Sender,
-    answers: &[&[&str]],
+    results: &[&[&str]],
     receiver: &ScriptedReceiver,
 ) -> [String; 2] {
-    let names = FakeResolver::with_results(answers);
+    let names = FakeResolver::with_results(results);
     let url = receiver.url("http://receiver.test");
     sender.register(&url, &names).await.unwrap();
-    let (first, second) = (
-        sender.send(&url, &names).await,
-        sender.send(&url, &names).await,
-    );
+    let first = sender.send(&url, &names).await;
+    let second = sender.send(&url, &names).await;
     assert_eq!(names.calls(), 3);
     [first, second]
 }
@@ -177,53 +175,54 @@ async fn a_name_is_checked_at_each_attempt() {
     let loopback = "the address 127.0.0.1 is loopback, and private addresses are not allowed";
     let metadata = "the address 169.254.169.254 is cloud metadata";
 
-    let turned = send_twice(Sender::new(false), &[&["8.8.8.8"], &["127.0.0.1"]], &trap).await;
+    let results: &[&[&str]] = &[&["8.8.8.8"], &["127.0.0.1"]];
+    let outcomes = send_twice(Sender::new(false), results, &trap).await;
     assert_eq!(
-        (turned, trap.connections()),
-        ([loopback, loopback].map(str::to_owned), 0)
+        (outcomes, trap.connections()),
+        ([loopback; 2].map(str::to_owned), 0)
     );
 
-    // In between an address that nobody has: 2d00::/8 has not been given to anybody.
-    let answers: &[&[&str]] = &[&["8.8.8.8"], &["2d00::1"], &["127.0.0.1"]];
-    let [first, second] = send_twice(Sender::new(false), answers, &trap).await;
+    // 2d00::/8 is not allocated.
+    let results: &[&[&str]] = &[&["8.8.8.8"], &["2d00::1"], &["127.0.0.1"]];
+    let [first, second] = send_twice(Sender::new(false), results, &trap).await;
     assert!(first.starts_with("cannot connect"), "{first}");
     assert_eq!((second.as_str(), trap.connections()), (loopback, 0));
 
-    let answers: &[&[&str]] = &[&["127.0.0.1"], &["127.0.0.1"], &["169.254.169.254"]];
-    let turned = send_twice(Sender::new(true), answers, &trap).await;
+    let results: &[&[&str]] = &[&["127.0.0.1"], &["127.0.0.1"], &["169.254.169.254"]];
+    let outcomes = send_twice(Sender::new(true), results, &trap).await;
     assert_eq!(
-        (turned, trap.connections()),
+        (outcomes, trap.connections()),
         (["200", metadata].map(str::to_owned), 1)
     );
 }
 
 #[tokio::test]
-async fn allowed_addresses_among_others_are_used() {
+async fn only_the_allowed_addresses_of_a_name_are_used() {
     let receiver = ScriptedReceiver::new(OK).await;
     let mixed = ["169.254.169.254", "fd00:ec2::254", "127.0.0.1", "0.0.0.0"];
     let outcomes = send_twice(Sender::new(true), &[&mixed], &receiver).await;
     assert_eq!(
         (outcomes, receiver.connections()),
-        (["200", "200"].map(str::to_owned), 2)
+        (["200"; 2].map(str::to_owned), 2)
     );
 
     let names =
         FakeResolver::resolving_to(&["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:1.1.1.1"]);
-    let target = EndpointUrl::parse("http://receiver.test:81", false).unwrap();
+    let url = EndpointUrl::parse("http://receiver.test:81", false).unwrap();
     let expected = ["8.8.8.8:81", "[::ffff:1.1.1.1]:81"];
     let expected = expected.map(|address| address.parse::<SocketAddr>().unwrap());
-    assert_eq!(target.resolve(&*names).await.unwrap(), expected);
+    assert_eq!(url.resolve(&*names).await.unwrap(), expected);
 }
 
 #[tokio::test]
-async fn of_many_addresses_eight_are_used_with_both_families_in_turn() {
+async fn at_most_eight_addresses_are_used_with_both_families_in_turn() {
     let six = |number| format!("2600::{number}");
     let four = |number| format!("8.8.8.{number}");
     let addresses: Vec<_> = (1..=9).map(six).chain((1..=9).map(four)).collect();
     let names =
         FakeResolver::resolving_to(&addresses.iter().map(String::as_str).collect::<Vec<_>>());
-    let target = EndpointUrl::parse("http://receiver.test", false).unwrap();
-    let resolved = target.resolve(&*names).await.unwrap();
+    let url = EndpointUrl::parse("http://receiver.test", false).unwrap();
+    let resolved = url.resolve(&*names).await.unwrap();
     let resolved = resolved.iter().map(|socket| socket.ip().to_string());
     let expected = (1..=4).flat_map(|number| [six(number), four(number)]);
     assert!(resolved.eq(expected));
@@ -237,7 +236,7 @@ proptest! {
     }
 
     #[test]
-    fn an_address_as_a_number_has_its_class(number: u32, allow_private: bool) {
+    fn a_numeric_notation_has_the_class_of_its_address(number: u32, allow_private: bool) {
         let expected = match classify_address(Ipv4Addr::from(number).into()) {
             AddressClass::Public => true,
             AddressClass::Private(_) => allow_private,

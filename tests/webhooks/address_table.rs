@@ -1,11 +1,11 @@
-//! Classes of IP addresses, notations of addresses, and URLs that endpoints may have or not.
+//! Classes and notations of addresses, and valid and invalid URLs of endpoints.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use forum_api::webhook::{AddressClass, AddressError, classify_address};
 use proptest::prelude::*;
 
-/// Addresses to which webhooks go.
+/// Public addresses.
 #[rustfmt::skip]
 pub(crate) const PUBLIC: &[&str] = &[
     "1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255",
@@ -15,7 +15,7 @@ pub(crate) const PUBLIC: &[&str] = &[
     "3ffe::1", "3fff:1000::1",
 ];
 
-/// Those to which they go where a setting says so, by kind.
+/// Private addresses, by kind.
 #[rustfmt::skip]
 pub(crate) const PRIVATE: &[(&str, &[&str])] = &[
     ("loopback", &[
@@ -28,7 +28,7 @@ pub(crate) const PRIVATE: &[(&str, &[&str])] = &[
     ("unique-local", &["fc00::1", "fd00::1", "fd00:ec1::254", "fdff:ffff::1"]),
 ];
 
-/// Those to which they never go, by kind.
+/// Forbidden addresses, by kind.
 #[rustfmt::skip]
 pub(crate) const FORBIDDEN: &[(&str, &[&str])] = &[
     ("cloud metadata", &[
@@ -59,7 +59,7 @@ pub(crate) const FORBIDDEN: &[(&str, &[&str])] = &[
     ]),
 ];
 
-/// Hosts that are one address, as browsers read them.
+/// Notations of addresses that URL parsers normalise.
 #[rustfmt::skip]
 pub(crate) const NOTATIONS: &[(&str, &[&str])] = &[
     ("127.0.0.1 is loopback", &[
@@ -79,7 +79,7 @@ pub(crate) const NOTATIONS: &[(&str, &[&str])] = &[
     ("a.localhost is loopback", &["a.localhost", "A.LocalHost"]),
 ];
 
-/// URLs that no endpoint may have.
+/// Invalid URLs of endpoints.
 #[rustfmt::skip]
 pub(crate) const INVALID: &[(AddressError, &[&str])] = &[
     (AddressError::Malformed, &[
@@ -101,7 +101,7 @@ pub(crate) const INVALID: &[(AddressError, &[&str])] = &[
     (AddressError::Port, &["https://example.org:0/", "http://127.0.0.1:0/"]),
 ];
 
-/// URLs of public endpoints.
+/// Valid URLs of endpoints.
 #[rustfmt::skip]
 pub(crate) const VALID: &[&str] = &[
     "https://example.org", "http://example.org/hook", "https://example.org/@?@",
@@ -111,29 +111,22 @@ pub(crate) const VALID: &[&str] = &[
 
 #[test]
 fn an_address_has_the_class_of_its_range() {
-    let public = PUBLIC
-        .iter()
-        .map(|address| (*address, AddressClass::Public));
-    let of_kind = |&(kind, addresses): &(&'static str, &'static [&str]), class: fn(_) -> _| {
-        let class = class(kind);
-        addresses.iter().map(move |address| (*address, class))
+    let check = |addresses: &[&str], expected| {
+        for address in addresses {
+            let class = classify_address(address.parse().unwrap());
+            assert_eq!(class, expected, "{address}");
+        }
     };
-    let private = PRIVATE
-        .iter()
-        .flat_map(|kind| of_kind(kind, AddressClass::Private));
-    let forbidden = FORBIDDEN
-        .iter()
-        .flat_map(|kind| of_kind(kind, AddressClass::Forbidden));
-    for (address, expected) in public.chain(private).chain(forbidden) {
-        assert_eq!(
-            classify_address(address.parse().unwrap()),
-            expected,
-            "{address}"
-        );
+    check(PUBLIC, AddressClass::Public);
+    for (kind, addresses) in PRIVATE {
+        check(addresses, AddressClass::Private(kind));
+    }
+    for (kind, addresses) in FORBIDDEN {
+        check(addresses, AddressClass::Forbidden(kind));
     }
 }
 
-/// An address near the edge of a range, or anywhere.
+/// Generates addresses, often near the edges of ranges.
 fn v4() -> impl Strategy<Value = Ipv4Addr> {
     let first = prop_oneof![
         any::<u8>(),

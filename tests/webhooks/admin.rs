@@ -1,4 +1,4 @@
-//! Administration of endpoints, and the change from one key to another.
+//! Administration of endpoints and replacement of keys.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{ClaimRequest, DeliveryFilter, Settlement, WebhookStores};
 use forum_api::test_util::StoreInterceptor;
 use forum_api::webhook::{
-    AttemptOutcome, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
+    DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
 };
 use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin, WebhookAdminError};
 
@@ -27,24 +27,21 @@ fn admin_without_key(webhooks: &WebhookStores) -> WebhookAdmin {
     admin(webhooks, Environment::new(InlineRuntime))
 }
 
-async fn add_endpoint(
-    registry: &WebhookAdmin,
-    topics: &str,
-) -> Result<EndpointId, WebhookAdminError> {
+async fn add_endpoint(admin: &WebhookAdmin, topics: &str) -> Result<EndpointId, WebhookAdminError> {
     let new = NewEndpoint {
         url: "https://receiver.example/hook".into(),
         topics: topics.parse().unwrap(),
         owner: UserId::from(1),
         secret: Some(secret("A")),
     };
-    registry.add(new).await.map(|added| added.endpoint.id)
+    admin.add(new).await.map(|added| added.endpoint.id)
 }
 
-async fn stored(webhooks: &WebhookStores, id: &EndpointId) -> Endpoint {
+async fn find(webhooks: &WebhookStores, id: &EndpointId) -> Endpoint {
     webhooks.endpoints.find(id).await.unwrap().unwrap()
 }
 
-/// The same bytes each time.
+/// Returns the same bytes each time.
 #[derive(Debug)]
 struct ConstantRandom;
 
@@ -56,57 +53,48 @@ impl RandomSource for ConstantRandom {
 }
 
 #[tokio::test]
-async fn an_endpoint_whose_id_is_taken_is_not_added() {
+async fn an_endpoint_with_a_used_id_is_not_added() {
     let webhooks = WebhookStores::in_memory();
-    let registry = admin(
-        &webhooks,
-        Environment::new(InlineRuntime).random(Arc::new(ConstantRandom)),
-    );
-    add_endpoint(&registry, "*").await.unwrap();
-    let again = add_endpoint(&registry, "post.created").await;
+    let environment = Environment::new(InlineRuntime).random(Arc::new(ConstantRandom));
+    let admin = admin(&webhooks, environment);
+    add_endpoint(&admin, "*").await.unwrap();
+    let again = add_endpoint(&admin, "post.created").await;
     assert!(matches!(again, Err(WebhookAdminError::Backend(_))));
     assert_eq!(webhooks.endpoints.list().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn a_host_has_topics_of_its_own() {
+async fn a_host_may_have_its_own_topics() {
     let webhooks = WebhookStores::in_memory();
-    let (registry, own) = (admin_without_key(&webhooks), "garden.gate.opened");
-    let id = add_endpoint(&registry, "*").await.unwrap();
-    let unknown = add_endpoint(&registry, own).await;
+    let (admin, own) = (admin_without_key(&webhooks), "garden.path.opened");
+    let id = add_endpoint(&admin, "*").await.unwrap();
+    let unknown = add_endpoint(&admin, own).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
-    let unknown = registry.set_topics(&id, own.parse().unwrap()).await;
+    let unknown = admin.set_topics(&id, own.parse().unwrap()).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
-    let registry = registry.topics(vec![Topic::parse(own).unwrap()]);
-    let changed = registry
-        .set_topics(&id, own.parse().unwrap())
-        .await
-        .unwrap();
+    let admin = admin.topics(vec![Topic::parse(own).unwrap()]);
+    let changed = admin.set_topics(&id, own.parse().unwrap()).await.unwrap();
     assert_eq!(changed.topics.to_string(), own);
-    assert_eq!(
-        changed,
-        stored(&webhooks, &id).await,
-        "with its new version"
-    );
-    let absent = EndpointId::parse("whe_none").unwrap();
-    let refused = registry.set_topics(&absent, "*".parse().unwrap()).await;
-    assert!(matches!(refused, Err(WebhookAdminError::EndpointNotFound)));
+    assert_eq!(changed, find(&webhooks, &id).await, "with its new version");
+    let missing = EndpointId::parse("whe_none").unwrap();
+    let result = admin.set_topics(&missing, "*".parse().unwrap()).await;
+    assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
 }
 
 #[tokio::test]
-async fn concurrent_changes_are_all_made() {
-    // Reads and writes run on separate threads, so that all changes read before one writes.
+async fn concurrent_changes_are_all_applied() {
+    // SQLite reads and writes on separate threads, so that all changes read before one writes.
     let database = Database::open(&DatabasePath::Memory).unwrap();
     let webhooks = WebhookStores::in_sqlite(&database);
-    let registry = admin_without_key(&webhooks);
-    let id = add_endpoint(&registry, "*").await.unwrap();
+    let admin = admin_without_key(&webhooks);
+    let id = add_endpoint(&admin, "*").await.unwrap();
     let (rotated, disabled, subscribed) = tokio::join!(
-        registry.rotate(&id),
-        registry.set_enabled(&id, false),
-        registry.set_topics(&id, "post.created".parse().unwrap()),
+        admin.rotate(&id),
+        admin.set_enabled(&id, false),
+        admin.set_topics(&id, "post.created".parse().unwrap()),
     );
     assert!(rotated.is_ok() && disabled.is_ok() && subscribed.is_ok());
-    let found = stored(&webhooks, &id).await;
+    let found = find(&webhooks, &id).await;
     assert!(found.pending_secret.is_some() && !found.enabled);
     assert_eq!(found.topics.to_string(), "post.created");
 }
@@ -116,20 +104,17 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     const MANY: u32 = 1_100;
     let calls = StoreInterceptor::default();
     let webhooks = calls.webhooks(&WebhookStores::in_memory());
-    let registry = admin_without_key(&webhooks);
-    let id = add_endpoint(&registry, "*").await.unwrap();
-    let other = add_endpoint(&registry, "*").await.unwrap();
+    let admin = admin_without_key(&webhooks);
+    let id = add_endpoint(&admin, "*").await.unwrap();
+    let other = add_endpoint(&admin, "*").await.unwrap();
     for _ in 0..MANY {
-        registry.ping(&id).await.unwrap();
+        admin.ping(&id).await.unwrap();
     }
-    registry.ping(&other).await.unwrap();
+    admin.ping(&other).await.unwrap();
     fail_all(&webhooks).await;
-    assert_eq!(registry.retry_dead(&id).await.unwrap(), u64::from(MANY));
-    assert_eq!(
-        calls.take_counts()["deliveries.retry_dead"],
-        4,
-        "500 in one step"
-    );
+    assert_eq!(admin.retry_dead(&id).await.unwrap(), u64::from(MANY));
+    let calls = calls.take_counts()["deliveries.retry_dead"];
+    assert_eq!(calls, 4, "500 in one call");
     let dead = DeliveryFilter {
         state: Some(DeliveryState::Dead),
         limit: u32::MAX,
@@ -139,7 +124,7 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     assert!(left.len() == 1 && left[0].endpoint == other);
 }
 
-/// Lets the last attempt of each queued delivery fail.
+/// Makes all queued deliveries dead.
 async fn fail_all(webhooks: &WebhookStores) {
     let claim = ClaimRequest {
         limit: u32::MAX,
@@ -149,21 +134,18 @@ async fn fail_all(webhooks: &WebhookStores) {
     };
     let claims = webhooks.deliveries.claim(&claim, after(0)).await.unwrap();
     for claimed in claims.deliveries {
-        let mut progress = claimed.delivery.progress;
-        progress.attempts = 5;
-        let dead = progress.after_attempt(
-            AttemptOutcome::NoResponse,
-            &Default::default(),
-            after(1),
-            0.0,
-        );
+        let dead = DeliveryProgress {
+            state: DeliveryState::Dead,
+            attempts: 6,
+            due_at: None,
+        };
         let settlement = Settlement::new(&claimed, dead, None);
         let settled = webhooks.deliveries.settle(&[settlement], after(1)).await;
         assert_eq!(settled.unwrap().len(), 1);
     }
 }
 
-/// A registry with this key, or without one.
+/// Creates an administration with or without a key.
 fn admin_with_key(webhooks: &WebhookStores, key: Option<&[u8]>) -> WebhookAdmin {
     let environment = Environment::new(InlineRuntime);
     match key {
@@ -176,7 +158,7 @@ const OLD: Option<&[u8]> = Some(&[7; 16]);
 const NEW: Option<&[u8]> = Some(&[8; 16]);
 
 #[tokio::test]
-async fn a_registry_with_another_key_is_refused_and_changes_nothing() {
+async fn another_key_is_rejected_and_changes_nothing() {
     for (first, second) in [(OLD, NEW), (OLD, None), (None, OLD)] {
         let webhooks = WebhookStores::in_memory();
         let (before, after) = (
@@ -185,10 +167,7 @@ async fn a_registry_with_another_key_is_refused_and_changes_nothing() {
         );
         before.check_key().await.unwrap();
         let added = add_endpoint(&after, "*").await;
-        assert!(
-            matches!(added, Err(WebhookAdminError::Key(_))),
-            "before the first endpoint, too"
-        );
+        assert!(matches!(added, Err(WebhookAdminError::Key(_))), "{added:?}");
         let id = add_endpoint(&before, "*").await.unwrap();
         let recorded = webhooks.endpoints.key_id().await.unwrap();
         let outcomes = [after.check_key().await, after.rotate(&id).await.map(drop)];
@@ -215,11 +194,11 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
         let cipher = cipher(new.unwrap());
         for call in 0..2 {
             assert_eq!(before.reencrypt(&cipher).await.unwrap(), 1, "call {call}");
-            let endpoint = stored(&webhooks, &id).await;
+            let endpoint = find(&webhooks, &id).await;
             let pending = endpoint.pending_secret.unwrap().secret;
-            for (sealed, expected) in [(endpoint.secret, &secret("A")), (pending, &rotated)] {
-                let opened = cipher.decrypt(&sealed, &id).unwrap();
-                assert_eq!(opened.expose_secret(), expected.expose_secret());
+            for (encrypted, expected) in [(endpoint.secret, &secret("A")), (pending, &rotated)] {
+                let decrypted = cipher.decrypt(&encrypted, &id).unwrap();
+                assert_eq!(decrypted.expose_secret(), expected.expose_secret());
             }
         }
         admin_with_key(&webhooks, new).check_key().await.unwrap();
@@ -233,17 +212,16 @@ async fn a_wrong_old_key_changes_nothing_and_a_lost_one_is_replaced_without_endp
     let id = add_endpoint(&admin_with_key(&webhooks, OLD), "*")
         .await
         .unwrap();
-    let before = stored(&webhooks, &id).await;
+    let before = find(&webhooks, &id).await;
     for wrong in [None, Some([9; 16].as_slice())] {
-        let outcome = admin_with_key(&webhooks, wrong)
-            .reencrypt(&cipher(&[8; 16]))
-            .await;
+        let admin = admin_with_key(&webhooks, wrong);
+        let result = admin.reencrypt(&cipher(&[8; 16])).await;
         assert!(
-            matches!(outcome, Err(WebhookAdminError::Key(_))),
-            "{outcome:?}"
+            matches!(result, Err(WebhookAdminError::Key(_))),
+            "{result:?}"
         );
     }
-    assert_eq!(stored(&webhooks, &id).await, before);
+    assert_eq!(find(&webhooks, &id).await, before);
     admin_with_key(&webhooks, OLD).check_key().await.unwrap();
     let without = admin_without_key(&webhooks);
     without.remove(&id).await.unwrap();

@@ -1,4 +1,4 @@
-//! The HTTP transport: responses, TLS, connections that are used again, and each byte that is sent.
+//! The HTTP transport: requests, responses, TLS and reuse of connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,27 +20,26 @@ use crate::wire::{
     loopback_transport, settings, test_request, transport,
 };
 
-/// A kibibyte of a letter.
 const KIBIBYTE: &[u8] = &[b'y'; 1024];
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
-/// Checks the result of an attempt `within` this time for each act. With the attempt its connection ends.
+/// Checks the result of an attempt for each behavior. Its connection must be closed afterwards.
 async fn check_responses<T: Copy + Send + Sync + 'static>(
-    within: Duration,
+    limit: Duration,
     rows: &[(Behavior, T)],
     expect: fn(T, Result<ReceiverResponse, TransportError>),
 ) {
-    let transport = loopback_transport(within);
+    let transport = loopback_transport(limit);
     let mut attempts = JoinSet::new();
-    for (act, outcome) in rows.iter().copied() {
+    for (behavior, expected) in rows.iter().copied() {
         let transport = transport.clone();
         attempts.spawn(async move {
-            let mut receiver = ScriptedReceiver::new(act).await;
+            let mut receiver = ScriptedReceiver::new(behavior).await;
             let url = receiver.url("http://receiver.test");
-            let answer = transport.send(test_request(&url)).await;
-            println!("{act:?} ends as {answer:?}");
-            expect(outcome, answer);
+            let result = transport.send(test_request(&url)).await;
+            println!("{behavior:?}: {result:?}");
+            expect(expected, result);
             assert_eq!(receiver.wait_for_close().await.len(), 1);
         });
     }
@@ -53,8 +52,11 @@ fn expect_response(
     (status, excerpt): (u16, &str),
     outcome: Result<ReceiverResponse, TransportError>,
 ) {
-    let answer = outcome.unwrap();
-    assert_eq!((answer.status, answer.excerpt.as_str()), (status, excerpt));
+    let response = outcome.unwrap();
+    assert_eq!(
+        (response.status, response.excerpt.as_str()),
+        (status, excerpt)
+    );
 }
 
 fn expect_error(why: &str, outcome: Result<ReceiverResponse, TransportError>) {
@@ -88,7 +90,7 @@ async fn a_response_is_its_status_and_the_start_of_its_body() {
 
 #[tokio::test]
 #[rustfmt::skip]
-async fn no_more_than_4_kib_of_a_body_are_kept() {
+async fn at_most_4_kib_of_a_body_are_kept() {
     let rows = [
         (Flood(b"HTTP/1.1 200 OK\r\n\r\n", KIBIBYTE), 4096),
         (Flood(b"HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n", KIBIBYTE), 4096),
@@ -97,8 +99,8 @@ async fn no_more_than_4_kib_of_a_body_are_kept() {
         (Flood(b"HTTP/1.1 200 OK\r\n\r\n", b"\0\0"), 4096 - 1),
     ];
     check_responses(LONG_TIMEOUT, &rows, |length, outcome| {
-        let answer = outcome.unwrap();
-        assert_eq!((answer.status, answer.excerpt.len()), (200, length));
+        let response = outcome.unwrap();
+        assert_eq!((response.status, response.excerpt.len()), (200, length));
     })
     .await;
 }
@@ -112,15 +114,15 @@ async fn a_body_ends_with_the_time_limit_of_the_attempt() {
         (Trickle(b"HTTP/1.1 200 OK\r\n\r\nslow", b"ly"), "slow"),
     ];
     check_responses(SHORT_TIMEOUT * 10, &rows, |beginning, outcome| {
-        let answer = outcome.unwrap();
-        assert_eq!(answer.status, 200);
-        assert!(answer.excerpt.starts_with(beginning) && answer.excerpt.len() < 1000);
+        let response = outcome.unwrap();
+        assert_eq!(response.status, 200);
+        assert!(response.excerpt.starts_with(beginning) && response.excerpt.len() < 1000);
     })
     .await;
 }
 
 #[tokio::test]
-async fn without_a_head_in_time_there_is_no_response() {
+async fn an_incomplete_head_is_a_timeout() {
     let rows = [
         RespondAndHang(b""),
         RespondAndHang(b"HTTP/1.1 200 OK\r\n"),
@@ -130,7 +132,7 @@ async fn without_a_head_in_time_there_is_no_response() {
         Trickle(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
         Flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
     ];
-    let rows = rows.map(|act| (act, "no response within 300ms"));
+    let rows = rows.map(|behavior| (behavior, "no response within 300ms"));
     check_responses(SHORT_TIMEOUT, &rows, expect_error).await;
 }
 
@@ -166,13 +168,13 @@ async fn a_head_has_at_most_64_lines_and_16_kib() {
         (head(1, 17_000), None),
     ];
     check_responses(LONG_TIMEOUT, &rows, |status, outcome| {
-        assert_eq!(outcome.ok().map(|answer| answer.status), status);
+        assert_eq!(outcome.ok().map(|response| response.status), status);
     })
     .await;
 }
 
 #[tokio::test]
-async fn each_byte_of_a_request_is_known() {
+async fn a_request_has_exactly_the_documented_bytes() {
     let mut receiver = ScriptedReceiver::new(Respond(OK)).await;
     let authority = format!("receiver.test:{}", receiver.address().port());
     let url = format!("http://{authority}//hook?of={{board}}|^`");
@@ -209,7 +211,7 @@ async fn a_refused_connection_is_an_error() {
 }
 
 #[tokio::test]
-async fn resolution_and_connection_have_a_time_limit_of_their_own() {
+async fn resolution_and_connection_have_their_own_time_limit() {
     let (silent, late) = (
         ScriptedReceiver::new(SendUnprompted(b"")).await,
         "cannot connect within 300ms",
@@ -230,7 +232,7 @@ async fn resolution_and_connection_have_a_time_limit_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_silent_address_does_not_stop_the_next_one() {
+async fn a_silent_address_does_not_block_the_next_one() {
     let acts = vec![SendUnprompted(b""), SendUnprompted(b"?"), Respond(OK)];
     let receiver = ScriptedReceiver::with_behaviors(acts, Some(acceptor("receiver"))).await;
     let mut settings = settings(LONG_TIMEOUT);
@@ -242,7 +244,7 @@ async fn a_silent_address_does_not_stop_the_next_one() {
     assert_eq!((receiver.connections(), names.calls()), (3, 1));
 }
 
-/// Presents the certificate of this name.
+/// Creates an acceptor with the certificate of this name.
 pub(crate) fn acceptor(certificate: &str) -> TlsAcceptor {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/support/certificates");
     let chain = CertificateDer::from_pem_file(format!("{folder}/{certificate}.pem")).unwrap();
@@ -275,8 +277,8 @@ async fn a_certificate_is_verified() {
         settings.extra_roots_pem = roots.into();
         let mut receiver = ScriptedReceiver::with_behaviors(vec![Respond(OK)], Some(acceptor(certificate))).await;
         let transport = transport(settings, &FakeResolver::resolving_to(&["127.0.0.1"]));
-        let answer = transport.send(test_request(&receiver.url(origin))).await;
-        let status = answer.map(|answer| answer.status);
+        let response = transport.send(test_request(&receiver.url(origin))).await;
+        let status = response.map(|response| response.status);
         let outcome = outcome.map_err(|why: &str| TransportError(why.into()));
         assert_eq!(status, outcome, "{certificate} {origin}");
         if outcome.is_ok() && origin == name {
@@ -289,9 +291,9 @@ async fn a_certificate_is_verified() {
 }
 
 #[tokio::test]
-async fn a_receiver_without_tls_1_2_is_sent_nothing() {
+async fn a_receiver_without_tls_1_2_receives_no_request() {
     let old_alert = SendUnprompted(b"\x15\x03\x01\x00\x02\x02\x46");
-    for (act, why) in [
+    for (behavior, why) in [
         (
             SendUnprompted(b"HTTP/1.1 400 Bad Request\r\n\r\n"),
             "TLS handshake failed: received corrupt message",
@@ -299,15 +301,15 @@ async fn a_receiver_without_tls_1_2_is_sent_nothing() {
         (old_alert, "TLS handshake failed: received fatal alert"),
         (Reset, "TLS handshake failed: connection reset"),
     ] {
-        let mut receiver = ScriptedReceiver::new(act).await;
+        let mut receiver = ScriptedReceiver::new(behavior).await;
         let url = receiver.url("https://receiver.test");
         let Err(TransportError(error)) = loopback_transport(LONG_TIMEOUT)
             .send(test_request(&url))
             .await
         else {
-            panic!("{act:?} was answered");
+            panic!("{behavior:?} was answered");
         };
-        assert!(error.starts_with(why), "{act:?}: {error}");
+        assert!(error.starts_with(why), "{behavior:?}: {error}");
         assert_eq!(receiver.wait_for_close().await[0].request, "");
     }
 }
@@ -324,20 +326,19 @@ fn extra_roots_must_be_certificates() {
     }
 }
 
-/// A transport that keeps connections for so long, and to which the name leads so.
-fn with_idle_timeout(keep: Duration, within: Duration, names: &Arc<FakeResolver>) -> HttpTransport {
-    let mut settings = settings(within);
-    settings.idle_timeout = keep;
+fn with_idle_timeout(idle: Duration, limit: Duration, names: &Arc<FakeResolver>) -> HttpTransport {
+    let mut settings = settings(limit);
+    settings.idle_timeout = idle;
     transport(settings, names)
 }
 
 async fn status(transport: &HttpTransport, url: &str) -> Result<u16, TransportError> {
-    let answer = transport.send(test_request(url)).await;
-    answer.map(|answer| answer.status)
+    let response = transport.send(test_request(url)).await;
+    response.map(|response| response.status)
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_for_its_host() {
+async fn a_connection_is_reused_for_its_host() {
     for origin in ["http://receiver.test", "https://receiver.test"] {
         let tls = origin.starts_with("https").then(|| acceptor("receiver"));
         let receiver = ScriptedReceiver::with_behaviors(vec![KeepAlive(OK)], tls).await;
@@ -358,7 +359,7 @@ async fn a_connection_is_used_again_for_its_host() {
 }
 
 #[tokio::test]
-async fn concurrent_attempts_have_a_connection_each() {
+async fn concurrent_attempts_use_separate_connections() {
     let receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
     let sender = with_idle_timeout(
         LONG_TIMEOUT,
@@ -374,7 +375,7 @@ async fn concurrent_attempts_have_a_connection_each() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_not_kept_is_announced() {
+async fn a_connection_that_is_not_reused_is_announced() {
     let mut receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
     let url = receiver.url("http://receiver.test");
     let sender = with_idle_timeout(
@@ -385,13 +386,16 @@ async fn a_connection_that_is_not_kept_is_announced() {
     for _ in 0..2 {
         assert_eq!(status(&sender, &url).await, Ok(200));
     }
-    let seen = receiver.wait_for_close().await;
-    let said: Vec<_> = seen.iter().map(|it| it.header("connection")).collect();
-    assert_eq!(said, ["close", "close"]);
+    let recorded = receiver.wait_for_close().await;
+    let headers: Vec<_> = recorded
+        .iter()
+        .map(|one| one.header("connection"))
+        .collect();
+    assert_eq!(headers, ["close", "close"]);
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again_only_for_a_resolved_address() {
+async fn a_connection_is_reused_only_for_a_resolved_address() {
     let receiver = ScriptedReceiver::new(KeepAlive(OK)).await;
     let url = receiver.url("http://receiver.test");
     let (here, elsewhere): (&[_], &[_]) = (&["127.0.0.1"], &["127.0.0.9"]);
@@ -403,25 +407,29 @@ async fn a_connection_is_used_again_only_for_a_resolved_address() {
     }
     assert_eq!((receiver.connections(), names.calls()), (1, 3));
     assert_eq!(status(&sender, &url).await, Ok(200));
-    assert_eq!(receiver.connections(), 1, "it was kept all the time");
+    assert_eq!(receiver.connections(), 1, "the connection stayed open");
 }
 
 #[tokio::test]
-async fn a_connection_that_the_receiver_closed_fails_no_attempt() {
-    for act in [Respond(OK), CloseOnReuse(OK)] {
-        let receiver = ScriptedReceiver::new(act).await;
+async fn a_connection_closed_by_the_receiver_does_not_fail_an_attempt() {
+    for behavior in [Respond(OK), CloseOnReuse(OK)] {
+        let receiver = ScriptedReceiver::new(behavior).await;
         let names = FakeResolver::resolving_to(&["127.0.0.1"]);
         let sender = with_idle_timeout(LONG_TIMEOUT, LONG_TIMEOUT, &names);
         let url = receiver.url("http://receiver.test");
         for _ in 0..3 {
-            assert_eq!(status(&sender, &url).await, Ok(200), "{act:?}");
+            assert_eq!(status(&sender, &url).await, Ok(200), "{behavior:?}");
         }
-        assert_eq!((receiver.connections(), names.calls()), (3, 3), "{act:?}");
+        assert_eq!(
+            (receiver.connections(), names.calls()),
+            (3, 3),
+            "{behavior:?}"
+        );
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_hangs_fails_the_attempt_and_is_closed() {
+async fn a_hanging_connection_fails_the_attempt_and_is_closed() {
     let mut receiver = ScriptedReceiver::new(RespondAndHang(OK)).await;
     let url = receiver.url("http://receiver.test");
     let sender = with_idle_timeout(
@@ -435,7 +443,7 @@ async fn a_connection_that_hangs_fails_the_attempt_and_is_closed() {
 }
 
 #[tokio::test]
-async fn idle_connections_are_closed_soon() {
+async fn idle_connections_are_closed() {
     let mut receivers = [
         ScriptedReceiver::new(KeepAlive(OK)).await,
         ScriptedReceiver::new(KeepAlive(OK)).await,

@@ -1,6 +1,6 @@
 //! Webhooks: deliveries and signatures, addresses and HTTP, administration, and the worker.
 //!
-//! `cargo test` builds the receiver; for this binary alone, `cargo build --example receiver` has to come first.
+//! `cargo test` builds the example receiver; to run only this binary, run `cargo build --example receiver` first.
 
 use forum_test_support::{client, program, wire};
 

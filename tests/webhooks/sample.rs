@@ -1,24 +1,24 @@
-//! An endpoint, an event, and its deliveries.
+//! Sample endpoint, event and signed requests.
 
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use forum_api::webhook::{
     Endpoint, Event, PlaintextCipher, SecretCipher, SignedRequest, Topic, WebhookSecret,
 };
 
-/// When everything begins, in seconds.
+/// Unix time of the samples in seconds.
 pub const START: i64 = 1_700_000_000;
 
-/// So many milliseconds after the beginning.
+/// Returns the time this number of milliseconds after [`START`].
 pub fn after(millis: i64) -> Timestamp {
     Timestamp::from_millis(START * 1000 + millis)
 }
 
-/// A secret of one letter, 43 times.
+/// Returns a secret of 43 equal letters.
 pub fn secret(letter: &str) -> WebhookSecret {
     WebhookSecret::parse(&format!("whsec_{}", letter.repeat(43))).unwrap()
 }
 
-/// An endpoint with the secret of this letter.
+/// Returns an endpoint with the secret of this letter.
 pub fn endpoint(letter: &str) -> Endpoint {
     let id = EndpointId::parse("whe_1").unwrap();
     Endpoint {
@@ -34,12 +34,12 @@ pub fn endpoint(letter: &str) -> Endpoint {
     }
 }
 
-/// An attempt at the beginning to deliver this body, signed with `secret`.
+/// Signs a delivery of this body at [`START`].
 pub fn signed(secret: &WebhookSecret, body: &str) -> SignedRequest {
     signed_request(secret, "dlv_1", body, after(999))
 }
 
-/// An attempt at `now` to deliver this body under this id, signed with `secret`.
+/// Signs a delivery with this id and body at `now`.
 pub fn signed_request(
     secret: &WebhookSecret,
     delivery: &str,
@@ -50,7 +50,7 @@ pub fn signed_request(
     SignedRequest::sign(&endpoint("A"), &delivery, &event(body), secret, now).unwrap()
 }
 
-/// An event with this body, of a little before the beginning.
+/// Returns an event with this body, five seconds before [`START`].
 pub fn event(body: &str) -> Event {
     Event {
         id: EventId::parse("evt_1").unwrap(),

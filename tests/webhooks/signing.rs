@@ -1,9 +1,8 @@
-//! Signatures, and which deliveries a receiver accepts (`docs/protocol.md`, section 13.7).
+//! Signatures and their verification (`docs/protocol.md`, sections 13.6, 13.7 and 13.17).
 
 use forum_api::model::Timestamp;
 use forum_api::webhook::{SignedRequest, Topic, VerifyError, WebhookSecret, verify};
 use http::HeaderValue;
-use proptest::prelude::*;
 
 use crate::sample::{START, after, secret, signed};
 
@@ -16,13 +15,13 @@ const HEADERS: [&str; 4] = [
     "x-forum-signature",
 ];
 
-/// Verifies the delivery with one secret at this time.
+/// Verifies a delivery with secret B at this time.
 fn check(delivery: &SignedRequest, now: Timestamp) -> Result<(), VerifyError> {
     verify(&[secret("B")], &delivery.headers, &delivery.body, now).map(drop)
 }
 
 #[test]
-fn an_attempt_has_six_headers_and_is_verified() {
+fn a_signed_request_has_six_headers_and_is_verified() {
     let delivery = signed(&secret("B"), BODY);
     let headers = delivery.headers.iter();
     let headers = headers.map(|(name, value)| (name.as_str(), value.to_str().unwrap()));
@@ -46,8 +45,8 @@ fn an_attempt_has_six_headers_and_is_verified() {
     assert_eq!(verified.body, BODY.as_bytes());
 }
 
-/// Signatures that Python's `hmac` computed: keys shorter than a block of the hash, of one block, longer, and of more
-/// than ASCII.
+/// Signatures that Python's `hmac` computed, with keys shorter than, equal to and longer than a block of the hash, and with
+/// non-ASCII keys.
 #[test]
 #[rustfmt::skip]
 fn a_signature_is_the_hmac_of_time_and_body() {
@@ -76,14 +75,14 @@ fn any_of_several_secrets_verifies() {
         ("", false),
     ] {
         let secrets: Vec<_> = letters.split_terminator("").skip(1).map(secret).collect();
-        let refused = verify(&secrets, &delivery.headers, &delivery.body, after(0)).err();
+        let error = verify(&secrets, &delivery.headers, &delivery.body, after(0)).err();
         let expected = (!is_verified).then_some(VerifyError::SignatureMismatch);
-        assert_eq!(refused, expected, "{letters}");
+        assert_eq!(error, expected, "{letters}");
     }
 }
 
 #[test]
-fn a_delivery_is_at_most_five_minutes_old_or_early() {
+fn a_timestamp_differs_by_at_most_five_minutes() {
     let delivery = signed(&secret("B"), BODY);
     for (millis, expected) in [
         (300_000, Ok(())),
@@ -98,20 +97,15 @@ fn a_delivery_is_at_most_five_minutes_old_or_early() {
 }
 
 #[test]
-fn a_header_that_is_missing_doubled_or_malformed_is_refused() {
+fn a_missing_repeated_or_malformed_header_is_rejected() {
     for name in HEADERS {
         let mut delivery = signed(&secret("B"), BODY);
         let value = delivery.headers[name].clone();
         delivery.headers.append(name, value);
-        assert_eq!(
-            check(&delivery, after(0)),
-            Err(VerifyError::InvalidHeader(name))
-        );
+        let invalid = Err(VerifyError::InvalidHeader(name));
+        assert_eq!(check(&delivery, after(0)), invalid);
         delivery.headers.remove(name);
-        assert_eq!(
-            check(&delivery, after(0)),
-            Err(VerifyError::InvalidHeader(name))
-        );
+        assert_eq!(check(&delivery, after(0)), invalid);
     }
     #[rustfmt::skip]
     let malformed: [&[&str]; 3] = [
@@ -124,14 +118,14 @@ fn a_header_that_is_missing_doubled_or_malformed_is_refused() {
             let mut delivery = signed(&secret("B"), BODY);
             let bytes = HeaderValue::from_bytes(value.as_bytes()).unwrap();
             delivery.headers.insert(name, bytes);
-            let refused = check(&delivery, after(0));
-            assert_eq!(refused, Err(VerifyError::InvalidHeader(name)), "{value}");
+            let result = check(&delivery, after(0));
+            assert_eq!(result, Err(VerifyError::InvalidHeader(name)), "{value}");
         }
     }
 }
 
 #[test]
-fn any_other_signature_and_any_other_time_is_refused() {
+fn another_signature_or_timestamp_is_rejected() {
     let delivery = signed(&secret("B"), BODY);
     let good = delivery.headers["x-forum-signature"].to_str().unwrap();
     let digits = good.strip_prefix("sha256=").unwrap();
@@ -147,64 +141,13 @@ fn any_other_signature_and_any_other_time_is_refused() {
         format!("sha256={}", "0".repeat(64)),
     ] {
         let mut forged = delivery.clone();
-        forged
-            .headers
-            .insert("x-forum-signature", other.parse().unwrap());
-        assert_eq!(
-            check(&forged, after(0)),
-            Err(VerifyError::SignatureMismatch),
-            "{other}"
-        );
+        let headers = &mut forged.headers;
+        headers.insert("x-forum-signature", other.parse().unwrap());
+        let result = check(&forged, after(0));
+        assert_eq!(result, Err(VerifyError::SignatureMismatch), "{other}");
     }
     let mut later = delivery.clone();
-    later
-        .headers
-        .insert("x-forum-timestamp", (START + 1).into());
+    let headers = &mut later.headers;
+    headers.insert("x-forum-timestamp", (START + 1).into());
     assert_eq!(check(&later, after(0)), Err(VerifyError::SignatureMismatch));
-}
-
-#[test]
-fn a_refusal_names_the_failed_check() {
-    let header = VerifyError::InvalidHeader("x-forum-event").to_string();
-    assert_eq!(
-        header,
-        "the header x-forum-event is missing, repeated or malformed"
-    );
-    assert_eq!(
-        VerifyError::SignatureMismatch.to_string(),
-        "the signature matches none of the secrets"
-    );
-}
-
-/// A header of any visible characters and blanks.
-fn header() -> impl Strategy<Value = HeaderValue> {
-    let bytes = prop::collection::vec(b' '..=b'~', 0..80);
-    bytes.prop_map(|bytes| HeaderValue::from_bytes(&bytes).unwrap())
-}
-
-proptest! {
-    #[test]
-    fn a_body_with_a_changed_byte_is_refused(
-        body in ".{1,80}", place: prop::sample::Index, change in 1..=255_u8,
-    ) {
-        let mut delivery = signed(&secret("B"), &body);
-        prop_assert_eq!(check(&delivery, after(0)), Ok(()));
-        let mut changed = delivery.body.to_vec();
-        *place.get_mut(&mut changed) ^= change;
-        delivery.body = changed.into();
-        prop_assert_eq!(check(&delivery, after(0)), Err(VerifyError::SignatureMismatch));
-    }
-
-    #[test]
-    fn no_headers_make_an_unsigned_delivery_verified(
-        others in prop::collection::vec((0..HEADERS.len(), header()), 1..6),
-    ) {
-        let original = signed(&secret("B"), BODY);
-        let mut delivery = original.clone();
-        for (place, value) in others {
-            delivery.headers.insert(HEADERS[place], value);
-        }
-        let is_signed = HEADERS[2..].iter().all(|name| delivery.headers[*name] == original.headers[*name]);
-        prop_assert!(is_signed || check(&delivery, after(0)).is_err());
-    }
 }

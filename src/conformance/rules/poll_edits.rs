@@ -66,7 +66,7 @@ board_rules! {
         let edited = poll.edit(&poll.alice, &without).await.expect_ok()?;
         check_counts(&edited, &[0, 0], 0)?;
         poll.vote(&poll.bob, &[1]).await.expect_ok()?;
-        let renamed = options_update(&[(Some(green), "Mint"), (Some(black), "Black")]);
+        let renamed = options_update(&[(Some(green), "Oolong"), (Some(black), "Black")]);
         poll.edit(&poll.alice, &renamed).await.expect_conflict()?;
         let gone = options_update(&[(Some(green), "Green"), (Some(herbs), "Herbs")]);
         let moderator = suite.moderator("mod", &poll.forum).await?;
@@ -112,9 +112,9 @@ board_rules! {
         let moderator = suite.moderator("mod", &poll.forum).await?;
         poll.vote(&poll.alice, &[0, 2]).await.expect_ok()?;
         poll.vote(&poll.bob, &[2]).await.expect_ok()?;
-        let edit = options_update(&[(None, "Milk"), (Some(black), "Black"), (Some(green), "Mint")]);
+        let edit = options_update(&[(None, "Milk"), (Some(black), "Black"), (Some(green), "Oolong")]);
         let edited = poll.edit(&moderator, &edit).await.expect_ok()?;
-        check_eq!(option_texts(&edited), ["Milk", "Black", "Mint"])?;
+        check_eq!(option_texts(&edited), ["Milk", "Black", "Oolong"])?;
         check_counts(&edited, &[0, 0, 1], 1)?;
         check_eq!(poll.fetch(&poll.alice).await?.own_vote, Some(vec![green.clone()]))?;
         check_eq!(poll.fetch(&poll.bob).await?.own_vote, None)?;

@@ -79,8 +79,7 @@ impl Event {
     }
 }
 
-/// Serializes the body. A body that is too large keeps the ids of `data`, or nothing of it if the ids are too large as
-/// well.
+/// Serializes the body. A body that is too large contains only the ids of `data`; without data if these are too large, too.
 fn serialize(meta: &EventMeta, topic: &Topic, data: &impl Serialize) -> String {
     let truncated = |ids| try_serialize::<()>(meta, topic, Data::Truncated(ids));
     let body = try_serialize(meta, topic, Data::Whole(data))

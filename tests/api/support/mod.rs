@@ -60,7 +60,7 @@ pub(crate) fn message(response: &TestResponse) -> String {
     json["error"]["message"].as_str().unwrap_or_default().into()
 }
 
-/// An response without what differs between any two: the request's id, and when and by whom it was charged.
+/// Returns status, headers and body without the parts that differ between equal requests: id, date and rate limit.
 pub(crate) fn bare(response: &TestResponse) -> (u16, Vec<(String, String)>, String) {
     let varies =
         |name: &str| name.starts_with("x-ratelimit-") || matches!(name, "x-request-id" | "date");

@@ -17,10 +17,6 @@ use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 
 use crate::rate_limits::BUDGET;
 
-pub(crate) fn run_with_redis(test: impl Future<Output = ()>) {
-    tokio::runtime::Runtime::new().unwrap().block_on(test);
-}
-
 /// Returns a unique prefix of keys.
 pub(crate) fn prefix() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);

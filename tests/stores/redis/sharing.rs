@@ -8,8 +8,8 @@ use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
 use proptest::prelude::*;
 
-use super::{BUDGET, charge, node, prefix, remaining, run_with_redis, until};
-use crate::fixture::{at, is_pending, lookup};
+use super::{BUDGET, charge, node, prefix, remaining, until};
+use crate::fixture::{at, block_on, is_pending, lookup};
 use forum_test_support::redis::RedisServer;
 
 const GUESTS: RateLimitKey = RateLimitKey::UnknownAddress;
@@ -147,7 +147,7 @@ proptest! {
         length in length(),
         steps in prop::collection::vec(step(), 1..60),
     ) {
-        run_with_redis(async {
+        block_on(async {
             let node = node(&prefix()).await;
             let mut budget: Option<WindowState> = None;
             for (units, cost) in steps {

@@ -1,39 +1,32 @@
-//! Attempts, their waits and their secrets (`docs/protocol.md`, section 13.9).
+//! Attempts, backoff, secrets and sweeps (`docs/protocol.md`, sections 13.9 to 13.11 and 13.16).
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::BoxError;
 use forum_api::model::EndpointId;
+use forum_api::webhook::DeliveryState::{Dead, Delivered, Gone, Retrying, Withheld};
 use forum_api::webhook::{
-    DeliveryState, EncryptedSecret, Endpoint, KeyId, PlaintextCipher, SecretCipher, WebhookSecret,
+    EncryptedSecret, Endpoint, KeyId, PlaintextCipher, SecretCipher, WebhookSecret,
 };
 
 use super::fixture::{FixedJitter, HOUR, SECRET, WorkerFixture, seconds};
-use super::transport::Reply::{self, ConnectError, Delayed, Hangs, Panics, Status};
+use super::transport::Reply::{ConnectError, Delayed, Hangs, Panics, Status};
 
 #[test]
-fn the_replies_of_the_receiver_decide_how_a_delivery_ends() {
+fn the_responses_determine_the_final_state() {
     let failed = Status(500);
     for (replies, state, attempts) in [
-        (vec![Status(204)], DeliveryState::Delivered, 1),
-        (
-            vec![failed, ConnectError, Status(204)],
-            DeliveryState::Delivered,
-            3,
-        ),
-        (vec![Panics, Status(204)], DeliveryState::Delivered, 2),
-        (vec![Hangs, Status(204)], DeliveryState::Delivered, 2),
-        (vec![Status(410)], DeliveryState::Gone, 1),
-        (
-            [vec![failed; 5], vec![Status(410)]].concat(),
-            DeliveryState::Gone,
-            6,
-        ),
-        (vec![Status(302)], DeliveryState::Dead, 6),
-        (vec![ConnectError], DeliveryState::Dead, 6),
-        (vec![Panics], DeliveryState::Dead, 6),
-        (vec![Hangs], DeliveryState::Dead, 6),
+        (vec![Status(204)], Delivered, 1),
+        (vec![failed, ConnectError, Status(204)], Delivered, 3),
+        (vec![Panics, Status(204)], Delivered, 2),
+        (vec![Hangs, Status(204)], Delivered, 2),
+        (vec![Status(410)], Gone, 1),
+        ([vec![failed; 5], vec![Status(410)]].concat(), Gone, 6),
+        (vec![Status(302)], Dead, 6),
+        (vec![ConnectError], Dead, 6),
+        (vec![Panics], Dead, 6),
+        (vec![Hangs], Dead, 6),
     ] {
         let fixture = WorkerFixture::with_replies(replies.clone());
         fixture.start();
@@ -52,7 +45,7 @@ fn the_replies_of_the_receiver_decide_how_a_delivery_ends() {
                 &*sent.request.body,
                 br#"{"event":"evt_0","topic":"post.created"}"#
             );
-            assert!(sent.is_signed(SECRET), "with a signature of its own");
+            assert!(sent.is_signed(SECRET), "each attempt has its own signature");
         }
     }
 }
@@ -79,15 +72,11 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
 }
 
 #[test]
-fn an_operator_retry_has_six_attempts_with_the_same_id() {
+fn an_operator_retry_allows_six_more_attempts_with_the_same_id() {
     let replies = [vec![Status(500); 6], vec![Status(410), Status(500)]].concat();
     let fixture = WorkerFixture::with_replies(replies);
     let handle = fixture.start();
-    for (progress, requests) in [
-        ((DeliveryState::Dead, 6), 6),
-        ((DeliveryState::Gone, 1), 7),
-        ((DeliveryState::Dead, 6), 13),
-    ] {
+    for (progress, requests) in [((Dead, 6), 6), ((Gone, 1), 7), ((Dead, 6), 13)] {
         fixture.advance(HOUR);
         assert_eq!(fixture.progress(), progress);
         let (id, sent) = (fixture.only_delivery().0.id.to_string(), fixture.sent());
@@ -101,7 +90,7 @@ fn an_operator_retry_has_six_attempts_with_the_same_id() {
 }
 
 #[test]
-fn the_next_attempt_follows_exactly_after_the_backoff() {
+fn the_next_attempt_follows_after_the_backoff() {
     for (spread, initial, poll, expected) in [
         (
             255,
@@ -131,10 +120,9 @@ fn a_rotated_secret_signs_from_its_activation() {
     let (new, now) = ("whsec_the-one-after-it", fixture.now());
     let id = EndpointId::parse("whe_a").unwrap();
     fixture.update(&id, |endpoint| {
-        let sealed = PlaintextCipher
-            .encrypt(&WebhookSecret::parse(new).unwrap(), &endpoint.id)
-            .unwrap();
-        endpoint.rotated(sealed, now)
+        let secret = WebhookSecret::parse(new).unwrap();
+        let secret = PlaintextCipher.encrypt(&secret, &endpoint.id);
+        endpoint.rotated(secret.unwrap(), now)
     });
     fixture.start();
     fixture.update(&id, |endpoint| endpoint.activated(now).unwrap());
@@ -162,7 +150,7 @@ impl SecretCipher for LostKey {
 }
 
 #[test]
-fn deliveries_whose_secret_cannot_be_decrypted_wait_uncounted_and_ever_longer() {
+fn deliveries_with_an_undecryptable_secret_wait_uncounted_with_growing_delays() {
     let mut fixture = WorkerFixture::with_replies([Status(204)]);
     fixture.secrets = Arc::new(LostKey);
     let handle = fixture.start();
@@ -170,25 +158,23 @@ fn deliveries_whose_secret_cannot_be_decrypted_wait_uncounted_and_ever_longer() 
     assert_eq!(log[0].error.as_deref(), Some("not sent: no key"));
     fixture.advance(HOUR * 24);
     let (delivery, log) = fixture.only_delivery();
-    let tried = log.iter().map(|one| {
-        one.at
-            .saturating_duration_since(delivery.created_at)
-            .as_secs()
-    });
-    let tried: Vec<_> = tried.collect();
-    assert_eq!(tried[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
-    assert!(tried.len() < 40, "at most once an hour in the end");
-    assert_eq!(fixture.progress(), (DeliveryState::Retrying, 0));
+    let ages = log
+        .iter()
+        .map(|one| one.at.saturating_duration_since(delivery.created_at));
+    let ages: Vec<_> = ages.map(|age| age.as_secs()).collect();
+    assert_eq!(ages[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
+    assert!(ages.len() < 40, "at most once an hour in the end");
+    assert_eq!(fixture.progress(), (Retrying, 0));
     assert!(fixture.sent().is_empty());
     fixture.runtime.block_on(handle.stop());
     fixture.secrets = Arc::new(PlaintextCipher);
     fixture.start();
     fixture.advance(HOUR);
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
+    assert_eq!(fixture.progress(), (Delivered, 1));
 }
 
 #[test]
-fn a_secret_that_cannot_be_decrypted_delays_no_other_endpoint() {
+fn an_undecryptable_secret_does_not_delay_other_endpoints() {
     let fixture = WorkerFixture::new();
     let unreadable = fixture.add_with("unreadable", |endpoint| Endpoint {
         secret: EncryptedSecret::new(vec![0xff; 64]),
@@ -200,9 +186,8 @@ fn a_secret_that_cannot_be_decrypted_delays_no_other_endpoint() {
     assert_eq!(fixture.transport.send_times("other").len(), 3);
 }
 
-/// The states that end a delivery are kept for seven days, dead deliveries until an operator removes them.
 #[test]
-fn ended_deliveries_are_swept_after_a_week_and_dead_ones_are_kept() {
+fn finished_deliveries_are_swept_after_a_week_except_dead_ones() {
     let fixture = WorkerFixture::with_hourly_poll();
     for (name, reply) in [("good", 204), ("gone", 410), ("dead", 500)] {
         fixture.add(name);
@@ -214,27 +199,22 @@ fn ended_deliveries_are_swept_after_a_week_and_dead_ones_are_kept() {
     fixture.insert_post_event();
     let handle = fixture.start();
     let day = HOUR * 24;
-    let states = [
-        DeliveryState::Delivered,
-        DeliveryState::Gone,
-        DeliveryState::Withheld,
-        DeliveryState::Dead,
-    ];
+    let states = [Delivered, Gone, Withheld, Dead];
     fixture.advance(day * 6);
     assert_eq!(states.map(|state| fixture.count(state)), [1, 1, 1, 1]);
     fixture.advance(day * 2);
     assert_eq!(states.map(|state| fixture.count(state)), [0, 0, 0, 1]);
-    fixture.transport.set_replies("dead", [Reply::Status(200)]);
+    fixture.transport.set_replies("dead", [Status(200)]);
     fixture.retry(&handle);
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
+    assert_eq!(fixture.progress(), (Delivered, 1));
 }
 
 #[test]
-fn a_sweep_removes_small_batches_at_the_start_and_each_hour() {
+fn sweeps_run_in_batches_at_the_start_and_each_hour() {
     let fixture = WorkerFixture::with_hourly_poll();
     fixture.queue(&fixture.add("a"), 1200);
     let handle = fixture.start();
-    assert_eq!(fixture.count(DeliveryState::Delivered), 1200);
+    assert_eq!(fixture.count(Delivered), 1200);
     fixture.runtime.block_on(handle.stop());
     fixture.advance(HOUR * 24 * 8);
     fixture.start();
@@ -244,4 +224,21 @@ fn a_sweep_removes_small_batches_at_the_start_and_each_hour() {
     assert_eq!(fixture.deliveries().len(), 0);
     fixture.advance(HOUR * 24 - seconds(1));
     assert_eq!(fixture.take_counts()["deliveries.sweep"], 2 + 23);
+}
+
+#[test]
+fn deliveries_of_a_removed_endpoint_are_swept_and_not_sent() {
+    let fixture = WorkerFixture::with_hourly_poll();
+    let endpoint = fixture.add("a");
+    fixture.queue(&endpoint, 3);
+    let removed = fixture.stores.endpoints.remove(&endpoint.id);
+    assert!(fixture.runtime.block_on(removed).unwrap());
+    let add_again = || {
+        fixture
+            .runtime
+            .block_on(fixture.stores.endpoints.add(&endpoint))
+    };
+    assert!(!add_again().unwrap(), "the id is used by the deliveries");
+    fixture.start();
+    assert!(add_again().unwrap() && fixture.sent().is_empty());
 }

@@ -1,10 +1,11 @@
-//! Which endpoints receive an event: their topics, and what their owners may see (`docs/protocol.md`, section 13.5).
+//! Topics of endpoints and access of their owners (`docs/protocol.md`, section 13.5).
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use forum_api::model::{MessageId, UserId};
-use forum_api::webhook::{DeliveryState, Endpoint, Event, EventMeta, Topic};
+use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying, Withheld};
+use forum_api::webhook::{Endpoint, Event, EventMeta, Topic};
 use serde_json::json;
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
@@ -15,14 +16,20 @@ const MESSAGES: &str = "*,message.sent";
 
 /// A private message between these members.
 fn message(fixture: &WorkerFixture, sender: i64, recipients: &[i64]) -> Event {
-    let event = fixture.event(&Topic::MESSAGE_SENT, None);
-    let (id, at) = (event.id, event.occurred_at);
     let recipients: Vec<_> = recipients.iter().map(|id| UserId::from(*id)).collect();
-    let on = EventMeta {
-        id,
-        occurred_at: at,
-    };
-    Event::message_sent(on, &MessageId::from(1), &sender.into(), &recipients)
+    Event::message_sent(
+        meta(fixture),
+        &MessageId::from(1),
+        &sender.into(),
+        &recipients,
+    )
+}
+
+fn meta(fixture: &WorkerFixture) -> EventMeta {
+    let Event {
+        id, occurred_at, ..
+    } = fixture.event(&Topic::MESSAGE_SENT, None);
+    EventMeta { id, occurred_at }
 }
 
 /// Adds an endpoint of this owner that subscribes to these topics.
@@ -34,16 +41,12 @@ fn subscribe(fixture: &WorkerFixture, owner: i64, name: &str, topics: &str) -> E
     })
 }
 
-/// The endpoints to which something was sent, once for each request.
+/// Returns the sorted names of the endpoints of all requests.
 fn recipients(fixture: &WorkerFixture) -> Vec<String> {
     let sent = fixture.sent().into_iter();
     let mut urls: Vec<_> = sent.map(|sent| sent.request.url).collect();
     urls.sort_unstable();
-    let name = |url: String| {
-        url["https://".len()..]
-            .trim_end_matches(".example/")
-            .to_owned()
-    };
+    let name = |url: String| url["https://".len()..].replace(".example/", "");
     urls.into_iter().map(name).collect()
 }
 
@@ -65,7 +68,6 @@ fn an_endpoint_receives_the_topics_to_which_it_subscribes() {
     assert_eq!(recipients(&fixture), ["a", "a", "b", "c", "d", "d", "d"]);
 }
 
-/// Events from before the registration are not delivered, also when they still wait for fan-out then.
 #[test]
 fn an_endpoint_receives_no_event_from_before_its_registration() {
     let fixture = WorkerFixture::new();
@@ -80,7 +82,7 @@ fn an_endpoint_receives_no_event_from_before_its_registration() {
 }
 
 #[test]
-fn an_owner_decides_by_what_it_sees_at_fan_out() {
+fn events_are_queued_by_the_access_of_the_owner_at_fan_out() {
     for (access, expected) in [
         (OwnerAccess::Sees(vec![7]), vec![Some(7), None]),
         (OwnerAccess::Sees(vec![7, 8]), vec![Some(7), Some(8), None]),
@@ -97,11 +99,8 @@ fn an_owner_decides_by_what_it_sees_at_fan_out() {
         assert_eq!(fixture.deliveries().len(), expected.len());
         fixture.owners.set(1, OwnerAccess::Sees(vec![7, 8]));
         fixture.advance(HOUR);
-        assert_eq!(
-            fixture.sent().len(),
-            expected.len(),
-            "what was not queued never is"
-        );
+        let sent = fixture.sent().len();
+        assert_eq!(sent, expected.len(), "other events are not queued later");
     }
 }
 
@@ -120,17 +119,8 @@ fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
         json!({ "message": { "senderId": 1, "recipientIds": ["1"] } }),
         json!({ "senderId": "1", "recipientIds": ["1"] }),
     ] {
-        let event = fixture.event(&Topic::MESSAGE_SENT, None);
-        let (id, at) = (event.id, event.occurred_at);
-        fixture.insert_event(Event::new(
-            Topic::MESSAGE_SENT,
-            EventMeta {
-                id,
-                occurred_at: at,
-            },
-            None,
-            &data,
-        ));
+        let event = Event::new(Topic::MESSAGE_SENT, meta(&fixture), None, &data);
+        fixture.insert_event(event);
     }
     fixture.start();
     assert_eq!(recipients(&fixture), ["recipient", "sender", "third"]);
@@ -142,7 +132,7 @@ fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
 }
 
 #[test]
-fn a_delivery_is_withheld_when_its_owner_may_not_receive_it_at_the_attempt() {
+fn a_delivery_is_withheld_if_its_owner_loses_access_before_the_attempt() {
     type Change = fn(&WorkerFixture, Endpoint);
     let rows: [(bool, Change); 3] = [
         (false, |fixture, _| {
@@ -165,29 +155,14 @@ fn a_delivery_is_withheld_when_its_owner_may_not_receive_it_at_the_attempt() {
             false => fixture.insert_post_event(),
         };
         fixture.start();
-        assert_eq!(fixture.progress(), (DeliveryState::Retrying, 1));
+        assert_eq!(fixture.progress(), (Retrying, 1));
         change(&fixture, endpoint);
         fixture.advance(HOUR);
-        assert_eq!(fixture.progress(), (DeliveryState::Withheld, 1));
+        assert_eq!(fixture.progress(), (Withheld, 1));
         assert_eq!(
             (fixture.sent().len(), fixture.only_delivery().1.len()),
             (1, 1)
         );
-    }
-}
-
-#[test]
-fn an_event_outside_of_forums_is_withheld_only_from_an_owner_who_cannot_act() {
-    for (access, state) in [
-        (OwnerAccess::CannotAct, DeliveryState::Withheld),
-        (OwnerAccess::Sees(vec![]), DeliveryState::Delivered),
-    ] {
-        let fixture = WorkerFixture::new();
-        let endpoint = fixture.add("a");
-        fixture.owners.set(1, access);
-        fixture.queue_in(None, &endpoint);
-        fixture.start();
-        assert_eq!(fixture.progress().0, state);
     }
 }
 
@@ -206,10 +181,10 @@ fn a_disabled_endpoint_receives_nothing_new_and_its_queue_waits() {
     fixture.start();
     fixture.insert_post_event();
     fixture.advance(HOUR);
-    assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
+    assert_eq!(fixture.progress(), (Queued, 0));
     enable(true);
     fixture.advance(HOUR);
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
+    assert_eq!(fixture.progress(), (Delivered, 1));
     assert_eq!(fixture.sent().len(), 1);
 }
 
@@ -232,20 +207,19 @@ fn each_owner_of_a_subscribed_endpoint_is_authorized_once_in_a_batch() {
     assert_eq!(fixture.owners.calls.load(Ordering::SeqCst), 2);
 }
 
-/// An owner for whom the board has no answer: the delivery waits uncounted until there is one.
 #[test]
-fn while_the_authority_fails_deliveries_wait_and_other_owners_do_not() {
+fn while_the_authorizer_fails_deliveries_wait_and_other_owners_do_not() {
     for access in [OwnerAccess::Fails, OwnerAccess::Panics, OwnerAccess::Hangs] {
         for (later, state, attempts) in [
-            (OwnerAccess::Sees(vec![1]), DeliveryState::Delivered, 1),
-            (OwnerAccess::Sees(vec![2]), DeliveryState::Withheld, 0),
-            (OwnerAccess::CannotAct, DeliveryState::Withheld, 0),
+            (OwnerAccess::Sees(vec![1]), Delivered, 1),
+            (OwnerAccess::Sees(vec![2]), Withheld, 0),
+            (OwnerAccess::CannotAct, Withheld, 0),
         ] {
             let fixture = WorkerFixture::with_replies([Status(204)]);
             fixture.owners.set(1, access.clone());
             fixture.start();
             fixture.advance(seconds(600));
-            assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
+            assert_eq!(fixture.progress(), (Queued, 0));
             let calls = fixture.owners.calls.load(Ordering::SeqCst);
             assert!((20..150).contains(&calls), "{calls} calls in ten minutes");
             fixture.owners.set(1, later);
@@ -268,7 +242,7 @@ fn while_the_authority_fails_deliveries_wait_and_other_owners_do_not() {
 }
 
 #[test]
-fn a_failing_authority_is_not_called_at_once_for_the_rest_of_the_queue() {
+fn a_failing_authorizer_is_not_called_at_once_for_the_rest_of_the_queue() {
     let fixture = WorkerFixture::new();
     fixture.owners.set(1, OwnerAccess::Fails);
     fixture.queue(&fixture.add("a"), 1000);

@@ -1,15 +1,15 @@
-//! A store that fails.
+//! Failing stores.
 
 use forum_api::host::BackendError;
 use forum_api::model::Timestamp;
 use forum_api::store::Settlement;
-use forum_api::webhook::DeliveryState;
+use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying};
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
 use super::transport::Reply::{Delayed, Status};
 
 #[test]
-fn a_store_that_fails_now_and_then_loses_nothing() {
+fn occasional_store_failures_lose_and_repeat_no_delivery() {
     let fixture = WorkerFixture::new();
     for name in ["a", "b", "c"] {
         fixture.add(name);
@@ -21,13 +21,13 @@ fn a_store_that_fails_now_and_then_loses_nothing() {
     fixture.fail(|_, calls| calls % 5 == 0);
     let handle = fixture.start();
     fixture.advance(HOUR);
-    assert_eq!(fixture.count(DeliveryState::Delivered), 600);
+    assert_eq!(fixture.count(Delivered), 600);
     assert_eq!(fixture.sent().len(), 603, "nothing is sent twice");
     assert!(handle.health().consecutive_failures <= 1);
 }
 
 #[test]
-fn a_store_that_fails_for_long_is_called_ever_less_often() {
+fn a_failing_store_is_called_with_backoff() {
     let fixture = WorkerFixture::with_replies([Status(204)]);
     fixture.fail(|_, _| true);
     let handle = fixture.start();
@@ -45,26 +45,26 @@ fn a_store_that_fails_for_long_is_called_ever_less_often() {
     (0..100).for_each(|_| fixture.wake(&handle));
     assert!(
         fixture.take_counts().is_empty(),
-        "a wake does not hasten it"
+        "a wake does not shorten the delay"
     );
     fixture.fail(|_, _| false);
     fixture.advance(seconds(31));
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
+    assert_eq!(fixture.progress(), (Delivered, 1));
     assert_eq!(handle.health().consecutive_failures, 0);
 }
 
 #[test]
-fn an_end_that_cannot_be_recorded_is_recorded_later() {
+fn recording_a_result_is_retried() {
     let fixture = WorkerFixture::with_replies([Status(204)]);
     fixture.fail(|method, calls| method == "deliveries.settle" && calls < 12);
     fixture.start();
     fixture.advance(seconds(15));
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
+    assert_eq!(fixture.progress(), (Delivered, 1));
     assert_eq!(fixture.sent().len(), 1);
 }
 
 #[test]
-fn an_end_that_cannot_be_recorded_affects_no_other() {
+fn an_invalid_settlement_does_not_affect_others() {
     let fixture = WorkerFixture::new();
     for name in ["a", "b", "c"] {
         fixture.add(name);
@@ -73,7 +73,7 @@ fn an_end_that_cannot_be_recorded_affects_no_other() {
     fixture.calls.on_arguments(
         "deliveries.settle",
         |(settlements, _): &mut (Vec<Settlement>, Timestamp)| {
-            let is_failure = |one: &Settlement| one.progress.state == DeliveryState::Retrying;
+            let is_failure = |one: &Settlement| one.progress.state == Retrying;
             match settlements.iter().any(is_failure) {
                 true => Err(BackendError::new("it cannot be stored")),
                 false => Ok(()),
@@ -82,31 +82,36 @@ fn an_end_that_cannot_be_recorded_affects_no_other() {
     );
     fixture.insert_post_event();
     fixture.start();
-    assert_eq!(fixture.count(DeliveryState::Delivered), 2);
-    assert_eq!(fixture.count(DeliveryState::Queued), 1);
-    let counts = fixture.take_counts();
-    assert!(
-        counts["deliveries.settle"] > 1,
-        "all at once, and then each alone"
-    );
+    assert_eq!(fixture.count(Delivered), 2);
+    assert_eq!(fixture.count(Queued), 1);
+    let calls = fixture.take_counts()["deliveries.settle"];
+    assert!(calls > 1, "first as a batch, then each separately");
 }
 
 #[test]
-fn an_end_that_is_never_recorded_counts_as_failed_when_the_lease_expires() {
+fn an_unrecorded_result_counts_as_failed_when_the_lease_expires() {
     let fixture = WorkerFixture::with_replies([Status(204)]);
     fixture.fail(|method, _| method == "deliveries.settle");
     fixture.start();
     fixture.advance(seconds(59));
-    assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
+    assert_eq!(fixture.progress(), (Queued, 0));
     fixture.fail(|_, _| false);
     fixture.advance(seconds(1));
-    assert_eq!(fixture.progress(), (DeliveryState::Retrying, 1));
-    fixture.advance(seconds(30));
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 2));
+    assert_eq!(fixture.progress(), (Retrying, 1));
+    let (_, attempts) = fixture.only_delivery();
+    let error = "the lease expired and the worker reported no result";
+    assert_eq!(attempts[0].error.as_deref(), Some(error));
+    fixture.advance(seconds(29));
+    assert_eq!(fixture.sent().len(), 1);
+    fixture.advance(seconds(1));
+    assert_eq!(fixture.progress(), (Delivered, 2));
     let sent = fixture.sent();
-    let id = |place: usize| sent[place].header("x-forum-delivery");
+    let ids: Vec<_> = sent
+        .iter()
+        .map(|sent| sent.header("x-forum-delivery"))
+        .collect();
     assert!(
-        sent.len() == 2 && id(0) == id(1),
-        "at least once, with one id"
+        ids.len() == 2 && ids[0] == ids[1],
+        "both attempts have the same id"
     );
 }

@@ -1,4 +1,4 @@
-//! A worker with its stores, its board and its receivers.
+//! A worker with in-memory stores, fake authorizer and fake transport.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use forum_api::Environment;
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp};
-use forum_api::runtime::{Clock, ManualClock, RandomError, RandomSource};
+use forum_api::runtime::{Clock, ManualClock, RandomError, RandomSource, Runtime as _};
 use forum_api::store::{DeliveryFilter, WebhookStores};
 use forum_api::test_util::{Intervention, ManualRuntime, StoreInterceptor};
 use forum_api::webhook::{
@@ -23,10 +23,10 @@ pub(crate) const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Longer than all attempts of a delivery take.
+/// Longer than all six attempts of a delivery.
 pub(crate) const HOUR: Duration = seconds(3600);
 
-/// The secret of every endpoint.
+/// Secret of all endpoints.
 pub(crate) const SECRET: &str = "whsec_of-all-the-endpoints";
 
 pub(crate) struct WorkerFixture {
@@ -62,7 +62,7 @@ impl WorkerFixture {
         }
     }
 
-    /// One endpoint, `a`, whose receiver replies so, and an event for it.
+    /// Creates an endpoint `a` with these replies, and an event.
     pub(crate) fn with_replies(replies: impl IntoIterator<Item = Reply>) -> Self {
         let fixture = Self::new();
         fixture.add("a");
@@ -71,14 +71,14 @@ impl WorkerFixture {
         fixture
     }
 
-    /// A worker that polls only once an hour unless it is woken.
+    /// Polls only once an hour.
     pub(crate) fn with_hourly_poll() -> Self {
         let mut fixture = Self::new();
         fixture.settings.poll_interval = HOUR;
         fixture
     }
 
-    /// Starts a worker, which does all that there is to do now.
+    /// Starts a worker and runs it until it is idle.
     pub(crate) fn start(&self) -> WorkerHandle {
         let environment = Environment::new(self.runtime.clone())
             .secrets(self.secrets.clone())
@@ -92,7 +92,7 @@ impl WorkerFixture {
         handle
     }
 
-    /// Lets the worker do all that there is to do now.
+    /// Wakes the worker and runs it until it is idle.
     pub(crate) fn wake(&self, handle: &WorkerHandle) {
         handle.wake();
         self.runtime.run_until_idle();
@@ -100,12 +100,9 @@ impl WorkerFixture {
 
     /// Begins to stop the worker.
     pub(crate) fn stop(&self, handle: &WorkerHandle) {
-        use forum_api::runtime::Runtime as _;
         let handle = handle.clone();
-        drop(
-            self.runtime
-                .spawn(Box::pin(async move { handle.stop().await })),
-        );
+        let stop = Box::pin(async move { handle.stop().await });
+        drop(self.runtime.spawn(stop));
         self.runtime.run_until_idle();
     }
 
@@ -118,14 +115,14 @@ impl WorkerFixture {
             });
     }
 
-    /// The calls of the worker since this was called before, without those of its metrics.
+    /// Returns the calls of the worker since the last call of this function, without those for metrics.
     pub(crate) fn take_counts(&self) -> BTreeMap<&'static str, u32> {
         let mut counts = self.calls.take_counts();
         counts.remove("deliveries.queue_stats");
         counts
     }
 
-    /// Adds an endpoint that subscribes to all topics for member 1.
+    /// Adds an endpoint of member 1 that subscribes to all topics.
     pub(crate) fn add(&self, name: &str) -> Endpoint {
         self.add_with(name, |endpoint| endpoint)
     }
@@ -141,7 +138,7 @@ impl WorkerFixture {
         endpoint
     }
 
-    /// Adds an endpoint for this member.
+    /// Adds an endpoint of this member.
     pub(crate) fn add_for_owner(&self, owner: i64, name: &str) -> Endpoint {
         let owner = owner.into();
         self.add_with(name, |endpoint| Endpoint { owner, ..endpoint })
@@ -154,14 +151,14 @@ impl WorkerFixture {
         assert!(self.runtime.block_on(updated).unwrap());
     }
 
-    /// Puts an event of a post in forum 1 into the outbox.
+    /// Inserts an event of a post in forum 1.
     pub(crate) fn insert_post_event(&self) -> Event {
         self.insert_event(self.event(&Topic::POST_CREATED, Some(1)))
     }
 
     pub(crate) fn insert_event(&self, event: Event) -> Event {
-        let put = self.stores.outbox.insert(&event);
-        self.runtime.block_on(put).unwrap();
+        let inserted = self.stores.outbox.insert(&event);
+        self.runtime.block_on(inserted).unwrap();
         event
     }
 
@@ -170,21 +167,19 @@ impl WorkerFixture {
         event(number, topic, forum, self.now())
     }
 
-    /// Queues deliveries to this endpoint alone, of a post in forum 1.
+    /// Queues deliveries of a post in forum 1 to this endpoint only.
     pub(crate) fn queue(&self, endpoint: &Endpoint, deliveries: u32) {
         (0..deliveries).for_each(|_| self.queue_in(Some(1), endpoint));
     }
 
     pub(crate) fn queue_in(&self, forum: Option<i64>, endpoint: &Endpoint) {
         let event = self.event(&Topic::POST_CREATED, forum);
-        let sent = self
-            .stores
-            .deliveries
-            .enqueue(&event, &endpoint.id, self.now());
-        assert!(self.runtime.block_on(sent).unwrap().is_some());
+        let deliveries = &self.stores.deliveries;
+        let queued = deliveries.enqueue(&event, &endpoint.id, self.now());
+        assert!(self.runtime.block_on(queued).unwrap().is_some());
     }
 
-    /// An operator retries the only delivery.
+    /// Retries the only delivery as an operator.
     pub(crate) fn retry(&self, handle: &WorkerHandle) {
         let id = self.only_delivery().0.id;
         let retried = self.stores.deliveries.retry(&id, self.now());
@@ -209,22 +204,22 @@ impl WorkerFixture {
         self.runtime.block_on(listed).unwrap()
     }
 
-    /// The number of deliveries in a state.
+    /// Returns the number of deliveries in a state.
     pub(crate) fn count(&self, state: DeliveryState) -> usize {
         let all = self.deliveries().into_iter();
         all.filter(|one| one.progress.state == state).count()
     }
 
-    /// The only delivery, and its attempts.
+    /// Returns the only delivery with its attempts.
     pub(crate) fn only_delivery(&self) -> (Delivery, Vec<AttemptRecord>) {
         let [one] = &self.deliveries()[..] else {
-            panic!("there is one delivery");
+            panic!("not exactly one delivery");
         };
         let found = self.stores.deliveries.find(&one.id);
         self.runtime.block_on(found).unwrap().unwrap()
     }
 
-    /// The state of the only delivery, and how many attempts have ended since it was queued.
+    /// Returns state and number of attempts of the only delivery.
     pub(crate) fn progress(&self) -> (DeliveryState, u32) {
         let progress = self.only_delivery().0.progress;
         (progress.state, progress.attempts)
@@ -239,7 +234,7 @@ pub(crate) fn url(name: &str) -> String {
     format!("https://{name}.example/")
 }
 
-/// An endpoint that subscribes to all topics for member 1.
+/// Creates an endpoint of member 1 that subscribes to all topics.
 pub(crate) fn endpoint(name: &str, now: Timestamp) -> Endpoint {
     let id = EndpointId::parse(&format!("whe_{name}")).unwrap();
     Endpoint {
@@ -266,7 +261,7 @@ pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timesta
     }
 }
 
-/// Spreads each wait by the same share: not at all with 0, almost by a fifth with 255.
+/// Constant jitter: none with 0, almost a fifth of the delay with 255.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FixedJitter(pub(crate) u8);
 

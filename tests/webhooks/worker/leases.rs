@@ -1,14 +1,14 @@
-//! Leases that expire, and workers side by side.
+//! Expiry of leases.
 
 use std::collections::HashMap;
 
 use forum_api::store::{ClaimRequest, ClaimedDelivery};
-use forum_api::webhook::DeliveryState;
+use forum_api::webhook::DeliveryState::{Delivered, Queued};
 
 use super::fixture::{WorkerFixture, seconds};
 use super::owners::OwnerAccess;
 
-/// Another worker claims the one delivery that is due.
+/// Claims the only due delivery as another worker.
 fn claim(fixture: &WorkerFixture) -> ClaimedDelivery {
     let claim = ClaimRequest {
         limit: 100,
@@ -22,31 +22,9 @@ fn claim(fixture: &WorkerFixture) -> ClaimedDelivery {
     claims.deliveries.remove(0)
 }
 
-/// Another worker claims the one delivery that is due, begins to send, and dies.
-fn send_and_die(fixture: &WorkerFixture) {
-    let claimed = claim(fixture);
-    let deliveries = &fixture.stores.deliveries;
-    let begun = deliveries.begin_sending(std::slice::from_ref(&claimed), fixture.now());
-    assert_eq!(fixture.runtime.block_on(begun).unwrap().len(), 1);
-}
-
+/// The clock advances as if the worker's virtual machine were paused.
 #[test]
-fn a_lease_that_expires_before_sending_is_not_an_attempt() {
-    let fixture = WorkerFixture::new();
-    fixture.queue(&fixture.add("a"), 1);
-    for _ in 0..8 {
-        claim(&fixture);
-        fixture.advance(seconds(60));
-    }
-    fixture.start();
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
-    assert_eq!(fixture.sent().len(), 1);
-    assert_eq!(fixture.only_delivery().1.len(), 1);
-}
-
-/// The worker is paused for a while, such as with its virtual machine.
-#[test]
-fn nothing_is_sent_on_a_lease_that_does_not_cover_the_attempt() {
+fn nothing_is_sent_with_a_lease_that_does_not_cover_the_attempt() {
     for (pause, another) in [(45, false), (46, false), (61, true)] {
         let fixture = WorkerFixture::new();
         fixture.queue(&fixture.add("a"), 1);
@@ -54,7 +32,6 @@ fn nothing_is_sent_on_a_lease_that_does_not_cover_the_attempt() {
         fixture.start();
         fixture.clock.advance(seconds(pause));
         if another {
-            // The lease is another worker's by now.
             claim(&fixture);
         }
         fixture.owners.set(1, OwnerAccess::Sees(vec![1]));
@@ -66,11 +43,7 @@ fn nothing_is_sent_on_a_lease_that_does_not_cover_the_attempt() {
         assert_eq!(released, !covered, "after {pause} s");
         assert_eq!(sent, usize::from(!another), "after {pause} s");
         fixture.advance(seconds(60));
-        assert_eq!(
-            fixture.progress(),
-            (DeliveryState::Delivered, 1),
-            "after {pause} s"
-        );
+        assert_eq!(fixture.progress(), (Delivered, 1), "after {pause} s");
         assert_eq!(fixture.sent().len(), 1);
     }
 }
@@ -82,10 +55,10 @@ fn an_attempt_whose_start_cannot_be_recorded_is_not_sent() {
     fixture.fail(|name, _| name == "deliveries.begin_sending");
     fixture.start();
     assert!(fixture.sent().is_empty());
-    assert_eq!(fixture.progress(), (DeliveryState::Queued, 0));
+    assert_eq!(fixture.progress(), (Queued, 0));
     fixture.fail(|_, _| false);
     fixture.advance(seconds(5));
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 1));
+    assert_eq!(fixture.progress(), (Delivered, 1));
 }
 
 #[test]
@@ -95,35 +68,7 @@ fn the_starts_of_deliveries_claimed_together_are_recorded_together() {
         fixture.queue(&fixture.add(&format!("n{number}")), 1);
     }
     fixture.start();
-    assert_eq!(fixture.count(DeliveryState::Delivered), 60);
+    assert_eq!(fixture.count(Delivered), 60);
     let counts = fixture.take_counts();
     assert!(counts["deliveries.begin_sending"] <= 3, "{counts:?}");
-}
-
-#[test]
-fn a_lease_that_expires_after_sending_began_is_a_failed_attempt() {
-    let fixture = WorkerFixture::new();
-    fixture.queue(&fixture.add("a"), 1);
-    send_and_die(&fixture);
-    fixture.start();
-    fixture.advance(seconds(59));
-    assert_eq!(
-        fixture.progress(),
-        (DeliveryState::Queued, 0),
-        "the lease holds"
-    );
-    fixture.advance(seconds(1));
-    assert_eq!(fixture.progress(), (DeliveryState::Retrying, 1));
-    assert!(fixture.sent().is_empty());
-    fixture.advance(seconds(29));
-    assert!(fixture.sent().is_empty());
-    fixture.advance(seconds(1));
-    assert_eq!(fixture.progress(), (DeliveryState::Delivered, 2));
-    let (_, attempts) = fixture.only_delivery();
-    let lost = attempts[0].error.as_deref();
-    assert_eq!(
-        lost,
-        Some("the lease expired and the worker reported no result")
-    );
-    assert_eq!(attempts.len(), 2);
 }

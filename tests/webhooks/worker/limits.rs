@@ -1,14 +1,14 @@
-//! How many attempts run at once, and that no endpoint waits for another.
+//! Limits of concurrent attempts.
 
 use forum_api::test_util::Intervention;
-use forum_api::webhook::DeliveryState;
+use forum_api::webhook::DeliveryState::Delivered;
 use tokio::task::yield_now;
 
 use super::fixture::{WorkerFixture, seconds};
 use super::transport::Reply::{AfterYields, Delayed, Hangs};
 
 #[test]
-fn an_endpoint_has_four_attempts_at_once_and_the_next_when_one_ends() {
+fn an_endpoint_has_at_most_four_concurrent_attempts() {
     let fixture = WorkerFixture::new();
     fixture
         .transport
@@ -17,14 +17,14 @@ fn an_endpoint_has_four_attempts_at_once_and_the_next_when_one_ends() {
     let handle = fixture.start();
     assert_eq!(handle.health().in_flight, 4);
     fixture.advance(seconds(10));
-    assert_eq!(fixture.count(DeliveryState::Delivered), 40);
+    assert_eq!(fixture.count(Delivered), 40);
     assert_eq!(fixture.transport.max_in_flight(), (4, 4));
     let times = fixture.transport.send_times("a");
     assert!(times.is_sorted() && times[39].saturating_duration_since(times[0]) == seconds(9));
 }
 
 #[test]
-fn all_endpoints_have_256_attempts_at_once_or_as_many_as_are_set() {
+fn a_worker_has_at_most_256_or_the_configured_number_of_attempts() {
     for (limit, endpoints, each, most) in [(256, 100, 8, (4, 256)), (2, 20, 1, (1, 2))] {
         let mut fixture = WorkerFixture::with_hourly_poll();
         fixture.settings.max_in_flight = limit;
@@ -38,13 +38,13 @@ fn all_endpoints_have_256_attempts_at_once_or_as_many_as_are_set() {
         fixture.start();
         let all = endpoints * each;
         fixture.advance(seconds(u64::from(all.div_ceil(limit))));
-        assert_eq!(fixture.count(DeliveryState::Delivered), all as usize);
+        assert_eq!(fixture.count(Delivered), all as usize);
         assert_eq!(fixture.transport.max_in_flight(), most);
     }
 }
 
 #[test]
-fn a_receiver_that_hangs_with_a_thousand_queued_delays_no_other() {
+fn a_hanging_receiver_does_not_delay_other_endpoints() {
     let fixture = WorkerFixture::new();
     fixture.transport.set_replies("hangs", [Hangs]);
     fixture.queue(&fixture.add("hangs"), 1000);
@@ -61,12 +61,12 @@ fn a_receiver_that_hangs_with_a_thousand_queued_delays_no_other() {
     fixture.take_counts();
     fixture.advance(seconds(14));
     let counts = fixture.take_counts();
-    assert_eq!(counts["deliveries.claim"], 14, "one each second");
+    assert_eq!(counts["deliveries.claim"], 14, "one per second");
     assert_eq!(counts.get("deliveries.settle"), None);
 }
 
 #[test]
-fn with_all_slots_taken_nothing_is_claimed() {
+fn nothing_is_claimed_without_a_free_slot() {
     let mut fixture = WorkerFixture::new();
     fixture.settings.max_in_flight = 4;
     fixture.transport.set_replies("a", [Hangs]);
@@ -92,7 +92,7 @@ fn many_events_and_many_deliveries_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn a_slot_that_is_freed_during_a_claim_is_used() {
+fn a_slot_released_during_a_claim_is_used() {
     let fixture = WorkerFixture::with_hourly_poll();
     fixture.calls.on_call(|method, _| match method {
         "deliveries.claim" => Intervention::DelayResult(Box::pin(async {
@@ -106,5 +106,5 @@ fn a_slot_that_is_freed_during_a_claim_is_used() {
     fixture.transport.set_replies("a", replies);
     fixture.queue(&fixture.add("a"), 40);
     fixture.start();
-    assert_eq!(fixture.count(DeliveryState::Delivered), 40);
+    assert_eq!(fixture.count(Delivered), 40);
 }

@@ -1,11 +1,11 @@
-//! What the log contains of attempts, and what it never contains (`docs/protocol.md`, section 18).
+//! Log lines of the worker (`docs/protocol.md`, section 18).
 
 use forum_test_support::thread_log;
 
 use super::fixture::{HOUR, SECRET, WorkerFixture, url};
 use super::transport::Reply::{ConnectError, Hangs, Panics, Status};
 
-/// The log of an hour of a worker, all tasks of which run on the current thread.
+/// Runs the worker for an hour on the current thread and returns its log.
 fn log(fixture: &WorkerFixture) -> String {
     thread_log::record();
     fixture.start();
@@ -14,7 +14,7 @@ fn log(fixture: &WorkerFixture) -> String {
 }
 
 #[test]
-fn each_attempt_is_a_span_with_its_end() {
+fn each_attempt_has_a_span_with_its_result() {
     let fixture = WorkerFixture::with_replies([Status(503), ConnectError, Status(204)]);
     let log = log(&fixture);
     let ends: Vec<_> = log
@@ -38,7 +38,7 @@ fn each_attempt_is_a_span_with_its_end() {
 }
 
 #[test]
-fn no_secret_no_body_and_no_address_is_logged() {
+fn secrets_bodies_and_urls_are_not_logged() {
     let fixture = WorkerFixture::new();
     fixture.add("a");
     fixture

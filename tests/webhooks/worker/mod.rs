@@ -1,4 +1,4 @@
-//! The worker in time that the test advances, over stores in memory.
+//! The worker with manually advanced time and in-memory stores.
 
 mod attempts;
 mod endpoint_filter;

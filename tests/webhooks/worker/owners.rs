@@ -1,4 +1,4 @@
-//! The board, which authorizes the owners of endpoints.
+//! A fake authorizer.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,7 +10,7 @@ use forum_api::host::{Access, Authorizer, BackendError, BackendResult, VisibleFo
 use forum_api::model::{ForumId, UserId};
 use forum_api::runtime::Runtime;
 
-/// What the board answers about a member.
+/// Result of the authorizer for a member.
 #[derive(Clone, Debug)]
 pub(crate) enum OwnerAccess {
     Sees(Vec<i64>),
@@ -22,7 +22,7 @@ pub(crate) enum OwnerAccess {
     Hangs,
 }
 
-/// Members see every forum until a test sets another answer.
+/// Members see all forums unless a test sets another result.
 #[derive(Debug)]
 pub(crate) struct FakeAuthorizer {
     runtime: Arc<dyn Runtime>,
@@ -63,8 +63,8 @@ impl Authorizer for FakeAuthorizer {
                 Ok(Some(Access::new(VisibleForums::all()).deny_offline(true)))
             }
             Some(OwnerAccess::CannotAct) => Ok(None),
-            Some(OwnerAccess::Fails) => Err(BackendError::new("the board is out of reach")),
-            Some(OwnerAccess::Panics) => panic!("the board's own fault"),
+            Some(OwnerAccess::Fails) => Err(BackendError::new("the board is unreachable")),
+            Some(OwnerAccess::Panics) => panic!("the authorizer panics"),
             Some(OwnerAccess::SeesAllAfter(wait)) => {
                 self.runtime.sleep(wait).await;
                 Ok(Some(Access::new(VisibleForums::all())))

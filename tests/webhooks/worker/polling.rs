@@ -1,22 +1,22 @@
-//! When the worker wakes, and how few calls it makes while there is nothing to do.
+//! Polling, wakes and the number of store calls.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use forum_api::model::Timestamp;
 use forum_api::store::{ClaimBatch, ClaimRequest};
-use forum_api::webhook::DeliveryState;
+use forum_api::webhook::DeliveryState::Delivered;
 
 use super::fixture::{WorkerFixture, seconds};
 use super::transport::Reply::Status;
 
-/// The same number of claims and of reads of the outbox.
+/// Returns this number of claims and of reads of the outbox.
 fn polls(number: u32) -> BTreeMap<&'static str, u32> {
     BTreeMap::from([("deliveries.claim", number), ("outbox.pending", number)])
 }
 
 #[test]
-fn an_event_is_delivered_at_a_wake_and_otherwise_within_a_second() {
+fn an_event_is_delivered_at_a_wake_or_within_a_second() {
     let fixture = WorkerFixture::new();
     let endpoint = fixture.add("a");
     let handle = fixture.start();
@@ -26,35 +26,42 @@ fn an_event_is_delivered_at_a_wake_and_otherwise_within_a_second() {
     assert_eq!(fixture.transport.send_times("a"), [fixture.now()]);
     fixture.insert_post_event();
     fixture.advance(seconds(1));
-    assert_eq!(fixture.count(DeliveryState::Delivered), 2);
+    assert_eq!(fixture.count(Delivered), 2);
     fixture.queue(&endpoint, 1);
     fixture.advance(seconds(1));
-    assert_eq!(fixture.count(DeliveryState::Delivered), 3);
+    assert_eq!(fixture.count(Delivered), 3);
 }
 
 #[test]
-fn a_worker_polls_once_a_second_also_while_a_delivery_waits_for_a_retry() {
+fn a_worker_polls_once_a_second_even_while_a_delivery_waits_for_a_retry() {
     for reply in [Status(204), Status(500)] {
         let fixture = WorkerFixture::with_replies([reply]);
-        fixture.start();
+        let handle = fixture.start();
         fixture.take_counts();
         fixture.advance(seconds(29));
         assert_eq!(fixture.take_counts(), polls(29), "{reply:?}");
+        let health = handle.health();
+        assert_eq!(health.last_poll_at, Some(fixture.now()));
+        assert!(health.consecutive_failures == 0 && health.in_flight == 0 && !health.stopped);
     }
 }
 
 #[test]
-fn a_thousand_wakes_are_one() {
+fn consecutive_wakes_are_coalesced() {
     let fixture = WorkerFixture::new();
     let handle = fixture.start();
     fixture.take_counts();
     (0..1000).for_each(|_| handle.wake());
     fixture.runtime.run_until_idle();
-    assert_eq!(fixture.take_counts(), polls(2), "one now, and one after it");
+    assert_eq!(
+        fixture.take_counts(),
+        polls(2),
+        "the current and the next poll"
+    );
 }
 
 #[test]
-fn one_delivery_takes_a_handful_of_calls() {
+fn a_delivery_takes_seven_store_calls() {
     let fixture = WorkerFixture::new();
     fixture.add("a");
     let handle = fixture.start();
@@ -73,24 +80,7 @@ fn one_delivery_takes_a_handful_of_calls() {
 }
 
 #[test]
-fn a_worker_that_polls_is_healthy() {
-    let fixture = WorkerFixture::new();
-    let handle = fixture.start();
-    fixture.advance(seconds(600));
-    let health = handle.health();
-    assert_eq!(health.last_poll_at, Some(fixture.now()));
-    assert_eq!(
-        (
-            health.consecutive_failures,
-            health.in_flight,
-            health.stopped
-        ),
-        (0, 0, false)
-    );
-}
-
-#[test]
-fn deliveries_that_another_worker_is_claiming_are_not_asked_for_at_once() {
+fn due_deliveries_that_cannot_be_claimed_cause_no_busy_loop() {
     let fixture = WorkerFixture::new();
     fixture.calls.on_result_of(
         "deliveries.claim",

@@ -1,13 +1,13 @@
-//! A worker that ends in order.
+//! Stopping a worker.
 
-use forum_api::webhook::DeliveryState;
+use forum_api::webhook::DeliveryState::{Delivered, Queued};
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
 use super::owners::OwnerAccess;
 use super::transport::Reply::{Delayed, Hangs};
 
 #[test]
-fn an_idle_worker_stops_at_once_and_does_nothing_more() {
+fn an_idle_worker_stops_at_once() {
     let fixture = WorkerFixture::new();
     fixture.add("a");
     let handle = fixture.start();
@@ -23,7 +23,7 @@ fn an_idle_worker_stops_at_once_and_does_nothing_more() {
 }
 
 #[test]
-fn attempts_in_progress_end_and_are_recorded_and_no_other_begins() {
+fn a_stopping_worker_completes_attempts_and_starts_no_others() {
     let fixture = WorkerFixture::new();
     fixture
         .transport
@@ -35,13 +35,13 @@ fn attempts_in_progress_end_and_are_recorded_and_no_other_begins() {
     assert!(!handle.health().stopped);
     fixture.advance(seconds(5));
     assert!(handle.health().stopped);
-    assert_eq!(fixture.count(DeliveryState::Delivered), 4);
-    assert_eq!(fixture.count(DeliveryState::Queued), 6);
+    assert_eq!(fixture.count(Delivered), 4);
+    assert_eq!(fixture.count(Queued), 6);
     assert_eq!(fixture.sent().len(), 4);
 }
 
 #[test]
-fn deliveries_that_are_claimed_and_not_sent_are_returned_uncounted() {
+fn a_stopping_worker_releases_deliveries_that_it_has_not_sent() {
     let fixture = WorkerFixture::new();
     fixture.owners.set(1, OwnerAccess::SeesAllAfter(seconds(5)));
     fixture.queue(&fixture.add("a"), 3);
@@ -52,17 +52,13 @@ fn deliveries_that_are_claimed_and_not_sent_are_returned_uncounted() {
     assert!(handle.health().stopped && fixture.sent().is_empty());
     fixture.start();
     fixture.advance(seconds(5));
-    let delivered = |one: &forum_api::webhook::Delivery| {
-        (one.progress.state, one.progress.attempts) == (DeliveryState::Delivered, 1)
-    };
-    assert!(
-        fixture.deliveries().iter().all(delivered),
-        "without waiting for a lease to expire"
-    );
+    for one in fixture.deliveries() {
+        assert_eq!((one.progress.state, one.progress.attempts), (Delivered, 1));
+    }
 }
 
 #[test]
-fn what_hangs_or_fails_delays_the_end_by_a_step_at_most() {
+fn hanging_calls_delay_the_stop_by_at_most_a_step() {
     let prepare: [fn(&WorkerFixture); 3] = [
         |fixture| fixture.transport.set_replies("a", [Hangs]),
         |fixture| (1..=20).for_each(|owner| fixture.owners.set(owner, OwnerAccess::Hangs)),

@@ -1,4 +1,4 @@
-//! Two workers on several threads.
+//! Two workers on a multi-threaded runtime.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::transport::{FakeTransport, Reply};
 
 const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
 const EVENTS: i64 = 50;
-const ALL: usize = NAMES.len() * EVENTS as usize;
+const DELIVERIES: usize = NAMES.len() * EVENTS as usize;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_workers_share_one_store() {
@@ -31,7 +31,7 @@ async fn two_workers_share_one_store() {
     share([(); 2].map(open)).await;
 }
 
-/// Both keep their limits, and every delivery is sent once.
+/// Both workers respect their limits, and each delivery is sent once.
 async fn share(each: [WebhookStores; 2]) {
     let (now, [stores, _]) = (SystemClock.now(), &each);
     for name in NAMES {
@@ -49,20 +49,19 @@ async fn share(each: [WebhookStores; 2]) {
     for (handle, transport) in &workers {
         timeout(seconds(60), handle.stop()).await.unwrap();
         assert!(handle.health().stopped);
-        let (here, in_all) = transport.max_in_flight();
-        assert!(here <= 4 && in_all <= 16, "{here} to one, {in_all} in all");
+        let (for_one, total) = transport.max_in_flight();
+        assert!(for_one <= 4 && total <= 16, "{for_one} {total}");
         for sent in transport.sent() {
             assert!(ids.insert(sent.header("x-forum-delivery").to_owned()));
         }
     }
-    assert_eq!(ids.len(), ALL);
+    assert_eq!(ids.len(), DELIVERIES);
 }
 
 fn worker(stores: &WebhookStores) -> (WorkerHandle, FakeTransport) {
     let transport = FakeTransport::new(Arc::new(SystemClock), TokioRuntime);
     for name in NAMES {
-        let answers = Reply::Delayed(Duration::from_millis(1), 204);
-        transport.set_replies(name, [answers]);
+        transport.set_replies(name, [Reply::Delayed(Duration::from_millis(1), 204)]);
     }
     let settings = WorkerSettings {
         max_in_flight: 16,
@@ -79,7 +78,7 @@ async fn all_delivered(stores: &WebhookStores) {
         limit: u32::MAX,
         ..DeliveryFilter::default()
     };
-    while stores.deliveries.list(&delivered).await.unwrap().len() < ALL {
+    while stores.deliveries.list(&delivered).await.unwrap().len() < DELIVERIES {
         yield_now().await;
     }
 }

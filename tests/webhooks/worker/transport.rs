@@ -1,4 +1,4 @@
-//! A transport in place of the receivers.
+//! A fake transport.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -14,19 +14,19 @@ use tokio::task::yield_now;
 
 use super::fixture::url;
 
-/// The reply of a receiver to a delivery.
+/// Result of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reply {
     Status(u16),
     Delayed(Duration, u16),
-    /// With this status, after all other tasks have run so many times.
+    /// Responds with this status after the task has yielded this number of times.
     AfterYields(u8, u16),
     ConnectError,
     Panics,
     Hangs,
 }
 
-/// A request, and when it was sent.
+/// A request with its time.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     pub(crate) at: Timestamp,
@@ -38,14 +38,14 @@ impl Sent {
         self.request.headers[name].to_str().unwrap()
     }
 
-    /// Whether it is signed with this secret at the time at which it was sent.
+    /// Returns whether the request is signed with this secret at its time.
     pub(crate) fn is_signed(&self, secret: &str) -> bool {
         let (secret, request) = (WebhookSecret::parse(secret).unwrap(), &self.request);
         verify(&[secret], &request.headers, &request.body, self.at).is_ok()
     }
 }
 
-/// Receivers reply with 204 until a test sets other replies.
+/// Responds with 204 unless a test sets other replies.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeTransport {
     clock: Arc<dyn Clock>,
@@ -71,7 +71,7 @@ impl FakeTransport {
         }
     }
 
-    /// The receiver of this endpoint replies so, with the last reply from then on.
+    /// Sets the replies to an endpoint. The last reply is repeated.
     pub(crate) fn set_replies(&self, name: &str, replies: impl IntoIterator<Item = Reply>) {
         let replies = replies.into_iter().collect();
         let mut inner = self.inner.lock().unwrap();
@@ -82,14 +82,14 @@ impl FakeTransport {
         self.inner.lock().unwrap().sent.clone()
     }
 
-    /// When requests were sent to this endpoint.
+    /// Returns the times of the requests to an endpoint.
     pub(crate) fn send_times(&self, name: &str) -> Vec<Timestamp> {
         let sent = self.sent().into_iter();
         let here = sent.filter(|sent| sent.request.url == url(name));
         here.map(|sent| sent.at).collect()
     }
 
-    /// The most requests that were in progress at once: to one URL, and in all.
+    /// Returns the largest number of concurrent requests, to one URL and in total.
     pub(crate) fn max_in_flight(&self) -> (u32, u32) {
         let inner = self.inner.lock().unwrap();
         (inner.max_for_one_url, inner.max_in_total)
@@ -113,7 +113,7 @@ impl Inner {
     }
 }
 
-/// A request in progress, until this is dropped.
+/// Counts a request until it is dropped.
 struct InFlight(Arc<Mutex<Inner>>, String);
 
 impl Drop for InFlight {

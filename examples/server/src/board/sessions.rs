@@ -11,10 +11,10 @@ use super::db::{self, Connection, Transaction, bind};
 use super::{Board, hints};
 
 /// A session ends after two hours without a use. A use may be written two intervals of hints later, also on another node.
-pub const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * hints::INTERVAL.as_secs());
+const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * hints::INTERVAL.as_secs());
 
 /// Maximum duration of a session.
-pub const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Shortest time between two stored uses.
 pub const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::client::{get, read_response, send, split_url};
 use crate::postgres::{Database, run_with_postgres};
-use crate::program::{Server, ServerDirectory, run};
+use crate::program::{Server, ServerDirectory, run, start};
 
 const LISTEN: [&str; 2] = ["--listen", "127.0.0.1:0"];
 
@@ -212,7 +213,7 @@ fn a_newer_schema_is_refused_by_every_program() {
 }
 
 #[test]
-fn an_outdated_schema_is_migrated_by_serve_and_migrate_only() {
+fn an_outdated_schema_is_migrated_only_by_serve_worker_and_migrate() {
     let directory = Server::start(ServerDirectory::in_sqlite(), &["--empty"]).stop();
     let outdate = || {
         let tables =
@@ -235,6 +236,15 @@ fn an_outdated_schema_is_migrated_by_serve_and_migrate_only() {
     outdate();
     let server = Server::start(directory.clone(), &[]);
     assert_eq!(get(&server.api_url("/forums")).status, 200);
+    server.stop();
+    outdate();
+    let mut worker = start(directory.path(), &["worker"], &[]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while directory.run(&["migrate", "--check"], "").status != 0 {
+        assert!(Instant::now() < deadline, "the worker does not migrate");
+    }
+    worker.kill().unwrap();
+    worker.wait().unwrap();
 }
 
 #[test]
