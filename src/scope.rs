@@ -19,7 +19,7 @@ macro_rules! scopes {
                 match self { $(Self::$name => $text,)+ }
             }
 
-            /// Returns what the scope allows, as a sentence.
+            /// Returns a one-sentence description of the permitted operations.
             pub const fn description(self) -> &'static str {
                 match self { $(Self::$name => $description,)+ }
             }

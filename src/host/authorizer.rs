@@ -94,7 +94,8 @@ impl Access {
         }
     }
 
-    /// Sets whether the board is offline for this caller. If so, the response is a 503 `board_offline`. Default: `false`.
+    /// Denies the caller every endpoint with a 503 `board_offline` if `true`. Default: `false`. A host sets it for all
+    /// callers except administrators while the board is offline.
     #[must_use]
     pub fn deny_offline(self, deny_offline: bool) -> Self {
         Self {
@@ -103,7 +104,7 @@ impl Access {
         }
     }
 
-    /// Attaches a value of the host, such as the caller's permissions, so that one query serves the whole request.
+    /// Attaches a value of the host, such as the caller's permissions, so that the commands do not load it again.
     ///
     /// Commands read it with [`Caller::extension`](super::Caller::extension) or
     /// [`MemberCaller::extension`](super::MemberCaller::extension). A second value replaces the first.
@@ -157,10 +158,11 @@ impl VisibleForums {
         Self(ForumSet::Ids(forums.into_iter().collect()))
     }
 
-    /// Contains the forums for which `is_visible` returns `true`: for boards with too many forums to list on each request.
+    /// Contains the forums for which `is_visible` returns `true`. For boards with too many forums to list them on each
+    /// request.
     ///
-    /// Use [`none`](Self::none) instead of a function that always returns `false`: [`is_empty`](Self::is_empty) does not
-    /// call the function.
+    /// If the caller sees no forum, use [`none`](Self::none): [`is_empty`](Self::is_empty) does not call `is_visible`,
+    /// and always returns `false` for this set.
     pub fn from_fn(is_visible: impl Fn(&ForumId) -> bool + Send + Sync + 'static) -> Self {
         Self(ForumSet::Predicate(Arc::new(is_visible)))
     }

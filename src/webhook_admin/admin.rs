@@ -91,9 +91,9 @@ impl WebhookAdmin {
         &self.webhooks
     }
 
-    /// Checks that the secrets in the store are encrypted with the key of the environment, and records the key in a store
-    /// without a recorded key. [`add`](Self::add) and [`rotate`](Self::rotate) call it; a program calls it before it starts
-    /// a worker.
+    /// Checks that the secrets in the store are encrypted with the key of the environment. Records the key if the store
+    /// has no recorded key. [`add`](Self::add) and [`rotate`](Self::rotate) call this method; also call it before you
+    /// start a worker.
     ///
     /// # Errors
     /// [`WebhookAdminError::Key`] if another key is recorded; [`WebhookAdminError::Backend`] if no key is recorded and a
@@ -116,17 +116,18 @@ impl WebhookAdmin {
         }
     }
 
-    /// Encrypts all secrets with `new` and records its key, in one transaction. The former key is that of the environment;
-    /// its default [`PlaintextCipher`] encrypts secrets that are stored in plain text. Secrets that `new` can decrypt stay
-    /// unchanged, so an interrupted call can be repeated. Returns the number of endpoints.
+    /// Encrypts all secrets with the key of `new`, and records this key, in one transaction. Returns the number of
+    /// endpoints.
     ///
-    /// Restart processes that use the former key afterwards: until then their deliveries wait.
+    /// The environment must have the cipher of the former key; its default, [`PlaintextCipher`], is for secrets that
+    /// are stored in plain text. Secrets that `new` can already decrypt stay unchanged, so a call can be repeated.
+    /// Afterwards restart all processes with the new key: a process with the former key cannot decrypt the secrets and
+    /// postpones its deliveries.
     ///
-    /// # Errors
-    /// [`WebhookAdminError::Key`] if the recorded key is neither the former nor the new one. It is replaced nevertheless
-    /// if there are no endpoints and the environment has no key, so that an operator who lost the key can remove the
-    /// endpoints and record another key. [`WebhookAdminError::Backend`] if a secret cannot be decrypted with either key, or
-    /// the store fails. Nothing is changed after an error.
+    /// [`WebhookAdminError::Key`] if the recorded key is neither the former nor the new one, unless there are no
+    /// endpoints and the environment has no key: an operator who lost the key can remove the endpoints and then record
+    /// another key. [`WebhookAdminError::Backend`] if a secret cannot be decrypted with either key, or the store fails.
+    /// Nothing is changed after an error.
     pub async fn reencrypt(&self, new: &dyn SecretCipher) -> Result<usize, WebhookAdminError> {
         let (endpoints, former) = (&self.webhooks.endpoints, self.environment.secrets.key_id());
         loop {
@@ -162,7 +163,7 @@ impl WebhookAdmin {
         Ok(stored.replace_key(former, &key, &endpoints).await?)
     }
 
-    /// Registers an endpoint. It is enabled, and receives events that occur from now on.
+    /// Registers an endpoint. It is enabled, and receives the events that occur after the registration.
     ///
     /// # Errors
     /// [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`], [`WebhookAdminError::Key`], or

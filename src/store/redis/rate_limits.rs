@@ -16,7 +16,7 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::store::RateLimitStore;
 use crate::store::memory::MemoryRateLimitStore;
 
-/// Rate limits in Redis, and on this node while Redis is unreachable. See the [module](super).
+/// Rate limit store in Redis, with a local fallback while Redis is unreachable. See the [module](super).
 pub struct RedisRateLimitStore {
     connection: Arc<ReconnectingConnection>,
     settings: RedisSettings,

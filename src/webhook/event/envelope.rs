@@ -13,8 +13,8 @@ use crate::webhook::Topic;
 /// the fields of resources that depend on a reader. The guide's chapter [outbox](crate::guide::outbox) shows how a host
 /// writes events.
 ///
-/// A host writes the events of content that awaits approval when the content is approved. The deletion or restoration of
-/// a first post produces only the event of the thread.
+/// For content that awaits approval, a host writes the events when the content is approved. For the deletion or
+/// restoration of a first post, it writes only the event of the thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Unique id of the event, the same in all of its deliveries.
@@ -29,7 +29,7 @@ pub struct Event {
     pub body: String,
 }
 
-/// Id and time of an event. Each event needs a new value.
+/// Id and time of an event. Create a new value for each event.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EventMeta {
     /// Id of the event.
