@@ -70,7 +70,7 @@ async fn first(receivers: &mut [(String, UnboundedReceiver<Receipt>)]) -> Instan
 async fn put(cluster: &Cluster) {
     let mut client = cluster.database.connect().await;
     let transaction = client.transaction().await.unwrap();
-    let insert = transaction.prepare(Event::INSERT).await.unwrap();
+    let insert = transaction.prepare(Event::INSERT_SQL).await.unwrap();
     for _ in 0..EVENTS {
         let on = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
         let topic = Topic::parse("post.created").unwrap();

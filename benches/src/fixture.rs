@@ -103,7 +103,8 @@ impl BenchFixture {
         let write = self.board.write(move |tx, _| {
             Box::pin(async move {
                 for event in &events {
-                    tx.change_texts(Event::INSERT, &event.parameters()).await?;
+                    tx.change_texts(Event::INSERT_SQL, &event.parameters())
+                        .await?;
                 }
                 Ok(())
             })

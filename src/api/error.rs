@@ -108,13 +108,14 @@ pub(super) enum ApiError {
     ReplayNotFound,
 }
 
-/// Request extension with which the HTTP server in front of the API reports an invalid header, for example a wrong `Host`.
+/// Request extension with which the HTTP server in front of the API marks a malformed request, for example one without
+/// exactly one `Host` header.
 ///
 /// The API answers 400 `bad_request` with its usual headers and does not charge the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InvalidHeader {
-    /// Lower-case name of the header.
-    pub name: &'static str,
+pub struct MalformedRequest {
+    /// Lower-case name of the invalid header.
+    pub header: &'static str,
     /// Expected value of the header, as an English phrase. [`ErrorMessages::translations`] can translate it.
     pub expected: &'static str,
 }

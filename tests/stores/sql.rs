@@ -87,7 +87,7 @@ async fn an_event_with_invalid_text_is_quarantined() {
     assert!(quarantine.latest[0].reason.contains("utf-8"));
 }
 
-/// In Postgres and in `Event::INSERT` an empty forum means none.
+/// In Postgres and in `Event::INSERT_SQL` an empty forum means none.
 async fn an_invalid_event_is_rejected_when_it_is_inserted(sql: Sql) {
     let body = |length: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(length - 8));
     let (largest, too_large) = (body(262_144), body(262_145));
@@ -216,7 +216,7 @@ async fn a_host_writes_an_event_in_its_own_transaction() {
         let transaction = host.transaction().unwrap();
         for _ in 0..2 {
             let parameters = params_from_iter(event.parameters());
-            transaction.execute(Event::INSERT, parameters).unwrap();
+            transaction.execute(Event::INSERT_SQL, parameters).unwrap();
         }
         assert!(!outbox.pending(9).await.unwrap().contains(&event));
         match commits {

@@ -39,7 +39,7 @@
 //!   except `message.sent`.
 //! - A row of `forum_api_idempotency_keys` with `ended` set and `status` null has an unknown outcome.
 //! - `forum_api_events` is the outbox. A host inserts events in its own transactions, with
-//!   [`Event::INSERT`](crate::webhook::Event::INSERT) and any driver. An event is pending while `fanned_out_at` and
+//!   [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL) and any driver. An event is pending while `fanned_out_at` and
 //!   `quarantine_reason` are null, and is deleted with its last delivery.
 //! - A delivery is pending while `due_at` is set: the time of its next attempt or, while `leased`, the end of its
 //!   lease. `sending` is set from the start of an attempt until it is settled. `ended_at` is the time at which the

@@ -29,7 +29,7 @@ impl OutboxStore for PostgresStore {
     async fn insert(&self, event: &Event) -> BackendResult<()> {
         let [id, topic, occurred_at, forum, body] = event.parameters();
         let parameters: Parameters<'_> = &[&id, &topic, &occurred_at, &forum, &body];
-        self.execute(Event::INSERT, parameters).await?;
+        self.execute(Event::INSERT_SQL, parameters).await?;
         Ok(())
     }
 

@@ -89,12 +89,12 @@ impl Event {
     ///
     /// A host runs it in the transaction of the change that caused the event, with any driver, so that the change and the
     /// event are committed together ([example](crate::guide::outbox)).
-    pub const INSERT: &'static str = "
+    pub const INSERT_SQL: &'static str = "
         INSERT INTO forum_api_events (id, topic, occurred_at, forum, body)
         VALUES ($1, $2, CAST(CAST($3 AS TEXT) AS BIGINT), NULLIF($4, ''), $5)
         ON CONFLICT (id) DO NOTHING";
 
-    /// Returns the parameters `$1` to `$5` of [`INSERT`](Self::INSERT) as text.
+    /// Returns the parameters `$1` to `$5` of [`INSERT_SQL`](Self::INSERT_SQL) as text.
     pub fn parameters(&self) -> [String; 5] {
         let forum = self.forum.as_ref();
         [

@@ -24,7 +24,7 @@ pub async fn emit(
         actor: Some(&author(&entry.writer)),
     };
     let event = Event::post_created(meta, &post(entry, BodyFormat::Both), context);
-    let insert = transaction.prepare_cached(Event::INSERT).await?;
+    let insert = transaction.prepare_cached(Event::INSERT_SQL).await?;
     let parameters = event.parameters();
     let parameters: Vec<_> = parameters.iter().map(|text| text as _).collect();
     transaction.execute(&insert, &parameters).await?;

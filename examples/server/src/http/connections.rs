@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use forum_api::InvalidHeader;
+use forum_api::MalformedRequest;
 use http::header::HOST;
 use http::{Request, Version};
 use hyper::body::Incoming;
@@ -167,8 +167,8 @@ fn arrived(peer: SocketAddr, request: Request<Incoming>) -> Request<Body> {
     let extensions = request.extensions_mut();
     extensions.insert(peer);
     if hosts > 1 || hosts == 0 && !is_optional {
-        extensions.insert(InvalidHeader {
-            name: "host",
+        extensions.insert(MalformedRequest {
+            header: "host",
             expected: "exactly one",
         });
     }

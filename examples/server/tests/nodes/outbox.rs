@@ -62,5 +62,5 @@ async fn put(client: &Client, event: &Event) {
     let texts = parameters
         .each_ref()
         .map(|text| text as &(dyn ToSql + Sync));
-    client.execute(Event::INSERT, &texts).await.unwrap();
+    client.execute(Event::INSERT_SQL, &texts).await.unwrap();
 }
