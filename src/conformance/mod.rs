@@ -82,8 +82,8 @@
 //!     fn unsupported(&self) -> &[Capability] {
 //!         use Capability::*;
 //!         &[
-//!             Account, Approval, Bans, Deletion, Editing, Events, HiddenForums, Ignoring, Messages, Moderators,
-//!             Offline, Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search,
+//!             Account, AccountRemoval, Approval, Bans, Deletion, Editing, Events, HiddenForums, IgnoreLists,
+//!             Messages, Moderators, Offline, Polls, Posts, Profiles, ReadOnlyForums, Replies, Reputation, Search,
 //!             StartingThreads, SubForums, Subscriptions, Threads,
 //!         ]
 //!     }

@@ -32,7 +32,8 @@ impl Default for PanelSettings {
     }
 }
 
-/// The control panel: a [`tower_service::Service`] for all requests below its base path. Its calls do not fail.
+/// The control panel: a [`tower_service::Service`] for all requests below its base path. Its error type is
+/// [`Infallible`](std::convert::Infallible).
 ///
 /// Cloning is cheap. [`Panel::builder`] builds it.
 #[derive(Clone)]

@@ -42,7 +42,7 @@ pub enum MigrationError {
     /// A newer program migrated the database.
     #[error(
         "the database's schema is newer than this program (migration {applied}; the program knows {known}): \
-         use the newer program"
+         use a newer version of the program"
     )]
     Newer {
         /// Number of applied migrations.

@@ -114,12 +114,12 @@ impl Response {
 
     /// Returns the nonce of a form.
     pub fn nonce(&self) -> &str {
-        self.after("name=\"once\" value=\"")
+        self.after("name=\"nonce\" value=\"")
     }
 
     /// Returns the path of the next page of a list.
     pub fn next_page(&self) -> Option<String> {
-        let link = "<p class=\"further\"><a href=\"";
+        let link = "<p class=\"next-page\"><a href=\"";
         self.contains(link)
             .then(|| self.after(link).replace("&amp;", "&"))
     }

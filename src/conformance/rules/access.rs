@@ -82,7 +82,7 @@ board_rules! {
 
     /// A removed account has no access and no profile. Its posts remain without an author.
     async fn posts_of_a_removed_account_remain(suite: &Suite) -> TestResult {
-        suite.require(Capability::Removal)?;
+        suite.require(Capability::AccountRemoval)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
         let path = suite.thread(&alice, &forum).await?;

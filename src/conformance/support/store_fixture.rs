@@ -20,7 +20,7 @@ pub trait StoreFactory: Send + Sync {
     /// If the stores cannot be created. The rule fails.
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)>;
 
-    /// Returns the capabilities that the stores do not have: [`Capability::SuiteClock`] if rate limits use the
+    /// Returns the capabilities that the stores do not have: [`Capability::InjectedClock`] if rate limits use the
     /// backend's own clock. Empty by default.
     fn unsupported(&self) -> &[Capability] {
         &[]

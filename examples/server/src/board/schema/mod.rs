@@ -26,7 +26,7 @@ const POSTGRES: Migrations = Migrations {
 };
 
 /// Returns whether the database has a board.
-pub async fn is_there(connection: &Connection<'_>) -> db::Result<bool> {
+pub async fn exists(connection: &Connection<'_>) -> db::Result<bool> {
     let find = connection.dialect(
         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)",
         "SELECT to_regclass(?1) IS NOT NULL",
