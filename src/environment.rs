@@ -31,7 +31,7 @@ pub struct Environment {
     pub(crate) surface: Surface,
     pub(crate) public_origin: String,
     #[cfg(feature = "webhooks")]
-    pub(crate) secrets: Arc<dyn SecretCipher>,
+    pub(crate) secret_cipher: Arc<dyn SecretCipher>,
 }
 
 impl Environment {
@@ -48,7 +48,7 @@ impl Environment {
             surface: Surface::Full,
             public_origin: String::new(),
             #[cfg(feature = "webhooks")]
-            secrets: Arc::new(PlaintextCipher),
+            secret_cipher: Arc::new(PlaintextCipher),
         }
     }
 
@@ -86,8 +86,11 @@ impl Environment {
     /// Sets the encryption of webhook secrets (feature `webhooks`). Default: [`PlaintextCipher`].
     #[cfg(feature = "webhooks")]
     #[must_use]
-    pub fn secrets(self, secrets: Arc<dyn SecretCipher>) -> Self {
-        Self { secrets, ..self }
+    pub fn secret_cipher(self, secret_cipher: Arc<dyn SecretCipher>) -> Self {
+        Self {
+            secret_cipher,
+            ..self
+        }
     }
 }
 

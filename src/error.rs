@@ -54,7 +54,7 @@ impl<E: IntoBackendError> From<E> for BackendError {
 /// have changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the backend is overloaded")]
-pub struct Overloaded {
+pub struct OverloadedError {
     /// Time to wait before a retry.
     pub retry_after: Duration,
 }

@@ -48,8 +48,8 @@ pub enum RateLimitKey {
     Prefix(u128),
     /// Budget shared by all guests whose address is unknown.
     UnknownAddress,
-    /// Budget of failed password attempts. Holds a hash, see [`RateLimitKey::attempts`].
-    Attempts(u128),
+    /// Budget of failed password attempts. Holds a hash, see [`RateLimitKey::password_attempts`].
+    PasswordAttempts(u128),
 }
 
 impl RateLimitKey {
@@ -58,14 +58,14 @@ impl RateLimitKey {
     ///
     /// Budgets of different purposes are separate. `subject` identifies the account or the address prefix whose
     /// attempts are limited.
-    pub fn attempts(purpose: &str, subject: &[u8]) -> Self {
+    pub fn password_attempts(purpose: &str, subject: &[u8]) -> Self {
         let purpose = Sha256::digest(purpose);
         let hash = Sha256::new()
             .chain_update(purpose)
             .chain_update(subject)
             .finalize();
         let first = hash.iter().take(16);
-        Self::Attempts(first.fold(0, |number, byte| number << 8 | u128::from(*byte)))
+        Self::PasswordAttempts(first.fold(0, |number, byte| number << 8 | u128::from(*byte)))
     }
 }
 

@@ -75,7 +75,7 @@ async fn put(cluster: &Cluster) {
         let on = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
         let topic = Topic::parse("post.created").unwrap();
         let event = Event::new(topic, on, None, &json!({ "text": "x".repeat(890) }));
-        let parameters = event.parameters();
+        let parameters = event.insert_parameters();
         let texts = parameters
             .each_ref()
             .map(|text| text as &(dyn ToSql + Sync));

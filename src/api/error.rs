@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::error_messages::ErrorMessages;
 use super::extract::error::InputError;
-use crate::host::{BackendError, BoardError, BoxError, Overloaded};
+use crate::host::{BackendError, BoardError, BoxError, OverloadedError};
 use crate::scope::Surface;
 use crate::task::PanicError;
 
@@ -142,7 +142,7 @@ pub(super) enum IdempotencyConflict {
 impl ApiError {
     pub(super) fn internal(source: impl Into<BoxError>) -> Self {
         let source = source.into();
-        match Overloaded::cause_of(&*source) {
+        match OverloadedError::cause_of(&*source) {
             Some(overloaded) => Self::Overloaded(overloaded.retry_after),
             None => Self::Internal(source),
         }

@@ -129,7 +129,7 @@
 //! - A change without the API is a method of [`BoardFixture`]. Its default implementation returns an error with its
 //!   name.
 //! - Each write takes place a minute after the previous one, so that no rule exceeds an anti-flood limit.
-//!   [`Suite::advance`] advances the clock further, and [`Suite::race`] makes calls concurrently.
+//!   [`Suite::advance`] advances the clock further, and [`Suite::run_concurrently`] makes calls concurrently.
 
 #[macro_use]
 mod macros;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::error::{BackendError, BoxError, IntoBackendError, Overloaded};
+use crate::error::{BackendError, BoxError, IntoBackendError, OverloadedError};
 use crate::model::{InvalidIdError, InvalidPageKeyError};
 
 /// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one status and code.
@@ -74,7 +74,7 @@ pub enum BoardError {
     /// The host has not implemented the method: 501 `not_implemented`.
     #[error("the board does not implement this method")]
     NotImplemented,
-    /// The board's backend failed: 500 `internal_error`, or 503 if the source is [`Overloaded`]. The source is logged and
+    /// The board's backend failed: 500 `internal_error`, or 503 if the source is [`OverloadedError`]. The source is logged and
     /// not sent to the client.
     #[error(transparent)]
     Internal(BoxError),
@@ -130,8 +130,8 @@ impl From<BoardError> for BackendError {
     }
 }
 
-impl Overloaded {
-    /// Returns the [`Overloaded`] error in the chain of sources of `error`.
+impl OverloadedError {
+    /// Returns the [`OverloadedError`] error in the chain of sources of `error`.
     pub(crate) fn cause_of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
         let mut chain = std::iter::successors(Some(error), |error| error.source());
         chain.find_map(|error| {

@@ -256,7 +256,7 @@ fn attempt_row(context: &PageContext, attempt: &AttemptRecord) -> TableRow {
     let status = attempt.status.map(|status| status.to_string());
     vec![
         ("Attempt", html! { (attempt.attempt) }),
-        ("Began", context.time(attempt.at)),
+        ("Began", context.time(attempt.started_at)),
         ("Status", html! { (status.as_deref().unwrap_or("none")) }),
         ("Took", html! { (attempt.duration_ms) "\u{a0}ms" }),
         ("Result", result_cell(attempt)),

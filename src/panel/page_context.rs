@@ -192,7 +192,7 @@ impl PageContext {
     ) -> Result<HashMap<&'a UserId, String>, PanelError> {
         let members: BTreeSet<_> = members.collect();
         let ids: Vec<_> = members.iter().copied().cloned().collect();
-        let mut names = self.panel.admin_auth.names(&ids).await?;
+        let mut names = self.panel.admin_auth.usernames(&ids).await?;
         let mut name = |member| names.remove(member).unwrap_or_else(|| "(deleted)".into());
         Ok(members
             .into_iter()

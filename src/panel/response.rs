@@ -10,7 +10,7 @@ use http_body_util::Full;
 use maud::Markup;
 
 use super::components::bare_document;
-use crate::host::{BackendError, BoxError, Overloaded};
+use crate::host::{BackendError, BoxError, OverloadedError};
 use crate::http_util::{self, Content};
 use crate::task::PanicError;
 use crate::webhook_admin::WebhookAdminError;
@@ -108,8 +108,8 @@ impl PanelError {
             return PageResponse::page(status, page);
         };
         tracing::error!(error = %source, "internal error");
-        match Overloaded::cause_of(&*source) {
-            Some(Overloaded { retry_after }) => {
+        match OverloadedError::cause_of(&*source) {
+            Some(OverloadedError { retry_after }) => {
                 PageResponse::page(StatusCode::SERVICE_UNAVAILABLE, page).retry_after(retry_after)
             }
             None => PageResponse::page(status, page),

@@ -16,7 +16,7 @@ use crate::webhook::DeliveryState;
 /// Period of the statistics.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Labels of the attempt times in [`Usage`](crate::store::Usage).
+/// Labels of the attempt times in [`UsageStats`](crate::store::UsageStats).
 const DURATIONS: [&str; 6] = [
     "under 10 ms",
     "10 to 100 ms",
@@ -51,7 +51,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             let label = html! { a href=(path) { (breakable(&url(id, &endpoints))) } };
             Bar::new(label, "plain", count)
         });
-    let times = DURATIONS.iter().zip(usage.attempt_times);
+    let times = DURATIONS.iter().zip(usage.attempt_durations);
     let times = times.map(|(label, count)| Bar::new(html! { (label) }, "plain", count));
     let main = html! {
         p.lead { "Deliveries queued in the last 24 hours, by current state." }

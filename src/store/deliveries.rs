@@ -20,18 +20,22 @@ pub struct ClaimRequest {
     /// Maximum number of deliveries.
     pub limit: u32,
     /// Maximum number of concurrent attempts of one endpoint.
-    pub per_endpoint: u32,
+    pub max_in_flight_per_endpoint: u32,
     /// Number of the caller's running attempts of each endpoint; 0 for absent ones.
-    pub in_flight: HashMap<EndpointId, u32>,
+    pub in_flight_by_endpoint: HashMap<EndpointId, u32>,
     /// Duration of the leases.
-    pub lease: Duration,
+    pub lease_duration: Duration,
 }
 
 impl ClaimRequest {
     /// Returns the number of attempts that the endpoint has capacity for.
     pub(crate) fn capacity_for(&self, endpoint: &EndpointId) -> u32 {
-        let in_flight = self.in_flight.get(endpoint).copied().unwrap_or_default();
-        self.per_endpoint.saturating_sub(in_flight)
+        let in_flight = self
+            .in_flight_by_endpoint
+            .get(endpoint)
+            .copied()
+            .unwrap_or_default();
+        self.max_in_flight_per_endpoint.saturating_sub(in_flight)
     }
 
     /// Selects the oldest due deliveries up to the limit from the pending deliveries that endpoints have capacity for.
@@ -70,11 +74,11 @@ pub struct ClaimedDelivery {
     pub event: Event,
     /// Whether an earlier lease expired after its worker had recorded the start of sending
     /// ([`DeliveryStore::begin_sending`]). That attempt has failed.
-    pub lease_expired: bool,
+    pub previous_lease_expired: bool,
     /// Id of the lease, unique among the leases of the delivery.
     pub lease_id: i64,
     /// End of the lease by the caller's clock.
-    pub lease_until: Timestamp,
+    pub lease_expires_at: Timestamp,
 }
 
 /// Result of an attempt.
@@ -122,17 +126,17 @@ impl QueueStats {
 
 /// Usage statistics of a period: deliveries by state and attempts by duration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct UsageStats {
     /// Numbers of deliveries that were queued in the period, in any order.
     pub deliveries: Vec<DeliveryCount>,
     /// Numbers of attempts that began in the period, by duration: one for each bound of
-    /// [`ATTEMPT_TIME_BOUNDS`](Self::ATTEMPT_TIME_BOUNDS), which is exclusive, and the last for longer attempts.
-    pub attempt_times: [u64; 6],
+    /// [`ATTEMPT_DURATION_BOUNDS_MS`](Self::ATTEMPT_DURATION_BOUNDS_MS), which is exclusive, and the last for longer attempts.
+    pub attempt_durations: [u64; 6],
 }
 
-impl Usage {
+impl UsageStats {
     /// Upper bounds of the durations, in milliseconds.
-    pub const ATTEMPT_TIME_BOUNDS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
+    pub const ATTEMPT_DURATION_BOUNDS_MS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
 }
 
 /// Number of deliveries with the same endpoint, the same state and the same hour of queueing.
@@ -187,7 +191,7 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// Records durably, in one transaction, that sending begins. Returns the deliveries for which it was recorded.
     ///
     /// Does not change deliveries whose lease was replaced or has expired by `now`. A lease that expires after this record
-    /// and is not settled is a failed attempt ([`ClaimedDelivery::lease_expired`]). Each delivery occurs once in `claimed`.
+    /// and is not settled is a failed attempt ([`ClaimedDelivery::previous_lease_expired`]). Each delivery occurs once in `claimed`.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -237,7 +241,7 @@ pub trait DeliveryStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<Usage>;
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
 
     /// Adds an event with a delivery to this endpoint only, independently of its topics. Returns `None`, and changes
     /// nothing, if the endpoint does not exist or is disabled.

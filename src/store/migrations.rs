@@ -14,7 +14,7 @@ pub struct Migration {
 
 /// The migrations of one schema, and the table that records the applied ones.
 ///
-/// Each backend applies them with a function `migrate` or `apply_migrations`. The library and a host on the same database
+/// Each backend applies them with its function `apply_migrations`. The library and a host on the same database
 /// use different tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Migrations {

@@ -28,13 +28,13 @@ pub mod sqlite;
 mod stores;
 mod tokens;
 
-pub use crate::error::{BackendError, BackendResult, IntoBackendError, Overloaded};
+pub use crate::error::{BackendError, BackendResult, IntoBackendError, OverloadedError};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;
 pub use deliveries::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    MAX_STORED_ATTEMPTS, QueueStats, Settlement, Usage,
+    MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats,
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{

@@ -15,8 +15,8 @@ use crate::runtime::BoxFuture;
 use crate::store::{
     BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery, Completion, DeliveryFilter,
     DeliveryStore, EndpointStore, FanOut, IdempotencyStore, IdempotentRequest, OutboxStore,
-    Quarantine, QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenStore, Usage,
-    WebhookStores,
+    Quarantine, QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenStore,
+    UsageStats, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
@@ -141,7 +141,7 @@ impl StoreInterceptor {
     ///
     /// # Panics
     /// A call of the method panics if its arguments or its result have another type.
-    pub fn on_result_of<A: 'static, R: 'static>(
+    pub fn on_result_with_arguments<A: 'static, R: 'static>(
         &self,
         method: &'static str,
         change: impl Fn(&A, &mut R) + Send + Sync + 'static,
@@ -316,7 +316,7 @@ intercepted! {
         release(claimed: &[ClaimedDelivery], wait: Duration, now: Timestamp) -> ():
             (claimed.to_vec(), wait, now) => (claimed, *wait, *now);
         queue_stats(now: Timestamp) -> QueueStats: (now) => (*now);
-        usage(since: Timestamp, now: Timestamp) -> Usage: (since, now) => (*since, *now);
+        usage(since: Timestamp, now: Timestamp) -> UsageStats: (since, now) => (*since, *now);
         enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:
             (event.clone(), endpoint.clone(), now) => (event, endpoint, *now);
         retry(id: &DeliveryId, now: Timestamp) -> bool: (id.clone(), now) => (id, *now);

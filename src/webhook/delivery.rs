@@ -215,7 +215,7 @@ pub struct AttemptRecord {
     /// Number of the attempt since the delivery was queued, from 1.
     pub attempt: u32,
     /// Start of the attempt.
-    pub at: Timestamp,
+    pub started_at: Timestamp,
     /// Status of the response; `None` if there was no response.
     pub status: Option<u16>,
     /// Reason of the failure, as one sentence; `None` if there was a response.

@@ -34,7 +34,7 @@ pub use endpoint::{Endpoint, NoPendingSecretError, PendingSecret};
 pub(crate) use event::{EVENT_KINDS, EventKind};
 pub use event::{Event, EventContext, EventMeta, ForumSummary};
 pub use secret::{
-    EncryptedSecret, KeyId, KeyMismatch, PlaintextCipher, SecretCipher, SecretTooShortError,
+    EncryptedSecret, KeyId, KeyMismatchError, PlaintextCipher, SecretCipher, SecretTooShortError,
     WebhookSecret,
 };
 pub use signing::{Verified, VerifyError, verify};

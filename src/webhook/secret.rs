@@ -184,7 +184,7 @@ impl fmt::Display for KeyId {
     if stored.is_plaintext() { "stored in plain text".into() } else { format!("encrypted with the key {stored}") },
     if given.is_plaintext() { "no key".into() } else { format!("the key {given}") },
 )]
-pub struct KeyMismatch {
+pub struct KeyMismatchError {
     /// The key id that the store has recorded.
     pub stored: KeyId,
     /// The id of the key that was given.

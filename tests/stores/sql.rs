@@ -138,7 +138,12 @@ async fn an_unreadable_delivery_is_not_attempted_and_does_not_delay_others(sql: 
         .await;
     let claims = claim_all(webhooks, at(LEASE)).await;
     assert_eq!(claims.deliveries.len(), 4, "all that can be decoded");
-    assert!(claims.deliveries.iter().all(|one| !one.lease_expired));
+    assert!(
+        claims
+            .deliveries
+            .iter()
+            .all(|one| !one.previous_lease_expired)
+    );
 }
 
 /// Topics of a newer version are ignored.
@@ -185,7 +190,7 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
     let deliveries = &webhooks.deliveries;
     let attempted = AttemptRecord {
         attempt: 1,
-        at: at(0),
+        started_at: at(0),
         status: Some(200),
         error: None,
         duration_ms: 3,
@@ -215,7 +220,7 @@ async fn a_host_writes_an_event_in_its_own_transaction() {
     for (commits, event) in [(false, event(0)), (true, event(1)), (true, without_forum)] {
         let transaction = host.transaction().unwrap();
         for _ in 0..2 {
-            let parameters = params_from_iter(event.parameters());
+            let parameters = params_from_iter(event.insert_parameters());
             transaction.execute(Event::INSERT_SQL, parameters).unwrap();
         }
         assert!(!outbox.pending(9).await.unwrap().contains(&event));

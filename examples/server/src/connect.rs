@@ -9,7 +9,7 @@ use forum_api::runtime::SystemClock;
 use forum_api::store::memory::MemoryRateLimitStore;
 use forum_api::store::redis::{self, RedisRateLimitStore};
 use forum_api::store::{RateLimitStore, SchemaStatus, postgres, sqlite};
-use forum_api::webhook::KeyMismatch;
+use forum_api::webhook::KeyMismatchError;
 
 use crate::board::db::Database;
 use crate::board::{Board, db};
@@ -113,7 +113,9 @@ impl DatabaseUrl {
         }
         let given = secrets.0.key_id();
         match recorded {
-            Some(stored) if stored != given => Err(refusal(KeyMismatch { stored, given }.into())),
+            Some(stored) if stored != given => {
+                Err(refusal(KeyMismatchError { stored, given }.into()))
+            }
             _ => Ok(()),
         }
     }

@@ -28,7 +28,7 @@ impl Secrets {
 
     /// Returns the environment of this process, with this cipher.
     pub fn environment(&self) -> Environment {
-        Environment::new(TokioRuntime).secrets(self.0.clone())
+        Environment::new(TokioRuntime).secret_cipher(self.0.clone())
     }
 
     /// Reads a key file; without one, secrets are stored in plain text.

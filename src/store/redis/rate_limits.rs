@@ -196,7 +196,7 @@ fn key_name(prefix: &str, key: &RateLimitKey) -> String {
         RateLimitKey::Token(lookup) => format!("{prefix}budget:token:{lookup}"),
         RateLimitKey::Prefix(address) => format!("{prefix}budget:prefix:{address:032x}"),
         RateLimitKey::UnknownAddress => format!("{prefix}budget:no_address"),
-        RateLimitKey::Attempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
+        RateLimitKey::PasswordAttempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
     }
 }
 

@@ -27,13 +27,13 @@
 //! # Hosts on `rusqlite`
 //!
 //! A database file has one writer at a time. If a host writes through the same [`Database`], its writes are committed
-//! together with the library's: up to 64 waiting writes cost one `fsync`. [`migrate`] applies the host's migrations.
+//! together with the library's: up to 64 waiting writes cost one `fsync`. [`apply_migrations`] applies the host's migrations.
 //! `?` converts `rusqlite::Error` and [`SqliteError`] to [`BoardError::Internal`](crate::host::BoardError::Internal)
 //! and [`BackendError`](crate::store::BackendError).
 //!
 //! ```
 //! use forum_api::host::BoardError;
-//! use forum_api::store::sqlite::{Database, DatabasePath, migrate};
+//! use forum_api::store::sqlite::{Database, DatabasePath, apply_migrations};
 //! use forum_api::store::{Migration, Migrations};
 //!
 //! const MIGRATIONS: Migrations = Migrations {
@@ -49,7 +49,7 @@
 //! let database = Database::open(&DatabasePath::Memory)?;
 //! let id = database
 //!     .write::<_, BoardError>(|savepoint| {
-//!         migrate(savepoint, &MIGRATIONS)?;
+//!         apply_migrations(savepoint, &MIGRATIONS)?;
 //!         savepoint.execute("INSERT INTO forums (title) VALUES (?1)", ["General"])?;
 //!         Ok(savepoint.last_insert_rowid())
 //!     })
@@ -83,7 +83,7 @@ mod types;
 mod webhook_store;
 
 pub use idempotency::SqliteIdempotencyStore;
-pub use migrations::{migrate, schema_status};
+pub use migrations::{apply_migrations, migration_status};
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
 pub use rusqlite;
 pub use tokens::SqliteTokenStore;

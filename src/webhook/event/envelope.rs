@@ -85,7 +85,7 @@ impl Event {
     pub const MAX_BODY: usize = 256 * 1024;
 
     /// SQL statement that adds an event to the outbox, for SQLite and PostgreSQL. Its parameters are
-    /// [`parameters`](Self::parameters). Running it twice for one event adds one row.
+    /// [`insert_parameters`](Self::insert_parameters). Running it twice for one event adds one row.
     ///
     /// A host runs it in the transaction of the change that caused the event, with any driver, so that the change and the
     /// event are committed together ([example](crate::guide::outbox)).
@@ -95,7 +95,7 @@ impl Event {
         ON CONFLICT (id) DO NOTHING";
 
     /// Returns the parameters `$1` to `$5` of [`INSERT_SQL`](Self::INSERT_SQL) as text.
-    pub fn parameters(&self) -> [String; 5] {
+    pub fn insert_parameters(&self) -> [String; 5] {
         let forum = self.forum.as_ref();
         [
             self.id.to_string(),

@@ -46,7 +46,7 @@ impl EventRecorder {
             );
         }
         for event in &events {
-            tx.change_texts(Event::INSERT_SQL, &event.parameters())
+            tx.change_texts(Event::INSERT_SQL, &event.insert_parameters())
                 .await?;
         }
         Ok(events)

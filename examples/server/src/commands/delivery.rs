@@ -212,7 +212,12 @@ impl fmt::Display for DeliveryListing {
             write!(f, ", next at {next}")?;
         }
         for attempted in self.log.iter().flatten() {
-            write!(f, "\n  {}  {}", attempted.at, format_attempt(attempted))?;
+            write!(
+                f,
+                "\n  {}  {}",
+                attempted.started_at,
+                format_attempt(attempted)
+            )?;
         }
         Ok(())
     }

@@ -58,7 +58,7 @@ fn event() -> Event {
 }
 
 async fn put(client: &Client, event: &Event) {
-    let parameters = event.parameters();
+    let parameters = event.insert_parameters();
     let texts = parameters
         .each_ref()
         .map(|text| text as &(dyn ToSql + Sync));

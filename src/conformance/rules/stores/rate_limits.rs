@@ -29,7 +29,7 @@ store_rules! {
                 }
             });
             let mut allowed = 0;
-            for units in fixture.race(charges).await {
+            for units in fixture.run_concurrently(charges).await {
                 allowed += units?;
             }
             check_eq!(allowed, BUDGET.units, "units allowed to {key:?}")?;
@@ -139,8 +139,8 @@ fn keys() -> TestResult<[RateLimitKey; 7]> {
         RateLimitKey::Prefix(0),
         RateLimitKey::Prefix(1),
         RateLimitKey::UnknownAddress,
-        RateLimitKey::Attempts(0),
-        RateLimitKey::Attempts(1),
+        RateLimitKey::PasswordAttempts(0),
+        RateLimitKey::PasswordAttempts(1),
     ])
 }
 
