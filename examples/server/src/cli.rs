@@ -307,7 +307,7 @@ pub enum LogFormat {
     Json,
 }
 
-fn base_url(text: &str) -> BoardResult<String, &'static str> {
+fn base_url(text: &str) -> Result<String, &'static str> {
     let url = text.trim_end_matches('/');
     let parsed: http::Uri = url.parse().map_err(|_| "not a URL")?;
     let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
@@ -317,7 +317,7 @@ fn base_url(text: &str) -> BoardResult<String, &'static str> {
 }
 
 /// An origin as a browser sends it, or `*`.
-fn origin(text: &str) -> BoardResult<HeaderValue, &'static str> {
+fn origin(text: &str) -> Result<HeaderValue, &'static str> {
     let parsed = text.parse().unwrap_or_else(|_| http::Uri::default());
     let (scheme, host) = (parsed.scheme_str().unwrap_or_default(), parsed.authority());
     let written = host.map(|host| format!("{scheme}://{host}"));
@@ -326,7 +326,7 @@ fn origin(text: &str) -> BoardResult<HeaderValue, &'static str> {
     value.ok_or("expected an origin, for example https://board.example:8443, or *")
 }
 
-fn max_connections(text: &str) -> BoardResult<usize, &'static str> {
+fn max_connections(text: &str) -> Result<usize, &'static str> {
     let number = text.parse().ok();
     // The bound of the semaphore that counts them.
     let fits = number.filter(|number| (1..=1_000_000).contains(number));
@@ -334,7 +334,7 @@ fn max_connections(text: &str) -> BoardResult<usize, &'static str> {
 }
 
 /// A network, or a single address.
-fn network(text: &str) -> BoardResult<IpNet, &'static str> {
+fn network(text: &str) -> Result<IpNet, &'static str> {
     let single = || IpAddr::from_str(text).map(IpNet::from);
     IpNet::from_str(text)
         .or_else(|_| single())

@@ -96,7 +96,7 @@ pub async fn stop(worker: &WorkerHandle) {
 }
 
 /// Parses seconds, with or without a fraction, from a millisecond to a year.
-fn seconds(text: &str) -> BoardResult<Duration, &'static str> {
+fn seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds: Option<f64> = text.parse().ok();
     let fits = seconds.filter(|seconds| (0.001..=31_536_000.0).contains(seconds));
     fits.map(Duration::from_secs_f64)

@@ -209,7 +209,7 @@ async fn reveal(
 }
 
 /// Parses an endpoint's id.
-pub fn endpoint(id: &str) -> BoardResult<EndpointId, &'static str> {
+pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
     EndpointId::parse(id).ok_or("not an endpoint id")
 }
 
