@@ -1,14 +1,14 @@
-//! Writes the table of docs/performance.md from the file that `FIGURES` names:
-//! `FIGURES=benches/figures.tsv cargo bench -p forum-benches --bench table`, which `benches/run` does at its end.
+//! Writes the table of docs/performance.md from the file that `RESULTS` names:
+//! `RESULTS=benches/results.tsv cargo bench -p forum-benches --bench table`, which `benches/run` does at its end.
 
 use std::{env, fs, thread};
 
-/// Quantity, unit, baseline, goal, least, median, most, and whether the goal is met.
+/// Benchmark, unit, baseline, goal, minimum, median, maximum, and whether the goal is met.
 type Row<'a> = [&'a str; 8];
 
 fn main() {
-    let Some(path) = env::var_os("FIGURES") else {
-        return println!("skipped: the table, since FIGURES is not set");
+    let Some(path) = env::var_os("RESULTS") else {
+        return println!("skipped: the table, since RESULTS is not set");
     };
     let file = fs::read_to_string(path).unwrap();
     let mut rows: Vec<Row<'_>> = Vec::new();
@@ -21,13 +21,13 @@ fn main() {
             None => rows.push(row),
         }
     }
-    let lines = rows.iter().map(|[figures @ .., met]| {
+    let lines = rows.iter().map(|[columns @ .., met]| {
         let result = if *met == "yes" { "met" } else { "missed" };
-        format!("| {} | {result} |\n", figures.join(" | "))
+        format!("| {} | {result} |\n", columns.join(" | "))
     });
-    let head = "| what | unit | against | goal | least | median | most | result |\n\
+    let head = "| benchmark | unit | baseline | goal | min | median | max | result |\n\
                 |---|---|---|---|---|---|---|---|\n";
-    replace("figures", &(head.to_owned() + &lines.collect::<String>()));
+    replace("results", &(head.to_owned() + &lines.collect::<String>()));
     replace("machine", &machine());
 }
 

@@ -1,4 +1,4 @@
-//! [`Environment`]: what the services of one board share.
+//! [`Environment`]: dependencies and settings that the services of one board share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use crate::webhook::{PlaintextCipher, SecretCipher};
 
 /// Clock, random source, runtime, surface, public origin and secret cipher of a board.
 ///
-/// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that they agree.
-/// Each of them also accepts a [`Runtime`], if the other defaults fit.
+/// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that they
+/// agree. Each of them also accepts a [`Runtime`] in its place, and then uses the defaults of the other settings.
 ///
 /// ```
 /// use forum_api::Environment;
@@ -31,7 +31,7 @@ pub struct Environment {
     pub(crate) surface: Surface,
     pub(crate) public_origin: String,
     #[cfg(feature = "webhooks")]
-    pub(crate) secrets: Arc<dyn SecretCipher>,
+    pub(crate) secret_cipher: Arc<dyn SecretCipher>,
 }
 
 impl Environment {
@@ -48,7 +48,7 @@ impl Environment {
             surface: Surface::Full,
             public_origin: String::new(),
             #[cfg(feature = "webhooks")]
-            secrets: Arc::new(PlaintextCipher),
+            secret_cipher: Arc::new(PlaintextCipher),
         }
     }
 
@@ -70,10 +70,11 @@ impl Environment {
         Self { surface, ..self }
     }
 
-    /// Sets the origin under which clients reach the host, such as `https://board.example`. Default: empty, which is the
-    /// origin of each request.
+    /// Sets the public origin of the host, such as `https://board.example`. Default: empty; clients and the control
+    /// panel then use the origin of each request.
     ///
-    /// The OpenAPI document contains it, and the control panel accepts only forms from this origin.
+    /// The OpenAPI document contains it as the server URL. The control panel accepts forms from this origin and from
+    /// the host of the request.
     #[must_use]
     pub fn public_origin(self, public_origin: impl Into<String>) -> Self {
         Self {
@@ -85,8 +86,11 @@ impl Environment {
     /// Sets the encryption of webhook secrets (feature `webhooks`). Default: [`PlaintextCipher`].
     #[cfg(feature = "webhooks")]
     #[must_use]
-    pub fn secrets(self, secrets: Arc<dyn SecretCipher>) -> Self {
-        Self { secrets, ..self }
+    pub fn secret_cipher(self, secret_cipher: Arc<dyn SecretCipher>) -> Self {
+        Self {
+            secret_cipher,
+            ..self
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Any error of a host or a backend, used as a source.
+/// Error of any type, such as a database driver's, used as the source of another error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Result of a store operation.
@@ -54,7 +54,7 @@ impl<E: IntoBackendError> From<E> for BackendError {
 /// have changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the backend is overloaded")]
-pub struct Overloaded {
+pub struct OverloadedError {
     /// Time to wait before a retry.
     pub retry_after: Duration,
 }

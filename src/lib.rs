@@ -146,7 +146,7 @@ pub mod webhook_admin;
 pub mod worker;
 
 pub use api::{
-    ApiSettings, ErrorMessages, ForumApi, ForumApiBuilder, InvalidHeader, Language, client_ip,
+    ApiSettings, ErrorMessages, ForumApi, ForumApiBuilder, Language, MalformedRequest, client_ip,
     openapi_document,
 };
 pub use async_trait::async_trait;

@@ -48,24 +48,24 @@ pub enum RateLimitKey {
     Prefix(u128),
     /// Budget shared by all guests whose address is unknown.
     UnknownAddress,
-    /// Budget of failed password attempts. Holds a hash, see [`RateLimitKey::attempts`].
-    Attempts(u128),
+    /// Budget of failed password attempts. Holds a hash, see [`RateLimitKey::password_attempts`].
+    PasswordAttempts(u128),
 }
 
 impl RateLimitKey {
-    /// Returns the key of a budget of failed password attempts: the first 128 bits of the SHA-256 of `purpose` and
-    /// `subject`. No store sees a name or an address.
+    /// Returns the key of a budget of failed password attempts: the first 128 bits of a SHA-256 of `purpose` and
+    /// `subject`. The store receives only this hash, not a name or an address.
     ///
-    /// Budgets of different purposes are separate. `subject` identifies what is limited, such as an address prefix or a
-    /// member.
-    pub fn attempts(purpose: &str, subject: &[u8]) -> Self {
+    /// Budgets of different purposes are separate. `subject` identifies the account or the address prefix whose
+    /// attempts are limited.
+    pub fn password_attempts(purpose: &str, subject: &[u8]) -> Self {
         let purpose = Sha256::digest(purpose);
         let hash = Sha256::new()
             .chain_update(purpose)
             .chain_update(subject)
             .finalize();
         let first = hash.iter().take(16);
-        Self::Attempts(first.fold(0, |number, byte| number << 8 | u128::from(*byte)))
+        Self::PasswordAttempts(first.fold(0, |number, byte| number << 8 | u128::from(*byte)))
     }
 }
 
@@ -87,12 +87,13 @@ pub struct RateLimitDecision {
 impl Budget {
     /// Returns whether the window of `state` is still running at `now`.
     ///
-    /// A window that ends more than one window length after `now` has ended too: the clock was set back after it began.
+    /// A window whose end is more than one window length after `now` counts as ended, because the clock was set back
+    /// after the window began.
     pub fn is_running(self, state: &WindowState, now: Timestamp) -> bool {
         now < state.ends_at && state.ends_at <= now.saturating_add(self.window)
     }
 
-    /// Returns `state` after a refund of `cost` units; `None` if no window is running.
+    /// Returns `state` after a refund of `cost` units; `None` if no window is running, or no charged units remain.
     pub fn refund(
         self,
         state: Option<WindowState>,

@@ -1,7 +1,7 @@
 //! Interfaces to the clock, the random source and the executor: [`Clock`], [`RandomSource`], [`Runtime`].
 //!
-//! The library has no other access to them, except that stores and the HTTP transport use the threads and timers of std and
-//! tokio.
+//! The library reads the time, generates random bytes and starts tasks only through these traits. Exceptions: the SQL
+//! and Redis stores and the HTTP transport also use threads and timers of std and tokio.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -16,7 +16,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Source of the current time.
 pub trait Clock: Debug + Send + Sync + 'static {
-    /// Returns the current time. It may go back.
+    /// Returns the current time. The time can go backwards, for example when the system clock is adjusted.
     fn now(&self) -> Timestamp;
 }
 
@@ -36,8 +36,8 @@ pub struct RandomError;
 
 /// The host's executor.
 ///
-/// An HTTP server drops the future of a request when its client disconnects. A write must not be interrupted then, so the
-/// library [spawns](Self::spawn) it.
+/// An HTTP server drops the future of a request when the client disconnects. The library [spawns](Self::spawn) each
+/// write as a task, so that the write is not interrupted.
 pub trait Runtime: Debug + Send + Sync + 'static {
     /// Starts `work` as a task that completes even if the returned future is dropped. The returned future is ready when
     /// the task has ended, even by a panic.
@@ -60,12 +60,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// Clock that is set and advanced by hand, for tests.
+/// Clock that a test sets and advances.
 #[derive(Debug, Default)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// Creates a clock that shows `now`.
+    /// Creates a clock with the time `now`.
     pub const fn new(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.as_millis()))
     }
@@ -125,8 +125,8 @@ impl RandomSource for SeededRandom {
 
 /// Executor that runs tasks inside of the calling future. Timers never fire, so timeouts are not enforced.
 ///
-/// A client that disconnects interrupts a write between two awaits. For synchronous tests, and for hosts whose server never
-/// drops the future of a request.
+/// For synchronous tests, and for hosts whose server never drops the future of a request. With any other server, a
+/// write is interrupted at an `.await` when the client disconnects.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InlineRuntime;
 

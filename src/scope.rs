@@ -19,7 +19,7 @@ macro_rules! scopes {
                 match self { $(Self::$name => $text,)+ }
             }
 
-            /// Returns what the scope allows, as a sentence.
+            /// Returns a one-sentence description of the permitted operations.
             pub const fn description(self) -> &'static str {
                 match self { $(Self::$name => $description,)+ }
             }
@@ -55,13 +55,13 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Which interface is served: the full one, or the smaller published variant (`docs/protocol.md`, section 1.3).
+/// API surface: the set of endpoints and scopes that a service has (`docs/protocol.md`, section 1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surface {
-    /// All endpoints.
+    /// All 21 endpoints, with 13 scopes.
     #[default]
     Full,
-    /// The endpoints of the smaller published variant.
+    /// 7 of the endpoints, with 8 scopes, of which `admin:read` is not a scope of the full surface.
     Compact,
 }
 

@@ -70,12 +70,12 @@ async fn first(receivers: &mut [(String, UnboundedReceiver<Receipt>)]) -> Instan
 async fn put(cluster: &Cluster) {
     let mut client = cluster.database.connect().await;
     let transaction = client.transaction().await.unwrap();
-    let insert = transaction.prepare(Event::INSERT).await.unwrap();
+    let insert = transaction.prepare(Event::INSERT_SQL).await.unwrap();
     for _ in 0..EVENTS {
         let on = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
         let topic = Topic::parse("post.created").unwrap();
         let event = Event::new(topic, on, None, &json!({ "text": "x".repeat(890) }));
-        let parameters = event.parameters();
+        let parameters = event.insert_parameters();
         let texts = parameters
             .each_ref()
             .map(|text| text as &(dyn ToSql + Sync));

@@ -65,7 +65,7 @@ impl BenchFixture {
             owner: self.owner.clone(),
             secret: None,
         };
-        let registry = registry.topics(topics.named.into_iter().collect());
+        let registry = registry.custom_topics(topics.named.into_iter().collect());
         registry.add(new).await.unwrap().endpoint.id
     }
 
@@ -103,7 +103,8 @@ impl BenchFixture {
         let write = self.board.write(move |tx, _| {
             Box::pin(async move {
                 for event in &events {
-                    tx.change_texts(Event::INSERT, &event.parameters()).await?;
+                    tx.change_texts(Event::INSERT_SQL, &event.insert_parameters())
+                        .await?;
                 }
                 Ok(())
             })

@@ -76,7 +76,7 @@ impl Goal {
 
 /// Prints a row of the table: the measured quantity, its unit, the baseline of the same run, and the goal.
 ///
-/// Appends it to the file of `FIGURES`, with tabs between the fields. The last field says whether the median meets the
+/// Appends it to the file of `RESULTS`, with tabs between the fields. The last field says whether the median meets the
 /// goal.
 pub fn row(what: &str, unit: &str, against: &str, goal: Goal, figures: &Samples) {
     let median = figures.median();
@@ -84,7 +84,7 @@ pub fn row(what: &str, unit: &str, against: &str, goal: Goal, figures: &Samples)
     let [least, middle, most] = [figures.least(), median, figures.most()].map(short);
     let goal = goal.written();
     println!("  {what}, {unit}, against {against}: {least} {middle} {most} (goal {goal}: {met})");
-    if let Some(path) = env::var_os("FIGURES") {
+    if let Some(path) = env::var_os("RESULTS") {
         let mut file = File::options()
             .create(true)
             .append(true)

@@ -101,9 +101,9 @@ impl BenchScenario {
     async fn claim(&self) -> Duration {
         let claim = ClaimRequest {
             limit: 252,
-            per_endpoint: MAX_PER_ENDPOINT,
-            in_flight: HashMap::from([(self.full.clone(), MAX_PER_ENDPOINT)]),
-            lease: Duration::from_secs(3600),
+            max_in_flight_per_endpoint: MAX_PER_ENDPOINT,
+            in_flight_by_endpoint: HashMap::from([(self.full.clone(), MAX_PER_ENDPOINT)]),
+            lease_duration: Duration::from_secs(3600),
         };
         let start = Instant::now();
         let deliveries = &self.rig.webhooks.deliveries;

@@ -71,7 +71,7 @@ pub(super) fn endpoints(surface: Surface) -> impl Iterator<Item = &'static ApiEn
     ENDPOINTS.iter().filter(is_served)
 }
 
-/// The rows. Routing, access checks, rate limits, decoding, responses and the OpenAPI document read them.
+/// The table of endpoints. Routing, access checks, rate limits, decoding, responses and the OpenAPI document use it.
 #[rustfmt::skip]
 static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
@@ -135,7 +135,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::PATCH, path: "/threads/{threadId}/posts/{postId}", operation_id: "updatePost", tag: "threads",
         summary: "Edits a post.",
         notes: "The post's `canEdit` shows whether the caller may edit it. Send the `version` that you read as \
-            `expectedVersion`: if the post has changed since then, the response is 409 and the post stays as it is.",
+            `expectedVersion`: if the post has changed since then, the response is 409 and the post is not changed.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::ok(|b, m: &MemberCaller, path, update| b.update_post(m, path, update)),
@@ -144,7 +144,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::DELETE, path: "/threads/{threadId}/posts/{postId}", operation_id: "deletePost", tag: "threads",
         summary: "Soft-deletes a post. Deleting the first post deletes the thread.",
         notes: "The post's `canDelete` shows whether the caller may delete it. A moderator can restore it, but not \
-            through this API. Deleting it again is a 404, or a 409 for callers who can still see it.",
+            through this API. Deleting a deleted post is a 404, or a 409 for a moderator, who can still see it.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::no_content(|b, m: &MemberCaller, path, NoParams {}| b.delete_post(m, path)),
@@ -159,16 +159,16 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     },
     ApiEndpoint {
         method: Method::POST, path: "/members/{userId}/reputation", operation_id: "rateMember", tag: "members",
-        summary: "Rates a member, optionally against one of their posts.",
+        summary: "Rates a member, optionally for one of their posts.",
         notes: "The board's settings limit `points` and decide whether negative points and empty comments are \
-            allowed. 0 points, and ratings that the settings do not allow, are a 422.",
+            allowed. A rating with 0 points, or one that the settings do not allow, is a 422.",
         scope: ReputationWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.rate_member(m, path, new)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages", operation_id: "listMessages", tag: "messages",
-        summary: "Lists one folder of the caller's private messages. Marks nothing as read.",
+        summary: "Lists one folder of the caller's private messages, without marking them as read.",
         notes: "",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
@@ -201,8 +201,9 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/polls/{pollId}/votes", operation_id: "vote", tag: "polls",
         summary: "Votes in a thread's poll.",
-        notes: "Voting again is a 409, unless the poll has `canChangeVote`. Voting in a closed poll is a 403. No \
-            option, a repeated option, or more options than `maxChoices` are a 422. An unknown option is a 404.",
+        notes: "Voting again is a 409, unless the poll has `canChangeVote`. Voting in a closed poll is a 403. A vote \
+            without options, with a repeated option, or with more than `maxChoices` options is a 422. An unknown \
+            option is a 404.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.vote(m, path, new)),
@@ -211,7 +212,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::PATCH, path: "/polls/{pollId}", operation_id: "updatePoll", tag: "polls",
         summary: "Edits a poll that the caller created or moderates.",
         notes: "Omitted fields keep their value; a body without changes is a 400. The poll's author may change the \
-            question and the options until the first vote (a 409 afterwards); a moderator always may. Fewer than two \
+            question and the options until the first vote; afterwards that is a 409. A moderator may always change them. Fewer than two \
             options, duplicate texts, or a `maxChoices` above the number of options are a 422. A `closesAt` in the \
             past closes the poll. Send the `version` that you read as `expectedVersion`, so that you do not overwrite \
             another edit.",
@@ -230,8 +231,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/subscriptions", operation_id: "subscribe", tag: "subscriptions",
         summary: "Subscribes to a thread or a forum.",
-        notes: "The response is 201 for a new subscription, and 200 with the existing one otherwise. A target that does not \
-            exist or is hidden is a 404.",
+        notes: "The response is 201 for a new subscription, and 200 with the existing subscription if there is one. A target \
+            that does not exist or is hidden is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, (), new: NewSubscription| b.subscribe(m, new.into())),
@@ -239,7 +240,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::DELETE, path: "/subscriptions/{target}/{targetId}", operation_id: "unsubscribe", tag: "subscriptions",
         summary: "Removes a subscription to a thread or a forum.",
-        notes: "The target may be hidden by now. A subscription that does not exist is a 404.",
+        notes: "The caller can also unsubscribe from a target that has become hidden. A subscription that does not exist is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::no_content(|b, m: &MemberCaller, path, NoParams {}| b.unsubscribe(m, path)),

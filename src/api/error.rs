@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::error_messages::ErrorMessages;
 use super::extract::error::InputError;
-use crate::host::{BackendError, BoardError, BoxError, Overloaded};
+use crate::host::{BackendError, BoardError, BoxError, OverloadedError};
 use crate::scope::Surface;
 use crate::task::PanicError;
 
@@ -55,9 +55,9 @@ codes! {
     NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "Unknown endpoint."
     NotFound NOT_FOUND "not_found" [Full] "The resource does not exist, or the caller may not see it."
     RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Rate limit exceeded. Retry after `retry-after` seconds."
-    InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log has the cause under the request id."
+    InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log contains the cause with the request id."
     NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
-    BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline and the caller may not see it."
+    BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline, and the caller may not use it while it is offline."
     Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions do not allow the operation, regardless of the token's scopes."
     BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource named in the request does not exist, or the caller may not see it."
     Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource."
@@ -108,13 +108,14 @@ pub(super) enum ApiError {
     ReplayNotFound,
 }
 
-/// Request extension with which the HTTP server in front of the API reports an invalid header, for example a wrong `Host`.
+/// Request extension with which the HTTP server in front of the API marks a malformed request, for example one without
+/// exactly one `Host` header.
 ///
 /// The API answers 400 `bad_request` with its usual headers and does not charge the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InvalidHeader {
-    /// Lower-case name of the header.
-    pub name: &'static str,
+pub struct MalformedRequest {
+    /// Lower-case name of the invalid header.
+    pub header: &'static str,
     /// Expected value of the header, as an English phrase. [`ErrorMessages::translations`] can translate it.
     pub expected: &'static str,
 }
@@ -141,7 +142,7 @@ pub(super) enum IdempotencyConflict {
 impl ApiError {
     pub(super) fn internal(source: impl Into<BoxError>) -> Self {
         let source = source.into();
-        match Overloaded::cause_of(&*source) {
+        match OverloadedError::cause_of(&*source) {
             Some(overloaded) => Self::Overloaded(overloaded.retry_after),
             None => Self::Internal(source),
         }

@@ -19,7 +19,7 @@ mod settings;
 
 #[cfg(feature = "test-util")]
 pub(crate) use error::ErrorCode;
-pub use error::InvalidHeader;
+pub use error::MalformedRequest;
 pub use error_messages::{ErrorMessages, Language};
 pub use openapi::document as openapi_document;
 pub use rate_limit::client_ip;

@@ -12,7 +12,7 @@ use tracing::Instrument;
 use super::context::{ApiInner, RequestContext, RequestId, log_error};
 use super::endpoint::{ApiEndpoint, Invocation};
 use super::endpoints::{self, Route};
-use super::error::{ApiError, AuthFailure, InvalidHeader};
+use super::error::{ApiError, AuthFailure, MalformedRequest};
 use super::extract::error::InputError;
 use super::extract::params::{NoParams, Params, RawPathParams, Source};
 use super::extract::value::{self, InputValue};
@@ -73,8 +73,8 @@ impl ApiInner {
         body: LazyBody<'_>,
     ) -> Result<ApiResponse, ApiError> {
         let head = context.head;
-        if let Some(InvalidHeader { name, expected }) = head.extensions.get() {
-            return Err(InputError::phrase(name, expected).into());
+        if let Some(MalformedRequest { header, expected }) = head.extensions.get() {
+            return Err(InputError::phrase(header, expected).into());
         }
 
         // 1. Routing

@@ -82,8 +82,8 @@
 //!     fn unsupported(&self) -> &[Capability] {
 //!         use Capability::*;
 //!         &[
-//!             Account, Approval, Bans, Deletion, Editing, Events, HiddenForums, Ignoring, Messages, Moderators,
-//!             Offline, Polls, Posts, Profiles, ReadOnlyForums, Removal, Replies, Reputation, Search,
+//!             Account, AccountRemoval, Approval, Bans, Deletion, Editing, Events, HiddenForums, IgnoreLists,
+//!             Messages, Moderators, Offline, Polls, Posts, Profiles, ReadOnlyForums, Replies, Reputation, Search,
 //!             StartingThreads, SubForums, Subscriptions, Threads,
 //!         ]
 //!     }
@@ -129,7 +129,7 @@
 //! - A change without the API is a method of [`BoardFixture`]. Its default implementation returns an error with its
 //!   name.
 //! - Each write takes place a minute after the previous one, so that no rule exceeds an anti-flood limit.
-//!   [`Suite::advance`] advances the clock further, and [`Suite::race`] makes calls concurrently.
+//!   [`Suite::advance`] advances the clock further, and [`Suite::run_concurrently`] makes calls concurrently.
 
 #[macro_use]
 mod macros;

@@ -4,7 +4,7 @@
 //!
 //! | chapter | content |
 //! |---|---|
-//! | [`getting_started`] | From an empty `impl` to a complete board: authorizer, reads, lists, writes, errors, `main`. |
+//! | [`getting_started`] | Implementing the API step by step: authorizer, lists, writes, errors, search, `main`. |
 //! | [`request_lifecycle`] | The steps of a request before and after the board's code. |
 //! | [`resources`] | Values for fields that a board does not have. |
 //! | [`board_rules`] | What each command must do: case, error to return, name of the test. |
@@ -16,7 +16,7 @@
 //! | [`clustering`] | Several servers and workers on one Postgres and one Redis: failures, backups, upgrades. |
 //! | [`observability`] | Traces, log lines, metrics, health checks, alerts. |
 //! | [`operations`] | The example server: commands, control panel, options, keys, backups. |
-//! | [`performance`] | How the figures are measured, and what they mean for a host. |
+//! | [`performance`] | Cost of a request, and recommendations for a host. |
 //!
 //! For a first result within an hour, read the first sections of [`getting_started`], then [`testing`], and keep
 //! [`board_rules`] open while you implement the methods. `examples/existing_board` in the repository adds the API to a

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::BackendResult;
 use crate::model::UserId;
 
-/// The host's sign-in, for the control panel.
+/// Authentication of administrators for the control panel, implemented by the host.
 ///
 /// Results are not cached: an administrator who loses the role is rejected from the next request on. Password hashes stay
 /// with the host.
@@ -46,7 +46,7 @@ pub trait AdminAuth: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
-    async fn names(&self, user_ids: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
+    async fn usernames(&self, user_ids: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
         let mut names = HashMap::new();
         for user_id in user_ids {
             let name = self.username(user_id).await?;
@@ -55,11 +55,12 @@ pub trait AdminAuth: Send + Sync + 'static {
         Ok(names)
     }
 
-    /// Returns the absolute path of the sign-in page, which leads back to the path `return_to`.
-    fn sign_in_url(&self, return_to: &str) -> String;
+    /// Returns the absolute path of the sign-in page, with a query that makes it redirect to the path `return_to` after
+    /// the sign-in.
+    fn sign_in_path(&self, return_to: &str) -> String;
 
-    /// Returns the absolute path that signs out the browser that sends a `POST`. Default: `None`; the panel then has no
-    /// sign-out button.
+    /// Returns the absolute path of the sign-out endpoint, to which the panel's sign-out button sends a `POST`.
+    /// Default: `None`; the panel then shows no sign-out button.
     fn sign_out_path(&self) -> Option<&str> {
         None
     }
@@ -77,8 +78,8 @@ pub struct Session {
 impl Session {
     /// Creates the session of a member. The panel answers 404 unless `is_admin` is `true`.
     ///
-    /// `secret` is a random value that only this session has, the same on each node, such as the value of its cookie. The
-    /// panel derives the anti-forgery tokens of its forms from it and does not send it.
+    /// `secret` is a random value that is unique to the session and the same on all nodes, such as the value of the
+    /// session cookie. The panel derives the anti-forgery tokens of its forms from it and does not send it.
     pub fn new(
         user_id: UserId,
         username: impl Into<String>,

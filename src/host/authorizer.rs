@@ -80,7 +80,7 @@ pub trait Authorizer: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct Access {
     pub(crate) visible_forums: VisibleForums,
-    pub(crate) deny_offline: bool,
+    pub(crate) board_offline: bool,
     pub(crate) extension: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -89,21 +89,22 @@ impl Access {
     pub fn new(visible_forums: VisibleForums) -> Self {
         Self {
             visible_forums,
-            deny_offline: false,
+            board_offline: false,
             extension: None,
         }
     }
 
-    /// Sets whether the board is offline for this caller. If so, the response is a 503 `board_offline`. Default: `false`.
+    /// Denies the caller every endpoint with a 503 `board_offline` if `true`. Default: `false`. A host sets it for all
+    /// callers except administrators while the board is offline.
     #[must_use]
-    pub fn deny_offline(self, deny_offline: bool) -> Self {
+    pub fn board_offline(self, board_offline: bool) -> Self {
         Self {
-            deny_offline,
+            board_offline,
             ..self
         }
     }
 
-    /// Attaches a value of the host, such as the caller's permissions, so that one query serves the whole request.
+    /// Attaches a value of the host, such as the caller's permissions, so that the commands do not load it again.
     ///
     /// Commands read it with [`Caller::extension`](super::Caller::extension) or
     /// [`MemberCaller::extension`](super::MemberCaller::extension). A second value replaces the first.
@@ -125,7 +126,7 @@ impl Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Access")
             .field("visible_forums", &self.visible_forums)
-            .field("deny_offline", &self.deny_offline)
+            .field("board_offline", &self.board_offline)
             .finish_non_exhaustive()
     }
 }
@@ -157,10 +158,11 @@ impl VisibleForums {
         Self(ForumSet::Ids(forums.into_iter().collect()))
     }
 
-    /// Contains the forums for which `is_visible` returns `true`: for boards with too many forums to list on each request.
+    /// Contains the forums for which `is_visible` returns `true`. For boards with too many forums to list them on each
+    /// request.
     ///
-    /// Use [`none`](Self::none) instead of a function that always returns `false`: [`is_empty`](Self::is_empty) does not
-    /// call the function.
+    /// If the caller sees no forum, use [`none`](Self::none): [`is_empty`](Self::is_empty) does not call `is_visible`,
+    /// and always returns `false` for this set.
     pub fn from_fn(is_visible: impl Fn(&ForumId) -> bool + Send + Sync + 'static) -> Self {
         Self(ForumSet::Predicate(Arc::new(is_visible)))
     }

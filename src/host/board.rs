@@ -11,11 +11,11 @@ use crate::model::{
     SubscriptionTarget, Thread, ThreadId, UserRef,
 };
 
-/// Resource that the path of a request names.
+/// Reference to the resource in the path of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceRef<'a> {
-    /// A resource outside of forums, such as a member or a message, or none at all.
+    /// A member, a message or another resource that does not belong to a forum; also used for paths without an id.
     Global,
     /// A forum.
     Forum(&'a ForumId),
@@ -41,11 +41,12 @@ pub enum ResourceRef<'a> {
 /// disconnects or the request times out.
 ///
 /// # Errors
-/// Each method lists the errors that its endpoint can return, besides [`BoardError::NotImplemented`] and, if the board's
-/// backend fails, [`BoardError::Internal`]. Missing and hidden resources return the same error.
+/// Every method can return [`BoardError::NotImplemented`] and, if the board's backend fails,
+/// [`BoardError::Internal`]. Each method lists its other errors. A method returns the same error for a missing and for
+/// a hidden resource.
 ///
-/// The library checks the forum of each result against the caller's [`Access`](super::Access). It answers 404, or removes
-/// the item from the list, if the caller cannot see the forum, and logs the mistake.
+/// The library checks the forum of each result against the caller's [`Access`](super::Access). If the caller cannot see
+/// the forum, the library answers 404 or removes the item from the list, and logs the error.
 ///
 /// # Examples
 /// A board with one endpoint:
@@ -119,7 +120,7 @@ pub trait Board: Send + Sync + 'static {
     /// Rules: [forums](crate::guide::board_rules#forums), [permissions](crate::guide::board_rules#permissions).
     ///
     /// # Errors
-    /// Only those of every method.
+    /// [`BoardError::NotImplemented`] and [`BoardError::Internal`] only.
     async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
         Err(BoardError::NotImplemented)
     }
@@ -227,14 +228,14 @@ pub trait Board: Send + Sync + 'static {
         Err(BoardError::NotImplemented)
     }
 
-    /// `DELETE /threads/{threadId}/posts/{postId}`: soft-deletes a post; the first post with its thread.
+    /// `DELETE /threads/{threadId}/posts/{postId}`: soft-deletes a post. Deleting the first post deletes the thread.
     ///
     /// Rules: [deletion](crate::guide::board_rules#deletion), [counters](crate::guide::board_rules#counters).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread. Deleted posts are
     ///   hidden except from moderators.
-    /// - [`BoardError::Forbidden`] if the member may not delete the post, or the thread of a first post.
+    /// - [`BoardError::Forbidden`] if the member may not delete the post or, for a first post, the thread.
     /// - [`BoardError::Conflict`] if the post is already deleted and the member is a moderator.
     async fn delete_post(&self, member: &MemberCaller, path: PostPath) -> BoardResult<()> {
         Err(BoardError::NotImplemented)
@@ -261,8 +262,9 @@ pub trait Board: Send + Sync + 'static {
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the board has no such member.
     /// - [`BoardError::NotFound`] if `post_id` is not a post of that member that the caller can see.
-    /// - [`BoardError::Forbidden`] if members rate themselves.
-    /// - [`BoardError::Conflict`] if the member has already rated the post, or the member in the last 24 hours.
+    /// - [`BoardError::Forbidden`] if the member rates their own account.
+    /// - [`BoardError::Conflict`] if the member has already rated the post, or has rated the member without a post in
+    ///   the last 24 hours.
     /// - [`BoardError::Validation`] if the points are 0 or beyond the board's limits, or a required comment is empty.
     /// - [`BoardError::RateLimited`] over an anti-flood limit.
     async fn rate_member(
@@ -303,8 +305,9 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /messages/{messageId}`: opens the member's copy of a message.
     ///
-    /// With [`MarkRead::Yes`] the first opening marks the copy as read, and sends the receipt that its sender requested, in
-    /// one transaction; the library then runs it to completion like a write. `HEAD` passes [`MarkRead::No`].
+    /// With [`MarkRead::Yes`] the first call marks the copy as read and, if the sender requested a receipt, sends it,
+    /// in one transaction. The library runs such a call to completion like a write. For `HEAD` the library passes
+    /// [`MarkRead::No`].
     ///
     /// Rules: [messages](crate::guide::board_rules#messages), [receipts](crate::guide::board_rules#receipts).
     ///
@@ -356,8 +359,8 @@ pub trait Board: Send + Sync + 'static {
     /// - [`BoardError::PathNotFound`] if the poll does not exist or is hidden.
     /// - [`BoardError::Forbidden`] if the member is neither author nor moderator, the thread is deleted, or, except for
     ///   moderators, locked.
-    /// - [`BoardError::Conflict`] if `expected_version` is not the current version, or the author changes a question,
-    ///   options or choices that votes depend on.
+    /// - [`BoardError::Conflict`] if `expected_version` is not the current version, or, after the first vote, the
+    ///   author changes the question or the options, or lowers `max_choices` below the number of options in a vote.
     /// - [`BoardError::Validation`] if a field breaks a rule of the board.
     /// - [`BoardError::NotFound`] if an `option_id` is not an option of the poll.
     async fn update_poll(
@@ -397,7 +400,7 @@ pub trait Board: Send + Sync + 'static {
         Err(BoardError::NotImplemented)
     }
 
-    /// `DELETE /subscriptions/{target}/{targetId}`: removes a subscription, also if its target is hidden.
+    /// `DELETE /subscriptions/{target}/{targetId}`: removes a subscription, even if its target is hidden.
     ///
     /// Rules: [subscriptions](crate::guide::board_rules#subscriptions).
     ///
@@ -413,17 +416,17 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /search`: lists the matches that the caller can see.
     ///
-    /// A hit is a post. With [`SearchShow::Threads`](crate::model::SearchShow::Threads) it is one match of each thread:
-    /// the newest for [`SearchSort::Newest`](crate::model::SearchSort::Newest), the oldest for
+    /// Each hit is a post that matches. With [`SearchShow::Threads`](crate::model::SearchShow::Threads) there is one
+    /// hit for each thread: the newest for [`SearchSort::Newest`](crate::model::SearchSort::Newest), the oldest for
     /// [`SearchSort::Oldest`](crate::model::SearchSort::Oldest), the best for
-    /// [`SearchSort::Relevance`](crate::model::SearchSort::Relevance). The hits are in that order, by time or by score.
-    /// An unknown or hidden forum or member yields no hits and no error.
+    /// [`SearchSort::Relevance`](crate::model::SearchSort::Relevance). The hits are ordered by the same criterion. An
+    /// unknown or hidden forum or member yields no hits and no error.
     ///
     /// Rules: [search](crate::guide::board_rules#search).
     ///
     /// # Errors
-    /// [`BoardError::InvalidParameter`] if `after` holds a key that this search cannot return, or the board accepts fewer
-    /// words than the library.
+    /// [`BoardError::InvalidParameter`] if `after` holds a key that this search cannot return, or for `q` if
+    /// the query has more words than the board accepts.
     async fn search(&self, caller: &Caller, params: SearchParams) -> BoardResult<Page<SearchHit>> {
         Err(BoardError::NotImplemented)
     }

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::error::{BackendError, BoxError, IntoBackendError, Overloaded};
+use crate::error::{BackendError, BoxError, IntoBackendError, OverloadedError};
 use crate::model::{InvalidIdError, InvalidPageKeyError};
 
 /// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one status and code.
 ///
-/// Messages are the host's, in the board's language; clients receive them, except for those of `Internal`. `?` converts
-/// the errors of ids, page keys and database drivers. For its own error type a host writes one `From`.
+/// The host writes the messages, in the board's language. The library sends them to the client, except the source of
+/// `Internal`. `?` converts the errors of ids, page keys and database drivers. A host can implement `From<HostError>
+/// for BoardError` for its own error type.
 ///
 /// # Examples
 /// ```
@@ -66,14 +67,14 @@ pub enum BoardError {
     },
     /// An anti-flood limit of the board is exceeded: 429 `RATE_LIMITED`.
     ///
-    /// Holds the message and the time until the command can be repeated, which is sent as `retry-after`; `None` if it is
+    /// Holds the message, and the time until the client can retry, which is sent as `retry-after`; `None` if it is
     /// unknown.
     #[error("{0}")]
     RateLimited(String, Option<Duration>),
     /// The host has not implemented the method: 501 `not_implemented`.
     #[error("the board does not implement this method")]
     NotImplemented,
-    /// The board's backend failed: 500 `internal_error`, or 503 if the source is [`Overloaded`]. The source is logged and
+    /// The board's backend failed: 500 `internal_error`, or 503 if the source is [`OverloadedError`]. The source is logged and
     /// not sent to the client.
     #[error(transparent)]
     Internal(BoxError),
@@ -94,7 +95,7 @@ impl BoardError {
     }
 }
 
-/// An id that is not a number does not exist on a board with numeric ids.
+/// Converts to [`BoardError::PathNotFound`]: on a board with numeric ids, no resource has an id that is not a number.
 impl From<InvalidIdError> for BoardError {
     fn from(_: InvalidIdError) -> Self {
         Self::PathNotFound
@@ -119,7 +120,7 @@ impl<E: IntoBackendError> From<E> for BoardError {
     }
 }
 
-/// Lets an [`Authorizer`](super::Authorizer) run the queries of the board.
+/// Lets an [`Authorizer`](super::Authorizer) use `?` on the board's queries.
 impl From<BoardError> for BackendError {
     fn from(error: BoardError) -> Self {
         match error {
@@ -129,8 +130,8 @@ impl From<BoardError> for BackendError {
     }
 }
 
-impl Overloaded {
-    /// Finds it in an error's chain of sources.
+impl OverloadedError {
+    /// Returns the [`OverloadedError`] error in the chain of sources of `error`.
     pub(crate) fn cause_of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
         let mut chain = std::iter::successors(Some(error), |error| error.source());
         chain.find_map(|error| {

@@ -1,10 +1,10 @@
-//! Results of commands together with their forum.
+//! Results of commands with the id of their forum.
 
 use crate::model::{ForumId, SearchHit, Subscription, Thread};
 
-/// A command's result together with its forum, for resources that do not carry the forum on the wire.
+/// A command's result with the id of its forum, for resources whose JSON does not contain the forum.
 ///
-/// The library answers 404 if the caller cannot see the forum. This includes an empty page.
+/// The library answers 404 if the caller cannot see the forum, even for an empty page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InForum<T> {
     /// Id of the forum that contains the value.
@@ -20,7 +20,7 @@ impl<T> InForum<T> {
     }
 }
 
-/// A value that carries the id of its forum.
+/// A resource that contains the id of its forum.
 ///
 /// The items of a list implement it. The library removes the items whose forum the caller cannot see.
 ///
@@ -32,8 +32,8 @@ impl<T> InForum<T> {
 /// is_a_list(Page::<Thread> { items: Vec::new(), next: None });
 /// ```
 ///
-/// A post does not carry its forum, so a command cannot return a page of posts by itself. It returns the page within
-/// [`InForum`], which carries the forum.
+/// A post does not contain the id of its forum, so a command returns a page of posts in an [`InForum`]. The following
+/// does not compile:
 ///
 /// ```compile_fail,E0277
 /// use forum_api::host::HasForum;

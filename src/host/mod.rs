@@ -15,7 +15,7 @@ mod caller;
 mod error;
 mod in_forum;
 
-pub use crate::error::{BackendError, BackendResult, BoxError, IntoBackendError, Overloaded};
+pub use crate::error::{BackendError, BackendResult, BoxError, IntoBackendError, OverloadedError};
 #[cfg(feature = "panel")]
 pub use admin_auth::{AdminAuth, Session};
 pub use authorizer::{Access, Authorizer, VisibleForums};

@@ -1,8 +1,8 @@
 //! Metrics (feature `metrics`; `docs/protocol.md`, section 18.3).
 //!
-//! The library records metrics through the [`metrics`](https://docs.rs/metrics) facade. Install a recorder at startup, then
-//! call [`describe`]. Without a recorder no metric is kept. Labels have a bounded number of values: a route is the template
-//! of a path, and unknown methods and routes are `other`.
+//! The library records metrics through the [`metrics`](https://docs.rs/metrics) facade. Install a recorder at startup,
+//! then call [`describe`]. Without a recorder all values are discarded. Labels have a bounded number of values: a route
+//! is the template of a path, and unknown methods and routes are `other`.
 
 pub(crate) mod recorder;
 #[cfg(feature = "metrics")]

@@ -60,7 +60,7 @@ metrics! {
     ATTEMPT_SECONDS Histogram Seconds "forum_api_delivery_attempt_duration_seconds" []
         "Duration of attempts that sent a request."
     QUEUE_DEPTH Gauge Count "forum_api_delivery_queue_depth" []
-        "Due deliveries not yet claimed; counted up to 10001."
+        "Due deliveries not yet claimed; at most 10001 are counted."
     QUEUE_SECONDS Gauge Seconds "forum_api_delivery_queue_age_seconds" []
         "Age of the oldest due delivery."
     UNREADABLE Counter Count "forum_api_unreadable_rows_total" ["table"]

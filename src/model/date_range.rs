@@ -40,7 +40,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 const LAST: [(&str, u32); 4] = [("24h", 1), ("7d", 7), ("30d", 30), ("1y", 365)];
 
 impl DateRange {
-    /// Parses a date range; `None` if the text has another format, which includes `..`.
+    /// Parses a date range; `None` for any other text, including `..` without a date.
     pub fn parse(text: &str) -> Option<Self> {
         let last = LAST.iter().find(|(word, _)| *word == text);
         let kind = match last {

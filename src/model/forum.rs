@@ -39,7 +39,7 @@ pub struct Forum {
     pub post_count: u64,
     /// Time of the newest visible post; null if the forum has none.
     pub last_activity_at: Option<Timestamp>,
-    /// Whether the caller may start a thread in the forum.
+    /// `true` if the caller may start a thread in the forum.
     pub can_start_thread: bool,
 }
 

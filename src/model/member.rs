@@ -7,8 +7,8 @@ use super::{Timestamp, UserId};
 
 /// A member's public profile.
 ///
-/// It is the same for every caller: fields that depend on the caller would reveal forums or content. The profile of a banned
-/// member stays; a removed account has no profile.
+/// It is the same for every caller: fields that depended on the caller would reveal hidden forums or content. A banned
+/// member still has a profile; a removed account has none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A member's public profile.", example = Member::example())]

@@ -44,7 +44,7 @@ pub struct MessageSummary {
     pub sent_at: Timestamp,
     /// Time at which the copy was first opened; null if unread. A sent copy is read from the start.
     pub read_at: Option<Timestamp>,
-    /// Whether the sender asked for a read receipt.
+    /// `true` if the sender asked for a read receipt.
     pub receipt_requested: bool,
 }
 
@@ -129,7 +129,7 @@ pub struct NewMessage {
     /// The source markup. A missing text counts as empty, which the board refuses.
     #[serde(default)]
     pub body: String,
-    /// Whether the caller receives a receipt when a recipient first opens the message. Default: `false`.
+    /// `true` to send the caller a receipt when a recipient first opens the message. Default: `false`.
     #[serde(default)]
     pub request_receipt: bool,
 }

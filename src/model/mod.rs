@@ -2,8 +2,9 @@
 //!
 //! They are the parameters and results of [`Board`](crate::host::Board), and the schemas of the OpenAPI document.
 //!
-//! - Types that a host *builds*, such as [`Thread`] and [`Post`], are exhaustive: the compiler reports a new field at each
-//!   place that lacks it. `None` is sent as `null`; the documentation of the field says what it means.
+//! - Types that a host *builds*, such as [`Thread`] and [`Post`], are exhaustive: after an upgrade, the compiler
+//!   reports each struct expression that does not set a new field. `None` is sent as `null`; the documentation of the
+//!   field says what it means.
 //! - Types that a host *receives*, such as [`ListPostsParams`] and [`NewThread`], are `#[non_exhaustive]`: a new parameter
 //!   does not break the host. An omitted optional parameter has its default or is `None`, which means "not filtered" in
 //!   parameters and "not changed" in updates.

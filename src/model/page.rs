@@ -74,11 +74,12 @@ impl<T> Page<T> {
     }
 }
 
-/// Sort key of the last item of a page, in a text of the host, such as `time.id`. The next page starts after it.
+/// Sort key of the last item of a page, in a text format that the host chooses, such as `time.id`. The next page starts
+/// after this item.
 ///
-/// The library encodes it as an opaque cursor with a checksum, bound to the list and its filters. The cursor is encoded but
-/// not encrypted, and not signed: the key must not hold data that the client may not see, and a client can forge it. Parse
-/// it like any other input.
+/// The library encodes it as an opaque cursor with a checksum, bound to the list and its filters. The cursor is neither
+/// encrypted nor signed: a client can read and forge the key. Do not put data in it that the client may not see, and
+/// validate it like any other input.
 ///
 /// # Examples
 /// ```

@@ -41,11 +41,11 @@ pub struct Poll {
     pub total_votes: u64,
     /// Maximum number of options in one vote.
     pub max_choices: u32,
-    /// Whether a vote may be changed.
+    /// `true` if a vote may be changed.
     pub can_change_vote: bool,
-    /// Time at which the poll closes; null if it does not close by itself.
+    /// Time at which the poll closes; null for a poll without a closing time.
     pub closes_at: Option<Timestamp>,
-    /// Whether the poll is closed.
+    /// `true` if the poll is closed.
     pub closed: bool,
     /// The caller's vote; null for guests and for members who have not voted.
     pub own_vote: Option<Vec<OptionId>>,
@@ -91,10 +91,10 @@ pub struct NewPoll {
     /// Maximum number of options in one vote, from 1 to the number of options. Default: 1.
     #[serde(default = "one")]
     pub max_choices: i64,
-    /// Whether a vote may be changed. Default: `false`.
+    /// `true` if a vote may be changed. Default: `false`.
     #[serde(default)]
     pub can_change_vote: bool,
-    /// Time at which the poll closes, in the future; null if it does not close by itself.
+    /// Time at which the poll closes, in the future; null for a poll without a closing time.
     #[serde(default)]
     pub closes_at: Option<Timestamp>,
 }
@@ -162,7 +162,7 @@ pub struct PollUpdate {
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "String")]
     pub question: Option<String>,
-    /// All options, in order, at least two. An option that is missing is removed with its votes.
+    /// All options, in order, at least two. Existing options that are not in the list are removed with their votes.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "Vec<PollOptionUpdate>")]
     pub options: Option<Vec<PollOptionUpdate>>,
@@ -170,7 +170,7 @@ pub struct PollUpdate {
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "i64")]
     pub max_choices: Option<i64>,
-    /// Whether a vote may be changed.
+    /// `true` if a vote may be changed.
     #[serde(deserialize_with = "non_null")]
     #[schemars(with = "bool")]
     pub can_change_vote: Option<bool>,

@@ -34,9 +34,9 @@ pub struct Post {
     pub body: Option<String>,
     /// The markup rendered to sanitised HTML; null in lists with `body=source` and in events of deletions.
     pub body_html: Option<String>,
-    /// Whether the caller may edit the post.
+    /// `true` if the caller may edit the post.
     pub can_edit: bool,
-    /// Whether the caller may delete the post.
+    /// `true` if the caller may delete the post.
     pub can_delete: bool,
     /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
@@ -95,7 +95,7 @@ pub struct ListPostsParams {
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]
     pub after: Option<PageKey>,
-    /// Only posts that were created later than this time, which is exclusive.
+    /// Only posts created after this time (exclusive).
     pub since: Option<Timestamp>,
     /// Start the list at this post. Cannot be combined with `after`.
     #[serde(skip_serializing)]
@@ -115,7 +115,7 @@ pub struct ListPostsParams {
 pub struct NewPost {
     /// The source markup. A missing text counts as empty, which the board refuses.
     pub body: String,
-    /// Whether the author subscribes to the thread. `true` also requires the scope `subscriptions:write`. Default: `false`.
+    /// `true` to subscribe the author to the thread, which also requires the scope `subscriptions:write`. Default: `false`.
     pub subscribe: bool,
 }
 

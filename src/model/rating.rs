@@ -8,8 +8,8 @@ use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 
 /// A reputation rating of a member.
 ///
-/// A post is rated once by each member, and a member without a post once in 24 hours: a repetition is
-/// [`BoardError::Conflict`](crate::host::BoardError::Conflict).
+/// A member can rate each post once, and another member without a post once in 24 hours. The board rejects further
+/// ratings with [`BoardError::Conflict`](crate::host::BoardError::Conflict).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A reputation rating of a member.", example = Rating::example())]

@@ -75,7 +75,7 @@ impl SearchHit {
     }
 }
 
-/// Text to search.
+/// Texts to search: titles, posts, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchField {
@@ -88,7 +88,7 @@ pub enum SearchField {
     Posts,
 }
 
-/// Unit of the results.
+/// Kind of the hits: posts or threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchShow {
@@ -103,7 +103,7 @@ pub enum SearchShow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchSort {
-    /// Best matches first, among the newest matches.
+    /// Best matches first. The board ranks the newest matches only, up to a limit that it sets.
     #[default]
     Relevance,
     /// Newest first.
@@ -141,10 +141,10 @@ pub struct SearchParams {
     /// Only posts from this period: `24h`, `7d`, `30d`, `1y`, or a date range with an exclusive end.
     #[serde(default, deserialize_with = "non_null")]
     pub when: Option<DateRange>,
-    /// Text to search. Default: `all`.
+    /// Texts to search: titles, posts, or both. Default: `all`.
     #[serde(default, rename = "in")]
     pub field: SearchField,
-    /// Unit of the results. Default: `posts`.
+    /// Kind of the hits: posts or threads. Default: `posts`.
     #[serde(default)]
     pub show: SearchShow,
     /// Order of the hits. Default: `relevance`.

@@ -33,7 +33,7 @@ pub struct SearchTerm {
     /// Text of the term without `-` and quotes. It contains at least one letter or digit, and can contain characters that
     /// separate words, such as `-` or `.`.
     pub text: String,
-    /// Whether hits must not contain the term (`-word`).
+    /// `true` if hits must not contain the term (`-word`).
     pub excluded: bool,
 }
 

@@ -36,8 +36,8 @@ pub enum SubscriptionTarget {
 
 /// A subscription to a thread or a forum.
 ///
-/// The library removes subscriptions whose `forum_id` the caller cannot see from lists. They must reappear when the caller
-/// can see the forum again.
+/// The library omits subscriptions from lists while the caller cannot see their `forum_id`. The board must keep them,
+/// so that they reappear when the caller can see the forum again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A subscription to a thread or a forum.", example = Subscription::example())]
@@ -71,7 +71,7 @@ impl Subscription {
 pub enum SubscribeOutcome {
     /// A new subscription: 201.
     Created(Subscription),
-    /// The subscription that existed before: 200.
+    /// The member was already subscribed: 200.
     Existing(Subscription),
 }
 

@@ -57,15 +57,15 @@ pub struct Thread {
     pub last_post: Option<LastPost>,
     /// Number of visible replies; the first post does not count.
     pub reply_count: u64,
-    /// Whether the thread is pinned. Lists of this API do not sort pinned threads first.
+    /// `true` if the thread is pinned. Lists of this API do not sort pinned threads first.
     pub pinned: bool,
-    /// Whether only moderators may post in the thread.
+    /// `true` if only moderators may post in the thread.
     pub locked: bool,
     /// Id of the first post.
     pub first_post_id: PostId,
     /// Id of the thread's poll; null for a thread without a poll.
     pub poll_id: Option<PollId>,
-    /// Whether the caller may reply.
+    /// `true` if the caller may reply.
     pub can_reply: bool,
     /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
@@ -109,7 +109,7 @@ pub struct ListThreadsParams {
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]
     pub after: Option<PageKey>,
-    /// Only threads with activity later than this time, which is exclusive.
+    /// Only threads with activity after this time (exclusive).
     pub since: Option<Timestamp>,
 }
 
@@ -126,6 +126,6 @@ pub struct NewThread {
     pub body: String,
     /// Poll to create with the thread.
     pub poll: Option<NewPoll>,
-    /// Whether the author subscribes to the thread. `true` also requires the scope `subscriptions:write`. Default: `false`.
+    /// `true` to subscribe the author to the thread, which also requires the scope `subscriptions:write`. Default: `false`.
     pub subscribe: bool,
 }

@@ -18,7 +18,7 @@ pub struct PanelSettings {
     pub base_path: String,
     /// Largest body of a form, in bytes. Default: 1 MiB.
     pub body_limit: usize,
-    /// Time limit of a request. Default: 30 s. A change that has begun completes nevertheless.
+    /// Timeout of a request. Default: 30 s. A change that has begun completes even after the timeout.
     pub request_timeout: Duration,
 }
 
@@ -32,7 +32,8 @@ impl Default for PanelSettings {
     }
 }
 
-/// The control panel: a [`tower_service::Service`] for all requests below its base path. Its calls do not fail.
+/// The control panel: a [`tower_service::Service`] for all requests below its base path. Its error type is
+/// [`Infallible`](std::convert::Infallible).
 ///
 /// Cloning is cheap. [`Panel::builder`] builds it.
 #[derive(Clone)]
@@ -53,9 +54,10 @@ pub struct PanelBuilder(PanelInner);
 impl Panel {
     /// Returns a builder.
     ///
-    /// `admin_auth` is the host's sign-in. `stores` are those of the API: the panel reads and writes tokens, and keeps
-    /// password attempts and submitted forms in the stores of rate limits and idempotency keys. `webhook_admin` uses the
-    /// stores of the worker. `environment` may be the [`Runtime`](crate::runtime::Runtime) of the host's server.
+    /// `admin_auth` authenticates administrators. Pass the same `stores` as to the API: the panel manages the tokens,
+    /// and records password attempts in the rate limit store and submitted forms in the idempotency store. Create
+    /// `webhook_admin` with the same webhook stores as the worker. `environment` can be the
+    /// [`Runtime`](crate::runtime::Runtime) of the host's server.
     pub fn builder(
         admin_auth: Arc<dyn AdminAuth>,
         stores: Stores,

@@ -71,7 +71,7 @@ fn table_cell((column, content): &(&str, Markup)) -> Markup {
     }
 }
 
-/// Marks a text that may be too long for a line.
+/// Marks a long text, such as a URL, that may wrap at any character.
 pub(super) fn breakable(text: &str) -> Markup {
     html! { span.long { (text) } }
 }
@@ -79,7 +79,7 @@ pub(super) fn breakable(text: &str) -> Markup {
 /// Renders a secret in a read-only field that one click selects without a script.
 pub(super) fn secret_field(name: &str, label: &str, secret: &str) -> Markup {
     html! {
-        div.revealed {
+        div.secret {
             p id={ (name) "-label" } { (label) }
             code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
                 autofocus { (secret) }
@@ -88,7 +88,7 @@ pub(super) fn secret_field(name: &str, label: &str, secret: &str) -> Markup {
 }
 
 pub(super) fn next_page_link(text: &str, path: &str) -> Markup {
-    html! { p.further { a href=(path) rel="next" { (text) } } }
+    html! { p.next-page { a href=(path) rel="next" { (text) } } }
 }
 
 /// Units with their lengths in milliseconds, the longest first.
@@ -103,7 +103,7 @@ const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// Describes the time between `now` and `at` in the longest unit that fits. Past times are rounded down. Future times are
 /// rounded, so that a token that was just issued for 30 days does not expire in 29.
-pub(super) fn relative(at: Timestamp, now: Timestamp) -> String {
+pub(super) fn relative_time(at: Timestamp, now: Timestamp) -> String {
     let difference = at.as_millis().saturating_sub(now.as_millis());
     let is_future = difference > 0;
     let length = difference.saturating_abs();
@@ -120,7 +120,7 @@ pub(super) fn relative(at: Timestamp, now: Timestamp) -> String {
 }
 
 /// Formats a time in UTC with seconds.
-pub(super) fn exact(at: Timestamp) -> String {
+pub(super) fn utc_time(at: Timestamp) -> String {
     let text = at.to_string();
     let second = text.split('.').next().unwrap_or_default();
     format!("{} UTC", second.replace('T', " "))
@@ -147,8 +147,8 @@ mod tests {
             (36_500 * 86_400, "in 100 years"),
         ] {
             let at = Timestamp::from_millis(now.as_millis() + seconds * 1000);
-            assert_eq!(relative(at, now), expected);
+            assert_eq!(relative_time(at, now), expected);
         }
-        assert_eq!(exact(now), "2026-01-01 00:00:00 UTC");
+        assert_eq!(utc_time(now), "2026-01-01 00:00:00 UTC");
     }
 }

@@ -11,7 +11,7 @@ use crate::store::{DeliveryFilter, Quarantine};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
 
 /// Deliveries per page.
-const PAGE: u32 = 50;
+const PAGE_SIZE: u32 = 50;
 
 /// Number of characters of a URL in an option of the filter.
 const MAX_OPTION_LEN: usize = 60;
@@ -21,15 +21,15 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let filter = parse_filter(&context.query);
     let endpoints = context.webhooks().endpoints.list().await?;
     let mut deliveries = context.webhooks().deliveries.list(&filter).await?;
-    let more = deliveries.len() > PAGE as usize;
-    deliveries.truncate(PAGE as usize);
+    let more = deliveries.len() > PAGE_SIZE as usize;
+    deliveries.truncate(PAGE_SIZE as usize);
     let last = deliveries.last().filter(|_| more);
     let rows = deliveries
         .iter()
         .map(|delivery| row(context, delivery, Some(&endpoints)));
     let main = html! {
         p.lead { "All webhook deliveries and their states. After six failed attempts a delivery is dead until you redeliver it." }
-        (quarantine(context).await?)
+        (quarantine_warning(context).await?)
         (filter_form(context, &filter, &endpoints))
         @if let Some(endpoint) = &filter.endpoint { (retry_dead(context, endpoint, &endpoints)) }
         @if deliveries.is_empty() {
@@ -51,7 +51,7 @@ fn parse_filter(query: &Form) -> DeliveryFilter {
         endpoint: EndpointId::parse(query.get("endpoint")),
         topic: Topic::parse(query.get("topic")),
         after: parse_position(query.get("after")),
-        limit: PAGE + 1,
+        limit: PAGE_SIZE + 1,
     }
 }
 
@@ -137,7 +137,7 @@ fn shortened(url: &str) -> String {
 }
 
 /// Renders a warning about unreadable events, if there are any.
-pub(super) async fn quarantine(context: &PageContext) -> Result<Markup, PanelError> {
+pub(super) async fn quarantine_warning(context: &PageContext) -> Result<Markup, PanelError> {
     let quarantine = context.webhooks().outbox.quarantined(1).await?;
     let is_capped = quarantine.count >= Quarantine::MAX_COUNT;
     let events = if quarantine.count == 1 {
@@ -167,7 +167,7 @@ fn no_deliveries(context: &PageContext, filter: &DeliveryFilter, endpoints: &[En
         let all = html! { a href=(context.url("/deliveries")) { "Show all deliveries" } "." };
         return empty("No deliveries match these filters.", all);
     }
-    let ping = html! { "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to see one." };
+    let ping = html! { "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery." };
     empty("There are no deliveries yet.", ping)
 }
 
@@ -256,7 +256,7 @@ fn attempt_row(context: &PageContext, attempt: &AttemptRecord) -> TableRow {
     let status = attempt.status.map(|status| status.to_string());
     vec![
         ("Attempt", html! { (attempt.attempt) }),
-        ("Began", context.time(attempt.at)),
+        ("Began", context.time(attempt.started_at)),
         ("Status", html! { (status.as_deref().unwrap_or("none")) }),
         ("Took", html! { (attempt.duration_ms) "\u{a0}ms" }),
         ("Result", result_cell(attempt)),

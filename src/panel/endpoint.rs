@@ -15,28 +15,28 @@ use crate::webhook::{Endpoint, PendingSecret};
 use crate::webhook_admin::WebhookAdminError;
 
 /// Number of deliveries on the page.
-const LATEST: u32 = 5;
+const LATEST_DELIVERIES: u32 = 5;
 
-const REPEATED: &str = "This form was already submitted. Its secret was generated and shown once. If you have lost the secret, rotate it again.";
+const ALREADY_SUBMITTED: &str = "This form was already submitted. Its secret was generated and shown once. If you have lost the secret, rotate it again.";
 
 /// `GET /webhooks/{id}`
 pub(super) async fn show(context: &PageContext) -> PageResult {
-    show_with_errors_of(context, StatusCode::OK, Form::default()).await
+    render_with_errors(context, StatusCode::OK, Form::default()).await
 }
 
 /// Renders the page with the stored values of the endpoint and the errors of `form`.
-async fn show_with_errors_of(context: &PageContext, status: StatusCode, form: Form) -> PageResult {
+async fn render_with_errors(context: &PageContext, status: StatusCode, form: Form) -> PageResult {
     let endpoints = &context.webhooks().endpoints;
     let endpoint = endpoints.find(&context.endpoint()?).await?;
     let endpoint = endpoint.ok_or(PanelError::NotFound)?;
     let topics = endpoint.topics.to_string();
     let topics = topics.split(',').map(str::to_owned);
-    let form = Form::with_values("topics", topics).with_errors_of(form);
+    let form = Form::with_values("topics", topics).with_errors_from(form);
     let main = html! {
-        (facts(context, &endpoint).await?)
-        (latest(context, &endpoint).await?)
-        (subscription(context, &endpoint, &form))
-        (secret(context, &endpoint)?)
+        (properties(context, &endpoint).await?)
+        (latest_deliveries(context, &endpoint).await?)
+        (topics_form(context, &endpoint, &form))
+        (secret_section(context, &endpoint)?)
         section aria-labelledby="removal" {
             h2 id="removal" { "Delete" }
             details {
@@ -49,12 +49,12 @@ async fn show_with_errors_of(context: &PageContext, status: StatusCode, form: Fo
     Ok(context.render(status, "Endpoint", main))
 }
 
-async fn facts(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelError> {
+async fn properties(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelError> {
     let names = context.names(std::iter::once(&endpoint.owner)).await?;
     let owner = names.get(&endpoint.owner).map_or("", String::as_str);
     Ok(html! {
         dl {
-            div { dt { "URL" } dd.whole tabindex="0" { (endpoint.url) } }
+            div { dt { "URL" } dd.scroll tabindex="0" { (endpoint.url) } }
             div { dt { "State" } dd { (badge(state(endpoint))) } }
             div { dt { "Owner" } dd { (owner) } }
             div { dt { "Added" } dd { (context.time(endpoint.created_at)) } }
@@ -71,10 +71,13 @@ async fn facts(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, Pan
     })
 }
 
-async fn latest(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelError> {
+async fn latest_deliveries(
+    context: &PageContext,
+    endpoint: &Endpoint,
+) -> Result<Markup, PanelError> {
     let filter = DeliveryFilter {
         endpoint: Some(endpoint.id.clone()),
-        limit: LATEST,
+        limit: LATEST_DELIVERIES,
         ..DeliveryFilter::default()
     };
     let latest = context.webhooks().deliveries.list(&filter).await?;
@@ -95,7 +98,7 @@ async fn latest(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, Pa
     })
 }
 
-fn subscription(context: &PageContext, endpoint: &Endpoint, form: &Form) -> Markup {
+fn topics_form(context: &PageContext, endpoint: &Endpoint, form: &Form) -> Markup {
     let path = format!("/webhooks/{}/topics", endpoint.id);
     html! {
         section aria-labelledby="subscription" {
@@ -109,13 +112,13 @@ fn subscription(context: &PageContext, endpoint: &Endpoint, form: &Form) -> Mark
     }
 }
 
-fn secret(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelError> {
+fn secret_section(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelError> {
     let pending = endpoint.pending_secret.as_ref();
     let pending = pending.filter(|pending| context.now < pending.activates_at);
     Ok(html! {
         section aria-labelledby="secret" {
             h2 id="secret" { "Secret" }
-            p { (rotation(context, pending)) }
+            p { (rotation_status(context, pending)) }
             div.actions {
                 @if pending.is_some() { (button(context, endpoint, "activate", "Activate new secret", "")) }
                 form method="post" action=(context.url(&format!("/webhooks/{}/rotate", endpoint.id))) {
@@ -128,7 +131,7 @@ fn secret(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelErr
     })
 }
 
-fn rotation(context: &PageContext, pending: Option<&PendingSecret>) -> Markup {
+fn rotation_status(context: &PageContext, pending: Option<&PendingSecret>) -> Markup {
     match pending {
         Some(pending) => html! {
             "A new secret is pending. Deliveries are signed with the old one until you activate the new one. It becomes active automatically "
@@ -160,7 +163,7 @@ pub(super) async fn set_topics(context: &PageContext, mut form: Form) -> PageRes
             changed => return redirect_or_conflict(context, changed, "subscribed"),
         }
     }
-    show_with_errors_of(context, StatusCode::UNPROCESSABLE_ENTITY, form).await
+    render_with_errors(context, StatusCode::UNPROCESSABLE_ENTITY, form).await
 }
 
 /// `POST /webhooks/{id}/rotate`
@@ -168,7 +171,7 @@ pub(super) async fn rotate(context: &PageContext, form: Form) -> PageResult {
     let id = context.endpoint()?;
     let back = format!("/webhooks/{id}");
     let work = |_| show_rotated(context, &id, &back);
-    context.run_once(form, REPEATED, &back, work).await
+    context.run_once(form, ALREADY_SUBMITTED, &back, work).await
 }
 
 async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> PageResult {
@@ -178,7 +181,7 @@ async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> Pag
         p.notice role="status" { "The new secret is pending. Copy it now; it is not shown again." }
         (secret_field("secret", "New secret", rotated.secret.expose_secret()))
         p {
-            "Configure it at the receiver, then activate it. Deliveries are signed with the old secret until then, for at most 24 hours."
+            "Configure the new secret in the receiver, then activate it. Until then, but for at most 24 hours, deliveries are signed with the old secret."
         }
     };
     context.show_secret("The endpoint's new secret", main, back)

@@ -15,8 +15,7 @@ use crate::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdminError};
 
 const TITLE: &str = "Webhooks";
 
-const REPEATED: &str =
-    "This form was already submitted. Its endpoint was added and the secret shown once.";
+const ALREADY_SUBMITTED: &str = "This form was already submitted. Its endpoint was added and the secret shown once. If you have lost the secret, rotate it.";
 
 const URL: TextField = TextField::text(
     "url",
@@ -132,7 +131,9 @@ pub(super) fn checked_topics(form: &mut Form) -> Option<TopicSet> {
 /// `POST /webhooks`
 pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
     let work = |form| try_add(context, form);
-    context.run_once(form, REPEATED, "/webhooks", work).await
+    context
+        .run_once(form, ALREADY_SUBMITTED, "/webhooks", work)
+        .await
 }
 
 async fn try_add(context: &PageContext, mut form: Form) -> PageResult {

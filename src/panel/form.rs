@@ -33,8 +33,8 @@ impl Form {
         }
     }
 
-    /// Replaces the errors by those of another form.
-    pub(super) fn with_errors_of(self, other: Self) -> Self {
+    /// Replaces the errors with the errors of another form.
+    pub(super) fn with_errors_from(self, other: Self) -> Self {
         Self {
             errors: other.errors,
             ..self
@@ -109,7 +109,7 @@ impl TextField {
     }
 
     pub(super) fn render(&self, form: &Form) -> Markup {
-        let (notes, ids) = field_notes(self.name, self.hint, form);
+        let (notes, ids) = hint_and_error(self.name, self.hint, form);
         let is_text = self.kind == "text";
         let value = if is_text { form.get(self.name) } else { "" };
         html! {
@@ -130,7 +130,7 @@ pub(super) fn checkboxes<'a>(
     boxes: impl Iterator<Item = (String, &'a str)>,
     form: &Form,
 ) -> Markup {
-    let (notes, ids) = field_notes(name, hint, form);
+    let (notes, ids) = hint_and_error(name, hint, form);
     html! {
         fieldset id=(name) aria-describedby=[ids] {
             legend { (legend) }
@@ -149,9 +149,9 @@ pub(super) fn checkboxes<'a>(
 }
 
 /// Renders the hint and the error of a field, and returns their ids for `aria-describedby`.
-fn field_notes(name: &str, hint: &str, form: &Form) -> (Markup, Option<String>) {
+fn hint_and_error(name: &str, hint: &str, form: &Form) -> (Markup, Option<String>) {
     let hint = Some(("hint", hint)).filter(|(_, hint)| !hint.is_empty());
-    let error = form.error(name).map(|reason| ("wrong", reason));
+    let error = form.error(name).map(|reason| ("error", reason));
     let notes: Vec<_> = hint.into_iter().chain(error).collect();
     let ids = notes.iter().map(|(kind, _)| format!("{name}-{kind}"));
     let ids = ids.collect::<Vec<_>>().join(" ");

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::access::{CSRF_FIELD, csrf_token};
 use super::builder::PanelInner;
-use super::components::{document, exact, relative};
+use super::components::{document, relative_time, utc_time};
 use super::form::Form;
 use super::response::{PageResponse, PageResult, PanelError};
 use crate::base62;
@@ -21,8 +21,8 @@ use crate::store::{
 };
 use crate::token::Lookup;
 
-/// Name of the form field of the nonce.
-const NONCE_FIELD: &str = "once";
+/// Name of the form field of the nonce, a random value for forms that are executed once.
+const NONCE_FIELD: &str = "nonce";
 
 /// Paths and names of the areas.
 const AREAS: [(&str, &str); 4] = [
@@ -147,7 +147,7 @@ impl PageContext {
             _ => Completion::NotExecuted,
         };
         if let Err(error) = store.complete(&reservation, completion).await {
-            tracing::error!(%error, "form nonce not settled");
+            tracing::error!(%error, "failed to record form submission");
         }
         result
     }
@@ -164,7 +164,7 @@ impl PageContext {
 
     /// Renders a time relative to now and exactly.
     pub(super) fn time(&self, at: Timestamp) -> Markup {
-        html! { time datetime=(at) { (relative(at, self.now)) " " small { (exact(at)) } } }
+        html! { time datetime=(at) { (relative_time(at, self.now)) " " small { (utc_time(at)) } } }
     }
 
     pub(super) fn optional_time(&self, at: Option<Timestamp>, none: &str) -> Markup {
@@ -192,7 +192,7 @@ impl PageContext {
     ) -> Result<HashMap<&'a UserId, String>, PanelError> {
         let members: BTreeSet<_> = members.collect();
         let ids: Vec<_> = members.iter().copied().cloned().collect();
-        let mut names = self.panel.admin_auth.names(&ids).await?;
+        let mut names = self.panel.admin_auth.usernames(&ids).await?;
         let mut name = |member| names.remove(member).unwrap_or_else(|| "(deleted)".into());
         Ok(members
             .into_iter()
@@ -230,7 +230,7 @@ fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
 
 fn signed_in(context: &PageContext) -> Markup {
     html! {
-        div.who {
+        div.user {
             span { span.as { "Signed in as " } strong { (context.session.username) } }
             @if let Some(path) = context.panel.admin_auth.sign_out_path() {
                 form method="post" action=(path) {

@@ -55,5 +55,5 @@ impl PasswordThrottle<'_> {
 
 fn slot(member: &UserId, number: u8) -> RateLimitKey {
     let subject = format!("{number} {member}");
-    RateLimitKey::attempts("panel password", subject.as_bytes())
+    RateLimitKey::password_attempts("panel password", subject.as_bytes())
 }

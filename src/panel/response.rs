@@ -10,13 +10,13 @@ use http_body_util::Full;
 use maud::Markup;
 
 use super::components::bare_document;
-use crate::host::{BackendError, BoxError, Overloaded};
+use crate::host::{BackendError, BoxError, OverloadedError};
 use crate::http_util::{self, Content};
 use crate::task::PanicError;
 use crate::webhook_admin::WebhookAdminError;
 
 /// Pages load scripts, style sheets and images of their own origin only.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
 pub(super) type PageResult = Result<PageResponse, PanelError>;
@@ -77,7 +77,7 @@ impl PageResponse {
 /// Returns the security headers of all pages of the panel: they allow scripts, style sheets and images of the same origin
 /// only, and forbid frames. For a host's own pages, for example its sign-in page.
 pub fn security_headers() -> HeaderMap {
-    http_util::page_headers(POLICY)
+    http_util::page_headers(CONTENT_SECURITY_POLICY)
 }
 
 /// An error that is shown as an error page.
@@ -108,8 +108,8 @@ impl PanelError {
             return PageResponse::page(status, page);
         };
         tracing::error!(error = %source, "internal error");
-        match Overloaded::cause_of(&*source) {
-            Some(Overloaded { retry_after }) => {
+        match OverloadedError::cause_of(&*source) {
+            Some(OverloadedError { retry_after }) => {
                 PageResponse::page(StatusCode::SERVICE_UNAVAILABLE, page).retry_after(retry_after)
             }
             None => PageResponse::page(status, page),

@@ -17,11 +17,11 @@ use crate::token::{
 };
 
 /// Tokens per page.
-const PAGE: usize = 50;
+const PAGE_SIZE: usize = 50;
 
 const ISSUE: &str = "Issue a token";
 
-const REPEATED: &str = "This form was already submitted. Its token was issued and shown once. If you have lost the token, revoke it and issue another.";
+const ALREADY_SUBMITTED: &str = "This form was already submitted. Its token was issued and shown once. If you have lost the token, revoke it and issue another.";
 
 const OWNER: TextField = TextField::text("owner", "Owner", "Username of the token owner.");
 
@@ -55,9 +55,9 @@ const PASSWORD: TextField = TextField::text(
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let after = parse_position(context.query.get("after"));
     let store = &context.panel.stores.tokens;
-    let mut tokens = store.list(after, PAGE as u32 + 1).await?;
-    let more = tokens.len() > PAGE;
-    tokens.truncate(PAGE);
+    let mut tokens = store.list(after, PAGE_SIZE as u32 + 1).await?;
+    let more = tokens.len() > PAGE_SIZE;
+    tokens.truncate(PAGE_SIZE);
     let last = tokens.last().filter(|_| more);
     let owners = tokens.iter().map(|token| &token.owner);
     let names = context.names(owners).await?;
@@ -171,7 +171,9 @@ fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> 
 /// `POST /tokens/new`
 pub(super) async fn issue(context: &PageContext, form: Form) -> PageResult {
     let work = |form| try_issue(context, form);
-    context.run_once(form, REPEATED, "/tokens", work).await
+    context
+        .run_once(form, ALREADY_SUBMITTED, "/tokens", work)
+        .await
 }
 
 async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
@@ -187,7 +189,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
         tracing::warn!(%member, "token not issued: incorrect password");
         form.add_error("password", "Incorrect password.");
     } else if let Err(error) = throttle.release(&slot, context.now).await {
-        tracing::error!(%error, "password attempt not refunded");
+        tracing::error!(%error, "failed to reset password attempt");
     }
     is_correct?;
     let owner = context.owner(&mut form).await?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use super::components::{badge, breakable, empty};
-use super::deliveries::{quarantine, url};
+use super::deliveries::{quarantine_warning, url};
 use super::page_context::PageContext;
 use super::response::PageResult;
 use crate::model::EndpointId;
@@ -16,7 +16,7 @@ use crate::webhook::DeliveryState;
 /// Period of the statistics.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Labels of the attempt times in [`Usage`](crate::store::Usage).
+/// Labels of the attempt times in [`UsageStats`](crate::store::UsageStats).
 const DURATIONS: [&str; 6] = [
     "under 10 ms",
     "10 to 100 ms",
@@ -51,21 +51,21 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             let label = html! { a href=(path) { (breakable(&url(id, &endpoints))) } };
             Bar::new(label, "plain", count)
         });
-    let times = DURATIONS.iter().zip(usage.attempt_times);
+    let times = DURATIONS.iter().zip(usage.attempt_durations);
     let times = times.map(|(label, count)| Bar::new(html! { (label) }, "plain", count));
     let main = html! {
         p.lead { "Deliveries queued in the last 24 hours, by current state." }
-        (quarantine(context).await?)
+        (quarantine_warning(context).await?)
         @if usage.deliveries.is_empty() {
             (empty("No deliveries in the last 24 hours.", html! {
-                "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to see one here."
+                "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery."
             }))
         } @else {
-            (columns("by-hour", "By hour", &by_hour(&usage.deliveries)))
-            (bars("by-state", "By state", "State", "Deliveries", states))
-            (bars("by-endpoint", "By endpoint", "Endpoint", "Deliveries", receivers))
-            (bars("times", "Attempt times", "Duration", "Attempts", times))
-            p.hint { "Includes all attempts of the last 24 hours." }
+            (column_chart("by-hour", "By hour", &by_hour(&usage.deliveries)))
+            (bar_chart("by-state", "By state", "State", "Deliveries", states))
+            (bar_chart("by-endpoint", "By endpoint", "Endpoint", "Deliveries", receivers))
+            (bar_chart("times", "Attempt times", "Duration", "Attempts", times))
+            p.hint { "Counts all attempts of the last 24 hours, including those of deliveries that were queued earlier." }
         }
     };
     context.show("Usage", main)
@@ -92,7 +92,7 @@ fn by_endpoint(counts: &[DeliveryCount]) -> Vec<(&EndpointId, u64)> {
 
 /// Deliveries that were queued in one hour, by their current state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Hour {
+struct HourCounts {
     delivered: u64,
     /// Queued or retrying.
     pending: u64,
@@ -100,15 +100,15 @@ struct Hour {
     failed: u64,
 }
 
-impl Hour {
+impl HourCounts {
     fn total(&self) -> u64 {
         self.delivered + self.pending + self.failed
     }
 }
 
 /// Sums deliveries by hour, the oldest hour first.
-fn by_hour(counts: &[DeliveryCount]) -> [Hour; 24] {
-    let mut hours = [Hour::default(); 24];
+fn by_hour(counts: &[DeliveryCount]) -> [HourCounts; 24] {
+    let mut hours = [HourCounts::default(); 24];
     for one in counts {
         let ago = usize::try_from(one.hours_ago).unwrap_or(usize::MAX);
         if let Some(hour) = hours.iter_mut().rev().nth(ago) {
@@ -143,7 +143,7 @@ impl Bar {
 }
 
 /// Renders a table with a bar beside each number.
-fn bars(
+fn bar_chart(
     id: &str,
     title: &str,
     label_column: &str,
@@ -183,10 +183,15 @@ fn bar(class: &str, length: u64) -> Markup {
 }
 
 /// Renders a column for each hour, in three colours.
-fn columns(id: &str, title: &str, hours: &[Hour; 24]) -> Markup {
-    let most = hours.iter().map(Hour::total).max().unwrap_or(0).max(1);
+fn column_chart(id: &str, title: &str, hours: &[HourCounts; 24]) -> Markup {
+    let most = hours
+        .iter()
+        .map(HourCounts::total)
+        .max()
+        .unwrap_or(0)
+        .max(1);
     let (width, height) = (COLUMN_STEP * 24, COLUMN_HEIGHT);
-    let total: u64 = hours.iter().map(Hour::total).sum();
+    let total: u64 = hours.iter().map(HourCounts::total).sum();
     let noun = if total == 1 { "delivery" } else { "deliveries" };
     let summary = format!("{total} {noun} in 24 hours · busiest hour: {most}");
     html! {
@@ -211,7 +216,7 @@ fn columns(id: &str, title: &str, hours: &[Hour; 24]) -> Markup {
 }
 
 /// Renders the parts of a column from bottom to top: delivered, pending, failed.
-fn column(place: u64, hour: &Hour, most: u64) -> Markup {
+fn column(place: u64, hour: &HourCounts, most: u64) -> Markup {
     let parts = [
         ("of-delivered", hour.delivered),
         ("of-queued", hour.pending),

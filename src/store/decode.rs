@@ -107,7 +107,7 @@ macro_rules! row_decoders {
             };
             Ok(Some(AttemptRecord {
                 attempt,
-                at: row.value("at")?,
+                started_at: row.value("at")?,
                 status: row.optional_number("status")?,
                 error: row.value("error")?,
                 duration_ms: row.number("duration_ms")?,

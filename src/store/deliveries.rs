@@ -20,18 +20,22 @@ pub struct ClaimRequest {
     /// Maximum number of deliveries.
     pub limit: u32,
     /// Maximum number of concurrent attempts of one endpoint.
-    pub per_endpoint: u32,
+    pub max_in_flight_per_endpoint: u32,
     /// Number of the caller's running attempts of each endpoint; 0 for absent ones.
-    pub in_flight: HashMap<EndpointId, u32>,
+    pub in_flight_by_endpoint: HashMap<EndpointId, u32>,
     /// Duration of the leases.
-    pub lease: Duration,
+    pub lease_duration: Duration,
 }
 
 impl ClaimRequest {
     /// Returns the number of attempts that the endpoint has capacity for.
     pub(crate) fn capacity_for(&self, endpoint: &EndpointId) -> u32 {
-        let in_flight = self.in_flight.get(endpoint).copied().unwrap_or_default();
-        self.per_endpoint.saturating_sub(in_flight)
+        let in_flight = self
+            .in_flight_by_endpoint
+            .get(endpoint)
+            .copied()
+            .unwrap_or_default();
+        self.max_in_flight_per_endpoint.saturating_sub(in_flight)
     }
 
     /// Selects the oldest due deliveries up to the limit from the pending deliveries that endpoints have capacity for.
@@ -54,8 +58,8 @@ impl ClaimRequest {
 pub struct ClaimBatch {
     /// The claimed deliveries, the oldest due first.
     pub deliveries: Vec<ClaimedDelivery>,
-    /// Due time of the next delivery that was not claimed and whose endpoint has capacity; `None` if no such delivery is
-    /// pending.
+    /// Due time of the next pending delivery that this claim did not return and whose endpoint has capacity; `None` if
+    /// there is no such delivery.
     pub next_due_at: Option<Timestamp>,
 }
 
@@ -70,11 +74,11 @@ pub struct ClaimedDelivery {
     pub event: Event,
     /// Whether an earlier lease expired after its worker had recorded the start of sending
     /// ([`DeliveryStore::begin_sending`]). That attempt has failed.
-    pub lease_expired: bool,
+    pub previous_lease_expired: bool,
     /// Id of the lease, unique among the leases of the delivery.
     pub lease_id: i64,
     /// End of the lease by the caller's clock.
-    pub lease_until: Timestamp,
+    pub lease_expires_at: Timestamp,
 }
 
 /// Result of an attempt.
@@ -122,23 +126,23 @@ impl QueueStats {
 
 /// Usage statistics of a period: deliveries by state and attempts by duration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct UsageStats {
     /// Numbers of deliveries that were queued in the period, in any order.
     pub deliveries: Vec<DeliveryCount>,
     /// Numbers of attempts that began in the period, by duration: one for each bound of
-    /// [`ATTEMPT_TIME_BOUNDS`](Self::ATTEMPT_TIME_BOUNDS), which is exclusive, and the last for longer attempts.
-    pub attempt_times: [u64; 6],
+    /// [`ATTEMPT_DURATION_BOUNDS_MS`](Self::ATTEMPT_DURATION_BOUNDS_MS), which is exclusive, and the last for longer attempts.
+    pub attempt_durations: [u64; 6],
 }
 
-impl Usage {
+impl UsageStats {
     /// Upper bounds of the durations, in milliseconds.
-    pub const ATTEMPT_TIME_BOUNDS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
+    pub const ATTEMPT_DURATION_BOUNDS_MS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
 }
 
-/// Number of deliveries that were queued in the same hour, go to the same endpoint and are in the same state.
+/// Number of deliveries with the same endpoint, the same state and the same hour of queueing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryCount {
-    /// Whole hours from the time when they were queued to the end of the period.
+    /// Age of the deliveries at the end of the period, in whole hours since they were queued.
     pub hours_ago: u64,
     /// The endpoint.
     pub endpoint: EndpointId,
@@ -148,7 +152,7 @@ pub struct DeliveryCount {
     pub count: u64,
 }
 
-/// Filter of a list of deliveries. `None` does not restrict the list.
+/// Filter of [`DeliveryStore::list`]. A field that is `None` does not restrict the list.
 #[derive(Clone, Debug, Default)]
 pub struct DeliveryFilter {
     /// Only deliveries in this state.
@@ -165,19 +169,20 @@ pub struct DeliveryFilter {
 
 /// Stores deliveries. The cost of finding due deliveries does not depend on the number of pending ones.
 ///
-/// `now` is the caller's time. A backend that several machines share may use its own clock for leases and due times: it then
-/// uses only the differences between the caller's times.
+/// `now` is the caller's time. A backend that several machines share may use its own clock for leases and due times. It
+/// then uses only the difference between two times of the caller, not the times.
 ///
 /// # Errors
-/// Each method returns a [`BackendError`](super::BackendError) if the backend fails. A failed write may have taken effect.
-/// It can be repeated: leases, versions and ids make the methods idempotent.
+/// Each method returns a [`BackendError`](super::BackendError) if the backend fails. A failed write may have
+/// taken effect. The caller can repeat it, because leases and ids make the methods idempotent.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync + 'static {
     /// Leases due deliveries of enabled endpoints, within the limits of the request. No other claim returns them before the
     /// lease expires. A delivery whose lease expired is due.
     ///
-    /// Each delivery is decoded separately. One that cannot be decoded, such as that of a newer version, is logged with its
-    /// id, counted and left out. Its attempts are not counted, and it is due again after the lease.
+    /// The store decodes each delivery separately. It logs a delivery that cannot be decoded, such as one written by a
+    /// newer version, with its id, counts it in the metrics and omits it from the result. This is not an attempt: the
+    /// delivery is due again when its lease expires.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -186,7 +191,7 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// Records durably, in one transaction, that sending begins. Returns the deliveries for which it was recorded.
     ///
     /// Does not change deliveries whose lease was replaced or has expired by `now`. A lease that expires after this record
-    /// and is not settled is a failed attempt ([`ClaimedDelivery::lease_expired`]). Each delivery occurs once in `claimed`.
+    /// and is not settled is a failed attempt ([`ClaimedDelivery::previous_lease_expired`]). Each delivery occurs once in `claimed`.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -212,8 +217,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
 
     /// Returns claimed deliveries to the queue without an attempt; they are due after `delay`.
     ///
-    /// Apart from the due time they are as before the claim: the next claim reports an earlier expired lease again. Does not
-    /// change deliveries whose lease was replaced.
+    /// Restores everything except the due time to the state before the claim: if the claim reported an expired lease,
+    /// so does the next claim. Does not change deliveries whose lease was replaced.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -236,7 +241,7 @@ pub trait DeliveryStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<Usage>;
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
 
     /// Adds an event with a delivery to this endpoint only, independently of its topics. Returns `None`, and changes
     /// nothing, if the endpoint does not exist or is disabled.
@@ -283,8 +288,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails or the delivery cannot be decoded.
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
 
-    /// Lists deliveries, newest first, by `created_at` and id. Deliveries that cannot be decoded, such as those in a state of
-    /// a newer version, are left out.
+    /// Lists deliveries, newest first, by `created_at` and id. Omits deliveries that cannot be decoded, such as
+    /// deliveries in a state that only a newer version knows.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

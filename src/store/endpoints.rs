@@ -9,8 +9,8 @@ use crate::webhook::{Endpoint, KeyId};
 /// Stores the endpoints of webhooks, up to some hundreds.
 #[async_trait]
 pub trait EndpointStore: Send + Sync + 'static {
-    /// Adds an endpoint. Returns `false`, and changes nothing, if its id exists, or deliveries of a removed endpoint with
-    /// this id are not swept yet.
+    /// Adds an endpoint. Returns `false`, and changes nothing, if an endpoint with this id exists, or was removed and
+    /// its deliveries are not swept yet.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -29,8 +29,8 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn update(&self, endpoint: &Endpoint) -> BackendResult<bool>;
 
-    /// Removes an endpoint with its deliveries. Returns `false` if it does not exist. Its deliveries are neither listed
-    /// nor claimed afterwards; [`sweep`](super::DeliveryStore::sweep) deletes them.
+    /// Removes an endpoint with its deliveries. Returns `false` if it does not exist. The other methods ignore its
+    /// deliveries afterwards, and [`sweep`](super::DeliveryStore::sweep) deletes them.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -38,13 +38,14 @@ pub trait EndpointStore: Send + Sync + 'static {
 
     /// Lists all endpoints in the order in which they were added.
     ///
-    /// An endpoint that cannot be decoded is logged with its id, counted and left out.
+    /// The store logs an endpoint that cannot be decoded with its id, counts it in the metrics and omits it from the
+    /// list.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn list(&self) -> BackendResult<Vec<Endpoint>>;
 
-    /// Returns the id of the key that encrypts the secrets; `None` if none is recorded yet.
+    /// Returns the recorded id of the key that encrypts the secrets; `None` if no key is recorded yet.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -56,8 +57,8 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// `endpoints` differ from the stored ones only in their secrets. Their versions are incremented, as by
     /// [`update`](Self::update).
     ///
-    /// Returns `false`, and changes nothing, unless [`key_id`](Self::key_id) is `former` and each endpoint is stored in its
-    /// version.
+    /// Returns `false`, and changes nothing, unless the recorded key is `former` and each endpoint is stored with the
+    /// `version` that `endpoints` contains.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

@@ -40,7 +40,7 @@ pub struct StoredResponse {
     pub location: Option<String>,
     /// The body.
     pub body: Bytes,
-    /// Ids of the resources in the response. It is replayed only if the caller can see them.
+    /// Ids of the resources in the response. The library replays the response only if the caller can still see them.
     pub resource: ResourceIds,
 }
 
@@ -99,7 +99,8 @@ pub struct IdempotencyRecord {
     pub fingerprint: [u8; 32],
     /// Start of the first run.
     pub started_at: Timestamp,
-    /// `None` while the first run has not ended, which is permanent after a crash. `Some(None)` if its outcome is unknown.
+    /// `None` until the first run ends; it stays `None` if the process crashes during the run. `Some(None)` if the
+    /// outcome of the run is unknown.
     pub completion: Option<Option<StoredResponse>>,
 }
 

@@ -3,10 +3,10 @@
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-/// One step of a schema. A published migration is not changed: a later one corrects it.
+/// One step of a schema. Do not change a published migration: correct it with a later one.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
-    /// Name of `[a-z0-9_]`, such as `0002_add_sessions`.
+    /// Name, such as `0002_add_sessions`. Allowed characters: `[a-z0-9_]`.
     pub name: &'static str,
     /// One or more SQL statements.
     pub sql: &'static str,
@@ -14,11 +14,11 @@ pub struct Migration {
 
 /// The migrations of one schema, and the table that records the applied ones.
 ///
-/// Each backend applies them with a function `migrate` or `apply_migrations`. The library and a host on the same database
+/// Each backend applies them with its function `apply_migrations`. The library and a host on the same database
 /// use different tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Migrations {
-    /// Name of the table, of `[a-z0-9_]`.
+    /// Name of the table that records applied migrations. Allowed characters: `[a-z0-9_]`.
     pub table: &'static str,
     /// All migrations, in order.
     pub all: &'static [Migration],
@@ -42,7 +42,7 @@ pub enum MigrationError {
     /// A newer program migrated the database.
     #[error(
         "the database's schema is newer than this program (migration {applied}; the program knows {known}): \
-         use the newer program"
+         use a newer version of the program"
     )]
     Newer {
         /// Number of applied migrations.

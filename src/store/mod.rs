@@ -1,9 +1,9 @@
 //! Stores of tokens, rate limits, idempotency keys and webhooks.
 //!
-//! Each resource has a trait whose methods are atomic, and each backend a module: [`memory`] and, with features,
+//! Each resource has a trait, whose methods are atomic. Each backend has a module: [`memory`] and, with features,
 //! `sqlite`, `postgres` and `redis`. [`Stores`] and [`WebhookStores`] combine them.
 //!
-//! The time is a parameter. `Ok(None)` means that the resource does not exist.
+//! The methods receive the current time as a parameter. `Ok(None)` means that the resource does not exist.
 //!
 //! The suite [`conformance`](crate::conformance) checks other implementations of the traits.
 
@@ -28,13 +28,13 @@ pub mod sqlite;
 mod stores;
 mod tokens;
 
-pub use crate::error::{BackendError, BackendResult, IntoBackendError, Overloaded};
+pub use crate::error::{BackendError, BackendResult, IntoBackendError, OverloadedError};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;
 pub use deliveries::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    MAX_STORED_ATTEMPTS, QueueStats, Settlement, Usage,
+    MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats,
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{

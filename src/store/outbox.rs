@@ -40,7 +40,8 @@ pub struct QuarantinedEvent {
 
 /// Stores events until they are fanned out.
 ///
-/// A host with transactions of its own inserts the event in the transaction of the change that caused it.
+/// A host with SQL transactions does not call [`insert`](Self::insert): it adds the event in the transaction of the
+/// change that caused the event ([example](crate::guide::outbox)).
 #[async_trait]
 pub trait OutboxStore: Send + Sync + 'static {
     /// Adds an event. Changes nothing if an event with its id is stored.
@@ -52,16 +53,16 @@ pub trait OutboxStore: Send + Sync + 'static {
     /// Returns up to `limit` events that are not fanned out yet, oldest first; events with the same time in the order in
     /// which they were inserted.
     ///
-    /// Events are found by their state, not by their position, so that an event that is committed late is found as well.
-    /// Each event is decoded separately. One that cannot be decoded goes to the [`quarantine`](Self::quarantined), is
-    /// logged with its id and counted, and does not delay other events.
+    /// The store finds pending events by their state, not by their position, so that it does not miss an event whose
+    /// transaction commits late. It decodes each event separately. It moves an event that cannot be decoded to the
+    /// [quarantine](Self::quarantined), logs its id and counts it in the metrics; other events are not delayed.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn pending(&self, limit: u32) -> BackendResult<Vec<Event>>;
 
-    /// Returns the events that could not be decoded, up to `limit` of them with their reasons. They stay until an
-    /// operator repairs or deletes their rows.
+    /// Returns the number of events that could not be decoded, and the latest `limit` of them. They stay in quarantine
+    /// until an operator repairs or deletes their rows.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -69,8 +70,8 @@ pub trait OutboxStore: Send + Sync + 'static {
 
     /// Queues a delivery to each of the endpoints that exist and are enabled, in one transaction.
     ///
-    /// Ignores events that were fanned out before, so that a repetition has no effect. An event without recipients is
-    /// deleted.
+    /// Ignores events that were fanned out before, so that a repeated call has no effect. An event without recipients
+    /// is deleted.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call.

@@ -30,7 +30,7 @@ impl Stores {
 
 opaque_debug!(Stores);
 
-/// Stores of webhooks: three traits of one store.
+/// Stores of webhooks: three trait objects, usually of one store.
 #[derive(Clone)]
 pub struct WebhookStores {
     /// Events that are not fanned out yet.

@@ -27,7 +27,7 @@ pub trait TokenStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails. The token may be revoked.
     async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool>;
 
-    /// Records a use, unless a use less than [`TokenRecord::LAST_USED_RESOLUTION`] before it is recorded.
+    /// Records a use, unless the last recorded use is less than [`TokenRecord::LAST_USED_RESOLUTION`] ago.
     ///
     /// May return before the record is durable: the time of the last use is only informative.
     ///

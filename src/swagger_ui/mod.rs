@@ -1,8 +1,8 @@
 //! Interactive API reference (feature `swagger-ui`): Swagger UI with the live OpenAPI document.
 //!
-//! A [`tower_service::Service`] like the API. The files of Swagger UI are part of the library; the page loads nothing from
-//! other hosts. It loads the document from the API's base path and sends calls there, independent of the `servers` of the
-//! document, so it works under each name of the host.
+//! [`SwaggerUi`] is a [`tower_service::Service`] like the API. The library contains the files of Swagger UI, so the
+//! page loads no file from another host. The page loads the document from the API's base path on its own origin and
+//! sends calls there. It ignores the `servers` of the document, so it works under every host name of the server.
 //!
 //! ```
 //! use forum_api::swagger_ui::SwaggerUi;
@@ -13,7 +13,7 @@
 //!     .route_service("/docs/{*rest}", docs);
 //! ```
 //!
-//! A token that a user enters is kept only in the open page.
+//! The page does not store the token that a user enters: it is lost when the page is closed or reloaded.
 
 mod asset;
 mod service;

@@ -15,15 +15,16 @@ use crate::runtime::BoxFuture;
 use crate::store::{
     BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery, Completion, DeliveryFilter,
     DeliveryStore, EndpointStore, FanOut, IdempotencyStore, IdempotentRequest, OutboxStore,
-    Quarantine, QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenStore, Usage,
-    WebhookStores,
+    Quarantine, QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenStore,
+    UsageStats, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
 
 /// Wraps stores, and observes, delays, changes or fails their calls.
 ///
-/// A method's name consists of its store's field in [`Stores`] or [`WebhookStores`] and its own: `tokens.find`.
+/// The name of a method is the store's field in [`Stores`] or [`WebhookStores`], a dot, and the method of the trait:
+/// `tokens.find`.
 ///
 /// ```
 /// use forum_api::store::Stores;
@@ -46,7 +47,7 @@ use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
 #[derive(Clone, Default)]
 pub struct StoreInterceptor(Arc<Mutex<Hooks>>);
 
-/// The treatment of a call.
+/// The effect of a [`StoreInterceptor`] on a call.
 pub enum Intervention {
     /// Calls the store.
     Proceed,
@@ -100,8 +101,8 @@ impl StoreInterceptor {
         })
     }
 
-    /// Sets the function that decides about each call, given the method's name and the number of previous calls of all
-    /// methods.
+    /// Sets the function that selects the [`Intervention`] for each call. It receives the name of the method and the
+    /// number of previous calls of all methods.
     pub fn on_call(&self, decide: impl Fn(&str, u32) -> Intervention + Send + Sync + 'static) {
         self.hooks().on_call = Some(Arc::new(decide));
     }
@@ -135,11 +136,12 @@ impl StoreInterceptor {
         self.hooks().on_result.insert(method, Arc::new(change));
     }
 
-    /// As [`on_result`](Self::on_result), for a change that depends on the arguments.
+    /// Sets a function that may change the result of a method as [`on_result`](Self::on_result) does, and also receives
+    /// the arguments of the call.
     ///
     /// # Panics
     /// A call of the method panics if its arguments or its result have another type.
-    pub fn on_result_of<A: 'static, R: 'static>(
+    pub fn on_result_with_arguments<A: 'static, R: 'static>(
         &self,
         method: &'static str,
         change: impl Fn(&A, &mut R) + Send + Sync + 'static,
@@ -314,7 +316,7 @@ intercepted! {
         release(claimed: &[ClaimedDelivery], wait: Duration, now: Timestamp) -> ():
             (claimed.to_vec(), wait, now) => (claimed, *wait, *now);
         queue_stats(now: Timestamp) -> QueueStats: (now) => (*now);
-        usage(since: Timestamp, now: Timestamp) -> Usage: (since, now) => (*since, *now);
+        usage(since: Timestamp, now: Timestamp) -> UsageStats: (since, now) => (*since, *now);
         enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:
             (event.clone(), endpoint.clone(), now) => (event, endpoint, *now);
         retry(id: &DeliveryId, now: Timestamp) -> bool: (id.clone(), now) => (id, *now);

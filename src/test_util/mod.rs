@@ -68,8 +68,8 @@ impl TestApi {
         })
     }
 
-    /// Creates an API with these stores and settings, in the environment that `change` returns. The token store must be
-    /// in memory.
+    /// Creates an API with these stores and settings. `change` receives the environment with the manual clock and
+    /// returns the one to use. The token store must be in memory.
     pub fn with(
         authorizer: Arc<dyn Authorizer>,
         board: Arc<dyn Board>,
@@ -139,7 +139,8 @@ impl TestApi {
         block_on_ready(issued).expect("a valid token request").0
     }
 
-    /// Returns a client that sends this bearer token, valid or not.
+    /// Returns a client that sends this text as its bearer token, even if it is not a valid token; `None` sends no
+    /// token.
     pub fn client(&self, token: Option<String>) -> TestClient<'_> {
         TestClient {
             api: self,

@@ -52,8 +52,8 @@ pub enum IssueError {
 
 /// Issues a token and stores its record. The token is returned only once: the store holds a hash of its secret.
 ///
-/// The scopes of the record are in the order of the surface, without repetitions. The caller confirms the administrator's
-/// password first.
+/// The scopes of the record are in the order of the surface, without repetitions. The function does not check
+/// permissions: ask the administrator to confirm their password before you call it.
 ///
 /// # Errors
 /// - [`IssueError::InvalidLabel`], [`IssueError::Expiry`], [`IssueError::NoScopes`] or [`IssueError::UnknownScope`] if the

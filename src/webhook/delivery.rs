@@ -14,7 +14,7 @@ pub const MAX_ATTEMPTS: u32 = 6;
 /// The state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeliveryState {
-    /// Waits for its first attempt, also after an operator retry.
+    /// Waits for its first attempt. A finished delivery that an operator retries is in this state again.
     Queued,
     /// Waits for another attempt: the last one failed, or the secret could not be decrypted.
     Retrying,
@@ -51,7 +51,8 @@ impl DeliveryState {
         }
     }
 
-    /// Returns whether another attempt follows. Only an operator changes any other state.
+    /// Returns whether the worker makes another attempt (queued and retrying). Only an operator changes a delivery in
+    /// another state.
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Queued | Self::Retrying)
     }
@@ -82,10 +83,10 @@ pub enum AttemptOutcome {
     NoResponse,
     /// The lease of the worker expired after it had begun to send.
     LeaseExpired,
-    /// Nothing was sent: the endpoint's owner may not receive the event. The attempt is not counted.
+    /// Nothing was sent, because the endpoint's owner may not receive the event. The attempt is not counted.
     Withheld,
-    /// Nothing was sent: the endpoint's secret cannot be decrypted. The next attempt follows after this delay. The attempt
-    /// is not counted.
+    /// Nothing was sent, because the endpoint's secret cannot be decrypted. Holds the delay until the next attempt. The
+    /// attempt is not counted.
     Postponed(Duration),
 }
 
@@ -214,7 +215,8 @@ pub struct AttemptRecord {
     /// Number of the attempt since the delivery was queued, from 1.
     pub attempt: u32,
     /// Start of the attempt.
-    pub at: Timestamp,
+    #[serde(rename = "at")]
+    pub started_at: Timestamp,
     /// Status of the response; `None` if there was no response.
     pub status: Option<u16>,
     /// Reason of the failure, as one sentence; `None` if there was a response.

@@ -1,8 +1,8 @@
 //! Webhooks: events, endpoints, deliveries and their signatures (`docs/protocol.md`, section 13).
 //!
-//! Without the feature `webhooks`, the module has types and pure functions only; the feature adds `SystemResolver` and
-//! `HttpTransport`, which open connections. `worker` sends deliveries, `webhook_admin` changes endpoints, and
-//! [`store`](crate::store) has the traits that persist both.
+//! The feature `webhooks` adds the parts that send deliveries: the checks of endpoint URLs, the resolver, the HTTP
+//! transport and the encryption of secrets. The module `worker` sends deliveries, `webhook_admin` manages endpoints,
+//! and [`store`](crate::store) contains the traits of their stores.
 
 #[cfg(feature = "webhooks")]
 mod address;
@@ -34,7 +34,7 @@ pub use endpoint::{Endpoint, NoPendingSecretError, PendingSecret};
 pub(crate) use event::{EVENT_KINDS, EventKind};
 pub use event::{Event, EventContext, EventMeta, ForumSummary};
 pub use secret::{
-    EncryptedSecret, KeyId, KeyMismatch, PlaintextCipher, SecretCipher, SecretTooShortError,
+    EncryptedSecret, KeyId, KeyMismatchError, PlaintextCipher, SecretCipher, SecretTooShortError,
     WebhookSecret,
 };
 pub use signing::{Verified, VerifyError, verify};

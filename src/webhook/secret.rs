@@ -10,8 +10,8 @@ use crate::error::BoxError;
 use crate::model::EndpointId;
 use crate::runtime::{RandomError, RandomSource};
 
-/// Secret of an endpoint. The bytes of its text are the key of the HMAC. `Debug` does not show it, and its memory is
-/// zeroed on drop.
+/// Secret of an endpoint. The bytes of its text are the HMAC key that signs deliveries. `Debug` does not show it, and
+/// its memory is zeroed on drop.
 #[derive(Clone)]
 pub struct WebhookSecret(Zeroizing<String>);
 
@@ -177,14 +177,14 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// The webhook secrets in the store are encrypted with another key than the given one.
+/// The store contains webhook secrets that were encrypted with a different key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "the webhook secrets in this database are {}, but {} was given",
     if stored.is_plaintext() { "stored in plain text".into() } else { format!("encrypted with the key {stored}") },
     if given.is_plaintext() { "no key".into() } else { format!("the key {given}") },
 )]
-pub struct KeyMismatch {
+pub struct KeyMismatchError {
     /// The key id that the store has recorded.
     pub stored: KeyId,
     /// The id of the key that was given.

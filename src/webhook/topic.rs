@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Name of a kind of event: `[a-z_]+(\.[a-z_]+)+`, at most 64 characters.
+/// Name of a kind of event: `ping`, or `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Topic(Cow<'static, str>);
 
@@ -80,12 +80,14 @@ impl fmt::Display for Topic {
 /// Name of all topics except `message.sent`.
 const ALL: &str = "*";
 
-/// The topics to which an endpoint subscribes. As text: names separated by commas, of which one may be `*`.
+/// The topics to which an endpoint subscribes. The text form is a comma-separated list of names, one of which can be
+/// `*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicSet {
-    /// Subscribes to all topics except `message.sent`, as text `*`. Includes topics that are added later.
+    /// `true` to subscribe to all topics except `message.sent`, including topics that are added later. The text form is
+    /// `*`.
     pub all: bool,
-    /// Topics that are subscribed to by name.
+    /// Topics that the set lists by name.
     pub named: BTreeSet<Topic>,
 }
 
@@ -101,10 +103,10 @@ impl TopicSet {
         self.all && public || self.named.contains(topic)
     }
 
-    /// Returns the set if each of its topics is a [standard one](Topic::STANDARD) or one of the host's `own`.
+    /// Returns the set if each of its topics is a [standard topic](Topic::STANDARD) or one of the host's `own` topics.
     ///
     /// # Errors
-    /// [`UnknownTopicError`] with the first other topic.
+    /// [`UnknownTopicError`] with the first topic that is neither.
     pub fn validated(self, own: &[Topic]) -> Result<Self, UnknownTopicError> {
         let is_known = |topic: &&Topic| Topic::STANDARD.contains(topic) || own.contains(topic);
         match self.named.iter().find(|topic| !is_known(topic)) {

@@ -8,8 +8,9 @@ use crate::error::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
 use crate::store::WebhookStores;
 use crate::webhook::{
-    EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyId, KeyMismatch, PendingSecret,
-    PlaintextCipher, Resolver, SecretCipher, SystemResolver, Topic, TopicSet, WebhookSecret,
+    EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyId, KeyMismatchError,
+    PendingSecret, PlaintextCipher, Resolver, SecretCipher, SystemResolver, Topic, TopicSet,
+    WebhookSecret,
 };
 
 /// Largest number of dead deliveries that are queued again in one call of the store.
@@ -21,7 +22,7 @@ pub struct WebhookAdmin {
     webhooks: WebhookStores,
     environment: Environment,
     resolver: Arc<dyn Resolver>,
-    own_topics: Vec<Topic>,
+    custom_topics: Vec<Topic>,
     allow_private: bool,
 }
 
@@ -54,7 +55,7 @@ impl WebhookAdmin {
             webhooks,
             environment: environment.into(),
             resolver: Arc::new(SystemResolver),
-            own_topics: Vec::new(),
+            custom_topics: Vec::new(),
             allow_private: false,
         }
     }
@@ -67,8 +68,11 @@ impl WebhookAdmin {
 
     /// Allows subscriptions to the host's own topics in addition to the [standard ones](Topic::STANDARD).
     #[must_use]
-    pub fn topics(self, own_topics: Vec<Topic>) -> Self {
-        Self { own_topics, ..self }
+    pub fn custom_topics(self, custom_topics: Vec<Topic>) -> Self {
+        Self {
+            custom_topics,
+            ..self
+        }
     }
 
     /// Allows loopback, private and unique-local addresses. Default: false.
@@ -83,7 +87,9 @@ impl WebhookAdmin {
     /// All topics to which an endpoint can subscribe.
     #[cfg(feature = "panel")]
     pub(crate) fn known_topics(&self) -> impl Iterator<Item = Topic> {
-        Topic::STANDARD.into_iter().chain(self.own_topics.clone())
+        Topic::STANDARD
+            .into_iter()
+            .chain(self.custom_topics.clone())
     }
 
     #[cfg(feature = "panel")]
@@ -91,20 +97,20 @@ impl WebhookAdmin {
         &self.webhooks
     }
 
-    /// Checks that the secrets in the store are encrypted with the key of the environment, and records the key in a store
-    /// without a recorded key. [`add`](Self::add) and [`rotate`](Self::rotate) call it; a program calls it before it starts
-    /// a worker.
+    /// Checks that the secrets in the store are encrypted with the key of the environment. Records the key if the store
+    /// has no recorded key. [`add`](Self::add) and [`rotate`](Self::rotate) call this method; also call it before you
+    /// start a worker.
     ///
     /// # Errors
     /// [`WebhookAdminError::Key`] if another key is recorded; [`WebhookAdminError::Backend`] if no key is recorded and a
     /// stored secret cannot be decrypted, or if the store fails.
     pub async fn check_key(&self) -> Result<(), WebhookAdminError> {
-        let (endpoints, secrets) = (&self.webhooks.endpoints, &*self.environment.secrets);
+        let (endpoints, secrets) = (&self.webhooks.endpoints, &*self.environment.secret_cipher);
         loop {
             if let Some(stored) = endpoints.key_id().await? {
                 let given = secrets.key_id();
                 let is_given = stored == given;
-                let mismatch = || KeyMismatch { stored, given }.into();
+                let mismatch = || KeyMismatchError { stored, given }.into();
                 return is_given.then_some(()).ok_or_else(mismatch);
             }
             if self
@@ -116,19 +122,23 @@ impl WebhookAdmin {
         }
     }
 
-    /// Encrypts all secrets with `new` and records its key, in one transaction. The former key is that of the environment;
-    /// its default [`PlaintextCipher`] encrypts secrets that are stored in plain text. Secrets that `new` can decrypt stay
-    /// unchanged, so an interrupted call can be repeated. Returns the number of endpoints.
+    /// Encrypts all secrets with the key of `new`, and records this key, in one transaction. Returns the number of
+    /// endpoints.
     ///
-    /// Restart processes that use the former key afterwards: until then their deliveries wait.
+    /// The environment must have the cipher of the former key; its default, [`PlaintextCipher`], is for secrets that
+    /// are stored in plain text. Secrets that `new` can already decrypt stay unchanged, so a call can be repeated.
+    /// Afterwards restart all processes with the new key: a process with the former key cannot decrypt the secrets and
+    /// postpones its deliveries.
     ///
-    /// # Errors
-    /// [`WebhookAdminError::Key`] if the recorded key is neither the former nor the new one. It is replaced nevertheless
-    /// if there are no endpoints and the environment has no key, so that an operator who lost the key can remove the
-    /// endpoints and record another key. [`WebhookAdminError::Backend`] if a secret cannot be decrypted with either key, or
-    /// the store fails. Nothing is changed after an error.
+    /// [`WebhookAdminError::Key`] if the recorded key is neither the former nor the new one, unless there are no
+    /// endpoints and the environment has no key: an operator who lost the key can remove the endpoints and then record
+    /// another key. [`WebhookAdminError::Backend`] if a secret cannot be decrypted with either key, or the store fails.
+    /// Nothing is changed after an error.
     pub async fn reencrypt(&self, new: &dyn SecretCipher) -> Result<usize, WebhookAdminError> {
-        let (endpoints, former) = (&self.webhooks.endpoints, self.environment.secrets.key_id());
+        let (endpoints, former) = (
+            &self.webhooks.endpoints,
+            self.environment.secret_cipher.key_id(),
+        );
         loop {
             let (stored, all) = (endpoints.key_id().await?, endpoints.list().await?);
             let is_lost = all.is_empty() && former == PlaintextCipher.key_id();
@@ -137,7 +147,7 @@ impl WebhookAdmin {
                 && !is_lost
             {
                 let (stored, given) = (stored.clone(), former);
-                return Err(KeyMismatch { stored, given }.into());
+                return Err(KeyMismatchError { stored, given }.into());
             }
             let number = all.len();
             if self.replace_key(stored.as_ref(), all, new).await? {
@@ -162,13 +172,13 @@ impl WebhookAdmin {
         Ok(stored.replace_key(former, &key, &endpoints).await?)
     }
 
-    /// Registers an endpoint. It is enabled, and receives events that occur from now on.
+    /// Registers an endpoint. It is enabled, and receives the events that occur after the registration.
     ///
     /// # Errors
     /// [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`], [`WebhookAdminError::Key`], or
     /// [`WebhookAdminError::Backend`] if the store, the cipher or the random source fails.
     pub async fn add(&self, new: NewEndpoint) -> Result<EndpointWithSecret, WebhookAdminError> {
-        let topics = new.topics.validated(&self.own_topics)?;
+        let topics = new.topics.validated(&self.custom_topics)?;
         EndpointUrl::check_registration(&new.url, self.allow_private, &*self.resolver).await?;
         self.check_key().await?;
         let random = &*self.environment.random;
@@ -246,7 +256,7 @@ impl WebhookAdmin {
         id: &EndpointId,
         topics: TopicSet,
     ) -> Result<Endpoint, WebhookAdminError> {
-        let topics = topics.validated(&self.own_topics)?;
+        let topics = topics.validated(&self.custom_topics)?;
         let set = |endpoint| {
             let topics = topics.clone();
             Ok(Endpoint { topics, ..endpoint })
@@ -302,7 +312,7 @@ impl WebhookAdmin {
         secret: &WebhookSecret,
         endpoint: &EndpointId,
     ) -> Result<EncryptedSecret, WebhookAdminError> {
-        let encrypted = self.environment.secrets.encrypt(secret, endpoint);
+        let encrypted = self.environment.secret_cipher.encrypt(secret, endpoint);
         encrypted.map_err(WebhookAdminError::Backend)
     }
 
@@ -316,7 +326,7 @@ impl WebhookAdmin {
             if new.decrypt(encrypted, id).is_ok() {
                 return Ok(encrypted.clone());
             }
-            let secret = self.environment.secrets.decrypt(encrypted, id);
+            let secret = self.environment.secret_cipher.decrypt(encrypted, id);
             let secret = secret.map_err(|error| {
                 backend_error(format!(
                     "failed to read the secret of endpoint {id}: {error}"

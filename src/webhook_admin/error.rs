@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::error::{BackendError, BoxError};
 use crate::runtime::RandomError;
-use crate::webhook::{AddressError, KeyMismatch, NoPendingSecretError, UnknownTopicError};
+use crate::webhook::{AddressError, KeyMismatchError, NoPendingSecretError, UnknownTopicError};
 
 /// Error of a [`WebhookAdmin`](super::WebhookAdmin) operation. `Display` shows a sentence for an operator.
 #[derive(Debug, Error)]
@@ -27,7 +27,7 @@ pub enum WebhookAdminError {
     EndpointDisabled,
     /// The secrets in the store are encrypted with another key.
     #[error(transparent)]
-    Key(#[from] KeyMismatch),
+    Key(#[from] KeyMismatchError),
     /// A store, the cipher or the random source failed.
     #[error(transparent)]
     Backend(BoxError),

@@ -75,7 +75,7 @@ impl Attempt<'_> {
     /// Checks, records and sends. Sends only while the lease is valid.
     async fn attempt(&self, may_receive: BackendResult<bool>) -> BackendResult<Disposition> {
         let (context, claimed) = (self.context, self.claimed);
-        if claimed.lease_expired {
+        if claimed.previous_lease_expired {
             return Ok(Disposition::Completed(self.lease_expired()));
         }
         if !may_receive? {
@@ -86,7 +86,7 @@ impl Attempt<'_> {
         }
         let encrypted = claimed.endpoint.secret_at(context.now());
         let decrypt = async {
-            let secrets = &context.environment.secrets;
+            let secrets = &context.environment.secret_cipher;
             secrets
                 .decrypt(encrypted, &claimed.endpoint.id)
                 .map_err(BackendError::new)
@@ -111,7 +111,7 @@ impl Attempt<'_> {
     fn may_send(&self) -> bool {
         let context = self.context;
         let ends_by = context.now().saturating_add(context.settings.step_timeout);
-        !context.is_stopping() && ends_by <= self.claimed.lease_until
+        !context.is_stopping() && ends_by <= self.claimed.lease_expires_at
     }
 
     /// The worker of an earlier attempt began to send, and recorded no result.
@@ -176,7 +176,7 @@ impl Attempt<'_> {
     fn record(&self, at: Timestamp, duration: Duration) -> AttemptRecord {
         AttemptRecord {
             attempt: self.claimed.delivery.progress.attempts + 1,
-            at,
+            started_at: at,
             status: None,
             error: None,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),

@@ -13,7 +13,7 @@ use crate::host::Authorizer;
 use crate::store::WebhookStores;
 use crate::webhook::Transport;
 
-/// Delivers webhooks after it is [started](Self::start).
+/// Worker that delivers webhooks. [`start`](Self::start) starts it.
 ///
 /// ```no_run
 /// # use std::sync::Arc;

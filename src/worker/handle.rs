@@ -15,13 +15,14 @@ pub struct WorkerHandle(Arc<WorkerContext>);
 pub struct WorkerHealth {
     /// Number of attempts in progress.
     pub in_flight: u32,
-    /// Time since which both events and deliveries were read from the store; `None` before the first read of each. A
-    /// healthy worker reads them at least once per [`poll_interval`](super::WorkerSettings::poll_interval): an older time
-    /// means that the store fails or does not respond.
+    /// Time of the last successful read of events or of the last successful read of deliveries, whichever is earlier;
+    /// `None` until both have been read once. A healthy worker reads both at least once per
+    /// [`poll_interval`](super::WorkerSettings::poll_interval): an older time means that the store fails or does not
+    /// respond.
     pub last_poll_at: Option<Timestamp>,
     /// Number of consecutive failures to read the store.
     pub consecutive_failures: u32,
-    /// True after the worker has ended.
+    /// `true` after the worker has stopped.
     pub stopped: bool,
 }
 
@@ -37,8 +38,8 @@ impl WorkerHandle {
         self.0.deliveries.notify();
     }
 
-    /// Stops the worker: it claims no more deliveries, returns claimed deliveries that it has not sent, and completes and
-    /// records the attempts in progress. While the store responds, this takes at most three times
+    /// Stops the worker: it claims no more deliveries, releases the claimed deliveries that it has not begun to send,
+    /// and completes and records the attempts in progress. While the store responds, this takes at most three times
     /// [`step_timeout`](super::WorkerSettings::step_timeout).
     pub async fn stop(&self) {
         self.0.stop();

@@ -13,10 +13,11 @@ pub struct WorkerSettings {
     pub max_in_flight: u32,
     /// Largest number of concurrent attempts for one endpoint. Default: 4.
     pub max_in_flight_per_endpoint: u32,
-    /// Longest time between two reads of the store, to find events that other processes wrote. Default: 1 s.
+    /// Longest time between two reads of the store for new events and due deliveries. Default: 1 s.
     pub poll_interval: Duration,
-    /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of sending,
-    /// sending, recording the result. Default: 15 s. Must be longer than the transport's own limit.
+    /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
+    /// sending, sending, recording the result. Default: 15 s. Must be longer than the timeout of the transport, such as
+    /// [`HttpTransportSettings::attempt_timeout`](crate::webhook::HttpTransportSettings::attempt_timeout).
     pub step_timeout: Duration,
     /// Time after which delivered, gone and withheld deliveries are removed. Default: 7 days.
     pub retention: Duration,
@@ -39,8 +40,9 @@ impl Default for WorkerSettings {
 }
 
 impl WorkerSettings {
-    /// Duration of a lease: four times [`step_timeout`](Self::step_timeout), 60 s by default. The worker sends only if the
-    /// rest of the lease covers a step. The deliveries of a worker that died wait until their leases expire.
+    /// Duration of a lease: four times [`step_timeout`](Self::step_timeout), 60 s by default. The worker begins to send
+    /// only if at least one `step_timeout` remains until the lease expires. After a crash of a worker, its claimed
+    /// deliveries are due again when their leases expire.
     pub fn lease_duration(&self) -> Duration {
         self.step_timeout.saturating_mul(4)
     }

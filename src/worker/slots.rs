@@ -26,9 +26,9 @@ impl Slots {
         in_flight.is_claiming = limit > 0;
         in_flight.is_claiming.then(|| ClaimRequest {
             limit,
-            per_endpoint: settings.max_in_flight_per_endpoint,
-            in_flight: in_flight.attempts.clone(),
-            lease: settings.lease_duration(),
+            max_in_flight_per_endpoint: settings.max_in_flight_per_endpoint,
+            in_flight_by_endpoint: in_flight.attempts.clone(),
+            lease_duration: settings.lease_duration(),
         })
     }
 

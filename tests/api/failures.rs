@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use forum_api::host::{BackendError, BoardError, Overloaded};
+use forum_api::host::{BackendError, BoardError, OverloadedError};
 use forum_api::test_util::Intervention;
 
 use crate::support::server::short_timeout;
 use crate::support::*;
 
-const OVERLOADED: Overloaded = Overloaded {
+const OVERLOADED: OverloadedError = OverloadedError {
     retry_after: Duration::from_secs(7),
 };
 

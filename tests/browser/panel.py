@@ -44,7 +44,7 @@ def fill_in_token(page: Page, password: str, *, owner: str = "alice", label: str
 
 def revealed(page: Page) -> str:
     """Returns the secret that is shown once, selected with a click."""
-    field = page.locator(".revealed code")
+    field = page.locator(".secret code")
     field.click()
     text = field.inner_text()
     assert page.evaluate("getSelection().toString()") == text
@@ -74,7 +74,7 @@ def delivery_becomes(page: Page, state: str) -> None:
 def reason(page: Page, field: str) -> str:
     """Returns the error of a field, as a screen reader announces it."""
     described = page.get_by_label(field, exact=True).get_attribute("aria-describedby") or ""
-    named = [part for part in described.split() if part.endswith("-wrong")]
+    named = [part for part in described.split() if part.endswith("-error")]
     assert page.get_by_label(field, exact=True).get_attribute("aria-invalid") == "true" and len(named) == 1, described
     return page.locator(f"#{named[0]}").inner_text()
 

@@ -55,7 +55,7 @@ async fn each_invalid_field_is_marked() {
     ] {
         let form = valid.map(|(name, value)| (name, if name == field { text } else { value }));
         let page = fixture.post("/panel/webhooks", &form).await;
-        let error = format!("id=\"{field}-wrong\"");
+        let error = format!("id=\"{field}-error\"");
         assert!(
             page.status == 422 && page.contains(&error),
             "{field} {text}"
@@ -63,7 +63,7 @@ async fn each_invalid_field_is_marked() {
         assert!(!page.contains("value=\"a secret") && !page.contains("\"short\""));
     }
     let no_topics = fixture.post("/panel/webhooks", &valid[..2]).await;
-    assert!(no_topics.status == 422 && no_topics.contains("id=\"topics-wrong\""));
+    assert!(no_topics.status == 422 && no_topics.contains("id=\"topics-error\""));
     assert!(fixture.webhooks.endpoints.list().await.unwrap().is_empty());
 }
 
@@ -78,7 +78,7 @@ async fn topics_can_be_changed() {
     assert!(page.contains("value=\"poll.voted\" checked") && !page.contains("value=\"*\" checked"));
     for form in [&[][..], &[("topics", "no.such")]] {
         let page = fixture.post(&path, form).await;
-        assert!(page.status == 422 && page.contains("id=\"topics-wrong\""));
+        assert!(page.status == 422 && page.contains("id=\"topics-error\""));
     }
     let topics = fixture.stored_endpoint().await.unwrap().topics;
     assert_eq!(topics.to_string(), "poll.voted,post.created");
@@ -90,7 +90,7 @@ async fn a_secret_is_rotated_once_and_activated() {
     let before = fixture.stored_endpoint().await.unwrap();
     let page = fixture.get(&fixture.endpoint_path("")).await;
     let path = fixture.endpoint_path("/rotate");
-    let form = [("once", page.nonce())];
+    let form = [("nonce", page.nonce())];
     let shown = fixture.post(&path, &form).await;
     assert!(shown.status == 200 && shown.contains("whsec_"));
     assert_eq!(fixture.post(&path, &form).await.status, 409);

@@ -65,17 +65,17 @@ impl AdminAuth for Members {
     }
 
     async fn username(&self, member: &UserId) -> BackendResult<Option<String>> {
-        let names = self.names(std::slice::from_ref(member)).await?;
+        let names = self.usernames(std::slice::from_ref(member)).await?;
         Ok(names.into_values().next())
     }
 
-    async fn names(&self, members: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
+    async fn usernames(&self, members: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
         self.names_calls.fetch_add(1, Ordering::Relaxed);
         let names = (1..).map(UserId::from).zip(NAMES.map(String::from));
         Ok(names.filter(|(id, _)| members.contains(id)).collect())
     }
 
-    fn sign_in_url(&self, back: &str) -> String {
+    fn sign_in_path(&self, back: &str) -> String {
         format!("/sign-in?back={back}")
     }
 
@@ -114,12 +114,12 @@ impl Response {
 
     /// Returns the nonce of a form.
     pub fn nonce(&self) -> &str {
-        self.after("name=\"once\" value=\"")
+        self.after("name=\"nonce\" value=\"")
     }
 
     /// Returns the path of the next page of a list.
     pub fn next_page(&self) -> Option<String> {
-        let link = "<p class=\"further\"><a href=\"";
+        let link = "<p class=\"next-page\"><a href=\"";
         self.contains(link)
             .then(|| self.after(link).replace("&amp;", "&"))
     }
@@ -331,9 +331,9 @@ impl PanelFixture {
     pub async fn end_attempt(&self, state: DeliveryState) {
         let claim = ClaimRequest {
             limit: 1,
-            per_endpoint: 1,
-            in_flight: Default::default(),
-            lease: Duration::from_secs(60),
+            max_in_flight_per_endpoint: 1,
+            in_flight_by_endpoint: Default::default(),
+            lease_duration: Duration::from_secs(60),
         };
         let now = self.clock.now();
         let claimed = self.webhooks.deliveries.claim(&claim, now).await.unwrap();
@@ -345,7 +345,7 @@ impl PanelFixture {
         };
         let attempt = AttemptRecord {
             attempt: 6,
-            at: now,
+            started_at: now,
             status: Some(500),
             error: None,
             duration_ms: 17,

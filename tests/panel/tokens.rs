@@ -38,8 +38,8 @@ async fn an_expiry_is_a_number_of_days_or_empty() {
     let page = fixture.issue(&[("expires_in_days", "<b>")]).await;
     assert_eq!(page.status, 422);
     for expected in [
-        "aria-describedby=\"expires_in_days-hint expires_in_days-wrong\"",
-        "id=\"expires_in_days-wrong\"",
+        "aria-describedby=\"expires_in_days-hint expires_in_days-error\"",
+        "id=\"expires_in_days-error\"",
         "value=\"&lt;b&gt;\"",
         "value=\"a laptop\"",
     ] {
@@ -64,14 +64,14 @@ async fn each_invalid_field_is_marked() {
         ("label", &"ß".repeat(101)),
     ] {
         let page = fixture.issue(&[(field, text)]).await;
-        let marked = page.body.matches("class=\"wrong\"").count();
+        let marked = page.body.matches("class=\"error\"").count();
         assert_eq!((page.status, marked), (422, 1), "{field} {text}");
-        let error = format!("id=\"{field}-wrong\"");
+        let error = format!("id=\"{field}-error\"");
         assert!(page.contains(&error), "{field} {text}");
     }
     let all = [("expires_in_days", "x"), ("label", "\t")];
     let all = fixture.post("/panel/tokens/new", &all).await;
-    let marked = all.body.matches("class=\"wrong\"").count();
+    let marked = all.body.matches("class=\"error\"").count();
     assert_eq!((all.status, marked), (422, 5));
     assert!(fixture.tokens().await.is_empty());
     let label = "ß".repeat(100);

@@ -73,7 +73,7 @@ backends! {
         let pool = tables().await;
         (Stores::in_postgres(&pool), webhooks(&pool))
     });
-    redis &[Capability::SuiteClock], block_on: |_| Box::pin(async {
+    redis &[Capability::InjectedClock], block_on: |_| Box::pin(async {
         let rate_limits = Arc::new(node(&prefix()).await);
         (Stores { rate_limits, ..Stores::in_memory() }, WebhookStores::in_memory())
     });

@@ -21,14 +21,22 @@ fn an_unusable_path_is_reported_in_a_sentence() {
     for (path, create, problem) in [
         (&missing, false, "the database PATH does not exist"),
         (&below_missing, false, "the database PATH does not exist"),
-        (&below_missing, true, "the directory of PATH does not exist"),
-        (&text, true, "PATH is not a database"),
-        (&text, false, "PATH is not a database"),
-        (&directory.path().into(), true, "PATH is a directory"),
+        (
+            &below_missing,
+            true,
+            "the directory of the database PATH does not exist",
+        ),
+        (&text, true, "the file PATH is not a SQLite database"),
+        (&text, false, "the file PATH is not a SQLite database"),
+        (
+            &directory.path().into(),
+            true,
+            "cannot open the database PATH: it is a directory",
+        ),
         (
             &text.join("forum.db"),
             true,
-            "PATH: Not a directory (os error 20)",
+            "cannot open the database PATH: Not a directory (os error 20)",
         ),
         (
             &":memory:".into(),

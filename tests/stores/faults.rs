@@ -11,7 +11,7 @@ use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, FanOut, QueueStats, Settlement,
-    Stores, Usage, WebhookStores,
+    Stores, UsageStats, WebhookStores,
 };
 use forum_api::test_util::StoreInterceptor;
 use forum_api::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
@@ -105,7 +105,7 @@ fn settle_all(interceptor: &StoreInterceptor, _: &WebhookStores) {
                       settled: &mut HashSet<DeliveryId>| {
         settled.extend(settlements.iter().map(|one| one.delivery.clone()));
     };
-    interceptor.on_result_of("deliveries.settle", report_all);
+    interceptor.on_result_with_arguments("deliveries.settle", report_all);
 }
 
 /// Returns the value of a future of a store in memory, which is ready at once.
@@ -140,26 +140,26 @@ fn faults() -> Vec<Fault> {
     ("deliveries due a millisecond later are claimed", arguments("deliveries.claim", |(_, now): &mut (ClaimRequest, Timestamp)| *now = now.saturating_add(MILLI)), "claims::deliveries_not_due_are_not_claimed"),
     ("deliveries due now are not claimed", arguments("deliveries.claim", |(_, now): &mut (ClaimRequest, Timestamp)| *now = now.saturating_sub(MILLI)), "claims::deliveries_not_due_are_not_claimed"),
     ("the limit of a claim is ignored", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.limit = 999), "claims::a_claim_respects_its_limit"),
-    ("the limit per endpoint is ignored", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.per_endpoint = 999), "claims::a_claim_respects_the_limit_per_endpoint"),
-    ("a flooded endpoint uses the whole limit", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.per_endpoint = 999), "claims::a_flooded_endpoint_starves_no_other"),
-    ("attempts in flight are ignored", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.in_flight.clear()), "claims::a_claim_respects_the_limit_per_endpoint"),
+    ("the limit per endpoint is ignored", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.max_in_flight_per_endpoint = 999), "claims::a_claim_respects_the_limit_per_endpoint"),
+    ("a flooded endpoint uses the whole limit", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.max_in_flight_per_endpoint = 999), "claims::a_flooded_endpoint_starves_no_other"),
+    ("attempts in flight are ignored", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.in_flight_by_endpoint.clear()), "claims::a_claim_respects_the_limit_per_endpoint"),
     ("the newest due delivery is claimed first", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.reverse()), "claims::the_oldest_due_delivery_is_claimed_first"),
     ("the next due time is missing", result("deliveries.claim", |claims: &mut ClaimBatch| claims.next_due_at = None), "claims::next_due_at_is_the_earliest_unclaimed_delivery"),
-    ("the next due time includes a full endpoint", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.in_flight.clear()), "claims::next_due_at_is_the_earliest_unclaimed_delivery"),
+    ("the next due time includes a full endpoint", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.in_flight_by_endpoint.clear()), "claims::next_due_at_is_the_earliest_unclaimed_delivery"),
     ("a claimed delivery has another endpoint", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.endpoint.url.clear())), "claims::a_claim_returns_the_whole_delivery"),
     ("the statistics include deliveries due a millisecond later", arguments("deliveries.queue_stats", |(now,): &mut (Timestamp,)| *now = now.saturating_add(MILLI)), "claims::queue_stats_match_claimable_deliveries"),
     ("the statistics exclude deliveries due now", arguments("deliveries.queue_stats", |(now,): &mut (Timestamp,)| *now = now.saturating_sub(MILLI)), "claims::queue_stats_match_claimable_deliveries"),
     ("the depth is limited to 100", result("deliveries.queue_stats", |backlog: &mut QueueStats| backlog.depth = backlog.depth.min(100)), "claims::queue_stats_match_claimable_deliveries"),
     ("the oldest due time is missing", result("deliveries.queue_stats", |backlog: &mut QueueStats| backlog.oldest_due_at = None), "claims::queue_stats_match_claimable_deliveries"),
-    ("a lease ends too early", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.lease -= MILLI), "leases::a_leased_delivery_is_not_claimed_again"),
-    ("a lease ends too late", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.lease += MILLI), "leases::an_expired_lease_is_reported"),
-    ("an expired lease is not reported", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.lease_expired = false)), "leases::an_expired_lease_is_reported"),
-    ("a lease that expired before sending counts as an attempt", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.lease_expired = true)), "leases::a_lease_that_expires_before_sending_is_not_an_attempt"),
+    ("a lease ends too early", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.lease_duration -= MILLI), "leases::a_leased_delivery_is_not_claimed_again"),
+    ("a lease ends too late", arguments("deliveries.claim", |(claim, _): &mut (ClaimRequest, Timestamp)| claim.lease_duration += MILLI), "leases::an_expired_lease_is_reported"),
+    ("an expired lease is not reported", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.previous_lease_expired = false)), "leases::an_expired_lease_is_reported"),
+    ("a lease that expired before sending counts as an attempt", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.previous_lease_expired = true)), "leases::a_lease_that_expires_before_sending_is_not_an_attempt"),
     ("the start of sending is not recorded", Box::new(forget_sending), "leases::an_expired_lease_is_reported"),
     ("sending begins under any lease", Box::new(forget_sending), "leases::sending_requires_an_unexpired_lease"),
     ("sending begins after the lease has expired", arguments("deliveries.begin_sending", |(_, now): &mut (Vec<ClaimedDelivery>, Timestamp)| *now = now.saturating_sub(MILLI)), "leases::sending_requires_an_unexpired_lease"),
     ("sending is rejected before the lease expires", arguments("deliveries.begin_sending", |(_, now): &mut (Vec<ClaimedDelivery>, Timestamp)| *now = now.saturating_add(MILLI)), "leases::sending_requires_an_unexpired_lease"),
-    ("every lease is reported as expired", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.lease_expired = true)), "leases::a_release_is_not_an_attempt"),
+    ("every lease is reported as expired", result("deliveries.claim", |claims: &mut ClaimBatch| claims.deliveries.iter_mut().for_each(|one| one.previous_lease_expired = true)), "leases::a_release_is_not_an_attempt"),
     ("any worker settles a delivery", Box::new(settle_all), "leases::a_lost_lease_cannot_be_settled"),
     ("an attempt is not counted", arguments("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.progress.attempts = 0)), "leases::a_lease_is_settled_once"),
     ("attempts are not stored", arguments("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.attempt = None)), "leases::attempts_are_stored_unchanged_and_in_order"),
@@ -167,7 +167,7 @@ fn faults() -> Vec<Fault> {
     ("the first attempts are stored instead of the last", result("deliveries.find", |found: &mut Option<(Delivery, Vec<AttemptRecord>)>| found.iter_mut().for_each(|(_, log)| log.truncate(59))), "leases::only_the_latest_attempts_are_kept"),
     ("a release has no effect until the lease ends", arguments("deliveries.release", |(claimed, _, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| claimed.clear()), "leases::a_release_is_not_an_attempt"),
     ("a released delivery is due too early", arguments("deliveries.release", |(_, wait, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| *wait -= MILLI), "leases::a_release_is_not_an_attempt"),
-    ("a release hides an expired lease", arguments("deliveries.release", |(claimed, _, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| claimed.iter_mut().for_each(|one| one.lease_expired = false)), "leases::an_expired_lease_is_reported_again_after_release"),
+    ("a release hides an expired lease", arguments("deliveries.release", |(claimed, _, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| claimed.iter_mut().for_each(|one| one.previous_lease_expired = false)), "leases::an_expired_lease_is_reported_again_after_release"),
     ("a retried delivery is due later", arguments("deliveries.retry", |(_, now): &mut (DeliveryId, Timestamp)| *now = now.saturating_add(MILLI)), "retries::a_finished_delivery_is_queued_again"),
     ("a retry of a queued delivery succeeds", result("deliveries.retry", |retried: &mut bool| *retried = true), "retries::retrying_a_queued_delivery_changes_nothing"),
     ("two concurrent retries succeed", result("deliveries.retry", |retried: &mut bool| *retried = true), "retries::one_of_concurrent_retries_succeeds"),
@@ -189,8 +189,8 @@ fn faults() -> Vec<Fault> {
     ("dead deliveries are swept", arguments("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.progress.state = forum_api::webhook::DeliveryState::Gone)), "sweeps::pending_and_dead_deliveries_are_not_swept"),
     ("the start of the period is included", arguments("deliveries.usage", |(since, _): &mut (Timestamp, Timestamp)| *since = since.saturating_sub(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
     ("hours are counted from another end", arguments("deliveries.usage", |(_, now): &mut (Timestamp, Timestamp)| *now = now.saturating_add(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
-    ("an endpoint is missing from the usage", result("deliveries.usage", |usage: &mut Usage| usage.deliveries.truncate(3)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
-    ("long attempts are not counted", result("deliveries.usage", |usage: &mut Usage| usage.attempt_times[5] = 0), "usage::attempts_are_counted_by_their_duration"),
+    ("an endpoint is missing from the usage", result("deliveries.usage", |usage: &mut UsageStats| usage.deliveries.truncate(3)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("long attempts are not counted", result("deliveries.usage", |usage: &mut UsageStats| usage.attempt_durations[5] = 0), "usage::attempts_are_counted_by_their_duration"),
     ]
 }
 

@@ -101,9 +101,9 @@ pub(crate) fn event(number: u64) -> Event {
 pub(crate) fn claim(limit: u32, per_endpoint: u32) -> ClaimRequest {
     ClaimRequest {
         limit,
-        per_endpoint,
-        in_flight: HashMap::new(),
-        lease: Duration::from_millis(LEASE.unsigned_abs()),
+        max_in_flight_per_endpoint: per_endpoint,
+        in_flight_by_endpoint: HashMap::new(),
+        lease_duration: Duration::from_millis(LEASE.unsigned_abs()),
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use forum_api::store::sqlite::rusqlite::Connection;
-use forum_api::store::sqlite::{Database, DatabasePath, SqliteError, migrate, schema_status};
+use forum_api::store::sqlite::{
+    Database, DatabasePath, SqliteError, apply_migrations, migration_status,
+};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 
 use crate::fixture::{file, path, temp_database};
@@ -37,7 +39,7 @@ pub(crate) async fn migrate_in(
     database: &Database,
     migrations: Migrations,
 ) -> Result<u32, SqliteError> {
-    let migrate = database.write(move |savepoint| migrate(savepoint, &migrations));
+    let migrate = database.write(move |savepoint| apply_migrations(savepoint, &migrations));
     migrate.await
 }
 
@@ -62,7 +64,7 @@ async fn a_failed_migration_rolls_back_all() {
     };
     migrate_in(&database, BROKEN).await.unwrap_err();
     let connection = Connection::open(path(&directory)).unwrap();
-    migrate(&connection, &BROKEN).unwrap_err();
+    apply_migrations(&connection, &BROKEN).unwrap_err();
     assert_eq!(migrate_in(&database, notes(3)).await.unwrap(), 0);
     assert_eq!(count(&connection).unwrap(), 3);
 }
@@ -72,14 +74,14 @@ fn concurrent_processes_apply_each_migration_once() {
     for applied_before in [0, 1].repeat(20) {
         let directory = tempfile::tempdir().unwrap();
         let connection = Connection::open(path(&directory)).unwrap();
-        migrate(&connection, &notes(applied_before)).unwrap();
+        apply_migrations(&connection, &notes(applied_before)).unwrap();
         let together = Arc::new(Barrier::new(2));
         let threads = [0, 1].map(|_| {
             let (path, together) = (path(&directory), together.clone());
             thread::spawn(move || {
                 let connection = Connection::open(path).unwrap();
                 together.wait();
-                migrate(&connection, &notes(3)).unwrap()
+                apply_migrations(&connection, &notes(3)).unwrap()
             })
         });
         let mut applied = threads.map(|thread| thread.join().unwrap());
@@ -92,13 +94,13 @@ fn concurrent_processes_apply_each_migration_once() {
 #[tokio::test]
 async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
     let connection = Connection::open_in_memory().unwrap();
-    migrate(&connection, &notes(2)).unwrap();
+    apply_migrations(&connection, &notes(2)).unwrap();
     for (known, expected) in [
         (1, SchemaStatus::Newer),
         (2, SchemaStatus::UpToDate),
         (3, SchemaStatus::Pending),
     ] {
-        let status = schema_status(&connection, &notes(known)).unwrap();
+        let status = migration_status(&connection, &notes(known)).unwrap();
         assert_eq!(status, expected);
     }
     const RENAMED: Migrations = Migrations {
@@ -122,10 +124,12 @@ async fn a_newer_or_changed_schema_is_refused_and_left_unchanged() {
         (RENAMED, changed),
         (CHANGED, changed),
     ] {
-        let error = migrate(&connection, &migrations).unwrap_err().to_string();
+        let error = apply_migrations(&connection, &migrations)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(message), "{error}");
     }
-    schema_status(&connection, &CHANGED).unwrap_err();
+    migration_status(&connection, &CHANGED).unwrap_err();
     assert_eq!(count(&connection).unwrap(), 2);
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use forum_api::host::Overloaded;
+use forum_api::host::OverloadedError;
 use forum_api::store::sqlite::rusqlite::{Connection, ErrorCode};
 use forum_api::store::sqlite::{Database, DatabasePath, DatabaseSettings, SqliteError};
 use forum_api::store::{BeginOutcome, Completion, Stores};
@@ -88,7 +88,7 @@ fn assert_overloaded(result: Result<(), SqliteError>) {
     let error = result.unwrap_err();
     let source = error.source().and_then(|source| source.downcast_ref());
     let retry_after = Duration::from_secs(1);
-    assert_eq!(source, Some(&Overloaded { retry_after }), "{error}");
+    assert_eq!(source, Some(&OverloadedError { retry_after }), "{error}");
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ fn prefix(number: u32) -> RateLimitKey {
 }
 
 fn password(number: u32) -> RateLimitKey {
-    RateLimitKey::attempts("test", &u32::to_be_bytes(number))
+    RateLimitKey::password_attempts("test", &u32::to_be_bytes(number))
 }
 
 /// If the capacity is exhausted, new keys share one window until others end. A flood of one kind of key does not affect

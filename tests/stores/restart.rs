@@ -106,6 +106,9 @@ async fn deliveries_of_an_ended_worker_are_claimed_after_their_leases() {
     let [claimed] = &claim_all(&webhooks, at(LEASE)).await.deliveries[..] else {
         panic!("the delivery is not claimed");
     };
-    assert!(claimed.lease_expired, "its worker had begun to send");
+    assert!(
+        claimed.previous_lease_expired,
+        "its worker had begun to send"
+    );
     assert_eq!(claimed.event, event(1));
 }

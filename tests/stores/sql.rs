@@ -87,7 +87,7 @@ async fn an_event_with_invalid_text_is_quarantined() {
     assert!(quarantine.latest[0].reason.contains("utf-8"));
 }
 
-/// In Postgres and in `Event::INSERT` an empty forum means none.
+/// In Postgres and in `Event::INSERT_SQL` an empty forum means none.
 async fn an_invalid_event_is_rejected_when_it_is_inserted(sql: Sql) {
     let body = |length: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(length - 8));
     let (largest, too_large) = (body(262_144), body(262_145));
@@ -138,7 +138,12 @@ async fn an_unreadable_delivery_is_not_attempted_and_does_not_delay_others(sql: 
         .await;
     let claims = claim_all(webhooks, at(LEASE)).await;
     assert_eq!(claims.deliveries.len(), 4, "all that can be decoded");
-    assert!(claims.deliveries.iter().all(|one| !one.lease_expired));
+    assert!(
+        claims
+            .deliveries
+            .iter()
+            .all(|one| !one.previous_lease_expired)
+    );
 }
 
 /// Topics of a newer version are ignored.
@@ -185,7 +190,7 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
     let deliveries = &webhooks.deliveries;
     let attempted = AttemptRecord {
         attempt: 1,
-        at: at(0),
+        started_at: at(0),
         status: Some(200),
         error: None,
         duration_ms: 3,
@@ -215,8 +220,8 @@ async fn a_host_writes_an_event_in_its_own_transaction() {
     for (commits, event) in [(false, event(0)), (true, event(1)), (true, without_forum)] {
         let transaction = host.transaction().unwrap();
         for _ in 0..2 {
-            let parameters = params_from_iter(event.parameters());
-            transaction.execute(Event::INSERT, parameters).unwrap();
+            let parameters = params_from_iter(event.insert_parameters());
+            transaction.execute(Event::INSERT_SQL, parameters).unwrap();
         }
         assert!(!outbox.pending(9).await.unwrap().contains(&event));
         match commits {

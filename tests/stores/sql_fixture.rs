@@ -55,12 +55,12 @@ impl Sql {
         match self {
             Self::Sqlite(directory, _) => {
                 let host = Connection::open(path(directory)).unwrap();
-                host.execute(Event::INSERT, event).is_ok()
+                host.execute(Event::INSERT_SQL, event).is_ok()
             }
             Self::Postgres(pool, _) => {
                 let client = pool.get().await.unwrap();
                 let event = event.each_ref().map(|text| text as &(dyn ToSql + Sync));
-                client.execute(Event::INSERT, &event).await.is_ok()
+                client.execute(Event::INSERT_SQL, &event).await.is_ok()
             }
         }
     }

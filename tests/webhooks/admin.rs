@@ -72,7 +72,7 @@ async fn a_host_may_have_its_own_topics() {
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
     let unknown = admin.set_topics(&id, own.parse().unwrap()).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
-    let admin = admin.topics(vec![Topic::parse(own).unwrap()]);
+    let admin = admin.custom_topics(vec![Topic::parse(own).unwrap()]);
     let changed = admin.set_topics(&id, own.parse().unwrap()).await.unwrap();
     assert_eq!(changed.topics.to_string(), own);
     assert_eq!(changed, find(&webhooks, &id).await, "with its new version");
@@ -128,9 +128,9 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
 async fn fail_all(webhooks: &WebhookStores) {
     let claim = ClaimRequest {
         limit: u32::MAX,
-        per_endpoint: u32::MAX,
-        in_flight: [].into(),
-        lease: std::time::Duration::from_secs(60),
+        max_in_flight_per_endpoint: u32::MAX,
+        in_flight_by_endpoint: [].into(),
+        lease_duration: std::time::Duration::from_secs(60),
     };
     let claims = webhooks.deliveries.claim(&claim, after(0)).await.unwrap();
     for claimed in claims.deliveries {
@@ -149,7 +149,7 @@ async fn fail_all(webhooks: &WebhookStores) {
 fn admin_with_key(webhooks: &WebhookStores, key: Option<&[u8]>) -> WebhookAdmin {
     let environment = Environment::new(InlineRuntime);
     match key {
-        Some(key) => admin(webhooks, environment.secrets(Arc::new(cipher(key)))),
+        Some(key) => admin(webhooks, environment.secret_cipher(Arc::new(cipher(key)))),
         None => admin(webhooks, environment),
     }
 }

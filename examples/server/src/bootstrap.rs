@@ -31,7 +31,7 @@ pub fn password(options: &ServeArgs, is_board: bool) -> BoardResult<Option<Passw
         return Ok(None);
     }
     let text = if given {
-        prompt::first_line_of_stdin()?
+        prompt::first_line_of_stdin("a password")?
     } else {
         prompt::random_password()?
     };

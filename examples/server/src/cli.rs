@@ -199,10 +199,10 @@ fn options_behind_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 
 /// Options of `serve`.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Options for serving")]
+#[command(next_help_heading = "Server options")]
 pub struct ServeArgs {
     /// Address to listen on; port 0 picks a free port
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     pub listen: SocketAddr,
     /// Redis URL for budgets shared by several servers; if Redis is unreachable, each server meters on its own
     #[arg(long, value_name = "URL")]
@@ -225,7 +225,7 @@ pub struct ServeArgs {
     /// Proxies whose x-forwarded-for header is trusted
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
     pub trusted_proxies: Vec<IpNet>,
-    /// Maximum number of open connections, up to 1000000; further connections wait. Lowered to fit the limit of open files
+    /// Maximum number of open connections, up to 1000000; further connections wait; lowered if the process cannot open enough files
     #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
     pub max_connections: usize,
     /// Origin allowed to call the API from a browser, or * for any; repeatable
@@ -265,9 +265,9 @@ pub struct LogOptions {
 /// The surface that is served.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SurfaceArg {
-    /// All endpoints and scopes
+    /// All 21 endpoints, with 13 scopes
     Full,
-    /// The published subset of endpoints and scopes
+    /// 7 of the 21 endpoints, with 8 scopes
     Compact,
 }
 
@@ -307,9 +307,16 @@ pub enum LogFormat {
     Json,
 }
 
+fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse()
+        .map_err(|_| "expected an address and a port, for example 127.0.0.1:8080")
+}
+
 fn base_url(text: &str) -> Result<String, &'static str> {
     let url = text.trim_end_matches('/');
-    let parsed: http::Uri = url.parse().map_err(|_| "not a URL")?;
+    let parsed: http::Uri = url
+        .parse()
+        .map_err(|_| "expected http://… or https://… without username, query and fragment")?;
     let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
     let fits = is_web && !url.contains(['?', '#', '@']);
     fits.then(|| url.into())

@@ -9,7 +9,7 @@ use forum_api::runtime::SystemClock;
 use forum_api::store::memory::MemoryRateLimitStore;
 use forum_api::store::redis::{self, RedisRateLimitStore};
 use forum_api::store::{RateLimitStore, SchemaStatus, postgres, sqlite};
-use forum_api::webhook::KeyMismatch;
+use forum_api::webhook::KeyMismatchError;
 
 use crate::board::db::Database;
 use crate::board::{Board, db};
@@ -26,7 +26,7 @@ pub enum DatabaseUrl {
     Postgres(Pool),
 }
 
-/// What happens to pending migrations. A newer schema is an error in any case.
+/// Handling of pending migrations. A schema newer than the program is always an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Migrations {
     Apply,
@@ -34,10 +34,11 @@ pub enum Migrations {
     Require,
 }
 
-/// Opens the database of a board that was served before. A database without a board is left as it is.
+/// Opens the database of an existing board. Does not change a database without a board.
 ///
 /// # Errors
-/// When there is no board, or its schema is newer, or it is outdated and `migrations` forbids applying them.
+/// If the database has no board, or its schema is newer than the program, or migrations are pending and `migrations` is
+/// [`Migrations::Require`].
 pub async fn existing(url: &str, migrations: Migrations) -> BoardResult<(Database, Board)> {
     let parsed = DatabaseUrl::parse(url, false)?;
     if parsed.holds_board().await? == Some(false) {
@@ -59,14 +60,14 @@ fn must_be_current(status: SchemaStatus) -> BoardResult<()> {
             "the database's schema is older than this program; run `forum-server migrate` first"
         }
         SchemaStatus::Newer => {
-            "the database's schema is newer than this program; use the newer program"
+            "the database's schema is newer than this program; use a newer version of forum-server"
         }
     };
     Err(BoardError::Conflict(reason.into()))
 }
 
 impl DatabaseUrl {
-    /// Parses the URL. `create` is whether a missing SQLite file is created.
+    /// Parses the URL. With `create`, a missing SQLite file is created when the database is opened.
     pub fn parse(url: &str, create: bool) -> BoardResult<Self> {
         match url.split_once(':') {
             Some(("sqlite", ":memory:")) => Ok(Self::Sqlite(sqlite::DatabasePath::Memory)),
@@ -84,14 +85,14 @@ impl DatabaseUrl {
         }
     }
 
-    /// Returns whether the database holds a board; `None` if there is no file, or none that can be read. Changes nothing.
+    /// Returns whether the database contains a board; `None` if the SQLite file is missing or unreadable. Changes nothing.
     pub async fn holds_board(&self) -> BoardResult<Option<bool>> {
         match self {
             Self::Sqlite(sqlite::DatabasePath::Memory) => Ok(Some(false)),
             Self::Sqlite(sqlite::DatabasePath::File { path, .. }) => Ok(db::holds_board(path).ok()),
             Self::Postgres(pool) => {
                 let board = board(pool.clone(), Language::English);
-                board.is_there().await.map(Some)
+                board.exists().await.map(Some)
             }
         }
     }
@@ -100,7 +101,7 @@ impl DatabaseUrl {
     /// Passes when the schema is too old to record a key.
     ///
     /// # Errors
-    /// When the database cannot be opened, or has recorded another key.
+    /// If the database cannot be opened, or has recorded another key.
     pub async fn check_key(&self, secrets: &Secrets) -> BoardResult<()> {
         let database = match self {
             Self::Sqlite(location) => Database::from(sqlite::Database::open_unmigrated(location)?),
@@ -112,7 +113,9 @@ impl DatabaseUrl {
         }
         let given = secrets.0.key_id();
         match recorded {
-            Some(stored) if stored != given => Err(refusal(KeyMismatch { stored, given }.into())),
+            Some(stored) if stored != given => {
+                Err(refusal(KeyMismatchError { stored, given }.into()))
+            }
             _ => Ok(()),
         }
     }
@@ -120,8 +123,8 @@ impl DatabaseUrl {
     /// Opens the database, creating it if that is allowed, and returns it with its board, whose tables may be missing.
     ///
     /// # Errors
-    /// When the database cannot be used, or its schema is newer, or it is outdated and `migrations` are not to be
-    /// applied.
+    /// If the database cannot be used, or its schema is newer than the program, or migrations are pending and `migrations`
+    /// is [`Migrations::Require`].
     pub async fn open(
         self,
         language: Language,

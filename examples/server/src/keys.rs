@@ -28,7 +28,7 @@ impl Secrets {
 
     /// Returns the environment of this process, with this cipher.
     pub fn environment(&self) -> Environment {
-        Environment::new(TokioRuntime).secrets(self.0.clone())
+        Environment::new(TokioRuntime).secret_cipher(self.0.clone())
     }
 
     /// Reads a key file; without one, secrets are stored in plain text.
@@ -41,11 +41,12 @@ impl Secrets {
 
     /// Reads a key file.
     pub fn read(path: &Path) -> BoardResult<Self> {
-        let refused =
-            |why: String| BoardError::invalid("key", format!("{}: {why}", path.display()));
-        let key = fs::read(path).map_err(|error| refused(error.to_string()))?;
+        let shown = path.display();
+        let unreadable = |error| format!("cannot read the key file \"{shown}\": {error}");
+        let key = fs::read(path).map_err(|error| BoardError::invalid("key", unreadable(error)))?;
+        let invalid = |error| format!("the key file \"{shown}\" is invalid: {error}");
         let key = AeadCipher::new(&key, Arc::new(OsRandom));
-        let key = key.map_err(|error| refused(error.to_string()))?;
+        let key = key.map_err(|error| BoardError::invalid("key", invalid(error)))?;
         Ok(Self(Arc::new(key)))
     }
 
@@ -53,7 +54,8 @@ impl Secrets {
     pub fn or_created(self, database: &str) -> BoardResult<Self> {
         match beside(database) {
             Some(path) if self.are_plaintext() => {
-                let refused = |error| format!("cannot create {}: {error}", path.display());
+                let refused =
+                    |error| format!("cannot create the key file \"{}\": {error}", path.display());
                 create(&path).map_err(|error| BoardError::internal(refused(error)))?;
                 Self::read(&path)
             }

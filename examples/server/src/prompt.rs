@@ -10,23 +10,23 @@ use forum_api::runtime::{OsRandom, RandomSource};
 /// Returns the first line of stdin if `from_stdin` is set, and otherwise asks for `what` at the terminal, without echo.
 pub fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
     if from_stdin {
-        return first_line_of_stdin();
+        return first_line_of_stdin("a password");
     }
     if !io::stdin().is_terminal() {
-        let reason = "standard input is not a terminal; pass --password-stdin and write the password to its first line";
+        let reason = "standard input is not a terminal; pass --password-stdin and write the password to the first line of standard input";
         return Err(BoardError::invalid("password", reason));
     }
     let password = rpassword::prompt_password(format!("{what}: ")).map_err(BoardError::internal)?;
     not_empty(password, "expected a password")
 }
 
-/// Returns the first line of stdin, which must not be empty.
-pub fn first_line_of_stdin() -> BoardResult<String> {
+/// Returns the first line of stdin, which must not be empty. `expected` names its content in the error.
+pub fn first_line_of_stdin(expected: &str) -> BoardResult<String> {
     let line = line_of_stdin()?;
     let line = line.trim_end_matches(['\r', '\n']).into();
     not_empty(
         line,
-        "expected a password on the first line of standard input",
+        &format!("expected {expected} on the first line of standard input"),
     )
 }
 
@@ -36,11 +36,11 @@ fn line_of_stdin() -> BoardResult<String> {
     read.map(|_| line).map_err(BoardError::internal)
 }
 
-fn not_empty(password: String, otherwise: &str) -> BoardResult<String> {
-    if password.is_empty() {
-        return Err(BoardError::invalid("password", otherwise));
+fn not_empty(line: String, reason: &str) -> BoardResult<String> {
+    if line.is_empty() {
+        return Err(BoardError::invalid("stdin", reason));
     }
-    Ok(password)
+    Ok(line)
 }
 
 /// Generates a password of 120 random bits.

@@ -1,4 +1,4 @@
-//! The request to stop, and the time that work in flight has then.
+//! Shutdown: the signals that request it, and the drain timeout.
 
 use std::io;
 use std::time::Duration;
@@ -38,7 +38,7 @@ impl Shutdown {
         while self.0.changed().await.is_ok() {}
     }
 
-    /// Waits for the end of `what` is in flight, for at most 10 s.
+    /// Waits up to 10 s until `end` completes. Logs a warning that names `what` if it does not.
     pub async fn drain(what: &str, end: impl Future<Output = ()>) {
         if timeout(DRAIN_TIMEOUT, end).await.is_err() {
             tracing::warn!("{what} aborted after the 10 s drain timeout");

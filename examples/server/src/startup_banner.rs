@@ -1,4 +1,4 @@
-//! What `serve` prints to stdout once it listens.
+//! Startup message of `serve` on stdout: addresses, sign-in data and example calls.
 
 use std::fmt;
 
@@ -79,7 +79,7 @@ impl fmt::Display for StartupBanner {
         writeln!(f, "panel     {}", self.at(PANEL))?;
         writeln!(f, "health    {}", self.at("/health"))?;
         let Some(new) = &self.new else { return Ok(()) };
-        let password = new.password.as_deref().unwrap_or("as given");
+        let password = new.password.as_deref().unwrap_or("from standard input");
         writeln!(f, "sign-in   {ADMIN}, password {password}")?;
         let Some(calls) = &new.example_calls else {
             return Ok(());

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::EndpointId;
 use forum_api::webhook::{
     AddressError, Backoff, HttpTransport, HttpTransportSettings, KeyId, Topic,
 };
@@ -43,7 +44,7 @@ pub struct RetryOptions {
     webhook_timeout: Duration,
     /// Retention of delivered, gone and withheld deliveries
     #[arg(long, value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
-    webhook_keep: Duration,
+    webhook_retention: Duration,
 }
 
 impl WebhookOptions {
@@ -62,7 +63,7 @@ pub fn start(
     options: &WebhookOptions,
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
-    let (timeout, keep) = (retries.webhook_timeout, retries.webhook_keep);
+    let (timeout, keep) = (retries.webhook_timeout, retries.webhook_retention);
     let transport = HttpTransport::new(HttpTransportSettings {
         allow_private: options.allow_private_webhooks,
         attempt_timeout: timeout,
@@ -103,9 +104,22 @@ fn seconds(text: &str) -> Result<Duration, &'static str> {
         .ok_or("expected a number of seconds from 0.001 to 31536000")
 }
 
-/// Translates the reason of a refusal for the operator.
-pub fn refusal(declined: WebhookAdminError) -> BoardError {
-    match declined {
+/// Error of an id that no endpoint has.
+pub fn unknown_endpoint(id: &EndpointId) -> BoardError {
+    BoardError::NotFound(format!("unknown endpoint \"{id}\""))
+}
+
+/// Converts the error of an operation on the endpoint `id` for the operator.
+pub fn refusal_for(id: &EndpointId, error: WebhookAdminError) -> BoardError {
+    match error {
+        WebhookAdminError::EndpointNotFound => unknown_endpoint(id),
+        other => refusal(other),
+    }
+}
+
+/// Converts an error for the operator: adds the option or the command that helps.
+pub fn refusal(error: WebhookAdminError) -> BoardError {
+    match error {
         WebhookAdminError::Backend(source) => BoardError::Internal(source),
         WebhookAdminError::Address(private @ AddressError::Private(..)) => BoardError::invalid(
             "url",
@@ -117,7 +131,7 @@ pub fn refusal(declined: WebhookAdminError) -> BoardError {
         }
         WebhookAdminError::Key(mismatch) => {
             let remedy = if mismatch.stored == KeyId::plaintext() {
-                "run `webhook reseal --new-key FILE` to encrypt them"
+                "run `webhook reencrypt --new-key FILE` to encrypt them"
             } else {
                 "pass the file of their key with --secret-key-file"
             };

@@ -11,7 +11,7 @@ pub(super) const TAG: (&str, &str) = ("webhooks", DESCRIPTION);
 
 const DESCRIPTION: &str = include_str!("webhooks.md");
 
-const SEE: &str = "The description of the tag `webhooks` explains signatures and responses.";
+const SEE: &str = "For signatures and responses, see the description of the tag `webhooks`.";
 
 /// Header of a delivery: name, parameter name, description, schema.
 type Header = (&'static str, &'static str, &'static str, fn() -> Value);
@@ -33,9 +33,9 @@ type ReceiverResponse = (&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
 const RESPONSES: &[ReceiverResponse] = &[
-    ("2XX", "Received", "The receiver accepted the delivery."),
-    ("410", "NoLongerWanted", "The receiver rejects the delivery for good. It is not retried."),
-    ("default", "NotReceived", "Any other response is a failure. The delivery is retried, up to six attempts in total."),
+    ("2XX", "DeliveryAccepted", "The receiver accepted the delivery."),
+    ("410", "DeliveryGone", "The receiver rejects the delivery permanently. The board does not retry it."),
+    ("default", "DeliveryFailed", "Any other response is a failure. The board makes up to six attempts in total."),
 ];
 
 /// Returns a webhook for each topic.

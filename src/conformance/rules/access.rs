@@ -82,7 +82,7 @@ board_rules! {
 
     /// A removed account has no access and no profile. Its posts remain without an author.
     async fn posts_of_a_removed_account_remain(suite: &Suite) -> TestResult {
-        suite.require(Capability::Removal)?;
+        suite.require(Capability::AccountRemoval)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;
         let path = suite.thread(&alice, &forum).await?;
@@ -108,7 +108,7 @@ board_rules! {
         for (caller, can_be_denied) in callers.into_iter().chain(guest) {
             for offline in [false, true, false] {
                 suite.fixture.set_offline(offline).await?;
-                let locked_out = caller.access().await?.map(|access| access.deny_offline);
+                let locked_out = caller.access().await?.map(|access| access.board_offline);
                 check_eq!(locked_out, Some(offline && can_be_denied), "{caller:?}, offline: {offline}")?;
             }
         }

@@ -86,7 +86,7 @@ board_rules! {
 
     /// A new post never gets the number of a deleted one.
     async fn post_numbers_are_not_reused(suite: &Suite) -> TestResult {
-        suite.require(Capability::PostNumbers)?;
+        suite.require(Capability::StablePostNumbers)?;
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
         let last = suite.post(&alice, &reply.thread_id).await?;
         let before = alice.fetch_post(&last).await?.number;

@@ -62,7 +62,7 @@ board_rules! {
 
     /// A message to a member who ignores the sender is forbidden, and no other recipient gets it.
     async fn an_ignored_sender_is_forbidden(suite: &Suite) -> TestResult {
-        suite.require(Capability::Ignoring)?;
+        suite.require(Capability::IgnoreLists)?;
         let [alice, bob, carol] = three_members(suite).await?;
         suite.fixture.ignore(&carol.id(), &bob.id()).await?;
         let new = new_message(suite, [alice.id_ref(), carol.id_ref()]);

@@ -147,7 +147,7 @@ board_rules! {
 
     /// A message remains when its sender's account is removed, and lists the remaining recipients.
     async fn a_message_remains_when_its_sender_is_removed(suite: &Suite) -> TestResult {
-        suite.require(Capability::Removal)?;
+        suite.require(Capability::AccountRemoval)?;
         let [alice, bob, carol] = three_members(suite).await?;
         alice.send(suite, &[&bob, &carol]).await?;
         for removed in [&alice, &carol] {

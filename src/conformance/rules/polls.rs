@@ -133,7 +133,7 @@ board_rules! {
 
     /// A poll closes at its `closesAt` and takes no votes afterwards.
     async fn a_poll_closes_at_its_closing_time(suite: &Suite) -> TestResult {
-        suite.require(Capability::SuiteClock)?;
+        suite.require(Capability::InjectedClock)?;
         let end = suite.now().saturating_add(Duration::from_secs(3600));
         let new = with(new_poll(), |poll| poll.closes_at = Some(end));
         let poll = PollFixture::new(suite, new).await?;

@@ -15,7 +15,7 @@ board_rules! {
 
     /// Post numbers start at 1 and increase.
     async fn post_numbers_increase_from_one(suite: &Suite) -> TestResult {
-        suite.require(Capability::PostNumbers)?;
+        suite.require(Capability::StablePostNumbers)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.first().map(|post| post.number), Some(1))?;
@@ -59,7 +59,7 @@ board_rules! {
 
     /// A page without posts of an existing thread is not an error.
     async fn an_empty_page_is_not_an_error(suite: &Suite) -> TestResult {
-        suite.require(Capability::SuiteClock)?;
+        suite.require(Capability::InjectedClock)?;
         let (alice, thread, _) = write_posts(suite, 2).await?;
         let params = ListPostsParams { since: Some(suite.now()), ..ListPostsParams::default() };
         let page = alice.list_posts(&thread, &params).await.expect_ok()?.value;
@@ -70,7 +70,7 @@ board_rules! {
 
     /// `since` selects posts after that time, not at it.
     async fn since_selects_later_posts(suite: &Suite) -> TestResult {
-        suite.require(Capability::SuiteClock)?;
+        suite.require(Capability::InjectedClock)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
         let posts = alice.fetch_posts(&thread).await?;
         for (index, post) in posts.iter().enumerate() {
@@ -93,7 +93,7 @@ board_rules! {
 
     /// With `from` and `since` a page begins at the later of both.
     async fn from_and_since_can_be_combined(suite: &Suite) -> TestResult {
-        suite.require(Capability::SuiteClock)?;
+        suite.require(Capability::InjectedClock)?;
         let (alice, thread, _) = write_posts(suite, 5).await?;
         let posts = alice.fetch_posts(&thread).await?;
         for (from, post) in posts.iter().enumerate() {

@@ -9,7 +9,7 @@ board_rules! {
 
     /// `readAt` is the time of the first opening.
     async fn read_at_is_the_time_of_the_first_opening(suite: &Suite) -> TestResult {
-        suite.require(Capability::SuiteClock)?;
+        suite.require(Capability::InjectedClock)?;
         let (_, bob, copy) = send_to_bob(suite, false).await?;
         suite.advance(Duration::from_secs(60));
         let first = suite.now();
@@ -46,7 +46,7 @@ board_rules! {
         let openings = repeat_n((bob.clone(), copy.clone()), 16)
             .map(|(bob, copy)| async move { bob.open(&copy).await });
         let mut times = Vec::new();
-        for opened in suite.race(openings).await {
+        for opened in suite.run_concurrently(openings).await {
             times.push(opened?.summary.read_at);
         }
         times.dedup();
@@ -94,7 +94,7 @@ board_rules! {
 
     /// A message can be opened if its sender ignores the reader.
     async fn a_message_opens_when_its_sender_ignores_the_reader(suite: &Suite) -> TestResult {
-        suite.require(Capability::Ignoring)?;
+        suite.require(Capability::IgnoreLists)?;
         let (alice, bob, copy) = send_to_bob(suite, true).await?;
         suite.fixture.ignore(&alice.id(), &bob.id()).await?;
         bob.open(&copy).await.map(drop)
@@ -102,7 +102,7 @@ board_rules! {
 
     /// A message can be opened after its sender's account was removed.
     async fn a_message_opens_when_its_sender_is_removed(suite: &Suite) -> TestResult {
-        suite.require(Capability::Removal)?;
+        suite.require(Capability::AccountRemoval)?;
         let (alice, bob, copy) = send_to_bob(suite, true).await?;
         suite.fixture.remove_account(&alice.id()).await?;
         check!(bob.open(&copy).await?.summary.read_at.is_some())

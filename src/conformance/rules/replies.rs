@@ -30,7 +30,7 @@ board_rules! {
         let post = alice.reply(&thread, "Green.").await.expect_ok()?;
         check_eq!((post.state, post.version), (ContentState::Visible, 1))?;
         check_eq!((post.edited_at, post.edited_by), (None, None))?;
-        match suite.require(Capability::SuiteClock) {
+        match suite.require(Capability::InjectedClock) {
             Ok(()) => check_eq!(post.created_at, suite.now()),
             Err(_) => Ok(()),
         }
@@ -68,7 +68,7 @@ board_rules! {
         let posts = alice.fetch_posts(&thread).await?;
         check_eq!(posts.len(), written + 1)?;
         check_eq!(alice.fetch_thread(&thread).await?.reply_count, written as u64)?;
-        suite.require(Capability::PostNumbers)?;
+        suite.require(Capability::StablePostNumbers)?;
         check_numbers_increase(&posts)
     }
 }

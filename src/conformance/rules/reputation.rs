@@ -19,7 +19,7 @@ board_rules! {
             check_eq!((&rating.user_id, &rating.post_id), (&bob.id(), &None))?;
             check_eq!((rating.points, rating.reputation), (points, total))?;
             check_eq!(rating.comment, "Well said.")?;
-            if suite.require(Capability::SuiteClock).is_ok() {
+            if suite.require(Capability::InjectedClock).is_ok() {
                 check_eq!(rating.created_at, suite.now())?;
             }
             expect_reputation(&bob, total).await?;
@@ -71,7 +71,7 @@ board_rules! {
 
     /// Without a post, a member rates another member at most once in 24 hours.
     async fn a_member_rates_another_once_a_day(suite: &Suite) -> TestResult {
-        suite.require(Capability::SuiteClock)?;
+        suite.require(Capability::InjectedClock)?;
         let [alice, bob, carol] = three_members(suite).await?;
         let once = new_rating(1, None);
         alice.rate_member(&bob.id_ref(), &once).await.expect_ok()?;

@@ -160,7 +160,7 @@ board_rules! {
 
     /// A date range limits the hits.
     async fn a_date_range_limits_the_hits(suite: &Suite) -> TestResult {
-        suite.require(Capability::SuiteClock)?;
+        suite.require(Capability::InjectedClock)?;
         let fixture = SearchFixture::new(suite).await?;
         let mut posts = Vec::new();
         for _ in 0..3 {
@@ -185,7 +185,7 @@ board_rules! {
 
     /// A date range includes its start and excludes its end.
     async fn a_date_range_includes_its_start_and_excludes_its_end(suite: &Suite) -> TestResult {
-        suite.require(Capability::SuiteClock)?;
+        suite.require(Capability::InjectedClock)?;
         let fixture = SearchFixture::new(suite).await?;
         let minute = Duration::from_secs(60);
         let day = minute * 60 * 24;

@@ -15,7 +15,7 @@ board_rules! {
         check_eq!((thread.version, thread.locked, thread.pinned), (1, false, false))?;
         let last = thread.last_post.as_ref().map(|last| &last.post_id);
         check_eq!(last, Some(&thread.first_post_id), "the last post")?;
-        if suite.require(Capability::SuiteClock).is_ok() {
+        if suite.require(Capability::InjectedClock).is_ok() {
             check_eq!((thread.created_at, thread.last_activity_at), (suite.now(), suite.now()))?;
         }
         check_eq!(alice.fetch_thread(&thread.thread_id).await?, thread)?;

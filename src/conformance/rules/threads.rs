@@ -57,7 +57,7 @@ board_rules! {
 
     /// `since` selects activity after that time, not at it.
     async fn since_selects_later_activity(suite: &Suite) -> TestResult {
-        suite.require(Capability::SuiteClock)?;
+        suite.require(Capability::InjectedClock)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let newest = write_threads::<4>(suite, &alice, &forum).await?;
         for (index, thread) in alice.fetch_threads(&forum).await?.iter().enumerate() {

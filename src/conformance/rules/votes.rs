@@ -116,7 +116,7 @@ board_rules! {
 
     /// A vote is still counted after its voter's account was removed.
     async fn a_vote_remains_when_its_voter_is_removed(suite: &Suite) -> TestResult {
-        suite.require(Capability::Removal)?;
+        suite.require(Capability::AccountRemoval)?;
         let poll = PollFixture::new(suite, new_poll()).await?;
         poll.vote(&poll.bob, &[2]).await.expect_ok()?;
         suite.fixture.remove_account(&poll.bob.id()).await?;

@@ -17,7 +17,7 @@ pub type FixtureResult<T> = Result<T, BoxError>;
 #[async_trait]
 pub trait BoardFactory: Send + Sync {
     /// Creates a board without members and forums. Each rule creates its own board; boards share no state. The board
-    /// uses `clock`, unless [`unsupported`](Self::unsupported) lists [`Capability::SuiteClock`].
+    /// uses `clock`, unless [`unsupported`](Self::unsupported) lists [`Capability::InjectedClock`].
     ///
     /// # Errors
     /// If the board cannot be created. The rule fails.

@@ -48,8 +48,8 @@ capabilities! {
     Messages: "messages",
     /// Read receipts. Without them the board ignores `requestReceipt`.
     Receipts: "receipts",
-    /// Ignoring a member. Without it a member accepts messages from every other member.
-    Ignoring: "ignoring a member",
+    /// Ignore lists. Without them a member accepts messages from every other member.
+    IgnoreLists: "ignore lists",
     /// Subscriptions. Without them `list_subscriptions`, `subscribe` and `unsubscribe` return `NotImplemented`, and the
     /// board ignores the field `subscribe`.
     Subscriptions: "subscriptions",
@@ -76,9 +76,9 @@ capabilities! {
     /// Pinned threads.
     Pinning: "pinned threads",
     /// Removal of accounts. Without it `author` is never null.
-    Removal: "removed accounts",
+    AccountRemoval: "removal of accounts",
     /// Stable post numbers. Without them `number` is the current index in the list, or the same for all posts.
-    PostNumbers: "post numbers",
+    StablePostNumbers: "stable post numbers",
     /// Versions. Without them `version` is always 1, and the board ignores `expectedVersion`.
     Versions: "versions",
     /// An edit window, after which authors can no longer edit or delete their posts.
@@ -87,6 +87,7 @@ capabilities! {
     SourceMarkup: "source markup",
     /// Events. Without them no change writes to an outbox.
     Events: "events",
-    /// Use of the suite's clock. Without it the board uses its own clock, and the suite skips rules that advance time.
-    SuiteClock: "the suite's clock",
+    /// The board reads the clock that [`BoardFactory::create`](super::BoardFactory::create) receives. Without it the suite
+    /// skips rules that advance time.
+    InjectedClock: "an injected clock",
 }

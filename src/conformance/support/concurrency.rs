@@ -7,7 +7,7 @@ use std::task::Poll;
 use crate::runtime::Runtime;
 
 /// Runs all `futures` concurrently on `runtime` and returns their results in no particular order.
-pub(crate) async fn race<T: Send + 'static>(
+pub(crate) async fn run_concurrently<T: Send + 'static>(
     runtime: &dyn Runtime,
     futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
 ) -> Vec<T> {

@@ -58,9 +58,9 @@ pub(crate) fn fan_out(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
 pub(crate) fn claim_request(limit: u32) -> ClaimRequest {
     ClaimRequest {
         limit,
-        per_endpoint: limit,
-        in_flight: HashMap::new(),
-        lease: Duration::from_millis(LEASE.unsigned_abs()),
+        max_in_flight_per_endpoint: limit,
+        in_flight_by_endpoint: HashMap::new(),
+        lease_duration: Duration::from_millis(LEASE.unsigned_abs()),
     }
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn progress(state: DeliveryState, attempts: u32, due: Option<i64>) ->
 pub(crate) fn attempt_record(attempt: u32) -> AttemptRecord {
     AttemptRecord {
         attempt,
-        at: instant(attempt.into()),
+        started_at: instant(attempt.into()),
         status: Some(500),
         error: None,
         duration_ms: 12,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::concurrency::race;
+use super::concurrency::run_concurrently;
 use super::{Capability, FixtureResult, TestFailure, TestResult};
 use crate::model::Timestamp;
 use crate::runtime::{InlineRuntime, Runtime};
@@ -20,7 +20,7 @@ pub trait StoreFactory: Send + Sync {
     /// If the stores cannot be created. The rule fails.
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)>;
 
-    /// Returns the capabilities that the stores do not have: [`Capability::SuiteClock`] if rate limits use the
+    /// Returns the capabilities that the stores do not have: [`Capability::InjectedClock`] if rate limits use the
     /// backend's own clock. Empty by default.
     fn unsupported(&self) -> &[Capability] {
         &[]
@@ -71,11 +71,11 @@ impl StoreFixture {
     }
 
     /// Runs `futures` concurrently and returns their results in no particular order.
-    pub async fn race<T: Send + 'static>(
+    pub async fn run_concurrently<T: Send + 'static>(
         &self,
         futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
     ) -> Vec<T> {
-        race(&*self.runtime, futures).await
+        run_concurrently(&*self.runtime, futures).await
     }
 }
 

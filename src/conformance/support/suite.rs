@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::concurrency::race;
+use super::concurrency::run_concurrently;
 use super::test_caller::SuiteInner;
 use super::{
     Audience, BoardFactory, BoardFixture, CallResult, Capability, NewForum, Role, TestCaller,
@@ -75,11 +75,11 @@ impl Suite {
     }
 
     /// Runs `futures` concurrently and returns their results in no particular order.
-    pub async fn race<T: Send + 'static>(
+    pub async fn run_concurrently<T: Send + 'static>(
         &self,
         futures: impl IntoIterator<Item = impl Future<Output = T> + Send + 'static>,
     ) -> Vec<T> {
-        race(&*self.runtime, futures).await
+        run_concurrently(&*self.runtime, futures).await
     }
 
     /// Runs `calls` concurrently, of which one succeeds and all others are conflicts.
@@ -88,7 +88,7 @@ impl Suite {
         calls: impl IntoIterator<Item = impl Future<Output = CallResult<T>> + Send + 'static>,
     ) -> TestResult<T> {
         let mut succeeded = Vec::new();
-        for result in self.race(calls).await {
+        for result in self.run_concurrently(calls).await {
             succeeded.extend(result.expect_ok_or_conflict()?);
         }
         only(succeeded)

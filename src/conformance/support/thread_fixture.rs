@@ -51,7 +51,7 @@ impl Suite {
             let thread = thread.clone();
             async move { author.reply(&thread, "Now").await.expect_ok() }
         });
-        self.race(replies).await.into_iter().collect()
+        self.run_concurrently(replies).await.into_iter().collect()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    QueueStats, Settlement, Usage, lock,
+    QueueStats, Settlement, UsageStats, lock,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -19,7 +19,7 @@ impl DeliveryStore for MemoryWebhookStore {
     async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
         let mut tables = lock(&self.0);
         let (ids, next_due_at) = request.pick(tables.pending(request), now);
-        let until = now.saturating_add(request.lease);
+        let until = now.saturating_add(request.lease_duration);
         let claimed = ids.iter().filter_map(|id| tables.lease(id, until));
         Ok(ClaimBatch {
             deliveries: claimed.collect(),
@@ -57,7 +57,8 @@ impl DeliveryStore for MemoryWebhookStore {
         let due_at = now.saturating_add(delay);
         for one in claimed {
             if tables.is_current_lease(&one.delivery.id, one.lease_id) {
-                let release = |row: &mut DeliveryRow| row.release(one.lease_expired, due_at);
+                let release =
+                    |row: &mut DeliveryRow| row.release(one.previous_lease_expired, due_at);
                 tables.rows.change(&one.delivery.id, release);
             }
         }
@@ -76,10 +77,10 @@ impl DeliveryStore for MemoryWebhookStore {
         })
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<Usage> {
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats> {
         let tables = lock(&self.0);
         let mut counts = HashMap::new();
-        let mut attempt_times = [0; 6];
+        let mut attempt_durations = [0; 6];
         let rows = tables.rows.all();
         for row in rows.filter(|row| tables.endpoint(&row.delivery.endpoint).is_some()) {
             let Delivery {
@@ -94,10 +95,10 @@ impl DeliveryStore for MemoryWebhookStore {
                     .entry((hours_ago, endpoint.clone(), progress.state))
                     .or_default() += 1;
             }
-            for attempt in row.attempts.iter().filter(|one| one.at > since) {
-                let bounds = Usage::ATTEMPT_TIME_BOUNDS;
+            for attempt in row.attempts.iter().filter(|one| one.started_at > since) {
+                let bounds = UsageStats::ATTEMPT_DURATION_BOUNDS_MS;
                 let group = bounds.partition_point(|bound| *bound <= attempt.duration_ms);
-                if let Some(count) = attempt_times.get_mut(group) {
+                if let Some(count) = attempt_durations.get_mut(group) {
                     *count += 1;
                 }
             }
@@ -108,9 +109,9 @@ impl DeliveryStore for MemoryWebhookStore {
             state,
             count,
         };
-        Ok(Usage {
+        Ok(UsageStats {
             deliveries: counts.into_iter().map(count).collect(),
-            attempt_times,
+            attempt_durations,
         })
     }
 
@@ -205,9 +206,9 @@ impl WebhookTables {
             delivery: row.delivery.clone(),
             endpoint: self.endpoint(&row.delivery.endpoint)?.clone(),
             event: self.events.get(&row.delivery.event)?.clone(),
-            lease_expired: row.sending,
+            previous_lease_expired: row.sending,
             lease_id: row.lease_id + 1,
-            lease_until: until,
+            lease_expires_at: until,
         };
         self.rows.change(id, |row| row.take_lease(until));
         Some(claimed)

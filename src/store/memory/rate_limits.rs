@@ -72,7 +72,7 @@ impl MemoryRateLimitStore {
         let decision = shard.and_then(|(key, mut shard)| shard.charge(key, cost, budget, now));
         decision.unwrap_or_else(|| {
             let mut overflow = lock(match key {
-                RateLimitKey::Attempts(_) => &self.attempts_overflow,
+                RateLimitKey::PasswordAttempts(_) => &self.attempts_overflow,
                 _ => &self.overflow,
             });
             let (state, decision) = budget.charge(*overflow, cost, now);
@@ -113,7 +113,7 @@ impl MemoryRateLimitStore {
             RateLimitKey::Token(lookup) => (&self.tokens, u128::from_be_bytes(*lookup.as_bytes())),
             RateLimitKey::UnknownAddress => (&self.tokens, UNKNOWN_ADDRESS),
             RateLimitKey::Prefix(prefix) => (&self.prefixes, *prefix),
-            RateLimitKey::Attempts(hash) => (&self.attempts, *hash),
+            RateLimitKey::PasswordAttempts(hash) => (&self.attempts, *hash),
         };
         let hash = xxh3_64_with_seed(&key.to_le_bytes(), self.seed);
         let shard = shards.get(hash as usize % SHARDS)?;

@@ -17,7 +17,7 @@ impl PostgresStore {
         request: &ClaimRequest,
         now: Timestamp,
     ) -> BackendResult<ClaimBatch> {
-        let in_flight = request.in_flight.iter();
+        let in_flight = request.in_flight_by_endpoint.iter();
         let in_flight = in_flight.map(|(endpoint, count)| (endpoint, i64::from(*count)));
         let (endpoints, counts): (Vec<_>, Vec<_>) = in_flight.unzip();
         let rows = self
@@ -25,11 +25,11 @@ impl PostgresStore {
                 CLAIM,
                 &[
                     &i64::from(request.limit),
-                    &i64::from(request.per_endpoint),
+                    &i64::from(request.max_in_flight_per_endpoint),
                     &endpoints,
                     &counts,
                     &self.clock.time(now),
-                    &millis(request.lease),
+                    &millis(request.lease_duration),
                 ],
             )
             .await?;
@@ -42,7 +42,7 @@ impl PostgresStore {
             let Some(id) = columns.value::<Option<&str>>("id")? else {
                 continue;
             };
-            match read_claimed(&mut columns, now.saturating_add(request.lease)) {
+            match read_claimed(&mut columns, now.saturating_add(request.lease_duration)) {
                 Ok(claimed) => batch.deliveries.push(claimed),
                 Err(reason) => {
                     report_unreadable("deliveries", id, &reason);
@@ -58,7 +58,7 @@ impl PostgresStore {
 /// `Err` holds the reason why the delivery cannot be decoded.
 fn read_claimed(
     columns: &mut Columns<'_>,
-    lease_until: Timestamp,
+    lease_expires_at: Timestamp,
 ) -> std::result::Result<ClaimedDelivery, String> {
     let reason = |error: PostgresError| error.to_string();
     let lease_id = columns.value("lease").map_err(reason)?;
@@ -70,8 +70,8 @@ fn read_claimed(
         delivery,
         endpoint,
         event,
-        lease_expired,
+        previous_lease_expired: lease_expired,
         lease_id,
-        lease_until,
+        lease_expires_at,
     })
 }

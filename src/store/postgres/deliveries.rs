@@ -16,7 +16,7 @@ use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    MAX_STORED_ATTEMPTS, QueueStats, Settlement, Usage, ended_at,
+    MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats, ended_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -86,7 +86,7 @@ impl DeliveryStore for PostgresStore {
                     &each(given, due_in),
                     &each(given, |one| ended_at(&one.progress, now).is_some()),
                     &attempted(given, |one| integer(one.attempt)),
-                    &attempted(given, |one| one.at),
+                    &attempted(given, |one| one.started_at),
                     &each(given, |one| one.attempt.as_ref()?.status.map(i32::from)),
                     &each(given, |one| {
                         one.attempt.as_ref()?.error.as_deref().map(storable)
@@ -115,7 +115,10 @@ impl DeliveryStore for PostgresStore {
         now: Timestamp,
     ) -> BackendResult<()> {
         let (ids, leases) = leases(claimed);
-        let expired: Vec<_> = claimed.iter().map(|one| one.lease_expired).collect();
+        let expired: Vec<_> = claimed
+            .iter()
+            .map(|one| one.previous_lease_expired)
+            .collect();
         let (now, delay) = (self.clock.time(now), millis(delay));
         self.execute(RELEASE, &[&ids, &leases, &expired, &now, &delay])
             .await?;
@@ -139,12 +142,12 @@ impl DeliveryStore for PostgresStore {
         Ok(stats.unwrap_or_default())
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<Usage> {
-        let bounds =
-            Usage::ATTEMPT_TIME_BOUNDS.map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats> {
+        let bounds = UsageStats::ATTEMPT_DURATION_BOUNDS_MS
+            .map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
         let (states, bounds) = (DeliveryState::ALL.as_slice(), bounds.as_slice());
         let rows = self.query(USAGE, &[&since, &now, &states, &bounds]).await?;
-        let mut usage = Usage::default();
+        let mut usage = UsageStats::default();
         for row in rows {
             let columns = &mut Columns::of(&row);
             let group: u64 = columns.number("group")?;
@@ -158,7 +161,7 @@ impl DeliveryStore for PostgresStore {
                     state,
                     count,
                 });
-            } else if let Some(attempts) = usage.attempt_times.get_mut(group as usize) {
+            } else if let Some(attempts) = usage.attempt_durations.get_mut(group as usize) {
                 *attempts = count;
             }
         }

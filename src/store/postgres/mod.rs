@@ -29,21 +29,22 @@
 //!
 //! In transaction mode PgBouncer must support prepared statements: version 1.21 or later, with
 //! `max_prepared_statements` set. It refuses the startup parameter `options` of [`connect`], unless
-//! `ignore_startup_parameters = options` is set; then set `statement_timeout` (`ALTER ROLE forum SET statement_timeout =
-//! '10s'`) and `idle_in_transaction_session_timeout` for the role. The lock of [`migrate`] ends with its transaction,
-//! so it works through PgBouncer.
+//! `ignore_startup_parameters = options` is set; then set `statement_timeout` (`ALTER ROLE forum SET statement_timeout
+//! = '10s'`) and `idle_in_transaction_session_timeout` for the role. [`migrate`] works through PgBouncer, because its
+//! lock ends with its transaction.
 //!
 //! # Tables
 //!
 //! - Times are milliseconds since 1970-01-01T00:00:00Z; scopes and topics are JSON arrays. The topic `*` means all topics
 //!   except `message.sent`.
-//! - An idempotency key that has ended without a status has an unknown outcome.
+//! - A row of `forum_api_idempotency_keys` with `ended` set and `status` null has an unknown outcome.
 //! - `forum_api_events` is the outbox. A host inserts events in its own transactions, with
-//!   [`Event::INSERT`](crate::webhook::Event::INSERT) and any driver. An event is pending while `fanned_out_at` and
+//!   [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL) and any driver. An event is pending while `fanned_out_at` and
 //!   `quarantine_reason` are null, and is deleted with its last delivery.
-//! - A delivery is pending while `due_at` is set: the time of its next attempt or, while `leased`, the end of its lease.
-//!   `sending` is set while an attempt has begun that is not settled. `ended_at` is the time at which it was delivered, gone
-//!   or withheld. Rows whose endpoint was removed count as removed.
+//! - A delivery is pending while `due_at` is set: the time of its next attempt or, while `leased`, the end of its
+//!   lease. `sending` is set from the start of an attempt until it is settled. `ended_at` is the time at which the
+//!   delivery was delivered, gone or withheld. All queries ignore deliveries without an endpoint row; the sweep deletes
+//!   them.
 //! - The clock of Postgres decides leases and due times ([`LeaseClock`]).
 //! - Tables whose rows change often have a fill factor below 100 and are vacuumed after few changes.
 //!

@@ -27,9 +27,9 @@ const FAN_OUT: &str = include_str!("sql/fan_out.sql");
 #[async_trait]
 impl OutboxStore for PostgresStore {
     async fn insert(&self, event: &Event) -> BackendResult<()> {
-        let [id, topic, occurred_at, forum, body] = event.parameters();
+        let [id, topic, occurred_at, forum, body] = event.insert_parameters();
         let parameters: Parameters<'_> = &[&id, &topic, &occurred_at, &forum, &body];
-        self.execute(Event::INSERT, parameters).await?;
+        self.execute(Event::INSERT_SQL, parameters).await?;
         Ok(())
     }
 

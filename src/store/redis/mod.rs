@@ -31,26 +31,28 @@
 //!
 //! # While Redis is unreachable
 //!
-//! The node stores the responses of Redis in a [`MemoryRateLimitStore`](super::memory::MemoryRateLimitStore). If Redis fails
-//! a charge, or does not respond within [`RedisSettings::timeout`], the node continues from this state without Redis. It
-//! tries to reconnect in the background, at once and then every half second, until Redis accepts a charge. It logs one line
-//! when Redis becomes unreachable, and one when it recovers. With [`RedisFallback::Refuse`] it refuses requests instead.
+//! Each node copies the state of the windows that Redis returns to a
+//! [`MemoryRateLimitStore`](super::memory::MemoryRateLimitStore). If Redis fails a charge, or does not respond within
+//! [`RedisSettings::timeout`], the node charges this local copy instead. It tries to reconnect in the background, at
+//! once and then every half second, until Redis accepts a charge. It logs one line when Redis becomes unreachable, and
+//! one when it recovers. With [`RedisFallback::Refuse`] it refuses requests instead.
 //!
-//! Each charge sends the node's state to the script, which merges it: the greater count and the later end of a running
-//! window are valid. A Redis that was restarted empty, flushed, or replaced by a lagging replica therefore grants no unit
-//! twice, and units that nodes granted meanwhile count. They are not added up: `n` nodes without Redis grant at most `n`
-//! budgets in a window.
+//! Each charge sends the node's local state to the script. For a running window, the script keeps the greater count and
+//! the later end. Units that were charged before Redis lost its data (restart, flush, failover to a lagging replica),
+//! or while Redis was unreachable, therefore stay charged. The script does not add up the counts of several nodes:
+//! while Redis is unreachable, `n` nodes together grant at most `n` budgets in a window.
 //!
-//! A node uses its own clock until the first response of Redis, and afterwards the clock of Redis, also while it is
-//! unreachable. Synchronise both clocks to within a second.
+//! A node uses its own clock until the first response of Redis, and afterwards the clock of Redis, which it
+//! extrapolates while Redis is unreachable. Synchronise both clocks to within a second.
 //!
 //! # Operation
 //!
 //! - Use Redis 5 or later, or any Valkey, as a single server or behind a cluster proxy: redirections are not followed. After
 //!   a failover the same address must lead to the new primary.
 //! - Persistence is not required: set `save ""` and `appendonly no`.
-//! - A key takes about 150 bytes. Set `maxmemory` with `maxmemory-policy volatile-ttl` against floods of addresses: the
-//!   keys that expire soonest are evicted first, and the nodes restore them. With `noeviction` a full Redis fails charges.
+//! - A key takes about 150 bytes. Set `maxmemory` with `maxmemory-policy volatile-ttl` in case requests come from very
+//!   many addresses: Redis then evicts the keys that expire soonest, and the nodes restore them. With `noeviction` a
+//!   full Redis fails charges.
 //! - The account requires `~forum_api:*` and `+evalsha +script|load +time +get +set +select +client|setinfo`.
 //! - `unix:///run/redis.sock` is a valid address; `rediss://` is not: use a TLS tunnel, such as stunnel.
 

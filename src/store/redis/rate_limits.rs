@@ -16,7 +16,7 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::store::RateLimitStore;
 use crate::store::memory::MemoryRateLimitStore;
 
-/// Rate limits in Redis, and on this node while Redis is unreachable. See the [module](super).
+/// Rate limit store in Redis, with a local fallback while Redis is unreachable. See the [module](super).
 pub struct RedisRateLimitStore {
     connection: Arc<ReconnectingConnection>,
     settings: RedisSettings,
@@ -196,7 +196,7 @@ fn key_name(prefix: &str, key: &RateLimitKey) -> String {
         RateLimitKey::Token(lookup) => format!("{prefix}budget:token:{lookup}"),
         RateLimitKey::Prefix(address) => format!("{prefix}budget:prefix:{address:032x}"),
         RateLimitKey::UnknownAddress => format!("{prefix}budget:no_address"),
-        RateLimitKey::Attempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
+        RateLimitKey::PasswordAttempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
     }
 }
 

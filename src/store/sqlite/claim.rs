@@ -54,7 +54,7 @@ pub(super) fn find_claimable(
     let (claimable, next_due_at) = request.pick(pending, now);
     let by_id = |endpoint: Endpoint| (endpoint.id.clone(), endpoint);
     let endpoints = endpoints.into_iter().map(by_id).collect();
-    let until = now.saturating_add(request.lease);
+    let until = now.saturating_add(request.lease_duration);
     let mut rows = Vec::new();
     for (_, number) in claimable {
         let read = |row: &Row<'_>| read_claimable(row, &endpoints, until);
@@ -122,7 +122,7 @@ fn read_claimed(
     row: &Row<'_>,
     endpoints: &HashMap<EndpointId, Endpoint>,
     lease_id: i64,
-    lease_until: Timestamp,
+    lease_expires_at: Timestamp,
 ) -> std::result::Result<ClaimedDelivery, String> {
     let delivery = read_delivery(row).map_err(|error| error.to_string())?;
     let columns = || -> Result<_> {
@@ -141,8 +141,8 @@ fn read_claimed(
         endpoint: endpoint.ok_or("the endpoint is malformed")?.clone(),
         delivery,
         event,
-        lease_expired: sending,
+        previous_lease_expired: sending,
         lease_id,
-        lease_until,
+        lease_expires_at,
     })
 }

@@ -14,7 +14,7 @@ use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStore, MAX_STORED_ATTEMPTS,
-    QueueStats, Settlement, Usage, ended_at, report_unreadable,
+    QueueStats, Settlement, UsageStats, ended_at, report_unreadable,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
@@ -72,7 +72,7 @@ impl DeliveryStore for SqliteWebhookStore {
                     next_due_at: found.next_due_at,
                 });
             }
-            let until = now.saturating_add(request.lease);
+            let until = now.saturating_add(request.lease_duration);
             let (batch, unreadable) = self
                 .write(move |connection| claim::acquire_leases(connection, found, now, until))
                 .await?;
@@ -133,7 +133,12 @@ impl DeliveryStore for SqliteWebhookStore {
         let (claimed, due_at) = (claimed.to_vec(), now.saturating_add(delay));
         self.write(move |connection| {
             for one in &claimed {
-                let row = params![one.delivery.id, one.lease_id, due_at, one.lease_expired];
+                let row = params![
+                    one.delivery.id,
+                    one.lease_id,
+                    due_at,
+                    one.previous_lease_expired
+                ];
                 change(connection, RELEASE, row)?;
             }
             Ok(())
@@ -155,7 +160,7 @@ impl DeliveryStore for SqliteWebhookStore {
         .await
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<Usage> {
+    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats> {
         self.read(move |connection| lists::usage(connection, since, now))
             .await
     }
@@ -296,7 +301,7 @@ fn add_attempt(connection: &Connection, id: &DeliveryId, attempt: &AttemptRecord
     let row = params![
         id,
         attempt.attempt,
-        attempt.at,
+        attempt.started_at,
         attempt.status,
         attempt.error,
         i64::try_from(attempt.duration_ms).unwrap_or(i64::MAX),

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Result, Row, params};
 use super::execute::all;
 use super::rows::Columns;
 use crate::model::Timestamp;
-use crate::store::{DeliveryCount, DeliveryFilter, Usage};
+use crate::store::{DeliveryCount, DeliveryFilter, UsageStats};
 use crate::webhook::DeliveryState;
 
 pub(super) const DELIVERY_USAGE: &str = include_str!("sql/delivery_usage.sql");
@@ -54,8 +54,12 @@ fn condition(sql: &str, parameter: u8, is_set: bool) -> String {
     }
 }
 
-pub(super) fn usage(connection: &Connection, since: Timestamp, now: Timestamp) -> Result<Usage> {
-    let mut usage = Usage::default();
+pub(super) fn usage(
+    connection: &Connection,
+    since: Timestamp,
+    now: Timestamp,
+) -> Result<UsageStats> {
+    let mut usage = UsageStats::default();
     for state in DeliveryState::ALL {
         let read = |row: &Row<'_>| {
             Ok(DeliveryCount {
@@ -69,12 +73,12 @@ pub(super) fn usage(connection: &Connection, since: Timestamp, now: Timestamp) -
         let counts = all(connection, DELIVERY_USAGE, parameters, read)?;
         usage.deliveries.extend(counts);
     }
-    let [first, second, third, fourth, fifth] =
-        Usage::ATTEMPT_TIME_BOUNDS.map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
+    let [first, second, third, fourth, fifth] = UsageStats::ATTEMPT_DURATION_BOUNDS_MS
+        .map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
     let bounds = params![since, first, second, third, fourth, fifth];
     let read = |row: &Row<'_>| Ok((row.number::<usize>("size")?, row.number("count")?));
     for (size, count) in all(connection, ATTEMPT_USAGE, bounds, read)? {
-        if let Some(attempts) = usage.attempt_times.get_mut(size) {
+        if let Some(attempts) = usage.attempt_durations.get_mut(size) {
             *attempts = count;
         }
     }

@@ -34,7 +34,7 @@ impl Database {
         path: &DatabasePath,
         settings: &DatabaseSettings,
     ) -> Result<Self, SqliteError> {
-        let migrate = |writer: &Connection| migrate(writer, &LIBRARY).map(drop);
+        let migrate = |writer: &Connection| apply_migrations(writer, &LIBRARY).map(drop);
         Self::start(path, settings, migrate)
     }
 
@@ -52,7 +52,7 @@ impl Database {
     /// # Errors
     /// [`SqliteError`] if the database cannot be read, or an applied migration is not this program's.
     pub async fn schema_status(&self) -> Result<SchemaStatus, SqliteError> {
-        self.read_short(|connection| schema_status(connection, &LIBRARY))
+        self.read_short(|connection| migration_status(connection, &LIBRARY))
             .await
     }
 
@@ -61,7 +61,7 @@ impl Database {
     /// # Errors
     /// [`SqliteError`] if a migration fails, or the applied migrations are not this program's.
     pub async fn migrate(&self) -> Result<(), SqliteError> {
-        self.write(|savepoint| migrate(savepoint, &LIBRARY).map(drop))
+        self.write(|savepoint| apply_migrations(savepoint, &LIBRARY).map(drop))
             .await
     }
 }
@@ -74,7 +74,10 @@ impl Database {
 /// # Errors
 /// [`SqliteError`] if a migration fails, or the applied migrations are not this program's ([`MigrationError`]). No migration
 /// is applied then.
-pub fn migrate(connection: &Connection, migrations: &Migrations) -> Result<u32, SqliteError> {
+pub fn apply_migrations(
+    connection: &Connection,
+    migrations: &Migrations,
+) -> Result<u32, SqliteError> {
     if !connection.is_autocommit() {
         return apply(connection, migrations);
     }
@@ -93,7 +96,7 @@ pub fn migrate(connection: &Connection, migrations: &Migrations) -> Result<u32, 
 ///
 /// # Errors
 /// [`SqliteError`] if the database cannot be read, or an applied migration is not this program's.
-pub fn schema_status(
+pub fn migration_status(
     connection: &Connection,
     migrations: &Migrations,
 ) -> Result<SchemaStatus, SqliteError> {

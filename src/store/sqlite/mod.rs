@@ -1,4 +1,4 @@
-//! Stores in SQLite (feature `sqlite`), and the [`Database`] that they and a host can share.
+//! Stores in SQLite (feature `sqlite`), and the [`Database`] that the stores share with a host.
 //!
 //! # Tables
 //!
@@ -7,13 +7,14 @@
 //!
 //! - Times are milliseconds since 1970-01-01T00:00:00Z; scopes and topics are JSON arrays. The topic `*` means all topics
 //!   except `message.sent`.
-//! - An idempotency key that has ended without a status has an unknown outcome.
+//! - A row of `forum_api_idempotency_keys` with `ended` set and `status` null has an unknown outcome.
 //! - `forum_api_events` is the outbox. A host inserts events in its own transactions, with
-//!   [`Event::INSERT`](crate::webhook::Event::INSERT) or another statement: later versions only add optional columns. An
+//!   [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL) or another statement: later versions only add optional columns. An
 //!   event is pending while `fanned_out_at` and `quarantine_reason` are null, and is deleted with its last delivery.
-//! - A delivery is pending while `due_at` is set: the time of its next attempt or, while `leased`, the end of its lease.
-//!   `sending` is set while an attempt has begun that is not settled. `ended_at` is the time at which it was delivered, gone
-//!   or withheld. Rows whose endpoint was removed count as removed.
+//! - A delivery is pending while `due_at` is set: the time of its next attempt or, while `leased`, the end of its
+//!   lease. `sending` is set from the start of an attempt until it is settled. `ended_at` is the time at which the
+//!   delivery was delivered, gone or withheld. All queries ignore deliveries without an endpoint row; the sweep deletes
+//!   them.
 //!
 //! ```sql
 #![doc = include_str!("migrations/0001_init.sql")]
@@ -25,14 +26,14 @@
 //!
 //! # Hosts on `rusqlite`
 //!
-//! A database file has one writer at a time. A host that writes through the same [`Database`] shares its transactions with
-//! the library: 64 waiting writes cost one `fsync`. [`migrate`] applies the host's migrations. `?` converts
-//! `rusqlite::Error` and [`SqliteError`] to [`BoardError::Internal`](crate::host::BoardError::Internal) and
-//! [`BackendError`](crate::store::BackendError).
+//! A database file has one writer at a time. If a host writes through the same [`Database`], its writes are committed
+//! together with the library's: up to 64 waiting writes cost one `fsync`. [`apply_migrations`] applies the host's migrations.
+//! `?` converts `rusqlite::Error` and [`SqliteError`] to [`BoardError::Internal`](crate::host::BoardError::Internal)
+//! and [`BackendError`](crate::store::BackendError).
 //!
 //! ```
 //! use forum_api::host::BoardError;
-//! use forum_api::store::sqlite::{Database, DatabasePath, migrate};
+//! use forum_api::store::sqlite::{Database, DatabasePath, apply_migrations};
 //! use forum_api::store::{Migration, Migrations};
 //!
 //! const MIGRATIONS: Migrations = Migrations {
@@ -48,7 +49,7 @@
 //! let database = Database::open(&DatabasePath::Memory)?;
 //! let id = database
 //!     .write::<_, BoardError>(|savepoint| {
-//!         migrate(savepoint, &MIGRATIONS)?;
+//!         apply_migrations(savepoint, &MIGRATIONS)?;
 //!         savepoint.execute("INSERT INTO forums (title) VALUES (?1)", ["General"])?;
 //!         Ok(savepoint.last_insert_rowid())
 //!     })
@@ -82,7 +83,7 @@ mod types;
 mod webhook_store;
 
 pub use idempotency::SqliteIdempotencyStore;
-pub use migrations::{migrate, schema_status};
+pub use migrations::{apply_migrations, migration_status};
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
 pub use rusqlite;
 pub use tokens::SqliteTokenStore;

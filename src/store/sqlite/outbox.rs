@@ -111,8 +111,8 @@ impl SqliteWebhookStore {
 
 /// Returns whether the event is new.
 pub(super) fn insert(connection: &Connection, event: &Event) -> Result<bool> {
-    let parameters = params_from_iter(event.parameters());
-    changes(connection, Event::INSERT, parameters)
+    let parameters = params_from_iter(event.insert_parameters());
+    changes(connection, Event::INSERT_SQL, parameters)
 }
 
 /// Returns whether the event was pending until now.

@@ -1,6 +1,6 @@
 //! Query plans: each statement finds its rows by an index, so its cost does not depend on the size of the tables.
 
-use super::migrations::{LIBRARY, migrate};
+use super::migrations::{LIBRARY, apply_migrations};
 use super::{claim, deliveries, endpoints, lists, outbox, tokens};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::DeliveryFilter;
@@ -152,7 +152,7 @@ fn assert_search(plan: &str, search: &str) {
 
 fn plan(statement: &str) -> String {
     let connection = Connection::open_in_memory().unwrap();
-    migrate(&connection, &LIBRARY).unwrap();
+    apply_migrations(&connection, &LIBRARY).unwrap();
     // The pool enables the same stability of plans.
     let stable = DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
     connection.set_db_config(stable, true).unwrap();

@@ -6,7 +6,8 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use AddressClass::{Forbidden, Private, Public};
 
-/// Class of an IP address. Its text names the kind of address, as in "the address 10.0.0.1 is private".
+/// Class of an IP address. The text of a variant completes the sentence "the address 10.0.0.1 is …", for example with
+/// "private".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressClass {
     /// Globally reachable. Webhooks are allowed.

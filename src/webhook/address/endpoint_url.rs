@@ -43,10 +43,12 @@ pub enum AddressError {
     /// The host name does not resolve.
     #[error("the host name {0:?} does not resolve")]
     ResolutionFailed(String),
-    /// The address is of this kind, which needs the setting `allow_private`.
+    /// The host is, or resolves to, a loopback, private or unique-local address. Holds the host or the address, and the
+    /// kind of the address. The setting `allow_private` allows such addresses.
     #[error("the address {0} is {1}, and private addresses are not allowed")]
     Private(String, &'static str),
-    /// The address is of this kind, which is never allowed.
+    /// The host is, or resolves to, an address to which webhooks are never sent. Holds the host or the address, and the
+    /// kind of the address.
     #[error("the address {0} is {1}")]
     Forbidden(String, &'static str),
 }
@@ -104,8 +106,8 @@ impl EndpointUrl {
         }
     }
 
-    /// Resolves the host to the allowed addresses: at least one and at most eight, in the order of the resolver, with
-    /// IPv6 and IPv4 addresses in turn.
+    /// Resolves the host to the allowed addresses: at least one and at most eight, in the order of the resolver,
+    /// alternating between IPv6 and IPv4 addresses.
     ///
     /// # Errors
     /// [`AddressError::ResolutionFailed`] if the host has no address, [`AddressError::Private`] or

@@ -54,10 +54,11 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
 }
 
 impl Event {
-    /// Creates an event of a host's own `topic`. It is sent to endpoints whose owner may see `forum`, or to all
-    /// subscribed endpoints if `forum` is `None`. `data` is sent unchanged and must not depend on a reader. For
-    /// [`Topic::MESSAGE_SENT`] use [`message_sent`](Self::message_sent): the worker reads the parties of a private message
-    /// from its `data`.
+    /// Creates an event of a host's own `topic`. The worker sends it to the subscribed endpoints whose owner can see
+    /// `forum`, or to all subscribed endpoints if `forum` is `None`. All recipients receive the same `data`, so it must
+    /// not contain fields that depend on the reader's permissions. For [`Topic::MESSAGE_SENT`] use
+    /// [`message_sent`](Self::message_sent): the worker reads the sender and the recipients from `data`, and sends the
+    /// event only to their endpoints.
     pub fn new(topic: Topic, meta: EventMeta, forum: Option<ForumId>, data: &Value) -> Self {
         Self::with_data(topic, meta, forum, data)
     }

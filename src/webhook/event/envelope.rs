@@ -13,8 +13,8 @@ use crate::webhook::Topic;
 /// the fields of resources that depend on a reader. The guide's chapter [outbox](crate::guide::outbox) shows how a host
 /// writes events.
 ///
-/// A host writes the events of content that awaits approval when the content is approved. The deletion or restoration of
-/// a first post produces only the event of the thread.
+/// For content that awaits approval, a host writes the events when the content is approved. For the deletion or
+/// restoration of a first post, it writes only the event of the thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// Unique id of the event, the same in all of its deliveries.
@@ -29,7 +29,7 @@ pub struct Event {
     pub body: String,
 }
 
-/// Id and time of an event. Each event needs a new value.
+/// Id and time of an event. Create a new value for each event.
 #[derive(Debug, PartialEq, Eq)]
 pub struct EventMeta {
     /// Id of the event.
@@ -85,17 +85,17 @@ impl Event {
     pub const MAX_BODY: usize = 256 * 1024;
 
     /// SQL statement that adds an event to the outbox, for SQLite and PostgreSQL. Its parameters are
-    /// [`parameters`](Self::parameters). Running it twice for one event adds one row.
+    /// [`insert_parameters`](Self::insert_parameters). Running it twice for one event adds one row.
     ///
     /// A host runs it in the transaction of the change that caused the event, with any driver, so that the change and the
     /// event are committed together ([example](crate::guide::outbox)).
-    pub const INSERT: &'static str = "
+    pub const INSERT_SQL: &'static str = "
         INSERT INTO forum_api_events (id, topic, occurred_at, forum, body)
         VALUES ($1, $2, CAST(CAST($3 AS TEXT) AS BIGINT), NULLIF($4, ''), $5)
         ON CONFLICT (id) DO NOTHING";
 
-    /// Returns the parameters `$1` to `$5` of [`INSERT`](Self::INSERT) as text.
-    pub fn parameters(&self) -> [String; 5] {
+    /// Returns the parameters `$1` to `$5` of [`INSERT_SQL`](Self::INSERT_SQL) as text.
+    pub fn insert_parameters(&self) -> [String; 5] {
         let forum = self.forum.as_ref();
         [
             self.id.to_string(),

@@ -28,13 +28,14 @@ use crate::webhook::{
 pub struct HttpTransportSettings {
     /// Allows loopback, private and unique-local addresses. Default: false.
     pub allow_private: bool,
-    /// Limit for the connection: name resolution, TCP and TLS. Default: 5 s.
+    /// Timeout of name resolution, TCP connection and TLS handshake together. Default: 5 s.
     pub connect_timeout: Duration,
-    /// Limit for the whole attempt. The status line and the headers must arrive within it; the body is read until it ends.
-    /// Default: 10 s. Must be shorter than the worker's [`step_timeout`](crate::worker::WorkerSettings::step_timeout).
+    /// Timeout of the whole attempt. The status line and the headers must arrive within it. If it expires while the
+    /// body is read, the part that has arrived is used. Default: 10 s. Must be shorter than the worker's
+    /// [`step_timeout`](crate::worker::WorkerSettings::step_timeout).
     pub attempt_timeout: Duration,
-    /// Time for which an idle connection is kept for the next attempt to the same host and address. It is best shorter
-    /// than the idle timeout of receivers. Default: 3 s. With zero, connections are not reused.
+    /// Time for which an idle connection is kept for the next attempt to the same host and address. Keep it shorter
+    /// than the idle timeout of the receivers. Zero disables the reuse of connections. Default: 3 s.
     pub idle_timeout: Duration,
     /// Root certificates in PEM that are trusted in addition to the system's. Default: empty.
     pub extra_roots_pem: String,

@@ -23,7 +23,7 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
 
     let claimed = claim_all(&webhooks, behind).await.deliveries;
     let until = behind.saturating_add(Duration::from_secs(60));
-    assert_eq!((claimed.len(), claimed[0].lease_until), (1, until));
+    assert_eq!((claimed.len(), claimed[0].lease_expires_at), (1, until));
     let batch = claim_all(&webhooks, ahead).await;
     assert_eq!(
         batch.deliveries,

@@ -20,10 +20,13 @@ use crate::fixture::{DELIVERED, add, at, claim, claim_all, endpoint, event, fan_
 
 /// Inserts the event as a host does.
 async fn insert(client: &impl tokio_postgres::GenericClient, event: &Event) {
-    let parameters = event.parameters();
+    let parameters = event.insert_parameters();
     let parameters = parameters.iter().map(|text| text as &(dyn ToSql + Sync));
     let parameters: Vec<_> = parameters.collect();
-    client.execute(Event::INSERT, &parameters).await.unwrap();
+    client
+        .execute(Event::INSERT_SQL, &parameters)
+        .await
+        .unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,9 +45,9 @@ fn claimed() -> ClaimedDelivery {
         delivery,
         endpoint: endpoint(1),
         event: event(1),
-        lease_expired: false,
+        previous_lease_expired: false,
         lease_id: 0,
-        lease_until: at(60_000),
+        lease_expires_at: at(60_000),
     }
 }
 

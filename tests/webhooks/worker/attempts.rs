@@ -39,7 +39,7 @@ fn the_responses_determine_the_final_state() {
         let sent = fixture.sent();
         assert_eq!(sent.len(), log.len());
         for (sent, attempt) in sent.iter().zip(&log) {
-            assert_eq!(sent.at, attempt.at);
+            assert_eq!(sent.at, attempt.started_at);
             assert_eq!(sent.header("x-forum-delivery"), delivery.id.to_string());
             assert_eq!(
                 &*sent.request.body,
@@ -158,9 +158,10 @@ fn deliveries_with_an_undecryptable_secret_wait_uncounted_with_growing_delays() 
     assert_eq!(log[0].error.as_deref(), Some("not sent: no key"));
     fixture.advance(HOUR * 24);
     let (delivery, log) = fixture.only_delivery();
-    let ages = log
-        .iter()
-        .map(|one| one.at.saturating_duration_since(delivery.created_at));
+    let ages = log.iter().map(|one| {
+        one.started_at
+            .saturating_duration_since(delivery.created_at)
+    });
     let ages: Vec<_> = ages.map(|age| age.as_secs()).collect();
     assert_eq!(ages[..8], [0, 30, 60, 120, 240, 480, 960, 1920]);
     assert!(ages.len() < 40, "at most once an hour in the end");

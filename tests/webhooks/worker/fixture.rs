@@ -81,7 +81,7 @@ impl WorkerFixture {
     /// Starts a worker and runs it until it is idle.
     pub(crate) fn start(&self) -> WorkerHandle {
         let environment = Environment::new(self.runtime.clone())
-            .secrets(self.secrets.clone())
+            .secret_cipher(self.secrets.clone())
             .clock(self.clock.clone())
             .random(Arc::new(self.jitter));
         let stores = self.calls.webhooks(&self.stores);

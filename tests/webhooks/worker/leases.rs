@@ -12,9 +12,9 @@ use super::owners::OwnerAccess;
 fn claim(fixture: &WorkerFixture) -> ClaimedDelivery {
     let claim = ClaimRequest {
         limit: 100,
-        per_endpoint: 100,
-        in_flight: HashMap::new(),
-        lease: seconds(60),
+        max_in_flight_per_endpoint: 100,
+        in_flight_by_endpoint: HashMap::new(),
+        lease_duration: seconds(60),
     };
     let claims = fixture.stores.deliveries.claim(&claim, fixture.now());
     let mut claims = fixture.runtime.block_on(claims).unwrap();

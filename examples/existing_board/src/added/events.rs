@@ -24,8 +24,8 @@ pub async fn emit(
         actor: Some(&author(&entry.writer)),
     };
     let event = Event::post_created(meta, &post(entry, BodyFormat::Both), context);
-    let insert = transaction.prepare_cached(Event::INSERT).await?;
-    let parameters = event.parameters();
+    let insert = transaction.prepare_cached(Event::INSERT_SQL).await?;
+    let parameters = event.insert_parameters();
     let parameters: Vec<_> = parameters.iter().map(|text| text as _).collect();
     transaction.execute(&insert, &parameters).await?;
     Ok(())

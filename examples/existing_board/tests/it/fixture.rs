@@ -37,11 +37,13 @@ impl BoardFactory for ClubFactory {
     fn unsupported(&self) -> &[Capability] {
         use Capability::*;
         &[
+            AccountRemoval,
             Approval,
             Deletion,
             EditWindow,
             Editing,
-            Ignoring,
+            IgnoreLists,
+            InjectedClock,
             Messages,
             Moderators,
             Offline,
@@ -49,13 +51,11 @@ impl BoardFactory for ClubFactory {
             Polls,
             ReadOnlyForums,
             Receipts,
-            Removal,
             Reputation,
             Search,
             StartingThreads,
             SubForums,
             Subscriptions,
-            SuiteClock,
             Versions,
         ]
     }

@@ -188,7 +188,7 @@ impl DemoWriter<'_> {
         let id = forums::add(self.tx, &new).await?;
         self.forums.insert(forum.title, id);
         for name in &forum.moderators {
-            forums::name_moderator(self.tx, id, find(&self.members, name)?).await?;
+            forums::add_moderator(self.tx, id, find(&self.members, name)?).await?;
         }
         Ok(())
     }

@@ -98,11 +98,13 @@ pub fn check(
         ),
         (
             bound && !post.own,
-            (BoardError::Forbidden, |texts| texts.not_yours),
+            (BoardError::Forbidden, |texts| texts.not_author),
         ),
         (
             bound && takes_moderator,
-            (BoardError::Forbidden, |texts| texts.takes_moderator),
+            (BoardError::Forbidden, |texts| {
+                texts.first_post_needs_moderator
+            }),
         ),
         (
             bound && post.locked,
@@ -158,10 +160,16 @@ mod tests {
             (OWN, Edit, EditWindow::Unlimited, None, None),
             (OWN, Edit, closed, Some(TEXTS.too_late), None),
             (OWN, Delete, closed, Some(TEXTS.too_late), None),
-            (others, Edit, half_hour, Some(TEXTS.not_yours), None),
+            (others, Edit, half_hour, Some(TEXTS.not_author), None),
             (locked, Delete, half_hour, Some(TEXTS.locked), None),
             (first, Edit, half_hour, None, None),
-            (first, Delete, half_hour, Some(TEXTS.takes_moderator), None),
+            (
+                first,
+                Delete,
+                half_hour,
+                Some(TEXTS.first_post_needs_moderator),
+                None,
+            ),
             (awaiting, Edit, half_hour, None, None),
             (
                 deleted,

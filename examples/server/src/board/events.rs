@@ -46,7 +46,8 @@ impl EventRecorder {
             );
         }
         for event in &events {
-            tx.change_texts(Event::INSERT, &event.parameters()).await?;
+            tx.change_texts(Event::INSERT_SQL, &event.insert_parameters())
+                .await?;
         }
         Ok(events)
     }

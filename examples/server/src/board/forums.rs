@@ -112,7 +112,7 @@ fn stored(groups: Option<Groups>) -> Option<String> {
 }
 
 /// Makes a member, who has to be able to read the forum, its moderator.
-pub async fn name_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> BoardResult<()> {
+pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> BoardResult<()> {
     must_exist(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;
     if !actor.is_some_and(|actor| actor.access(forum).read) {

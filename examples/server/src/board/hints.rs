@@ -1,5 +1,5 @@
-//! Hints: when members were last seen, and sessions last used. They are collected in memory and written together, so
-//! that no request waits for them. A crash loses the last ones.
+//! Hints: times at which members were last seen and sessions last used. They are collected in memory and written in
+//! batches, so that no request waits for them. A crash loses the hints that are not written yet.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -101,7 +101,7 @@ impl Board {
             })
         });
         if let Err(error) = write.await {
-            tracing::error!(?error, "failed to write hints to the database");
+            tracing::error!(?error, "failed to write last-seen times to the database");
         }
     }
 

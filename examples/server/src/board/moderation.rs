@@ -50,12 +50,12 @@ fn must_be(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum ThreadFlag {
     Locked,
     Pinned,
 }
 
-impl Mark {
+impl ThreadFlag {
     const fn update(self) -> &'static str {
         match self {
             Self::Locked => {
@@ -69,8 +69,13 @@ impl Mark {
 }
 
 /// Sets or removes a flag of a thread. Its version changes with the flag.
-pub async fn mark(tx: &Transaction<'_>, thread: i64, mark: Mark, on: bool) -> BoardResult<()> {
-    match tx.change(mark.update(), bind![thread, on]).await? {
+pub async fn set_flag(
+    tx: &Transaction<'_>,
+    thread: i64,
+    flag: ThreadFlag,
+    on: bool,
+) -> BoardResult<()> {
+    match tx.change(flag.update(), bind![thread, on]).await? {
         0 => Err(BoardError::NotFound(format!("unknown thread \"{thread}\""))),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Passwords: kept as argon2id hashes, which are slow to make on purpose, so that happens off the executor.
+//! Passwords, stored as argon2id hashes. Hashing is slow on purpose and runs on a blocking thread.
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};

@@ -50,7 +50,7 @@ pub fn new<'a>(
     let choices = options.map(|text| Ok(Choice { id: None, text }));
     let choices = self::choices(choices, limits, texts)?;
     if poll.closes_at.is_some_and(|end| end <= now) {
-        return Err(BoardError::invalid("closesAt", texts.poll_ends_in_the_past));
+        return Err(BoardError::invalid("closesAt", texts.closes_at_in_the_past));
     }
     Ok(Draft {
         question: question(&poll.question, limits, texts)?,
@@ -125,7 +125,7 @@ fn choices<'a>(
         && all_differ(choices.iter().filter_map(|choice| choice.id));
     differ
         .then_some(choices)
-        .ok_or_else(|| BoardError::invalid("options", texts.option_doubled))
+        .ok_or_else(|| BoardError::invalid("options", texts.duplicate_option))
 }
 
 fn max_choices(most: i64, options: usize, texts: &Texts) -> BoardResult<i64> {
@@ -179,10 +179,10 @@ pub fn may_become(
     });
     let voted = largest_vote > 0;
     let denial = if voted && !(options_stay && draft.question == poll.question) {
-        Some(texts.voted_for.into())
+        Some(texts.options_have_votes.into())
     } else {
         let below = draft.max_choices < largest_vote;
-        below.then(|| fill(texts.voted_for_more, largest_vote))
+        below.then(|| fill(texts.max_choices_below_votes, largest_vote))
     };
     denial.map_or(Ok(()), |text| Err(BoardError::Conflict(text)))
 }
@@ -193,7 +193,7 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
         return Err(BoardError::Forbidden(texts.poll_closed.into()));
     }
     if poll.own_vote.is_some() && !poll.can_change_vote {
-        return Err(BoardError::Conflict(texts.voted_already.into()));
+        return Err(BoardError::Conflict(texts.already_voted.into()));
     }
     let named = vote.option_ids.iter().map(|id| known(poll, id, texts));
     let named = named.collect::<BoardResult<Vec<_>>>()?;
@@ -201,7 +201,7 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
         return Err(BoardError::invalid("optionIds", texts.vote_missing));
     }
     if !all_differ(named.iter()) {
-        return Err(BoardError::invalid("optionIds", texts.choice_doubled));
+        return Err(BoardError::invalid("optionIds", texts.duplicate_choice));
     }
     (named.len() <= poll.max_choices as usize)
         .then_some(named)
@@ -287,7 +287,7 @@ mod tests {
             ),
             (
                 json!({ "options": ["gru\u{308}n", " grün"] }),
-                Some(TEXTS.option_doubled.into()),
+                Some(TEXTS.duplicate_option.into()),
             ),
             (
                 json!({ "options": ["yes", " "] }),
@@ -314,7 +314,7 @@ mod tests {
             ),
             (
                 json!({ "closesAt": ends(0) }),
-                Some(TEXTS.poll_ends_in_the_past.into()),
+                Some(TEXTS.closes_at_in_the_past.into()),
             ),
             (json!({ "closesAt": ends(1) }), None),
         ] {
@@ -347,7 +347,7 @@ mod tests {
             (json!({ "closesAt": "1970-01-01T00:00:00Z" }), None),
             (
                 json!({ "options": twice }),
-                Some(TEXTS.option_doubled.into()),
+                Some(TEXTS.duplicate_option.into()),
             ),
             (
                 json!({ "options": unknown("6") }),
@@ -399,7 +399,7 @@ mod tests {
             (json!(["8"]), None),
             (json!(["9", "7"]), None),
             (json!([]), Some(TEXTS.vote_missing.into())),
-            (json!(["7", "7"]), Some(TEXTS.choice_doubled.into())),
+            (json!(["7", "7"]), Some(TEXTS.duplicate_choice.into())),
             (
                 json!(["7", "8", "9"]),
                 Some(fill(TEXTS.too_many_choices, 2)),

@@ -211,7 +211,7 @@ pub struct Limits {
 
 fn check_points(points: i64, limits: Limits, texts: &Texts) -> BoardResult<()> {
     let denial = match points {
-        0 => Some(texts.points_missing.into()),
+        0 => Some(texts.points_zero.into()),
         _ if points.unsigned_abs() > limits.points.into() => {
             Some(fill(texts.too_many_points, limits.points))
         }

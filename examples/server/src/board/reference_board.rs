@@ -54,11 +54,9 @@ impl Board {
     }
 
     /// Returns whether the database has a board already.
-    pub async fn is_there(&self) -> BoardResult<bool> {
-        self.read_short(|connection| {
-            Box::pin(async move { Ok(schema::is_there(connection).await?) })
-        })
-        .await
+    pub async fn exists(&self) -> BoardResult<bool> {
+        self.read_short(|connection| Box::pin(async move { Ok(schema::exists(connection).await?) }))
+            .await
     }
 
     /// Compares the board's tables with those that this program needs.

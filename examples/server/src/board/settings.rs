@@ -1,4 +1,4 @@
-//! The board's settings: a row each, and effective at once.
+//! The board's settings. Each is a row of the table `setting`; a change takes effect at once.
 
 use std::collections::HashMap;
 use std::fmt::{Debug, Display};
@@ -18,38 +18,38 @@ pub struct Setting<T> {
     least: T,
 }
 
-/// How many characters a thread's title may have, a message's subject, a poll's question and each of its options.
+/// Maximum length of thread titles, message subjects, poll questions and poll options, in characters.
 pub const TITLE_MAX: Setting<u32> = Setting::new("thread.title_max", 120, 1);
-/// How many characters a post may have, a message, and the comment of a rating.
+/// Maximum length of posts, messages and rating comments, in characters.
 pub const BODY_MAX: Setting<u32> = Setting::new("post.body_max", 20_000, 1);
-/// How many seconds must pass between two posts of a member who is not staff; 0 for none.
+/// Minimum time between two posts of a member who is not staff, in seconds; 0 for no minimum.
 pub const POST_INTERVAL: Setting<u32> = Setting::new("post.interval_seconds", 15, 0);
-/// How many posts a member may write in an hour.
+/// Maximum number of posts of a member per hour.
 pub const POSTS_PER_HOUR: Setting<u32> = Setting::new("post.per_hour", 60, 1);
-/// How many minutes an author may edit and delete a post; 0 for none.
+/// Time in which an author may edit and delete a post, in minutes; 0 forbids it.
 pub const EDIT_WINDOW: Setting<EditWindow> = Setting::new(
     "post.edit_window_minutes",
     EditWindow::Minutes(30),
     EditWindow::Minutes(0),
 );
-/// How many recipients a message may have.
+/// Maximum number of recipients of a message.
 pub const RECIPIENTS_MAX: Setting<u32> = Setting::new("message.recipients_max", 5, 1);
-/// How many messages a member may send in an hour.
+/// Maximum number of messages of a member per hour.
 pub const MESSAGES_PER_HOUR: Setting<u32> = Setting::new("message.per_hour", 20, 1);
 /// Maximum number of messages in an inbox, without receipts.
 pub const INBOX_QUOTA: Setting<u32> = Setting::new("message.inbox_quota", 100, 1);
-/// Whether points may be taken from a member.
+/// `true` allows ratings with negative points.
 pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new("reputation.allow_negative", false, false);
-/// Whether a rating may come without a comment.
+/// `true` allows ratings without a comment.
 pub const ALLOW_EMPTY_COMMENT: Setting<bool> =
     Setting::new("reputation.allow_empty_comment", false, false);
-/// How many points one rating may give or take.
+/// Maximum absolute value of the points of a rating.
 pub const MAX_POINTS: Setting<u32> = Setting::new("reputation.max_points", 5, 1);
-/// How many ratings a member may give in a day.
+/// Maximum number of ratings by a member per day.
 pub const RATINGS_PER_DAY: Setting<u32> = Setting::new("reputation.per_day", 10, 1);
-/// How many options a poll may have.
+/// Maximum number of options of a poll.
 pub const OPTIONS_MAX: Setting<u32> = Setting::new("poll.options_max", 20, 2);
-/// Among how many of the newest matches a search finds the best.
+/// Number of the newest matches that a search ranks by relevance.
 pub const SEARCH_WINDOW: Setting<u32> = Setting::new("search.window", 1_000, 1);
 
 /// All settings, in the order in which they are listed.

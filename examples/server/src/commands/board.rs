@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, Amount};
 use crate::board::groups::Groups;
-use crate::board::moderation::{self, Mark};
+use crate::board::moderation::{self, ThreadFlag};
 use crate::board::permissions::Lists;
 use crate::board::{Board, accounts, demo, settings};
 use crate::output::Output;
@@ -48,6 +48,7 @@ pub enum ForumCommand {
     /// Make a member moderator of a forum
     Moderator {
         /// Forum id
+        #[arg(value_parser = id)]
         id: i64,
         /// Username
         name: String,
@@ -59,7 +60,7 @@ pub struct AddForumArgs {
     /// Title of the forum
     title: String,
     /// Id of the parent forum
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = id)]
     parent: Option<i64>,
     /// Groups that may read [default: the parent's]
     #[arg(long, value_name = "g,…")]
@@ -81,7 +82,7 @@ impl ForumCommand {
                 let set = board.write(move |tx, _| {
                     Box::pin(async move {
                         let member = accounts::named(tx, &name).await?;
-                        forums::name_moderator(tx, id, member).await
+                        forums::add_moderator(tx, id, member).await
                     })
                 });
                 set.await?;
@@ -126,18 +127,23 @@ pub enum ThreadCommand {
 #[derive(Debug, Args)]
 pub struct Id {
     /// Id of the thread or post
+    #[arg(value_parser = id)]
     id: i64,
+}
+
+fn id(text: &str) -> Result<i64, &'static str> {
+    text.parse().map_err(|_| "expected a whole number")
 }
 
 impl ThreadCommand {
     pub async fn run(self, board: &Board) -> BoardResult<Output> {
-        let (thread, mark, on, done) = match self {
-            Self::Lock(Id { id }) => (id, Mark::Locked, true, "Locked"),
-            Self::Unlock(Id { id }) => (id, Mark::Locked, false, "Unlocked"),
-            Self::Pin(Id { id }) => (id, Mark::Pinned, true, "Pinned"),
-            Self::Unpin(Id { id }) => (id, Mark::Pinned, false, "Unpinned"),
+        let (thread, flag, on, done) = match self {
+            Self::Lock(Id { id }) => (id, ThreadFlag::Locked, true, "Locked"),
+            Self::Unlock(Id { id }) => (id, ThreadFlag::Locked, false, "Unlocked"),
+            Self::Pin(Id { id }) => (id, ThreadFlag::Pinned, true, "Pinned"),
+            Self::Unpin(Id { id }) => (id, ThreadFlag::Pinned, false, "Unpinned"),
         };
-        let set = board.write(move |tx, _| Box::pin(moderation::mark(tx, thread, mark, on)));
+        let set = board.write(move |tx, _| Box::pin(moderation::set_flag(tx, thread, flag, on)));
         set.await?;
         Output::done_with(format_args!("{done} thread {thread}."))
     }
@@ -262,9 +268,8 @@ impl GenerateCommand {
             threads: self.threads.unwrap_or_else(|| (self.posts / 10).max(1)),
             posts: self.posts,
         };
-        let style =
-            ProgressStyle::with_template("{bar:40} {human_pos} of {human_len}, {eta} to go")
-                .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style = ProgressStyle::with_template("{bar:40} {human_pos} of {human_len}, {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::new(amount.total()).with_style(style);
         generate::run(board, amount, self.seed, |made| bar.set_position(made)).await?;
         bar.finish_and_clear();

@@ -8,7 +8,7 @@ use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
 use forum_api::store::{DeliveryFilter, WebhookStores};
 use forum_api::webhook::{self, AttemptRecord, DeliveryState};
-use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
+use forum_api::webhook_admin::WebhookAdmin;
 use serde::Serialize;
 
 use super::webhook::endpoint;
@@ -19,7 +19,7 @@ use crate::keys::Secrets;
 use crate::log::Log;
 use crate::output::Output;
 use crate::shutdown::Shutdown;
-use crate::webhooks::{self, RetryOptions, WebhookOptions, refusal};
+use crate::webhooks::{self, RetryOptions, WebhookOptions, refusal, refusal_for, unknown_endpoint};
 
 /// Deliveries of a page of the store.
 const PAGE: u32 = 100;
@@ -30,7 +30,7 @@ pub enum DeliveryCommand {
     /// List deliveries, newest first
     List {
         /// Only deliveries in this state
-        #[arg(long, value_name = "S", value_parser = state)]
+        #[arg(long, value_name = "STATE", value_parser = state)]
         state: Option<DeliveryState>,
         /// Only deliveries to this endpoint
         #[arg(long, value_name = "ID", value_parser = endpoint)]
@@ -84,7 +84,7 @@ impl DeliveryCommand {
                 let retried = WebhookAdmin::new(webhooks, TokioRuntime)
                     .retry_dead(&endpoint)
                     .await;
-                let count = retried.map_err(refusal)?;
+                let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
                 let noun = if count == 1 { "delivery" } else { "deliveries" };
                 Output::done_with(format_args!(
                     "Queued {count} dead {noun} of endpoint {endpoint} again."
@@ -114,7 +114,7 @@ async fn list(
     if let Some(id) = &filter.endpoint
         && webhooks.endpoints.find(id).await?.is_none()
     {
-        return Err(refusal(WebhookAdminError::EndpointNotFound));
+        return Err(unknown_endpoint(id));
     }
     let mut all = Vec::new();
     loop {
@@ -212,7 +212,12 @@ impl fmt::Display for DeliveryListing {
             write!(f, ", next at {next}")?;
         }
         for attempted in self.log.iter().flatten() {
-            write!(f, "\n  {}  {}", attempted.at, format_attempt(attempted))?;
+            write!(
+                f,
+                "\n  {}  {}",
+                attempted.started_at,
+                format_attempt(attempted)
+            )?;
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::store::WebhookStores;
 use forum_api::webhook::{Endpoint, TopicSet, WebhookSecret};
-use forum_api::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdmin, WebhookAdminError};
+use forum_api::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdmin};
 use serde::Serialize;
 
 use crate::board::db::Database;
@@ -16,7 +16,7 @@ use crate::board::{Board, accounts};
 use crate::keys::Secrets;
 use crate::output::Output;
 use crate::prompt::{self, Confirm};
-use crate::webhooks::{WebhookOptions, refusal};
+use crate::webhooks::{WebhookOptions, refusal, refusal_for, unknown_endpoint};
 
 /// Endpoints that receive webhooks.
 #[derive(Debug, Args)]
@@ -51,7 +51,7 @@ enum Action {
     /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
     /// Encrypt all secrets with a new key; restart servers and workers with that key
-    Reseal {
+    Reencrypt {
         /// File of the current key; omit it if the secrets are stored in plain text
         #[arg(long, value_name = "FILE")]
         old_key: Option<PathBuf>,
@@ -86,15 +86,15 @@ struct AddArgs {
 
 impl WebhookCommand {
     pub async fn run(self, url: &str, database: &Database, board: &Board) -> BoardResult<Output> {
-        if let Action::Reseal { old_key, new_key } = self.action {
-            return reseal(&self.options, database, old_key.as_deref(), &new_key).await;
+        if let Action::Reencrypt { old_key, new_key } = self.action {
+            return reencrypt(&self.options, database, old_key.as_deref(), &new_key).await;
         }
         let secrets = Secrets::find(url, self.options.secret_key_file.as_deref())?;
         let registry = self.options.registry(database, &secrets.environment());
         if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
             registry.check_key().await.map_err(refusal)?;
         }
-        let text = match self.action {
+        let (id, changed) = match self.action {
             Action::Add(args) => return args.add(&registry, board).await,
             Action::List => return list(&database.webhooks(), board).await,
             Action::Remove {
@@ -102,35 +102,42 @@ impl WebhookCommand {
                 confirm,
             } => {
                 let found = database.webhooks().endpoints.find(&id).await?;
-                let found = found.ok_or_else(|| refusal(WebhookAdminError::EndpointNotFound))?;
-                let what = format!("Removes {id} ({}) with its deliveries.", found.url);
+                let found = found.ok_or_else(|| unknown_endpoint(&id))?;
+                let what = format!(
+                    "This removes endpoint {id} ({}) and its deliveries.",
+                    found.url
+                );
                 confirm.ask(&what)?;
                 let removed = registry.remove(&id).await;
-                removed.map(|()| format!("Removed endpoint {id}."))
+                (id, removed.map(|()| "Removed endpoint"))
             }
             Action::Rotate(Id { id }) => {
                 let rotated = registry.rotate(&id).await;
-                return reveal(rotated.map_err(refusal)?, board).await;
+                return reveal(rotated.map_err(|error| refusal_for(&id, error))?, board).await;
             }
             Action::Activate(Id { id }) => {
                 let activated = registry.activate(&id).await;
-                activated.map(|_| format!("Activated the new secret of endpoint {id}."))
+                (
+                    id,
+                    activated.map(|_| "Activated the new secret of endpoint"),
+                )
             }
             Action::Ping(Id { id }) => {
                 let sent = registry.ping(&id).await;
-                return Output::done_with(sent.map_err(refusal)?);
+                return Output::done_with(sent.map_err(|error| refusal_for(&id, error))?);
             }
             Action::Enable(Id { id }) => {
                 let enabled = registry.set_enabled(&id, true).await;
-                enabled.map(|_| format!("Enabled endpoint {id}."))
+                (id, enabled.map(|_| "Enabled endpoint"))
             }
             Action::Disable(Id { id }) => {
                 let disabled = registry.set_enabled(&id, false).await;
-                disabled.map(|_| format!("Disabled endpoint {id}."))
+                (id, disabled.map(|_| "Disabled endpoint"))
             }
-            Action::Reseal { .. } => return Output::done(),
+            Action::Reencrypt { .. } => return Output::done(),
         };
-        Output::done_with(text.map_err(refusal)?)
+        let change = changed.map_err(|error| refusal_for(&id, error))?;
+        Output::done_with(format_args!("{change} {id}."))
     }
 }
 
@@ -141,7 +148,7 @@ impl Action {
     }
 }
 
-async fn reseal(
+async fn reencrypt(
     options: &WebhookOptions,
     database: &Database,
     old_key: Option<&Path>,
@@ -184,7 +191,7 @@ impl AddArgs {
 }
 
 fn read_secret() -> BoardResult<WebhookSecret> {
-    let text = prompt::first_line_of_stdin()?;
+    let text = prompt::first_line_of_stdin("a secret")?;
     WebhookSecret::parse(&text).map_err(|error| BoardError::invalid("secret", error.to_string()))
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use forum_api::InvalidHeader;
+use forum_api::MalformedRequest;
 use http::header::HOST;
 use http::{Request, Version};
 use hyper::body::Incoming;
@@ -146,7 +146,7 @@ impl Slots {
     }
 }
 
-/// Waits for a connection. One that ended before it was accepted is passed over; without free files, others end first.
+/// Accepts a connection. After an error, such as an aborted connection or too many open files, tries again after 50 ms.
 async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
@@ -167,8 +167,8 @@ fn arrived(peer: SocketAddr, request: Request<Incoming>) -> Request<Body> {
     let extensions = request.extensions_mut();
     extensions.insert(peer);
     if hosts > 1 || hosts == 0 && !is_optional {
-        extensions.insert(InvalidHeader {
-            name: "host",
+        extensions.insert(MalformedRequest {
+            header: "host",
             expected: "exactly one",
         });
     }

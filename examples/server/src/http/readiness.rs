@@ -11,8 +11,8 @@ use tokio::time::{Instant, timeout};
 use crate::board::Board;
 use crate::board::db::Database;
 
-/// Time for which the result of a probe of writes is used again.
-const REUSED: Duration = Duration::from_secs(1);
+/// Time for which the result of a write probe is cached.
+const CACHE_TIME: Duration = Duration::from_secs(1);
 
 /// Time limit of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ impl Readiness {
 
     /// Returns whether the database can be read.
     pub async fn is_healthy(&self) -> bool {
-        let read = timeout(PROBE_TIMEOUT, self.board.is_there()).await;
+        let read = timeout(PROBE_TIMEOUT, self.board.exists()).await;
         let healthy = matches!(read, Ok(Ok(true)));
         if !healthy {
             tracing::error!(outcome = ?read, "database unreachable");
@@ -53,7 +53,7 @@ impl Readiness {
         let probe = tokio::spawn(async move {
             let mut last = this.last.lock().await;
             if let Some((at, ready)) = *last
-                && at.elapsed() < REUSED
+                && at.elapsed() < CACHE_TIME
             {
                 return ready;
             }

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use forum_api::panel::Panel;
 use forum_api::swagger_ui::SwaggerUi;
-use forum_api::{ForumApi, InvalidHeader};
+use forum_api::{ForumApi, MalformedRequest};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use tower::Service;
@@ -97,7 +97,7 @@ async fn not_found() -> Response {
 }
 
 async fn refuse_malformed(request: Request, next: Next) -> Response {
-    if request.extensions().get::<InvalidHeader>().is_some() {
+    if request.extensions().get::<MalformedRequest>().is_some() {
         return json(StatusCode::BAD_REQUEST, r#"{"status":"bad request"}"#);
     }
     next.run(request).await

@@ -35,9 +35,9 @@ impl Log {
             LogFormat::Json => subscriber.json().init(),
         }
         panic::set_hook(Box::new(move |panic| {
-            let place = panic.location().map(tracing::field::display);
+            let location = panic.location().map(tracing::field::display);
             let reason = panic_message(panic.payload(), options.log_panics);
-            tracing::error!(place, ?reason, "panic");
+            tracing::error!(location, ?reason, "panic");
         }));
         buffer.write_to(io::stderr());
         Self(buffer)
@@ -58,7 +58,7 @@ fn panic_message(payload: &dyn Any, in_full: bool) -> String {
     }
     match payload.downcast_ref::<String>() {
         Some(formatted) if in_full => mask_secrets(formatted).chars().take(LONGEST).collect(),
-        Some(_) => "formatted message not logged; --log-panics logs it".into(),
+        Some(_) => "formatted message not logged; pass --log-panics to log it".into(),
         None => "panic payload is not text".into(),
     }
 }

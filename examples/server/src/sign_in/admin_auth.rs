@@ -42,15 +42,15 @@ impl AdminAuth for SignIn {
     }
 
     async fn username(&self, member: &UserId) -> BackendResult<Option<String>> {
-        let mut names = self.names(std::slice::from_ref(member)).await?;
+        let mut names = self.usernames(std::slice::from_ref(member)).await?;
         Ok(names.remove(member))
     }
 
-    async fn names(&self, members: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
+    async fn usernames(&self, members: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
         Ok(accounts::names(self.board(), members.to_vec()).await?)
     }
 
-    fn sign_in_url(&self, back: &str) -> String {
+    fn sign_in_path(&self, back: &str) -> String {
         let back = utf8_percent_encode(back, NON_ALPHANUMERIC);
         format!("{SIGN_IN}?back={back}")
     }

@@ -161,7 +161,7 @@ impl SignIn {
         };
         let failed = matches!(account, Ok(None));
         if !failed && let Err(error) = state.throttle.refund(attempt).await {
-            tracing::error!(%error, "sign-in attempt not refunded");
+            tracing::error!(%error, "failed to reset sign-in attempt");
         }
         account?.ok_or(SignInError::InvalidCredentials)
     }

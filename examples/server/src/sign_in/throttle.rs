@@ -78,7 +78,8 @@ impl Attempt {
     pub fn new(name: &str, prefix: Option<u128>, at: Timestamp) -> Self {
         let prefix = prefix.map_or("-".into(), |prefix| format!("{prefix:032x}"));
         let by_name = format!("{prefix} {}", name.to_ascii_lowercase());
-        let key = |purpose, subject: &str| RateLimitKey::attempts(purpose, subject.as_bytes());
+        let key =
+            |purpose, subject: &str| RateLimitKey::password_attempts(purpose, subject.as_bytes());
         let keys = [
             (key("sign-in by name", &by_name), BY_NAME),
             (key("sign-in by prefix", &prefix), BY_PREFIX),

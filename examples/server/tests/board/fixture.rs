@@ -15,7 +15,7 @@ use forum_api::webhook::{Event, Topic};
 use crate::backend::{Backend, Place};
 use crate::board::db::{self, RowReader, Transaction, TransactionFuture, bind};
 use crate::board::groups::{Group, Groups};
-use crate::board::moderation::{self, Mark};
+use crate::board::moderation::{self, ThreadFlag};
 use crate::board::permissions::Lists;
 use crate::board::{Board, accounts, forums, settings};
 
@@ -116,7 +116,7 @@ impl conformance::BoardFixture for Stage {
         self.change(move |tx| {
             Box::pin(async move {
                 if is_one {
-                    return forums::name_moderator(tx, forum, member).await;
+                    return forums::add_moderator(tx, forum, member).await;
                 }
                 let delete = "DELETE FROM forum_moderator WHERE (forum_id, member_id) = (?1, ?2)";
                 tx.change(delete, bind![forum, member]).await?;
@@ -142,11 +142,11 @@ impl conformance::BoardFixture for Stage {
     }
 
     async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
-        self.mark(thread, Mark::Locked, locked).await
+        self.mark(thread, ThreadFlag::Locked, locked).await
     }
 
     async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> FixtureResult<()> {
-        self.mark(thread, Mark::Pinned, pinned).await
+        self.mark(thread, ThreadFlag::Pinned, pinned).await
     }
 
     async fn approve(&self, post: &PostId) -> FixtureResult<()> {
@@ -199,9 +199,9 @@ impl conformance::BoardFixture for Stage {
 }
 
 impl Stage {
-    async fn mark(&self, thread: &ThreadId, mark: Mark, on: bool) -> FixtureResult<()> {
+    async fn mark(&self, thread: &ThreadId, mark: ThreadFlag, on: bool) -> FixtureResult<()> {
         let thread = number(thread.to_i64())?;
-        self.change(move |tx| Box::pin(moderation::mark(tx, thread, mark, on)))
+        self.change(move |tx| Box::pin(moderation::set_flag(tx, thread, mark, on)))
             .await
     }
 

@@ -35,15 +35,15 @@ async fn a_moderator_can_read_the_forum() {
         Box::pin(async {
             let alice = accounts::named(tx, "alice").await?;
             assert!(matches!(
-                forums::name_moderator(tx, 5, alice).await,
+                forums::add_moderator(tx, 5, alice).await,
                 Err(BoardError::Validation { .. })
             ));
             assert!(matches!(
-                forums::name_moderator(tx, 99, alice).await,
+                forums::add_moderator(tx, 99, alice).await,
                 Err(BoardError::NotFound(_))
             ));
-            forums::name_moderator(tx, 4, alice).await?;
-            forums::name_moderator(tx, 4, alice).await
+            forums::add_moderator(tx, 4, alice).await?;
+            forums::add_moderator(tx, 4, alice).await
         })
     })
     .await;

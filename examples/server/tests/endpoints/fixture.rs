@@ -17,7 +17,7 @@ use forum_api::test_util::{TestApi, TestResponse};
 use forum_api::{ApiSettings, Language};
 use forum_server::board::db::Database;
 use forum_server::board::forums::{self, ForumInsert};
-use forum_server::board::moderation::{self, Mark};
+use forum_server::board::moderation::{self, ThreadFlag};
 use forum_server::board::permissions::Lists;
 use forum_server::board::{Board, accounts, demo, settings};
 use forum_test_support::postgres as test_postgres;
@@ -136,9 +136,11 @@ impl Fixture {
                     }
                     ["lock", thread] | ["unlock", thread] => {
                         let locked = words[0] == "lock";
-                        moderation::mark(tx, id(thread), Mark::Locked, locked).await?;
+                        moderation::set_flag(tx, id(thread), ThreadFlag::Locked, locked).await?;
                     }
-                    ["pin", thread] => moderation::mark(tx, id(thread), Mark::Pinned, true).await?,
+                    ["pin", thread] => {
+                        moderation::set_flag(tx, id(thread), ThreadFlag::Pinned, true).await?
+                    }
                     ["approve", post] => moderation::approve(tx, events, id(post)).await?,
                     ["restore", post] => moderation::restore(tx, events, id(post)).await?,
                     ["forum", title, parent, readers, repliers] => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::{
-    Board, BoardError, BoardResult, Caller, InForum, MemberCaller, Overloaded, ResourceRef,
+    Board, BoardError, BoardResult, Caller, InForum, MemberCaller, OverloadedError, ResourceRef,
 };
 use forum_api::model::*;
 use forum_api::test_util::TestResponse;
@@ -280,7 +280,7 @@ fn outcome(answer: &TestResponse) -> (u16, String) {
 const FAILURES: [fn() -> BoardError; 2] = [
     || BoardError::internal("the disk is full"),
     || {
-        BoardError::internal(Overloaded {
+        BoardError::internal(OverloadedError {
             retry_after: Duration::from_secs(7),
         })
     },

@@ -58,9 +58,9 @@ fn event() -> Event {
 }
 
 async fn put(client: &Client, event: &Event) {
-    let parameters = event.parameters();
+    let parameters = event.insert_parameters();
     let texts = parameters
         .each_ref()
         .map(|text| text as &(dyn ToSql + Sync));
-    client.execute(Event::INSERT, &texts).await.unwrap();
+    client.execute(Event::INSERT_SQL, &texts).await.unwrap();
 }

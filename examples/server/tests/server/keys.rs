@@ -115,7 +115,7 @@ fn another_key_is_refused_before_migrations_are_applied() {
 }
 
 #[test]
-fn reseal_encrypts_readable_secrets_and_changes_the_key() {
+fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     let server = Server::start(with_keys(ServerDirectory::in_sqlite()), &["--empty"]);
     let directory = server.stop();
     // As a database that was created without a key.
@@ -139,20 +139,23 @@ fn reseal_encrypts_readable_secrets_and_changes_the_key() {
     assert!(!directory.path().join("forum.db.key").exists());
     assert!(directory.stores_in_plain_text(secret(&endpoint)));
 
-    let reseal = |keys: &str| run(&directory, &format!("webhook reseal {keys}"));
+    let reencrypt = |keys: &str| run(&directory, &format!("webhook reencrypt {keys}"));
     let serve = |options: &str| run(&directory, &format!("--listen 127.0.0.1:0{options}"));
-    assert_refused(&reseal("--old-key other --new-key key"), "plain text");
+    assert_refused(&reencrypt("--old-key other --new-key key"), "plain text");
     assert_refused(
-        &reseal("--new-key short"),
+        &reencrypt("--new-key short"),
         "the key must have at least 16 bytes",
     );
-    assert_refused(&reseal("--new-key key --secret-key-file key"), "instead of");
-    let done = reseal("--new-key key").stdout;
+    assert_refused(
+        &reencrypt("--new-key key --secret-key-file key"),
+        "instead of",
+    );
+    let done = reencrypt("--new-key key").stdout;
     assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
     assert!(!directory.stores_in_plain_text(secret(&endpoint)));
     assert_refused(&serve(""), "no key was given");
-    assert_refused(&reseal("--new-key other"), "no key was given");
-    let done = reseal("--old-key key --new-key other --json");
+    assert_refused(&reencrypt("--new-key other"), "no key was given");
+    let done = reencrypt("--old-key key --new-key other --json");
     assert_eq!(done.json(), json!({ "ok": true }));
     let old = serve(" --secret-key-file key");
     assert_refused(&old, "pass the file of their key");

@@ -158,7 +158,7 @@ fn files_of_other_programs_are_left_as_they_are() {
     fs::write(directory.path().join("text"), text).unwrap();
     let refused = directory.run(&[&LISTEN[..], &["--database", "sqlite:text"]].concat(), "");
     assert!(
-        refused.error_message().contains("is not a database"),
+        refused.error_message().contains("is not a SQLite database"),
         "{refused:?}"
     );
 }

@@ -26,9 +26,9 @@ store_rules! {
             delivery,
             endpoint,
             event,
-            lease_expired: false,
+            previous_lease_expired: false,
             lease_id: claimed.lease_id,
-            lease_until: instant(20 + LEASE),
+            lease_expires_at: instant(20 + LEASE),
         };
         check_eq!(claimed, expected)
     }
@@ -77,7 +77,7 @@ store_rules! {
             async move { deliveries.claim(&claim_request(10), instant(0)).await }
         });
         let mut claimed = Vec::new();
-        for claims in fixture.race(claims).await {
+        for claims in fixture.run_concurrently(claims).await {
             claimed.extend(delivery_ids(&claims?));
         }
         claimed.sort();
@@ -98,7 +98,7 @@ store_rules! {
         Ok(())
     }
 
-    /// A claim returns at most `per_endpoint` deliveries for an endpoint, including those in flight.
+    /// A claim returns at most `max_in_flight_per_endpoint` deliveries for an endpoint, including those in flight.
     async fn a_claim_respects_the_limit_per_endpoint(fixture: &StoreFixture) -> TestResult {
         let [busy, idle] = fixture.add_endpoints().await?;
         for number in 0..10 {
@@ -106,7 +106,7 @@ store_rules! {
         }
         for (running, expected) in [(0, [3, 3]), (2, [1, 3]), (3, [0, 3]), (9, [0, 1])] {
             let running = [(busy.id.clone(), running)].into();
-            let claim = ClaimRequest { per_endpoint: 3, in_flight: running, ..claim_request(100) };
+            let claim = ClaimRequest { max_in_flight_per_endpoint: 3, in_flight_by_endpoint: running, ..claim_request(100) };
             let claimed = fixture.claim(&claim, 0).await?.deliveries;
             let actual = [&busy, &idle]
                 .map(|endpoint| claimed.iter().filter(|delivery| delivery.endpoint == *endpoint).count());
@@ -135,7 +135,7 @@ store_rules! {
             fixture.deliver(&event(number)?, &[&first, &other], 0).await?;
         }
         let late = fixture.enqueue(50, &third, 1).await?;
-        let claims = fixture.claim(&ClaimRequest { per_endpoint: 4, ..claim_request(9) }, 2).await?;
+        let claims = fixture.claim(&ClaimRequest { max_in_flight_per_endpoint: 4, ..claim_request(9) }, 2).await?;
         check_eq!(claims.deliveries.len(), 9)?;
         check!(delivery_ids(&claims).contains(&late), "{late:?} is claimed")
     }
@@ -147,8 +147,8 @@ store_rules! {
         for (number, endpoint, now) in [(1, &first, 10), (2, &first, 20), (3, &other, 15)] {
             fixture.enqueue(number, endpoint, now).await?;
         }
-        let full = ClaimRequest { in_flight: [(first.id.clone(), 9)].into(), ..claim_request(9) };
-        let one_each = ClaimRequest { per_endpoint: 1, ..claim_request(9) };
+        let full = ClaimRequest { in_flight_by_endpoint: [(first.id.clone(), 9)].into(), ..claim_request(9) };
+        let one_each = ClaimRequest { max_in_flight_per_endpoint: 1, ..claim_request(9) };
         for (claim, now, next) in [
             (claim_request(9), 9, 10),
             (full, 9, 15),

@@ -78,7 +78,7 @@ store_rules! {
             async move { endpoints.update(&endpoint).await.map(|succeeded| succeeded.then_some(endpoint)) }
         });
         let mut succeeded = Vec::new();
-        for update in fixture.race(updates).await {
+        for update in fixture.run_concurrently(updates).await {
             succeeded.extend(update?);
         }
         let succeeded = Endpoint { version: 2, ..only(succeeded)? };

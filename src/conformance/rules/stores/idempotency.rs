@@ -20,7 +20,7 @@ store_rules! {
         let requests = repeat_n((fixture.stores.idempotency.clone(), request.clone()), 50)
             .map(|(idempotency, request)| async move { idempotency.begin(&request, instant(0)).await });
         let (mut reserved, mut in_progress) = (0, 0);
-        for begun in fixture.race(requests).await {
+        for begun in fixture.run_concurrently(requests).await {
             match begun? {
                 BeginOutcome::Reserved(_) => reserved += 1,
                 BeginOutcome::InProgress => in_progress += 1,

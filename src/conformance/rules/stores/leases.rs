@@ -23,17 +23,17 @@ store_rules! {
         let first = claim_new(fixture).await?;
         check!(fixture.begin_sending(&first, 1).await?)?;
         let second = fixture.claim_one(LEASE).await?;
-        check!(second.lease_expired && first.lease_id != second.lease_id)?;
+        check!(second.previous_lease_expired && first.lease_id != second.lease_id)?;
         check_eq!(second.delivery.progress.attempts, 0)?;
         expect_settle(fixture, &second, progress(DeliveryState::Retrying, 1, Some(LEASE)), true).await?;
-        check!(!fixture.claim_one(LEASE).await?.lease_expired)
+        check!(!fixture.claim_one(LEASE).await?.previous_lease_expired)
     }
 
     /// A lease that expires before sending began is not an attempt. The delivery is due again, unchanged.
     async fn a_lease_that_expires_before_sending_is_not_an_attempt(fixture: &StoreFixture) -> TestResult {
         let first = claim_new(fixture).await?;
         let second = fixture.claim_one(LEASE).await?;
-        check!(!second.lease_expired && first.lease_id != second.lease_id)?;
+        check!(!second.previous_lease_expired && first.lease_id != second.lease_id)?;
         let (before, after) = (first.delivery.progress, second.delivery.progress);
         check_eq!((after.state, after.attempts), (before.state, before.attempts))
     }
@@ -57,7 +57,7 @@ store_rules! {
             check_eq!(actual, HashSet::from_iter(begun))?;
         }
         let reclaimed = fixture.claim(&claim_request(4), LEASE).await?.deliveries;
-        let expired = only(reclaimed.into_iter().filter(|claimed| claimed.lease_expired))?;
+        let expired = only(reclaimed.into_iter().filter(|claimed| claimed.previous_lease_expired))?;
         check_eq!(expired.delivery.id, held.delivery.id)?;
         check!(!fixture.begin_sending(held, LEASE).await?)
     }
@@ -67,7 +67,7 @@ store_rules! {
         let first = claim_new(fixture).await?;
         check!(fixture.begin_sending(&first, 1).await?)?;
         release(fixture, &first, 20).await?;
-        check!(!fixture.claim_one(20).await?.lease_expired)
+        check!(!fixture.claim_one(20).await?.previous_lease_expired)
     }
 
     /// A settlement ends its lease. A second settlement changes nothing.
@@ -144,7 +144,7 @@ store_rules! {
         expect_settle(fixture, &claimed, progress(DeliveryState::Dead, 6, None), false).await?;
         fixture.expect_nothing_due(19).await?;
         let reclaimed = fixture.claim_one(20).await?;
-        check_eq!((reclaimed.delivery.progress, reclaimed.lease_expired), (queued, false))
+        check_eq!((reclaimed.delivery.progress, reclaimed.previous_lease_expired), (queued, false))
     }
 
     /// A worker whose lease another worker took over does not release the delivery.
@@ -163,7 +163,7 @@ store_rules! {
         let first = claim_new(fixture).await?;
         check!(fixture.begin_sending(&first, 1).await?)?;
         release(fixture, &fixture.claim_one(LEASE).await?, LEASE).await?;
-        check!(fixture.claim_one(LEASE).await?.lease_expired)
+        check!(fixture.claim_one(LEASE).await?.previous_lease_expired)
     }
 
     /// Attempts are stored with all fields and in order.
@@ -173,7 +173,7 @@ store_rules! {
             error: Some("no \"answer\" \u{2190} in time".into()),
             response_excerpt: None,
             duration_ms: u64::from(u32::MAX) + 1,
-            at: instant(-1),
+            started_at: instant(-1),
             ..attempt_record(2)
         };
         let log = [attempt_record(1), unanswered, attempt_record(3)];

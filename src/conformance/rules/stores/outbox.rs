@@ -99,7 +99,7 @@ store_rules! {
             let (outbox, fan_outs) = (fixture.webhooks.outbox.clone(), fan_outs.clone());
             async move { outbox.fan_out(&fan_outs, instant(worker)).await }
         });
-        for result in fixture.race(workers).await {
+        for result in fixture.run_concurrently(workers).await {
             result?;
         }
         let all = DeliveryFilter { limit: 100, ..DeliveryFilter::default() };

@@ -29,7 +29,7 @@ store_rules! {
                 }
             });
             let mut allowed = 0;
-            for units in fixture.race(charges).await {
+            for units in fixture.run_concurrently(charges).await {
                 allowed += units?;
             }
             check_eq!(allowed, BUDGET.units, "units allowed to {key:?}")?;
@@ -102,7 +102,7 @@ store_rules! {
 
     /// A refund after the end of a window does not affect the next window.
     async fn a_refund_of_an_ended_window_changes_nothing(fixture: &StoreFixture) -> TestResult {
-        fixture.require(Capability::SuiteClock)?;
+        fixture.require(Capability::InjectedClock)?;
         for key in keys()? {
             charge(fixture, key, 120, 0).await?;
             fixture.stores.rate_limits.refund(&key, 120, BUDGET, instant(300_000)).await?;
@@ -114,7 +114,7 @@ store_rules! {
 
     /// A store charges a random history as [`Budget::charge`] does.
     async fn any_history_is_charged_as_budget_charge_does(fixture: &StoreFixture) -> TestResult {
-        fixture.require(Capability::SuiteClock)?;
+        fixture.require(Capability::InjectedClock)?;
         let (mut budget, mut now, mut chance): (Option<WindowState>, i64, u64) = (None, 0, 1);
         for step in 0..500 {
             // The next number of Knuth's linear congruential generator.
@@ -139,8 +139,8 @@ fn keys() -> TestResult<[RateLimitKey; 7]> {
         RateLimitKey::Prefix(0),
         RateLimitKey::Prefix(1),
         RateLimitKey::UnknownAddress,
-        RateLimitKey::Attempts(0),
-        RateLimitKey::Attempts(1),
+        RateLimitKey::PasswordAttempts(0),
+        RateLimitKey::PasswordAttempts(1),
     ])
 }
 
@@ -164,7 +164,7 @@ async fn expect_charges(
     fixture: &StoreFixture,
     steps: &[(i64, u32, bool, u32, i64)],
 ) -> TestResult {
-    fixture.require(Capability::SuiteClock)?;
+    fixture.require(Capability::InjectedClock)?;
     for key in keys()? {
         for &(now, cost, allowed, remaining, resets_at) in steps {
             let decision = charge(fixture, key, cost, now).await?;

@@ -28,7 +28,7 @@ store_rules! {
             check_eq!(attempts, [log])?;
             fixture.expect_nothing_due(8).await?;
             let again = fixture.claim_one(9).await?;
-            check_eq!((again.delivery.id, again.lease_expired), (id, false))?;
+            check_eq!((again.delivery.id, again.previous_lease_expired), (id, false))?;
         }
         Ok(())
     }
@@ -101,7 +101,7 @@ store_rules! {
         let retries = repeat_n((fixture.webhooks.deliveries.clone(), id.clone()), 20)
             .map(|(deliveries, id)| async move { deliveries.retry(&id, instant(1)).await });
         let mut succeeded = 0;
-        for retried in fixture.race(retries).await {
+        for retried in fixture.run_concurrently(retries).await {
             succeeded += u32::from(retried?);
         }
         check_eq!(succeeded, 1)

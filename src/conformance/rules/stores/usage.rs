@@ -50,14 +50,14 @@ store_rules! {
         fixture.enqueue(1, &endpoint, 0).await?;
         let durations = [0, 9, 10, 99, 100, 499, 500, 999, 1_000, 4_999, 5_000, 60_000];
         for (began, duration_ms) in (0..).zip(durations) {
-            let log = AttemptRecord { at: instant(began), duration_ms, ..attempt_record(1) };
+            let log = AttemptRecord { started_at: instant(began), duration_ms, ..attempt_record(1) };
             let claimed = fixture.claim_one(0).await?;
             let retrying = progress(DeliveryState::Retrying, 1, Some(0));
             fixture.settle_attempt(&claimed, retrying, Some(&log), 0).await?;
         }
         for (since, expected) in [(-1, [2, 2, 2, 2, 2, 2]), (2, [0, 1, 2, 2, 2, 2])] {
             let usage = fixture.webhooks.deliveries.usage(instant(since), instant(HOUR)).await?;
-            check_eq!(usage.attempt_times, expected)?;
+            check_eq!(usage.attempt_durations, expected)?;
         }
         Ok(())
     }

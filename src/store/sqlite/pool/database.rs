@@ -14,11 +14,11 @@ use super::{DatabasePath, DatabaseSettings, SqliteError};
 
 /// Handle of a SQLite database with reader threads and one writer thread. Cloning is cheap.
 ///
-/// Operations are closures that run on these threads. Only [`open`](Self::open) and its variants block the calling thread. A
-/// connection caches 256 prepared statements: use [`prepare_cached`](rusqlite::Connection::prepare_cached). A closure that
-/// panics returns an error to its caller and does not affect other callers.
+/// Operations are closures that run on these threads. Only the methods that open a database block the calling thread. A
+/// connection caches 256 prepared statements: use [`prepare_cached`](rusqlite::Connection::prepare_cached). If a
+/// closure panics, its caller receives an error and other callers are not affected.
 ///
-/// The queues are bounded: an operation fails with [`Overloaded`](crate::store::Overloaded) if its queue is full. The
+/// The queues are bounded: an operation fails with [`OverloadedError`](crate::store::OverloadedError) if its queue is full. The
 /// response is then a 503 with `retry-after`. [`DatabaseSettings`] sets the bounds, the number of reader threads and the
 /// size of the page cache. The writer truncates the write-ahead log when it exceeds 8 MiB.
 ///
@@ -56,8 +56,8 @@ impl Database {
         self.read_in(Class::Ordinary, run).await
     }
 
-    /// Runs a short read as [`read`](Self::read) does: a look-up by an index that takes well below a millisecond. One reader
-    /// thread runs only short reads, so that they do not wait for slow ones.
+    /// Runs a short read as [`read`](Self::read) does. A short read is an index look-up that takes well below a
+    /// millisecond. One reader thread runs only short reads, so that they do not wait for slower reads.
     ///
     /// # Errors
     /// Those of [`read`](Self::read).
@@ -104,7 +104,7 @@ impl Database {
     /// begin or end a transaction or use `DEFERRED` constraints, and must be fast, because other operations wait for it.
     ///
     /// # Cancellation
-    /// After the first poll, `run` is run even if the future is dropped.
+    /// Once the future is polled, `run` runs even if the future is dropped.
     ///
     /// # Errors
     /// The errors of `run`, and a [`SqliteError`] if it panics, the transaction fails, the queue is full, or the database is
@@ -116,8 +116,8 @@ impl Database {
         self.write_in(Priority::Foreground, run).await
     }
 
-    /// Runs a write as [`write`](Self::write) does, after all foreground writes. After a background write, foreground writes
-    /// take precedence for at most 20 times its duration.
+    /// Runs a write as [`write`](Self::write) does, after all foreground writes. Foreground writes delay the next
+    /// background write by at most 20 times the duration of the previous background write.
     ///
     /// # Errors
     /// Those of [`write`](Self::write).
@@ -150,8 +150,8 @@ impl Database {
         recv_reply(reply).await
     }
 
-    /// Runs a write without waiting for it. An error, also of a full queue, is logged. A crash or an earlier
-    /// [`close`](Self::close) can lose the write.
+    /// Runs a write without waiting for it. Errors, including a full queue, are logged. The write is lost if the
+    /// process crashes before it is committed, or if the database is already [closed](Self::close).
     pub fn write_detached<E: From<SqliteError> + fmt::Display + Send + 'static>(
         &self,
         run: impl FnOnce(&Savepoint<'_>) -> Result<(), E> + Send + 'static,

@@ -50,9 +50,11 @@ impl DatabasePath {
         let shown = path.display();
         SqliteError::unusable(match error.code() {
             Some(ErrorCode::CannotOpen) => open_error(path, *create),
-            Some(ErrorCode::NotADatabase) => format!("{shown} is not a database"),
-            Some(ErrorCode::ReadOnly) => format!("{shown} is not writable"),
-            Some(ErrorCode::DatabaseBusy) => format!("{shown} is locked by another process"),
+            Some(ErrorCode::NotADatabase) => format!("the file {shown} is not a SQLite database"),
+            Some(ErrorCode::ReadOnly) => format!("the database {shown} is not writable"),
+            Some(ErrorCode::DatabaseBusy) => {
+                format!("the database {shown} is locked by another process")
+            }
             _ => return error,
         })
     }
@@ -72,12 +74,16 @@ fn create_private(path: &Path) {
 fn open_error(path: &Path, create: bool) -> String {
     let shown = path.display();
     match path.metadata() {
-        Ok(metadata) if metadata.is_dir() => format!("{shown} is a directory"),
-        Ok(_) => format!("cannot open {shown}"),
-        Err(error) if error.kind() != ErrorKind::NotFound => format!("{shown}: {error}"),
+        Ok(metadata) if metadata.is_dir() => {
+            format!("cannot open the database {shown}: it is a directory")
+        }
+        Ok(_) => format!("cannot open the database {shown}"),
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            format!("cannot open the database {shown}: {error}")
+        }
         Err(_) if !create => format!("the database {shown} does not exist"),
-        Err(_) if has_directory(path) => format!("cannot create {shown}"),
-        Err(_) => format!("the directory of {shown} does not exist"),
+        Err(_) if has_directory(path) => format!("cannot create the database {shown}"),
+        Err(_) => format!("the directory of the database {shown} does not exist"),
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
-use crate::error::{BackendError, IntoBackendError, Overloaded};
+use crate::error::{BackendError, IntoBackendError, OverloadedError};
 
 /// Error of a [`Database`](super::Database). Prints as one sentence.
 ///
@@ -32,7 +32,7 @@ pub(super) enum Cause {
     #[error("the database is closed")]
     Closed,
     #[error("{0}")]
-    Overloaded(#[source] Overloaded),
+    Overloaded(#[source] OverloadedError),
     #[error("the caller no longer waits for the operation")]
     Abandoned,
 }
@@ -54,7 +54,7 @@ impl SqliteError {
     /// Error of an operation that was not run because the queue is full.
     pub(super) fn overloaded() -> Self {
         let retry_after = Duration::from_secs(1);
-        Cause::Overloaded(Overloaded { retry_after }).into()
+        Cause::Overloaded(OverloadedError { retry_after }).into()
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -26,7 +26,7 @@ const POSTGRES: Migrations = Migrations {
 };
 
 /// Returns whether the database has a board.
-pub async fn is_there(connection: &Connection<'_>) -> db::Result<bool> {
+pub async fn exists(connection: &Connection<'_>) -> db::Result<bool> {
     let find = connection.dialect(
         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)",
         "SELECT to_regclass(?1) IS NOT NULL",
@@ -37,7 +37,7 @@ pub async fn is_there(connection: &Connection<'_>) -> db::Result<bool> {
 /// Compares the migrations of the database with those of this program.
 pub async fn status(connection: &Connection<'_>) -> db::Result<SchemaStatus> {
     Ok(match connection {
-        Connection::Sqlite(sqlite) => sqlite::schema_status(sqlite, &SQLITE)?,
+        Connection::Sqlite(sqlite) => sqlite::migration_status(sqlite, &SQLITE)?,
         Connection::Postgres(Postgres::Connection(client)) => {
             migration_status(&****client, &POSTGRES).await?
         }
@@ -53,7 +53,7 @@ pub async fn status(connection: &Connection<'_>) -> db::Result<SchemaStatus> {
 /// When a migration fails, or the applied ones are not this program's. Then none is applied.
 pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
     match &**tx {
-        Connection::Sqlite(sqlite) => Ok(sqlite::migrate(sqlite, &SQLITE)?),
+        Connection::Sqlite(sqlite) => Ok(sqlite::apply_migrations(sqlite, &SQLITE)?),
         Connection::Postgres(Postgres::Transaction(transaction)) => {
             Ok(apply_migrations(transaction, &POSTGRES).await?)
         }
@@ -67,7 +67,7 @@ pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
 #[cfg(test)]
 pub fn in_memory() -> rusqlite::Connection {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
-    sqlite::migrate(&connection, &SQLITE).unwrap();
+    sqlite::apply_migrations(&connection, &SQLITE).unwrap();
     connection
 }
 

@@ -1,4 +1,4 @@
-"""Pictures of the control panel and of the reference page, for the README."""
+"""Screenshots of the control panel and of the reference page, for the README."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ TOKENS = [
 
 
 def main(program: str) -> None:
-    """Takes each picture of a new demo board."""
+    """Takes each screenshot of a new demo board."""
     with Server(program) as server, sync_playwright() as playwright:
         for owner, label, scopes, days in TOKENS:
             expiry = ["--expires-in-days", days] if days else []
