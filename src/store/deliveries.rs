@@ -28,7 +28,7 @@ pub struct ClaimRequest {
 }
 
 impl ClaimRequest {
-    /// Returns the number of attempts that the endpoint has capacity for.
+    /// Returns the number of further attempts that the limit of the endpoint permits.
     pub(crate) fn capacity_for(&self, endpoint: &EndpointId) -> u32 {
         let in_flight = self
             .in_flight_by_endpoint

@@ -63,14 +63,14 @@ impl TestApi {
     /// Creates an API with the default settings.
     pub fn new(authorizer: Arc<dyn Authorizer>, board: Arc<dyn Board>) -> Self {
         let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
-        Self::with(authorizer, board, stores, settings, |environment| {
+        Self::with_settings(authorizer, board, stores, settings, |environment| {
             environment
         })
     }
 
     /// Creates an API with these stores and settings. `change` receives the environment with the manual clock and
     /// returns the one to use. The token store must be in memory.
-    pub fn with(
+    pub fn with_settings(
         authorizer: Arc<dyn Authorizer>,
         board: Arc<dyn Board>,
         stores: Stores,

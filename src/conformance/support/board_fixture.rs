@@ -37,15 +37,16 @@ pub trait BoardFactory: Send + Sync {
 
 /// A board under test, and its changes that do not pass through the API.
 ///
-/// A host implements the first three methods and those that its board's capabilities need; the suite calls no other. A
-/// method without an implementation returns an error with its name. An anti-flood limit must let a member write once a
-/// minute.
+/// A host implements [`board`](Self::board), [`add_member`](Self::add_member), [`add_forum`](Self::add_forum), and the
+/// methods that the capabilities of its board need. The suite does not call the other methods. A method without an
+/// implementation returns an error with its name. The anti-flood limits of the board must permit one write per member
+/// and minute.
 #[async_trait]
 pub trait BoardFixture: Send + Sync {
     /// Returns the board, as [`ForumApi::builder`](crate::ForumApi::builder) takes it.
     fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>);
 
-    /// Adds a member. The name is not in use.
+    /// Adds a member. No other member has this name.
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId>;
 
     /// Adds a forum after its siblings.

@@ -82,7 +82,8 @@ impl Suite {
         run_concurrently(&*self.runtime, futures).await
     }
 
-    /// Runs `calls` concurrently, of which one succeeds and all others are conflicts.
+    /// Runs `calls` concurrently. Expects that one of them succeeds and that the others return
+    /// [`BoardError::Conflict`](crate::host::BoardError::Conflict).
     pub(crate) async fn race_for_one<T: fmt::Debug + Send + 'static>(
         &self,
         calls: impl IntoIterator<Item = impl Future<Output = CallResult<T>> + Send + 'static>,
@@ -99,7 +100,7 @@ impl Suite {
         let (authorizer, board) = self.fixture.board();
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
         let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
-        TestApi::with(authorizer, board, stores, settings, |environment| {
+        TestApi::with_settings(authorizer, board, stores, settings, |environment| {
             environment.clock(clock)
         })
     }
@@ -178,13 +179,14 @@ impl Suite {
         }
     }
 
-    /// Adds a top-level forum in which every reader who is a member writes. Needs [`Capability::HiddenForums`] unless
+    /// Adds a top-level forum. All members who can read it can write in it. Needs [`Capability::HiddenForums`] unless
     /// guests see it.
     pub async fn forum(&self, readers: Audience) -> TestResult<ForumId> {
         self.add_forum(None, readers, Audience::Guests).await
     }
 
-    /// Adds a forum below `parent`. Needs [`Capability::SubForums`], and the same as [`forum`](Self::forum).
+    /// Adds a forum below `parent`. Needs [`Capability::SubForums`] and the capabilities that [`forum`](Self::forum)
+    /// needs.
     pub async fn sub_forum(&self, parent: &ForumId, readers: Audience) -> TestResult<ForumId> {
         let parent = Some(parent);
         self.add_forum(parent, readers, Audience::Guests).await

@@ -28,7 +28,7 @@ static BOARD: LazyLock<TestApi> = LazyLock::new(|| {
     settings.token_budget.units = u32::MAX;
     settings.guest_budget.units = u32::MAX;
     let (authority, board) = (Arc::new(EchoBoard), Arc::new(EchoBoard));
-    TestApi::with(authority, board, Stores::in_memory(), settings, |it| it)
+    TestApi::with_settings(authority, board, Stores::in_memory(), settings, |it| it)
 });
 
 /// A member's token with all scopes.

@@ -48,7 +48,7 @@ impl Demo {
         let board = place.demo(clock.clone(), language).await;
         let shared: Arc<Board> = Arc::new(board.clone());
         let ticking = clock.clone();
-        let api = TestApi::with(
+        let api = TestApi::with_settings(
             shared.clone(),
             shared,
             Stores::in_memory(),

@@ -143,7 +143,7 @@ async fn demo() -> (Place, Arc<Board>, TestApi) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     let place = Backend::Memory.unless_chosen().place().await;
     let board = Arc::new(place.demo(clock.clone(), Language::English).await);
-    let api = TestApi::with(
+    let api = TestApi::with_settings(
         board.clone(),
         board.clone(),
         place.database.stores(),

@@ -176,7 +176,7 @@ fn api(
     clock: &Arc<ManualClock>,
 ) -> TestApi {
     let clock = clock.clone();
-    TestApi::with(
+    TestApi::with_settings(
         authority,
         board,
         stores.clone(),

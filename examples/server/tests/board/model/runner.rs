@@ -46,7 +46,7 @@ impl ModelRunner {
             ..ApiSettings::default()
         };
         let ticking: Arc<dyn Clock> = clock.clone();
-        let api = TestApi::with(
+        let api = TestApi::with_settings(
             authority,
             board,
             Stores::in_memory(),
