@@ -151,7 +151,7 @@ mod tests {
         let terms = terms.query_map([], |row| row.get(0)).unwrap();
         same(
             &terms
-                .map(BoardResult::unwrap)
+                .map(Result::unwrap)
                 .collect::<Vec<String>>()
                 .join(" "),
         );
