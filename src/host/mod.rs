@@ -26,4 +26,4 @@ pub use error::BoardError;
 pub use in_forum::{HasForum, InForum};
 
 /// Result of a [`Board`] method.
-pub type BoardResult<T, E = BoardError> = std::result::Result<T, E>;
+pub type BoardResult<T> = Result<T, BoardError>;

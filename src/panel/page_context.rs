@@ -22,7 +22,7 @@ use crate::store::{
 use crate::token::Lookup;
 
 /// Name of the form field of the nonce, a random value for forms that are executed once.
-const NONCE_FIELD: &str = "nonce";
+const NONCE_FIELD: &str = "once";
 
 /// Paths and names of the areas.
 const AREAS: [(&str, &str); 4] = [

@@ -144,8 +144,9 @@ pub trait IdempotencyStore: Send + Sync + 'static {
     /// Records the result of the first run. Changes nothing if the key was released or reserved again.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The client receives the command's response; a repeated
-    /// request gets [`BeginOutcome::OutcomeUnknown`].
+    /// [`BackendError`](super::BackendError) if the backend fails. The client receives the command's response. A repeated
+    /// request gets [`BeginOutcome::InProgress`] until [`IdempotencyRecord::LEASE`] has passed, and then
+    /// [`BeginOutcome::OutcomeUnknown`].
     async fn complete(
         &self,
         reservation: &Reservation,

@@ -117,3 +117,26 @@ impl Migration {
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Migration;
+
+    /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
+    #[test]
+    fn published_migrations_do_not_change() {
+        for (sql, checksum) in [
+            (
+                include_str!("postgres/migrations/0001_init.sql"),
+                "ca1eb5378b464e14afc1de8196ba8ef67ea2a96cfb26e86e62396cff7ce596d4",
+            ),
+            (
+                include_str!("sqlite/migrations/0001_init.sql"),
+                "7737d5d043c350734f516985cf7974ac8a87b013157e1556611fa411afd060d2",
+            ),
+        ] {
+            let name = "0001_init";
+            assert_eq!(Migration { name, sql }.checksum(), checksum);
+        }
+    }
+}

@@ -79,7 +79,7 @@ pub struct DeliveryProgress {
 pub enum AttemptOutcome {
     /// The receiver responded with this status.
     Responded(u16),
-    /// The receiver did not respond in time.
+    /// There was no response: the connection failed, or the attempt timed out.
     NoResponse,
     /// The lease of the worker expired after it had begun to send.
     LeaseExpired,
@@ -215,6 +215,7 @@ pub struct AttemptRecord {
     /// Number of the attempt since the delivery was queued, from 1.
     pub attempt: u32,
     /// Start of the attempt.
+    #[serde(rename = "at")]
     pub started_at: Timestamp,
     /// Status of the response; `None` if there was no response.
     pub status: Option<u16>,

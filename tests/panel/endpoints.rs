@@ -90,7 +90,7 @@ async fn a_secret_is_rotated_once_and_activated() {
     let before = fixture.stored_endpoint().await.unwrap();
     let page = fixture.get(&fixture.endpoint_path("")).await;
     let path = fixture.endpoint_path("/rotate");
-    let form = [("nonce", page.nonce())];
+    let form = [("once", page.nonce())];
     let shown = fixture.post(&path, &form).await;
     assert!(shown.status == 200 && shown.contains("whsec_"));
     assert_eq!(fixture.post(&path, &form).await.status, 409);

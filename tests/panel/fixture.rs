@@ -114,7 +114,7 @@ impl Response {
 
     /// Returns the nonce of a form.
     pub fn nonce(&self) -> &str {
-        self.after("name=\"nonce\" value=\"")
+        self.after("name=\"once\" value=\"")
     }
 
     /// Returns the path of the next page of a list.

@@ -15,7 +15,7 @@ async fn nonce(fixture: &PanelFixture) -> String {
 async fn a_form_can_be_sent_again_after_an_error_but_not_after_a_success() {
     let fixture = PanelFixture::new().await;
     let nonce = nonce(&fixture).await;
-    let form = [("nonce", nonce.as_str())];
+    let form = [("once", nonce.as_str())];
     let wrong = [form[0], ("password", "wrong")];
     assert_eq!(fixture.issue(&wrong).await.status, 422);
     fixture.interceptor.on_call(|method, _| match method {
@@ -41,7 +41,7 @@ async fn a_rejected_endpoint_can_be_corrected_in_the_same_form() {
         ("https://93.184.215.14/", 200),
         ("https://93.184.215.14/", 409),
     ] {
-        let form = [("nonce", nonce.as_str()), ("url", url), ("topics", "*")];
+        let form = [("once", nonce.as_str()), ("url", url), ("topics", "*")];
         assert_eq!(fixture.post("/panel/webhooks", &form).await.status, status);
     }
     assert_eq!(fixture.webhooks.endpoints.list().await.unwrap().len(), 1);
@@ -51,7 +51,7 @@ async fn a_rejected_endpoint_can_be_corrected_in_the_same_form() {
 async fn a_form_that_is_sent_twice_concurrently_succeeds_once() {
     let fixture = PanelFixture::new().await;
     let nonce = nonce(&fixture).await;
-    let form = [("nonce", nonce.as_str())];
+    let form = [("once", nonce.as_str())];
     let (creating, permits) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let (started, may_end) = (creating.clone(), permits.clone());
     fixture.interceptor.on_call(move |method, _| {
@@ -80,7 +80,7 @@ async fn nodes_share_nonces_and_password_attempts() {
     let mut fixture = PanelFixture::new().await;
     let nodes = [(); 2].map(|()| fixture.other_node());
     fixture.panel = nodes[0].clone();
-    let form = [("nonce", &*nonce(&fixture).await)];
+    let form = [("once", &*nonce(&fixture).await)];
     assert_eq!(fixture.issue(&form).await.status, 200);
     fixture.panel = nodes[1].clone();
     assert_eq!(fixture.issue(&form).await.status, 409);

@@ -151,3 +151,32 @@ fn another_signature_or_timestamp_is_rejected() {
     headers.insert("x-forum-timestamp", (START + 1).into());
     assert_eq!(check(&later, after(0)), Err(VerifyError::SignatureMismatch));
 }
+
+#[test]
+fn a_body_with_a_changed_byte_is_rejected() {
+    let delivery = signed(&secret("B"), BODY);
+    for place in 0..BODY.len() {
+        let mut body = BODY.as_bytes().to_vec();
+        body[place] ^= 1;
+        let mut changed = delivery.clone();
+        changed.body = body.into();
+        let result = check(&changed, after(0));
+        assert_eq!(result, Err(VerifyError::SignatureMismatch), "{place}");
+    }
+}
+
+#[test]
+fn an_error_of_verification_names_the_failed_check() {
+    for (error, text) in [
+        (
+            VerifyError::InvalidHeader("x-forum-event"),
+            "the header x-forum-event is missing, repeated or malformed",
+        ),
+        (
+            VerifyError::SignatureMismatch,
+            "the signature matches none of the secrets",
+        ),
+    ] {
+        assert_eq!(error.to_string(), text);
+    }
+}

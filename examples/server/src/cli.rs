@@ -307,12 +307,12 @@ pub enum LogFormat {
     Json,
 }
 
-fn listen_address(text: &str) -> BoardResult<SocketAddr, &'static str> {
+fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse()
         .map_err(|_| "expected an address and a port, for example 127.0.0.1:8080")
 }
 
-fn base_url(text: &str) -> BoardResult<String, &'static str> {
+fn base_url(text: &str) -> Result<String, &'static str> {
     let url = text.trim_end_matches('/');
     let parsed: http::Uri = url
         .parse()
@@ -324,7 +324,7 @@ fn base_url(text: &str) -> BoardResult<String, &'static str> {
 }
 
 /// An origin as a browser sends it, or `*`.
-fn origin(text: &str) -> BoardResult<HeaderValue, &'static str> {
+fn origin(text: &str) -> Result<HeaderValue, &'static str> {
     let parsed = text.parse().unwrap_or_else(|_| http::Uri::default());
     let (scheme, host) = (parsed.scheme_str().unwrap_or_default(), parsed.authority());
     let written = host.map(|host| format!("{scheme}://{host}"));
@@ -333,7 +333,7 @@ fn origin(text: &str) -> BoardResult<HeaderValue, &'static str> {
     value.ok_or("expected an origin, for example https://board.example:8443, or *")
 }
 
-fn max_connections(text: &str) -> BoardResult<usize, &'static str> {
+fn max_connections(text: &str) -> Result<usize, &'static str> {
     let number = text.parse().ok();
     // The bound of the semaphore that counts them.
     let fits = number.filter(|number| (1..=1_000_000).contains(number));
@@ -341,7 +341,7 @@ fn max_connections(text: &str) -> BoardResult<usize, &'static str> {
 }
 
 /// A network, or a single address.
-fn network(text: &str) -> BoardResult<IpNet, &'static str> {
+fn network(text: &str) -> Result<IpNet, &'static str> {
     let single = || IpAddr::from_str(text).map(IpNet::from);
     IpNet::from_str(text)
         .or_else(|_| single())

@@ -43,7 +43,7 @@ pub struct RetryOptions {
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     webhook_timeout: Duration,
     /// Retention of delivered, gone and withheld deliveries
-    #[arg(long, value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
+    #[arg(long = "webhook-keep", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     webhook_retention: Duration,
 }
 
@@ -97,7 +97,7 @@ pub async fn stop(worker: &WorkerHandle) {
 }
 
 /// Parses seconds, with or without a fraction, from a millisecond to a year.
-fn seconds(text: &str) -> BoardResult<Duration, &'static str> {
+fn seconds(text: &str) -> Result<Duration, &'static str> {
     let seconds: Option<f64> = text.parse().ok();
     let fits = seconds.filter(|seconds| (0.001..=31_536_000.0).contains(seconds));
     fits.map(Duration::from_secs_f64)
@@ -131,7 +131,7 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
         }
         WebhookAdminError::Key(mismatch) => {
             let remedy = if mismatch.stored == KeyId::plaintext() {
-                "run `webhook reencrypt --new-key FILE` to encrypt them"
+                "run `webhook reseal --new-key FILE` to encrypt them"
             } else {
                 "pass the file of their key with --secret-key-file"
             };

@@ -87,6 +87,7 @@ fn events_are_queued_by_the_access_of_the_owner_at_fan_out() {
         (OwnerAccess::Sees(vec![7]), vec![Some(7), None]),
         (OwnerAccess::Sees(vec![7, 8]), vec![Some(7), Some(8), None]),
         (OwnerAccess::Offline, vec![Some(7), Some(8), None]),
+        (OwnerAccess::Sees(vec![]), vec![None]),
         (OwnerAccess::CannotAct, vec![]),
     ] {
         let fixture = WorkerFixture::new();

@@ -35,11 +35,7 @@ impl Authorizer for Club {
     }
 }
 
-async fn access(
-    club: &Club,
-    query: &str,
-    id: Option<i64>,
-) -> BoardResult<Option<Access>, ReplyError> {
+async fn access(club: &Club, query: &str, id: Option<i64>) -> Result<Option<Access>, ReplyError> {
     let client = club.pool.get().await?;
     let query = client.prepare_cached(query).await?;
     let parameters: Vec<_> = id.iter().map(|id| id as _).collect();

@@ -139,7 +139,7 @@ impl Club {
         &self,
         query: &str,
         parameters: &[&(dyn ToSql + Sync)],
-    ) -> BoardResult<Vec<Row>, ReplyError> {
+    ) -> Result<Vec<Row>, ReplyError> {
         let client = self.pool.get().await?;
         let query = client.prepare_cached(query).await?;
         Ok(client.query(&query, parameters).await?)

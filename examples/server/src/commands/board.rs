@@ -131,7 +131,7 @@ pub struct Id {
     id: i64,
 }
 
-fn id(text: &str) -> BoardResult<i64, &'static str> {
+fn id(text: &str) -> Result<i64, &'static str> {
     text.parse().map_err(|_| "expected a whole number")
 }
 

@@ -143,7 +143,7 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
     Err(BoardError::Conflict(reason))
 }
 
-fn delivery(id: &str) -> BoardResult<DeliveryId, &'static str> {
+fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
     DeliveryId::parse(id).ok_or("not a delivery id")
 }
 
@@ -151,7 +151,7 @@ fn not_found(id: &DeliveryId) -> BoardError {
     BoardError::NotFound(format!("unknown delivery \"{id}\""))
 }
 
-fn state(name: &str) -> BoardResult<DeliveryState, String> {
+fn state(name: &str) -> Result<DeliveryState, String> {
     DeliveryState::parse(name).ok_or_else(|| {
         let known = DeliveryState::ALL.map(DeliveryState::as_str).join(", ");
         format!("expected one of {known}")

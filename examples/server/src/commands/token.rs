@@ -165,7 +165,7 @@ async fn list(tokens: &dyn TokenStore, board: &Board) -> BoardResult<Output> {
     Output::list(all)
 }
 
-fn lookup(text: &str) -> BoardResult<Lookup, &'static str> {
+fn lookup(text: &str) -> Result<Lookup, &'static str> {
     Lookup::parse(text).ok_or("expected a lookup of 16 letters and digits")
 }
 

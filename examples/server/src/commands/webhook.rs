@@ -51,6 +51,7 @@ enum Action {
     /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
     /// Encrypt all secrets with a new key; restart servers and workers with that key
+    #[command(name = "reseal")]
     Reencrypt {
         /// File of the current key; omit it if the secrets are stored in plain text
         #[arg(long, value_name = "FILE")]
@@ -216,7 +217,7 @@ async fn reveal(
 }
 
 /// Parses an endpoint's id.
-pub fn endpoint(id: &str) -> BoardResult<EndpointId, &'static str> {
+pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
     EndpointId::parse(id).ok_or("not an endpoint id")
 }
 

@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use forum_api::host::{BackendResult, BoardError, BoardResult};
+use forum_api::host::{BackendResult, BoardError};
 use forum_api::panel::is_same_origin_form;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
@@ -109,7 +109,7 @@ impl SignIn {
     }
 
     /// Begins a new session and ends the browser's previous one, so that no session is taken over.
-    async fn begin(&self, head: &Parts, form: &SignInForm) -> BoardResult<String, SignInError> {
+    async fn begin(&self, head: &Parts, form: &SignInForm) -> Result<String, SignInError> {
         let account = self.account(head, form).await?;
         let previous = session::read_cookie(&head.headers);
         let session = session::begin(&self.0.board, account, previous).await?;
@@ -117,7 +117,7 @@ impl SignIn {
     }
 
     /// Ends the browser's session.
-    async fn end(&self, head: &Parts) -> BoardResult<(), SignInError> {
+    async fn end(&self, head: &Parts) -> Result<(), SignInError> {
         self.check_origin(head)?;
         if let Some(session) = session::read_cookie(&head.headers) {
             session::end(&self.0.board, &session).await?;
@@ -125,7 +125,7 @@ impl SignIn {
         Ok(())
     }
 
-    fn check_origin(&self, head: &Parts) -> BoardResult<(), SignInError> {
+    fn check_origin(&self, head: &Parts) -> Result<(), SignInError> {
         if !is_same_origin_form(head, &self.0.public_origin) {
             return Err(SignInError::ForeignForm);
         }
@@ -133,7 +133,7 @@ impl SignIn {
     }
 
     /// Returns the account with this name and password.
-    async fn account(&self, head: &Parts, form: &SignInForm) -> BoardResult<Account, SignInError> {
+    async fn account(&self, head: &Parts, form: &SignInForm) -> Result<Account, SignInError> {
         self.check_origin(head)?;
         let attempt = Attempt::new(&form.name, self.prefix(head), SystemClock.now());
         within_limits(self.0.throttle.wait(&attempt).await)?;
@@ -150,7 +150,7 @@ impl SignIn {
         attempt: &Attempt,
         name: &str,
         password: &str,
-    ) -> BoardResult<Account, SignInError> {
+    ) -> Result<Account, SignInError> {
         let state = &self.0;
         let _place = state.queue.try_acquire().map_err(|_| SignInError::Busy)?;
         let _permit = state.checks.acquire().await;
@@ -188,7 +188,7 @@ impl From<BoardError> for SignInError {
 }
 
 /// Refuses an attempt that has to wait.
-fn within_limits(wait: BackendResult<Option<Duration>>) -> BoardResult<(), SignInError> {
+fn within_limits(wait: BackendResult<Option<Duration>>) -> Result<(), SignInError> {
     let wait = wait.map_err(BoardError::from)?;
     wait.map_or(Ok(()), |wait| Err(SignInError::Throttled(wait)))
 }

@@ -275,8 +275,8 @@ impl Scenario {
             ("/panel/webhooks", add, "whsec_"),
         ] {
             let form_page = page(server, &session, path).body;
-            let [csrf, nonce] = ["csrf", "nonce"].map(|name| hidden_field(&form_page, name));
-            let form = format!("csrf={csrf}&nonce={nonce}&{form}");
+            let [csrf, nonce] = ["csrf", "once"].map(|name| hidden_field(&form_page, name));
+            let form = format!("csrf={csrf}&once={nonce}&{form}");
             let headers = [("cookie", session.as_str()), FORM];
             let shown = send("POST", &server.url(path), &headers, &form);
             let (_, secret) = shown.body.split_once(prefix).unwrap();

@@ -70,3 +70,31 @@ pub fn in_memory() -> rusqlite::Connection {
     sqlite::apply_migrations(&connection, &SQLITE).unwrap();
     connection
 }
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha256};
+
+    use super::{POSTGRES, SQLITE};
+
+    /// Databases contain these checksums. A changed migration, even in a comment, is rejected at the next start.
+    #[test]
+    fn published_migrations_do_not_change() {
+        for (migrations, checksums) in [
+            (
+                POSTGRES,
+                ["45d9e9a26ab72dc3b28b462470d6a031a8a0e6dc49ef53b223dee322c2398fa3"],
+            ),
+            (
+                SQLITE,
+                ["a16471b58dd38fd8d1b7ce057c4b1b13609d3ea6f66b681ccb8bb656826cb182"],
+            ),
+        ] {
+            for (migration, expected) in migrations.all.iter().zip(checksums) {
+                let digest = Sha256::digest(migration.sql);
+                let checksum: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+                assert_eq!(checksum, expected, "{}", migration.name);
+            }
+        }
+    }
+}
