@@ -79,7 +79,7 @@ pub struct DeliveryProgress {
 pub enum AttemptOutcome {
     /// The receiver responded with this status.
     Responded(u16),
-    /// The receiver did not respond in time.
+    /// There was no response: the connection failed, or the attempt timed out.
     NoResponse,
     /// The lease of the worker expired after it had begun to send.
     LeaseExpired,

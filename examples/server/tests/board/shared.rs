@@ -29,7 +29,7 @@ fn who_looks_does_not_wait_for_those_who_write() {
         }
         end.send_replace(true);
         let written = writes.join_all().await;
-        assert!(written.iter().all(BoardResult::is_ok), "{written:?}");
+        assert!(written.iter().all(Result::is_ok), "{written:?}");
     });
 }
 

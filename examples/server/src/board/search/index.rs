@@ -149,11 +149,6 @@ mod tests {
             .prepare("SELECT term FROM term ORDER BY offset")
             .unwrap();
         let terms = terms.query_map([], |row| row.get(0)).unwrap();
-        same(
-            &terms
-                .map(BoardResult::unwrap)
-                .collect::<Vec<String>>()
-                .join(" "),
-        );
+        same(&terms.map(Result::unwrap).collect::<Vec<String>>().join(" "));
     }
 }
