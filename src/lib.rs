@@ -58,7 +58,7 @@
 //! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
 //!
 //! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`]), the [`Environment`] that all
-//! services of a board share, and [`client_ip`]. Citations of `docs/protocol.md` refer to the repository.
+//! services of a board share, and [`client_ip`]. The cited file `docs/protocol.md` is in the repository.
 //!
 //! # Features
 //!

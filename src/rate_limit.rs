@@ -87,8 +87,8 @@ pub struct RateLimitDecision {
 impl Budget {
     /// Returns whether the window of `state` is still running at `now`.
     ///
-    /// A window whose end is more than one window length after `now` counts as ended, because the clock was set back
-    /// after the window began.
+    /// If the window ends more than one window length after `now`, the clock was set back after the window began. The
+    /// window then counts as ended.
     pub fn is_running(self, state: &WindowState, now: Timestamp) -> bool {
         now < state.ends_at && state.ends_at <= now.saturating_add(self.window)
     }
@@ -107,7 +107,7 @@ impl Budget {
 
     /// Charges `cost` units if that many remain. A cost of 0 reads the state without starting a window.
     ///
-    /// Returns the state after the charge, or `None` if no window is running.
+    /// Returns the state after the charge (`None` if no window is running) and the decision.
     pub fn charge(
         self,
         state: Option<WindowState>,

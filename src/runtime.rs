@@ -123,7 +123,8 @@ impl RandomSource for SeededRandom {
     }
 }
 
-/// Executor that runs tasks inside of the calling future. Timers never fire, so timeouts are not enforced.
+/// Executor without background tasks: a task runs only while the future that [`spawn`](Runtime::spawn) returned is
+/// polled. Timers never fire, so timeouts are not enforced.
 ///
 /// For synchronous tests, and for hosts whose server never drops the future of a request. With any other server, a
 /// write is interrupted at an `.await` when the client disconnects.

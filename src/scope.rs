@@ -4,7 +4,7 @@ use std::fmt;
 
 macro_rules! scopes {
     ($($name:ident $text:literal [$($surface:ident),+] $description:literal)+) => {
-        /// Scope of a token. It restricts its owner's permissions and never extends them.
+        /// Scope of a token. Scopes restrict the permissions of the token's owner and never extend them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Scope {
@@ -61,7 +61,7 @@ pub enum Surface {
     /// All 21 endpoints, with 13 scopes.
     #[default]
     Full,
-    /// 7 of the endpoints, with 8 scopes, of which `admin:read` is not a scope of the full surface.
+    /// 7 of these endpoints, with 8 scopes. One of them, `admin:read`, is not a scope of the full surface.
     Compact,
 }
 

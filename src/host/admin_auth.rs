@@ -66,7 +66,7 @@ pub trait AdminAuth: Send + Sync + 'static {
     }
 }
 
-/// A signed-in browser.
+/// Sign-in session of a member in a browser.
 #[derive(Clone)]
 pub struct Session {
     pub(crate) user_id: UserId,

@@ -215,8 +215,8 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread.
-    /// - [`BoardError::Forbidden`] if the member is neither author nor moderator, or, except for moderators, the thread is
-    ///   locked or the edit window is over.
+    /// - [`BoardError::Forbidden`] if the member is neither author nor moderator, or is the author but not a moderator
+    ///   and the thread is locked or the edit window is over.
     /// - [`BoardError::Conflict`] if `expected_version` is not the current version.
     /// - [`BoardError::Validation`] if the text or the reason breaks a rule of the board.
     async fn update_post(
@@ -357,8 +357,8 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the poll does not exist or is hidden.
-    /// - [`BoardError::Forbidden`] if the member is neither author nor moderator, the thread is deleted, or, except for
-    ///   moderators, locked.
+    /// - [`BoardError::Forbidden`] if the member is neither author nor moderator, if the thread is deleted, or if it is
+    ///   locked and the member is not a moderator.
     /// - [`BoardError::Conflict`] if `expected_version` is not the current version, or, after the first vote, the
     ///   author changes the question or the options, or lowers `max_choices` below the number of options in a vote.
     /// - [`BoardError::Validation`] if a field breaks a rule of the board.

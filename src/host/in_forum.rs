@@ -22,7 +22,8 @@ impl<T> InForum<T> {
 
 /// A resource that contains the id of its forum.
 ///
-/// The items of a list implement it. The library removes the items whose forum the caller cannot see.
+/// The items of lists that can span several forums implement it. The library removes the items whose forum the caller
+/// cannot see.
 ///
 /// ```
 /// use forum_api::host::HasForum;

@@ -21,7 +21,7 @@ pub struct PollOption {
 
 /// A thread's poll with running totals and the caller's own vote.
 ///
-/// In webhook events `own_vote` is `None`: their recipients are not voters.
+/// Webhook events omit `own_vote`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A thread's poll with running totals and the caller's own vote.")]

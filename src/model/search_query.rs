@@ -10,8 +10,9 @@ use super::serde_helpers::inline_schema;
 /// [`MAX_TERMS`](Self::MAX_TERMS) terms.
 ///
 /// The board's index decides where words begin and end, and which words are equal. A board that also counts the words of
-/// phrases returns [`BoardError::InvalidParameter`](crate::host::BoardError::InvalidParameter) with
-/// [`EXPECTED_FORMAT`](Self::EXPECTED_FORMAT) for too many.
+/// phrases rejects a query with too many words with
+/// [`BoardError::InvalidParameter`](crate::host::BoardError::InvalidParameter) and
+/// [`EXPECTED_FORMAT`](Self::EXPECTED_FORMAT).
 ///
 /// ```
 /// use forum_api::model::SearchQuery;
@@ -44,7 +45,8 @@ impl SearchQuery {
     /// Description of the format for error messages, in English. The library translates it.
     pub const EXPECTED_FORMAT: &str = Expected::SearchQuery.english();
 
-    /// Parses a query; `None` if it is too long, or all terms are excluded, or there are too many or none.
+    /// Parses a query; `None` if the text has more than 200 characters or more than [`MAX_TERMS`](Self::MAX_TERMS)
+    /// terms, or no term that is not excluded.
     pub fn parse(text: &str) -> Option<Self> {
         if text.chars().count() > 200 {
             return None;
@@ -57,7 +59,7 @@ impl SearchQuery {
         })
     }
 
-    /// Returns the terms. All of them apply to each hit.
+    /// Returns the terms. A hit contains each term that is not excluded, and no excluded term.
     pub fn terms(&self) -> &[SearchTerm] {
         &self.terms
     }

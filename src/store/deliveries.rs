@@ -129,13 +129,14 @@ impl QueueStats {
 pub struct UsageStats {
     /// Numbers of deliveries that were queued in the period, in any order.
     pub deliveries: Vec<DeliveryCount>,
-    /// Numbers of attempts that began in the period, by duration: one for each bound of
-    /// [`ATTEMPT_DURATION_BOUNDS_MS`](Self::ATTEMPT_DURATION_BOUNDS_MS), which is exclusive, and the last for longer attempts.
+    /// Numbers of attempts that began in the period, by duration. Each number counts the attempts that are shorter than
+    /// the bound at its index of [`ATTEMPT_DURATION_BOUNDS_MS`](Self::ATTEMPT_DURATION_BOUNDS_MS) and not shorter than
+    /// the previous bound. The last number counts all longer attempts.
     pub attempt_durations: [u64; 6],
 }
 
 impl UsageStats {
-    /// Upper bounds of the durations, in milliseconds.
+    /// Exclusive upper bounds of the durations, in milliseconds.
     pub const ATTEMPT_DURATION_BOUNDS_MS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
 }
 
@@ -170,7 +171,7 @@ pub struct DeliveryFilter {
 /// Stores deliveries. The cost of finding due deliveries does not depend on the number of pending ones.
 ///
 /// `now` is the caller's time. A backend that several machines share may use its own clock for leases and due times. It
-/// then uses only the difference between two times of the caller, not the times.
+/// then uses the caller's times only to compute durations.
 ///
 /// # Errors
 /// Each method returns a [`BackendError`](super::BackendError) if the backend fails. A failed write may have
@@ -191,7 +192,9 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// Records durably, in one transaction, that sending begins. Returns the deliveries for which it was recorded.
     ///
     /// Does not change deliveries whose lease was replaced or has expired by `now`. A lease that expires after this record
-    /// and is not settled is a failed attempt ([`ClaimedDelivery::previous_lease_expired`]). Each delivery occurs once in `claimed`.
+    /// and is not settled is a failed attempt ([`ClaimedDelivery::previous_lease_expired`]).
+    ///
+    /// `claimed` must not contain a delivery twice.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -205,7 +208,7 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// was recorded.
     ///
     /// Does not change deliveries whose lease was replaced. Stores the latest [`MAX_STORED_ATTEMPTS`] attempts of a
-    /// delivery. Each delivery occurs once in `settlements`.
+    /// delivery. `settlements` must not contain a delivery twice.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

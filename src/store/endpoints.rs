@@ -6,7 +6,7 @@ use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::webhook::{Endpoint, KeyId};
 
-/// Stores the endpoints of webhooks, up to some hundreds.
+/// Stores webhook endpoints. It is designed for up to some hundreds of them: [`list`](Self::list) returns all.
 #[async_trait]
 pub trait EndpointStore: Send + Sync + 'static {
     /// Adds an endpoint. Returns `false`, and changes nothing, if an endpoint with this id exists, or was removed and

@@ -70,7 +70,7 @@ pub enum BeginOutcome {
     KeyReused,
 }
 
-/// Permission to complete the first run of a key.
+/// Reservation of a key for the first run of its command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
     /// The token.

@@ -85,8 +85,8 @@ impl ManualRuntime {
         }
     }
 
-    /// Advances the clock to the next timer, or to `end` if it is earlier. Returns `true` if there is a timer until
-    /// `end`. Does not run tasks.
+    /// Advances the clock to the next timer, or to `end` if `end` is earlier. Returns `true` if the next timer is not
+    /// later than `end`. Does not run tasks.
     pub fn advance_to_next_timer(&self, end: Timestamp) -> bool {
         let next = self.next_timer().filter(|next| *next <= end);
         let now = self.0.clock.now();
@@ -111,7 +111,7 @@ impl ManualRuntime {
         poll_fn(run).await;
     }
 
-    /// Returns the time of the next timer.
+    /// Returns the time of the next timer; `None` if there is no timer.
     pub fn next_timer(&self) -> Option<Timestamp> {
         let timers = lock(&self.0.timers);
         timers.first_key_value().map(|((at, _), _)| *at)

@@ -57,7 +57,8 @@ opaque_debug!(WebhookSecret);
 /// Prefix of encrypted secrets. Its first byte does not occur in UTF-8, so no plaintext secret has this prefix.
 const CIPHERTEXT_PREFIX: &[u8] = b"\xffaead1";
 
-/// A secret in its stored form. `Debug` does not show it, and its memory is zeroed on drop.
+/// A secret in its stored form: encrypted, or in plain text with [`PlaintextCipher`]. `Debug` does not show it, and its
+/// memory is zeroed on drop.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EncryptedSecret(Zeroizing<Vec<u8>>);
 
@@ -149,7 +150,7 @@ impl SecretCipher for PlaintextCipher {
 pub struct KeyId(String);
 
 impl KeyId {
-    /// Parses an id; `None` unless it is 1-64 characters of `[A-Za-z0-9_-]`.
+    /// Parses an id; `None` unless it is 1 to 64 characters of `[A-Za-z0-9_-]`.
     pub fn new(text: &str) -> Option<Self> {
         let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let fits = (1..=64).contains(&text.len()) && text.bytes().all(is_valid);

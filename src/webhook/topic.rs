@@ -37,7 +37,7 @@ impl Topic {
     /// An operator tests an endpoint.
     pub const PING: Self = Self::standard("ping");
 
-    /// The topics of every board: all of the above except [`PING`](Self::PING).
+    /// The topics that the library defines, without [`PING`](Self::PING).
     pub const STANDARD: [Self; 11] = [
         Self::THREAD_CREATED,
         Self::THREAD_DELETED,
@@ -56,7 +56,7 @@ impl Topic {
         Self(Cow::Borrowed(name))
     }
 
-    /// Parses a name: `ping`, or words of `[a-z_]` separated by dots. `None` for any other text.
+    /// Parses a name; `None` unless it is `ping`, or `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
     pub fn parse(name: &str) -> Option<Self> {
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_'))

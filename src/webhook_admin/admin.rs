@@ -49,7 +49,7 @@ pub struct EndpointWithSecret {
 }
 
 impl WebhookAdmin {
-    /// Creates an administration of the endpoints in `webhooks`. It accepts only public addresses.
+    /// Creates a `WebhookAdmin` for the endpoints in `webhooks`. By default it accepts only public addresses.
     pub fn new(webhooks: WebhookStores, environment: impl Into<Environment>) -> Self {
         Self {
             webhooks,
@@ -130,9 +130,14 @@ impl WebhookAdmin {
     /// Afterwards restart all processes with the new key: a process with the former key cannot decrypt the secrets and
     /// postpones its deliveries.
     ///
-    /// [`WebhookAdminError::Key`] if the recorded key is neither the former nor the new one, unless there are no
-    /// endpoints and the environment has no key: an operator who lost the key can remove the endpoints and then record
-    /// another key. [`WebhookAdminError::Backend`] if a secret cannot be decrypted with either key, or the store fails.
+    /// An operator who lost the key can remove all endpoints, and then record another key with an environment whose
+    /// cipher is [`PlaintextCipher`].
+    ///
+    /// # Errors
+    /// - [`WebhookAdminError::Key`] if the recorded key is neither the former nor the new one. Exception: there are no
+    ///   endpoints, and the cipher of the environment is [`PlaintextCipher`].
+    /// - [`WebhookAdminError::Backend`] if a secret cannot be decrypted with either key, or the store fails.
+    ///
     /// Nothing is changed after an error.
     pub async fn reencrypt(&self, new: &dyn SecretCipher) -> Result<usize, WebhookAdminError> {
         let (endpoints, former) = (

@@ -35,7 +35,7 @@ pub trait BoardFactory: Send + Sync {
     }
 }
 
-/// A board under test, and its changes that do not pass through the API.
+/// A board under test, with methods that change it without the API.
 ///
 /// A host implements [`board`](Self::board), [`add_member`](Self::add_member), [`add_forum`](Self::add_forum), and the
 /// methods that the capabilities of its board need. The suite does not call the other methods. A method without an

@@ -74,7 +74,8 @@ impl<T: Debug> CallResult<T> {
     /// Returns the board's result, for a rule that permits several.
     ///
     /// # Errors
-    /// If the result breaks every rule, or the host does not support the call.
+    /// If no rule permits the result (such as an internal error or content of a hidden forum), or the host does not
+    /// support the call.
     pub fn into_result(self) -> TestResult<BoardResult<T>> {
         self.result
     }

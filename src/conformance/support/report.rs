@@ -5,8 +5,8 @@ use std::fmt;
 use super::{Suite, TestFailure, TestResult};
 use crate::runtime::BoxFuture;
 
-/// A rule and its name: for the [`Suite`] of a board or for the
-/// [`StoreFixture`](crate::conformance::stores::StoreFixture) of a store.
+/// A named rule: a function that tests the board of a [`Suite`] or the stores of a
+/// [`StoreFixture`](crate::conformance::stores::StoreFixture).
 #[derive(Debug)]
 pub struct Case<S = Suite> {
     /// The file and the function of the rule: `visibility::a_hidden_thread_is_not_found`.
@@ -30,7 +30,7 @@ impl<S> Case<S> {
         (self.run)(&subject.await?).await
     }
 
-    /// Runs the rule as a test. An unsupported capability prints a line and passes.
+    /// Runs the rule as a test. If a capability is unsupported, prints a line and returns.
     ///
     /// # Panics
     /// If the rule fails.

@@ -43,7 +43,7 @@ impl SuiteInner {
         }
     }
 
-    /// Rejects results that break every rule: an internal error, a call without an implementation that the host does
+    /// Rejects results that no rule permits: an internal error, a call without an implementation that the host does
     /// not list as unsupported, and content of a forum that the caller cannot see.
     fn check_result<T: ForumScoped + Debug>(
         &self,
@@ -196,7 +196,7 @@ impl TestCaller {
         })
     }
 
-    /// Returns the same caller with the current access in all later calls, as in a request in progress.
+    /// Returns a copy of the caller that keeps the current access for all its calls, as a request in progress does.
     pub async fn cache_access(&self) -> TestResult<Self> {
         let cached = Some(self.caller().await?.access().clone());
         Ok(Self {

@@ -29,8 +29,8 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// Rate limits in sharded maps. Tokens, addresses and password attempts have separate shards: a flood of one kind does not
 /// affect the others.
 ///
-/// A running window is never evicted. If the shards of addresses are full, new addresses share one overflow window until
-/// others have ended, or up to 5 s longer.
+/// A running window is never evicted. If the shards of addresses are full, new addresses share one overflow window.
+/// They get their own windows at most 5 s after other windows have ended.
 #[derive(Debug)]
 pub struct MemoryRateLimitStore {
     tokens: Vec<Mutex<Shard>>,

@@ -16,8 +16,8 @@ const LIBRARY: Migrations = Migrations {
     }],
 };
 
-/// Creates or migrates the library's tables, in the schema in which the connection creates tables. Several nodes can call it
-/// at the same time. Its statements have no timeout.
+/// Creates or migrates the library's tables, in the connection's current schema (the first existing one of its
+/// `search_path`). Several nodes can call it at the same time. Its statements have no timeout.
 ///
 /// # Errors
 /// [`PostgresError`] if Postgres is unreachable, a migration fails, or the applied migrations are not this program's
@@ -31,7 +31,7 @@ pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
     Ok(transaction.commit().await?)
 }
 
-/// Compares the library's tables with those that [`migrate`] would create. Changes nothing.
+/// Compares the applied migrations of the library's tables with the program's. Changes nothing.
 ///
 /// # Errors
 /// [`PostgresError`] if Postgres is unreachable, or an applied migration is not this program's.

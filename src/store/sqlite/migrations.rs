@@ -47,7 +47,7 @@ impl Database {
         Self::start(path, &DatabaseSettings::default(), |_| Ok(()))
     }
 
-    /// Compares the library's tables with those that [`migrate`](Self::migrate) would create. Changes nothing.
+    /// Compares the applied migrations of the library's tables with the program's. Changes nothing.
     ///
     /// # Errors
     /// [`SqliteError`] if the database cannot be read, or an applied migration is not this program's.
