@@ -57,7 +57,7 @@ pub trait AdminAuth: Send + Sync + 'static {
 
     /// Returns the absolute path of the sign-in page, with a query that makes it redirect to the path `return_to` after
     /// the sign-in.
-    fn sign_in_path(&self, return_to: &str) -> String;
+    fn sign_in_url(&self, return_to: &str) -> String;
 
     /// Returns the absolute path of the sign-out endpoint, to which the panel's sign-out button sends a `POST`.
     /// Default: `None`; the panel then shows no sign-out button.

@@ -80,7 +80,7 @@ pub trait Authorizer: Send + Sync + 'static {
 #[derive(Clone)]
 pub struct Access {
     pub(crate) visible_forums: VisibleForums,
-    pub(crate) board_offline: bool,
+    pub(crate) deny_offline: bool,
     pub(crate) extension: Option<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -89,7 +89,7 @@ impl Access {
     pub fn new(visible_forums: VisibleForums) -> Self {
         Self {
             visible_forums,
-            board_offline: false,
+            deny_offline: false,
             extension: None,
         }
     }
@@ -97,9 +97,9 @@ impl Access {
     /// Denies the caller every endpoint with a 503 `board_offline` if `true`. Default: `false`. A host sets it for all
     /// callers except administrators while the board is offline.
     #[must_use]
-    pub fn board_offline(self, board_offline: bool) -> Self {
+    pub fn deny_offline(self, deny_offline: bool) -> Self {
         Self {
-            board_offline,
+            deny_offline,
             ..self
         }
     }
@@ -126,7 +126,7 @@ impl Debug for Access {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Access")
             .field("visible_forums", &self.visible_forums)
-            .field("board_offline", &self.board_offline)
+            .field("deny_offline", &self.deny_offline)
             .finish_non_exhaustive()
     }
 }

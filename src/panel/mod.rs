@@ -31,7 +31,7 @@
 //!     async fn username(&self, _member: &UserId) -> BackendResult<Option<String>> {
 //!         Ok(Some("admin".into()))
 //!     }
-//!     fn sign_in_path(&self, _back: &str) -> String {
+//!     fn sign_in_url(&self, _back: &str) -> String {
 //!         "/sign-in".into()
 //!     }
 //! }

@@ -73,7 +73,7 @@ impl PanelInner {
             return Ok(PageResponse::style_sheet());
         }
         let Some(session) = self.admin_auth.session(head).await? else {
-            let sign_in = self.admin_auth.sign_in_path(&self.return_path(head));
+            let sign_in = self.admin_auth.sign_in_url(&self.return_path(head));
             return Ok(PageResponse::see_other(&sign_in));
         };
         if !session.is_admin {

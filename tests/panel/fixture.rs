@@ -75,7 +75,7 @@ impl AdminAuth for Members {
         Ok(names.filter(|(id, _)| members.contains(id)).collect())
     }
 
-    fn sign_in_path(&self, back: &str) -> String {
+    fn sign_in_url(&self, back: &str) -> String {
         format!("/sign-in?back={back}")
     }
 

@@ -265,9 +265,9 @@ pub struct LogOptions {
 /// The surface that is served.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SurfaceArg {
-    /// All 21 endpoints, with 13 scopes
+    /// All endpoints and scopes
     Full,
-    /// 7 of the 21 endpoints, with 8 scopes
+    /// The compact set of endpoints and scopes
     Compact,
 }
 

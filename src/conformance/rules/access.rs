@@ -108,7 +108,7 @@ board_rules! {
         for (caller, can_be_denied) in callers.into_iter().chain(guest) {
             for offline in [false, true, false] {
                 suite.fixture.set_offline(offline).await?;
-                let locked_out = caller.access().await?.map(|access| access.board_offline);
+                let locked_out = caller.access().await?.map(|access| access.deny_offline);
                 check_eq!(locked_out, Some(offline && can_be_denied), "{caller:?}, offline: {offline}")?;
             }
         }

@@ -174,7 +174,7 @@ impl FullBoard {
         let offline = self.offline.load(Ordering::SeqCst) && user != "admin";
         let is_moderator = IsModerator(self.moderators.lock().unwrap().contains(user));
         let access = Access::new(VisibleForums::from_ids(forums));
-        Some(access.with_extension(is_moderator).board_offline(offline))
+        Some(access.with_extension(is_moderator).deny_offline(offline))
     }
 }
 

@@ -60,7 +60,7 @@ impl Authorizer for FakeAuthorizer {
                 Ok(Some(Access::new(VisibleForums::from_ids(forums))))
             }
             Some(OwnerAccess::Offline) => {
-                Ok(Some(Access::new(VisibleForums::all()).board_offline(true)))
+                Ok(Some(Access::new(VisibleForums::all()).deny_offline(true)))
             }
             Some(OwnerAccess::CannotAct) => Ok(None),
             Some(OwnerAccess::Fails) => Err(BackendError::new("the board is unreachable")),

@@ -70,6 +70,6 @@ fn access(actor: Actor) -> Access {
     let forums = VisibleForums::from_ids(actor.sees().map(ForumId::from));
     let locked_out = actor.offline && !actor.groups.contains(Group::Administrators);
     Access::new(forums)
-        .board_offline(locked_out)
+        .deny_offline(locked_out)
         .with_extension(Arc::new(actor))
 }

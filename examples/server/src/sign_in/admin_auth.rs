@@ -50,7 +50,7 @@ impl AdminAuth for SignIn {
         Ok(accounts::names(self.board(), members.to_vec()).await?)
     }
 
-    fn sign_in_path(&self, back: &str) -> String {
+    fn sign_in_url(&self, back: &str) -> String {
         let back = utf8_percent_encode(back, NON_ALPHANUMERIC);
         format!("{SIGN_IN}?back={back}")
     }
