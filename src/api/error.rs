@@ -55,13 +55,13 @@ codes! {
     NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "Unknown endpoint."
     NotFound NOT_FOUND "not_found" [Full] "The resource does not exist, or the caller may not see it."
     RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Rate limit exceeded. Retry after `retry-after` seconds."
-    InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log contains the cause with the request id."
+    InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log contains the cause under the request id."
     NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
-    BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline, and the caller may not use it while it is offline."
+    BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline for this caller."
     Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions do not allow the operation, regardless of the token's scopes."
     BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource named in the request does not exist, or the caller may not see it."
     Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource."
-    Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules do not allow the content (too long, too soon, subject missing)."
+    Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules reject the content, for example because it is too long, comes too soon after the last post, or has no subject."
     BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "One of the board's anti-flood limits is exceeded. They are separate from the API's rate limit."
 }
 

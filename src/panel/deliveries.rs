@@ -28,7 +28,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         .iter()
         .map(|delivery| row(context, delivery, Some(&endpoints)));
     let main = html! {
-        p.lead { "All webhook deliveries and their states. After six failed attempts a delivery is dead until you redeliver it." }
+        p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it." }
         (quarantine_warning(context).await?)
         (filter_form(context, &filter, &endpoints))
         @if let Some(endpoint) = &filter.endpoint { (retry_dead(context, endpoint, &endpoints)) }

@@ -79,7 +79,7 @@ impl PageContext {
             p { (reason) }
             p { a href=(self.url(back)) { "Back" } }
         };
-        Ok(self.render(StatusCode::CONFLICT, "Nothing was changed", main))
+        Ok(self.render(StatusCode::CONFLICT, "Request not executed", main))
     }
 
     /// Renders the hidden field of the CSRF token.

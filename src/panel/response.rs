@@ -110,6 +110,8 @@ impl PanelError {
         tracing::error!(error = %source, "internal error");
         match OverloadedError::cause_of(&*source) {
             Some(OverloadedError { retry_after }) => {
+                let text = "The server is overloaded. Try again in a moment.";
+                let page = bare_document(base_path, "Overloaded", text);
                 PageResponse::page(StatusCode::SERVICE_UNAVAILABLE, page).retry_after(retry_after)
             }
             None => PageResponse::page(status, page),
@@ -126,7 +128,7 @@ impl PanelError {
             Self::Forbidden => (
                 StatusCode::FORBIDDEN,
                 "Form rejected",
-                "The form does not belong to your current session. Nothing was changed. Go back, reload the page and submit it again.",
+                "The form does not belong to your current session, or was sent from another site. Nothing was changed. Go back, reload the page and submit the form again.",
             ),
             Self::BadForm => (
                 StatusCode::BAD_REQUEST,

@@ -19,29 +19,33 @@ fn an_unusable_path_is_reported_in_a_sentence() {
     let missing = directory.path().join("missing.db");
     let below_missing = directory.path().join("missing/forum.db");
     for (path, create, problem) in [
-        (&missing, false, "the database PATH does not exist"),
-        (&below_missing, false, "the database PATH does not exist"),
+        (&missing, false, r#"the database "PATH" does not exist"#),
+        (
+            &below_missing,
+            false,
+            r#"the database "PATH" does not exist"#,
+        ),
         (
             &below_missing,
             true,
-            "the directory of the database PATH does not exist",
+            r#"the directory of the database "PATH" does not exist"#,
         ),
-        (&text, true, "the file PATH is not a SQLite database"),
-        (&text, false, "the file PATH is not a SQLite database"),
+        (&text, true, r#"the file "PATH" is not a SQLite database"#),
+        (&text, false, r#"the file "PATH" is not a SQLite database"#),
         (
             &directory.path().into(),
             true,
-            "cannot open the database PATH: it is a directory",
+            r#"cannot open the database "PATH": it is a directory"#,
         ),
         (
             &text.join("forum.db"),
             true,
-            "cannot open the database PATH: Not a directory (os error 20)",
+            r#"cannot open the database "PATH": Not a directory (os error 20)"#,
         ),
         (
             &":memory:".into(),
             false,
-            "the database PATH does not exist",
+            r#"the database "PATH" does not exist"#,
         ),
     ] {
         let error = Database::open(&file(path.clone(), create)).unwrap_err();

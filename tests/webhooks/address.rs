@@ -173,7 +173,7 @@ async fn send_twice(
 async fn a_name_is_checked_at_each_attempt() {
     let trap = ScriptedReceiver::new(OK).await;
     let loopback = "the address 127.0.0.1 is loopback, and private addresses are not allowed";
-    let metadata = "the address 169.254.169.254 is cloud metadata";
+    let metadata = "the address 169.254.169.254 is cloud metadata, which is never allowed";
 
     let results: &[&[&str]] = &[&["8.8.8.8"], &["127.0.0.1"]];
     let outcomes = send_twice(Sender::new(false), results, &trap).await;

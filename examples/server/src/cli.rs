@@ -225,13 +225,13 @@ pub struct ServeArgs {
     /// Proxies whose x-forwarded-for header is trusted
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
     pub trusted_proxies: Vec<IpNet>,
-    /// Maximum number of open connections, up to 1000000; further connections wait; lowered if the process cannot open enough files
+    /// Maximum number of open connections, at most 1000000, lowered if the process cannot open enough files; further connections wait
     #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
     pub max_connections: usize,
     /// Origin allowed to call the API from a browser, or * for any; repeatable
     #[arg(long, value_name = "ORIGIN", value_parser = origin)]
     pub cors_origin: Vec<HeaderValue>,
-    /// Language of messages
+    /// Language of the API's error messages
     #[arg(long, value_enum, default_value = "en")]
     pub language: LanguageArg,
     #[command(flatten)]
@@ -257,7 +257,7 @@ pub struct LogOptions {
     /// Format of the log on standard error; RUST_LOG filters it
     #[arg(long, value_enum, default_value = "text")]
     pub log: LogFormat,
-    /// Log formatted panic messages in full; they can quote posts and private messages
+    /// Log panic messages in full; they can quote posts and private messages
     #[arg(long)]
     pub log_panics: bool,
 }
@@ -316,11 +316,11 @@ fn base_url(text: &str) -> Result<String, &'static str> {
     let url = text.trim_end_matches('/');
     let parsed: http::Uri = url
         .parse()
-        .map_err(|_| "expected http://… or https://… without username, query and fragment")?;
+        .map_err(|_| "expected http://… or https://… without username, query or fragment")?;
     let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
     let fits = is_web && !url.contains(['?', '#', '@']);
     fits.then(|| url.into())
-        .ok_or("expected http://… or https://… without username, query and fragment")
+        .ok_or("expected http://… or https://… without username, query or fragment")
 }
 
 /// An origin as a browser sends it, or `*`.
@@ -345,7 +345,7 @@ fn network(text: &str) -> Result<IpNet, &'static str> {
     let single = || IpAddr::from_str(text).map(IpNet::from);
     IpNet::from_str(text)
         .or_else(|_| single())
-        .map_err(|_| "expected a network, for example 10.0.0.0/8, or an address")
+        .map_err(|_| "expected an IP address, or a network, for example 10.0.0.0/8")
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub struct RetryOptions {
     /// Time limit of an attempt
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     webhook_timeout: Duration,
-    /// Retention of delivered, gone and withheld deliveries
+    /// Time to keep delivered, gone and withheld deliveries
     #[arg(long = "webhook-keep", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     webhook_retention: Duration,
 }

@@ -92,7 +92,7 @@ const TAGS: &[(&str, &str)] = &[
     ("threads", "Threads with their posts and polls."),
     ("members", "Public profiles and reputation."),
     ("messages", "The caller's private messages."),
-    ("polls", "Votes and edits of polls."),
+    ("polls", "Voting in polls and editing them."),
     ("subscriptions", "The caller's subscriptions."),
     ("search", "Full-text search."),
 ];

@@ -10,8 +10,8 @@ use crate::model::text_pattern;
 ///
 /// - Unsigned formats, which OpenAPI does not have, become `int64`. The minimum stays.
 /// - A `oneOf` of constants becomes an `enum`.
-/// - A default moves to the description, because generators make a field with a default required. A default of `null` or of
-///   a required field is removed.
+/// - A default moves to the description, unless the description states it: generators make a field with a default
+///   required. A default of `null` or of a required field is removed.
 #[derive(Clone)]
 pub(super) struct NormalizeSchemas;
 
@@ -65,11 +65,10 @@ fn describe_default(property: &mut Value, required: bool) {
         .as_object_mut()
         .and_then(|fields| fields.remove("default"));
     let described = default.filter(|default| !required && !default.is_null());
-    if let Some(default) = described {
-        append(
-            property.get_mut("description"),
-            &format!(" Default: `{default}`."),
-        );
+    let description = property.get_mut("description");
+    let is_stated = |text: &Value| text.as_str().is_some_and(|text| text.contains("Default: "));
+    if let (Some(default), false) = (described, description.as_deref().is_some_and(is_stated)) {
+        append(description, &format!(" Default: `{default}`."));
     }
 }
 

@@ -54,7 +54,7 @@ fn description(endpoint: &ApiEndpoint, surface: Surface) -> String {
     let unit = if *cost == 1 { "unit" } else { "units" };
     let token = match endpoint.handler.needs_token() {
         true => "Requires a token with the scope",
-        false => "Requires no token; a token that is sent needs the scope",
+        false => "Requires no token. If you send a token, it must have the scope",
     };
     let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
     let field = field_rule(endpoint, surface);

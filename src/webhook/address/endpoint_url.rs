@@ -49,7 +49,7 @@ pub enum AddressError {
     Private(String, &'static str),
     /// The host is, or resolves to, an address to which webhooks are never sent. Holds the host or the address, and the
     /// kind of the address.
-    #[error("the address {0} is {1}")]
+    #[error("the address {0} is {1}, which is never allowed")]
     Forbidden(String, &'static str),
 }
 

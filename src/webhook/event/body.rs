@@ -20,7 +20,7 @@ struct Body<'a, T> {
     topic: &'a str,
     /// Time of the event.
     occurred_at: Timestamp,
-    /// The resources, as of the commit of the change.
+    /// The resources in their state after the change.
     data: Data<T>,
 }
 

@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use super::{Event, EventContext, ForumSummary};
 use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 
-/// An event of a thread or of its content. `A` is the type of the actor: an optional member, or `()` for topics that
-/// publish no actor.
+/// Data of a thread event, and context of the events of its content. `A` is the type of the actor: an optional member,
+/// or `()` for topics that publish no actor.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ThreadEvent", description = "An event of a thread.")]
+#[schemars(rename = "ThreadEvent", description = "Data of a thread event.")]
 pub(super) struct ThreadEvent<'a, A = Option<&'a Author>> {
     /// The thread.
     pub(super) thread: PublicView<'a, Thread>,
@@ -39,7 +39,7 @@ impl<'a, A> ThreadEvent<'a, A> {
     }
 }
 
-/// An event of a post.
+/// Data of a post event.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PostEvent<'a> {
     /// The post.
@@ -48,7 +48,7 @@ pub(super) struct PostEvent<'a> {
     pub(super) context: ThreadEvent<'a>,
 }
 
-/// An event of a poll.
+/// Data of a poll event.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PollEvent<'a> {
     /// The poll.
@@ -57,7 +57,7 @@ pub(super) struct PollEvent<'a> {
     pub(super) context: ThreadEvent<'a>,
 }
 
-/// A vote in a poll. It does not name the voter.
+/// Data of a vote event. It does not name the voter.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct VoteEvent<'a> {
     /// The poll, with its totals.
@@ -66,7 +66,7 @@ pub(super) struct VoteEvent<'a> {
     pub(super) context: ThreadEvent<'a, ()>,
 }
 
-/// A member was rated.
+/// Data of a rating event.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RatingEvent<'a> {
     /// The rating.
@@ -79,7 +79,7 @@ pub(super) struct RatingEvent<'a> {
     pub(super) actor: Option<&'a Author>,
 }
 
-/// A private message was sent.
+/// Data of a message event.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct MessageEvent<'a> {
     /// Ids of the message, without its content.
@@ -100,7 +100,7 @@ pub(super) struct MessageIds<'a> {
     pub(super) recipient_ids: &'a [UserId],
 }
 
-/// The data of a ping, which is empty.
+/// Data of a ping: an empty object.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PingEvent {}
 
@@ -110,7 +110,7 @@ impl Event {
     pub const READER_FIELDS: [&str; 5] = ["canEdit", "canDelete", "canReply", "canStartThread", "ownVote"];
 }
 
-/// A resource as of the commit of the change, without the fields that depend on the reader.
+/// A resource in its state after the change, without the fields that depend on the reader.
 pub(super) struct PublicView<'a, T: Clone>(pub(super) Cow<'a, T>);
 
 impl<T: Clone + Serialize> Serialize for PublicView<'_, T> {
@@ -135,7 +135,8 @@ impl<T: Clone + JsonSchema> JsonSchema for PublicView<'_, T> {
         if let Some(names) = required.and_then(Value::as_array_mut) {
             names.retain(|name| Event::READER_FIELDS.iter().all(|field| name != field));
         }
-        let description = "The resource as of the commit of the change, without fields that depend on the reader.";
+        let description =
+            "The resource in its state after the change, without fields that depend on the reader.";
         schema.insert("description".into(), description.into());
         schema
     }

@@ -120,7 +120,7 @@ pub async fn administrators_password(
     match found? {
         Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),
         _ => Err(BoardError::Forbidden(format!(
-            "{name:?} is not an administrator with a password"
+            "{name:?} is not an administrator, is banned, or has no password"
         ))),
     }
 }

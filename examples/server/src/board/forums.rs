@@ -85,7 +85,7 @@ pub struct ForumInsert {
 /// Adds a forum as the last of its siblings and returns its id.
 pub async fn add(tx: &Transaction<'_>, new: &ForumInsert) -> BoardResult<i64> {
     if is_blank(&new.title) || !is_single_line(&new.title) {
-        let rule = "the title must be one line without control characters";
+        let rule = "the title must not be blank, and must be one line without control characters";
         return Err(BoardError::invalid("title", rule));
     }
     if let Some(parent) = new.parent {

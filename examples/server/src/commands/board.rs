@@ -115,18 +115,25 @@ impl AddForumArgs {
 #[derive(Debug, Subcommand)]
 pub enum ThreadCommand {
     /// Lock a thread
-    Lock(Id),
+    Lock(ThreadId),
     /// Unlock a thread
-    Unlock(Id),
+    Unlock(ThreadId),
     /// Pin a thread
-    Pin(Id),
+    Pin(ThreadId),
     /// Unpin a thread
-    Unpin(Id),
+    Unpin(ThreadId),
 }
 
 #[derive(Debug, Args)]
-pub struct Id {
-    /// Id of the thread or post
+pub struct ThreadId {
+    /// Thread id
+    #[arg(value_parser = id)]
+    id: i64,
+}
+
+#[derive(Debug, Args)]
+pub struct PostId {
+    /// Post id; the first post of a thread represents the thread
     #[arg(value_parser = id)]
     id: i64,
 }
@@ -138,10 +145,10 @@ fn id(text: &str) -> Result<i64, &'static str> {
 impl ThreadCommand {
     pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let (thread, flag, on, done) = match self {
-            Self::Lock(Id { id }) => (id, ThreadFlag::Locked, true, "Locked"),
-            Self::Unlock(Id { id }) => (id, ThreadFlag::Locked, false, "Unlocked"),
-            Self::Pin(Id { id }) => (id, ThreadFlag::Pinned, true, "Pinned"),
-            Self::Unpin(Id { id }) => (id, ThreadFlag::Pinned, false, "Unpinned"),
+            Self::Lock(ThreadId { id }) => (id, ThreadFlag::Locked, true, "Locked"),
+            Self::Unlock(ThreadId { id }) => (id, ThreadFlag::Locked, false, "Unlocked"),
+            Self::Pin(ThreadId { id }) => (id, ThreadFlag::Pinned, true, "Pinned"),
+            Self::Unpin(ThreadId { id }) => (id, ThreadFlag::Pinned, false, "Unpinned"),
         };
         let set = board.write(move |tx, _| Box::pin(moderation::set_flag(tx, thread, flag, on)));
         set.await?;
@@ -153,22 +160,22 @@ impl ThreadCommand {
 #[derive(Debug, Subcommand)]
 pub enum PostCommand {
     /// Approve a post
-    Approve(Id),
+    Approve(PostId),
     /// Restore a deleted post
-    Restore(Id),
+    Restore(PostId),
 }
 
 impl PostCommand {
     pub async fn run(self, board: &Board) -> BoardResult<Output> {
         let text = match &self {
-            Self::Approve(Id { id }) => format!("Approved post {id}."),
-            Self::Restore(Id { id }) => format!("Restored post {id}."),
+            Self::Approve(PostId { id }) => format!("Approved post {id}."),
+            Self::Restore(PostId { id }) => format!("Restored post {id}."),
         };
         let change = board.write(move |tx, events| {
             Box::pin(async move {
                 match self {
-                    Self::Approve(Id { id }) => moderation::approve(tx, events, id).await,
-                    Self::Restore(Id { id }) => moderation::restore(tx, events, id).await,
+                    Self::Approve(PostId { id }) => moderation::approve(tx, events, id).await,
+                    Self::Restore(PostId { id }) => moderation::restore(tx, events, id).await,
                 }
             })
         });
@@ -179,7 +186,10 @@ impl PostCommand {
 
 /// The board's settings.
 #[derive(Debug, Args)]
-#[command(subcommand_negates_reqs = true)]
+#[command(
+    subcommand_negates_reqs = true,
+    override_usage = "forum-server setting [OPTIONS] <KEY> <VALUE>\n       forum-server setting [OPTIONS] list"
+)]
 pub struct SettingCommand {
     #[command(subcommand)]
     list: Option<SettingList>,

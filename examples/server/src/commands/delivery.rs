@@ -144,7 +144,7 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
 }
 
 fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
-    DeliveryId::parse(id).ok_or("not a delivery id")
+    DeliveryId::parse(id).ok_or("expected a delivery id, as printed by `delivery list`")
 }
 
 fn not_found(id: &DeliveryId) -> BoardError {

@@ -101,7 +101,9 @@ async fn change(board: &Board, name: String, new: Change) -> BoardResult<Output>
                 Change::Groups(groups) => accounts::set_groups(tx, member, groups).await?,
             }
             if administrators > 0 && accounts::administrators(tx).await? == 0 {
-                let reason = format!("{name:?} is the last administrator who can sign in");
+                let reason = format!(
+                    "{name:?} is the last administrator who can sign in; make another member administrator and set their password first"
+                );
                 return Err(BoardError::Conflict(reason));
             }
             Ok(())

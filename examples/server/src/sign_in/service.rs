@@ -222,7 +222,7 @@ impl SignInError {
         let (status, reason) = match &self {
             Self::ForeignForm => (
                 StatusCode::FORBIDDEN,
-                "The form does not belong to your current session. Try again.",
+                "The form was sent from another site. Try again.",
             ),
             Self::UnreadableForm => (
                 StatusCode::BAD_REQUEST,

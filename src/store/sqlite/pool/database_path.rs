@@ -50,10 +50,12 @@ impl DatabasePath {
         let shown = path.display();
         SqliteError::unusable(match error.code() {
             Some(ErrorCode::CannotOpen) => open_error(path, *create),
-            Some(ErrorCode::NotADatabase) => format!("the file {shown} is not a SQLite database"),
-            Some(ErrorCode::ReadOnly) => format!("the database {shown} is not writable"),
+            Some(ErrorCode::NotADatabase) => {
+                format!("the file \"{shown}\" is not a SQLite database")
+            }
+            Some(ErrorCode::ReadOnly) => format!("the database \"{shown}\" is not writable"),
             Some(ErrorCode::DatabaseBusy) => {
-                format!("the database {shown} is locked by another process")
+                format!("the database \"{shown}\" is locked by another process")
             }
             _ => return error,
         })
@@ -75,15 +77,15 @@ fn open_error(path: &Path, create: bool) -> String {
     let shown = path.display();
     match path.metadata() {
         Ok(metadata) if metadata.is_dir() => {
-            format!("cannot open the database {shown}: it is a directory")
+            format!("cannot open the database \"{shown}\": it is a directory")
         }
-        Ok(_) => format!("cannot open the database {shown}"),
+        Ok(_) => format!("cannot open the database \"{shown}\""),
         Err(error) if error.kind() != ErrorKind::NotFound => {
-            format!("cannot open the database {shown}: {error}")
+            format!("cannot open the database \"{shown}\": {error}")
         }
-        Err(_) if !create => format!("the database {shown} does not exist"),
-        Err(_) if has_directory(path) => format!("cannot create the database {shown}"),
-        Err(_) => format!("the directory of the database {shown} does not exist"),
+        Err(_) if !create => format!("the database \"{shown}\" does not exist"),
+        Err(_) if has_directory(path) => format!("cannot create the database \"{shown}\""),
+        Err(_) => format!("the directory of the database \"{shown}\" does not exist"),
     }
 }
 
