@@ -58,10 +58,10 @@ impl fmt::Display for Scope {
 /// API surface: the set of endpoints and scopes that a service has (`docs/protocol.md`, section 1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surface {
-    /// All 21 endpoints, with 13 scopes.
+    /// All endpoints, and all scopes except `admin:read`.
     #[default]
     Full,
-    /// 7 of these endpoints, with 8 scopes. One of them, `admin:read`, is not a scope of the full surface.
+    /// A subset of the endpoints, with 8 scopes. Only this surface has `admin:read`.
     Compact,
 }
 

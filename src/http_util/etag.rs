@@ -46,8 +46,11 @@ mod tests {
             (tag.as_str().to_owned(), true),
             (format!("W/{}", tag.as_str()), true),
             (format!("\"x\", {}", tag.as_str()), true),
+            (format!("\"x\", W/\"y\", {}", tag.as_str()), true),
             ("*".into(), true),
-            (digits, false),
+            (digits.clone(), false),
+            (format!("\"{digits}0\""), false),
+            (String::new(), false),
             ("\"x\"".into(), false),
         ] {
             let headers = [(IF_NONE_MATCH, listed.parse().unwrap())];
