@@ -17,7 +17,7 @@ use super::context::{ApiInner, RequestIdGenerator};
 use super::{ApiSettings, openapi, rate_limit};
 use crate::environment::Environment;
 use crate::host::{Authorizer, Board, BoxError};
-use crate::http_util::read_body;
+use crate::http_util::{read_body, trim_base_path};
 use crate::runtime::BoxFuture;
 use crate::store::Stores;
 
@@ -95,8 +95,7 @@ impl ForumApiBuilder {
     #[must_use]
     pub fn build(self) -> ForumApi {
         let mut inner = self.0;
-        let length = inner.settings.base_path.trim_end_matches('/').len();
-        inner.settings.base_path.truncate(length);
+        trim_base_path(&mut inner.settings.base_path);
         let document = openapi::document(&inner.settings, &inner.environment);
         inner.document = serde_json::to_vec(&document).unwrap_or_default().into();
         ForumApi(Arc::new(inner))

@@ -13,5 +13,5 @@ pub(crate) use page::{Content, page_headers, respond};
 #[cfg(feature = "panel")]
 pub(crate) use request::run_write;
 pub(crate) use request::{
-    BodyError, LazyBody, OriginalUri, read_body, restore_uri, retry_after, run,
+    BodyError, LazyBody, OriginalUri, read_body, restore_uri, retry_after, run, trim_base_path,
 };

@@ -26,6 +26,11 @@ pub(crate) fn restore_uri(head: &mut Parts, original_uri: OriginalUri) {
     }
 }
 
+/// Removes slashes at the end of a base path.
+pub(crate) fn trim_base_path(base_path: &mut String) {
+    base_path.truncate(base_path.trim_end_matches('/').len());
+}
+
 /// Error of [`read_body`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum BodyError {

@@ -7,7 +7,7 @@ use http::{Extensions, Uri};
 
 use crate::environment::Environment;
 use crate::host::AdminAuth;
-use crate::http_util::OriginalUri;
+use crate::http_util::{OriginalUri, trim_base_path};
 use crate::store::Stores;
 use crate::webhook_admin::WebhookAdmin;
 
@@ -97,8 +97,7 @@ impl PanelBuilder {
     #[must_use]
     pub fn build(self) -> Panel {
         let mut panel = self.0;
-        let base_path = panel.settings.base_path.trim_end_matches('/').len();
-        panel.settings.base_path.truncate(base_path);
+        trim_base_path(&mut panel.settings.base_path);
         Panel(Arc::new(panel))
     }
 }
