@@ -19,7 +19,7 @@ use tower::ServiceExt as _;
 
 use crate::ROUND;
 use crate::board::groups::{Group, Groups};
-use crate::board::{Board, accounts, demo, settings};
+use crate::board::{ReferenceBoard, accounts, demo, settings};
 use crate::fixture::BenchFixture;
 
 /// Number of concurrent members.
@@ -77,7 +77,7 @@ impl Writers {
 }
 
 /// The API of this board, with rate limits that are never reached.
-pub fn api(rig: &BenchFixture, board: Board) -> ForumApi {
+pub fn api(rig: &BenchFixture, board: ReferenceBoard) -> ForumApi {
     let (board, stores) = (Arc::new(board), rig.place.database.stores());
     let units = u32::MAX;
     let length = Duration::from_secs(300);

@@ -15,14 +15,14 @@ use serde_json::json;
 
 use crate::place::Place;
 use forum_server::board::groups::{Group, Groups};
-use forum_server::board::{Board, accounts};
+use forum_server::board::{ReferenceBoard, accounts};
 
 /// Number of events in one transaction.
 const BATCH: usize = 1_000;
 
 #[expect(missing_debug_implementations, reason = "a fixture")]
 pub struct BenchFixture {
-    pub board: Board,
+    pub board: ReferenceBoard,
     pub webhooks: WebhookStores,
     /// Owner of the endpoints.
     owner: UserId,
@@ -34,7 +34,7 @@ impl BenchFixture {
     pub async fn new() -> Self {
         let place = Place::new().await;
         let database = place.database.clone();
-        let board = Board::new(database.clone(), Arc::new(SystemClock), Language::English);
+        let board = ReferenceBoard::new(database.clone(), Arc::new(SystemClock), Language::English);
         board.migrate().await.unwrap();
         let groups = Groups::of([Group::Members, Group::Administrators]);
         let owner =

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use forum_api::store::postgres::{connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
 
-use forum_server::board::db::Database;
+use forum_server::board::db::BoardDatabase;
 use forum_test_support::postgres;
 
 /// Number of connections to Postgres.
@@ -16,7 +16,7 @@ const CONNECTIONS: usize = 16;
 /// A database and its guard.
 #[expect(missing_debug_implementations, reason = "a fixture")]
 pub struct Place {
-    pub database: Database,
+    pub database: BoardDatabase,
     /// File of a SQLite database.
     pub file: Option<PathBuf>,
     _kept: Box<dyn Any + Send + Sync>,

@@ -5,9 +5,9 @@ use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::token::{TokenRequest, issue_token};
 
-use crate::board::db::Database;
+use crate::board::db::BoardDatabase;
 use crate::board::demo;
-use crate::board::{Board, passwords};
+use crate::board::{ReferenceBoard, passwords};
 use crate::cli::ServeArgs;
 use crate::prompt;
 use crate::startup_banner::{ExampleCalls, NewBoard};
@@ -41,8 +41,8 @@ pub fn password(options: &ServeArgs, is_board: bool) -> BoardResult<Option<Passw
 
 /// Creates a board if there is a password for it, or else migrates the existing one.
 pub async fn create(
-    database: &Database,
-    board: &Board,
+    database: &BoardDatabase,
+    board: &ReferenceBoard,
     options: &ServeArgs,
     password: Option<Password>,
 ) -> BoardResult<Option<NewBoard>> {

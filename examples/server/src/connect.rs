@@ -11,8 +11,8 @@ use forum_api::store::redis::{self, RedisRateLimitStore};
 use forum_api::store::{RateLimitStore, SchemaStatus, postgres, sqlite};
 use forum_api::webhook::KeyMismatchError;
 
-use crate::board::db::Database;
-use crate::board::{Board, db};
+use crate::board::db::BoardDatabase;
+use crate::board::{ReferenceBoard, db};
 use crate::keys::Secrets;
 use crate::webhooks::refusal;
 
@@ -39,7 +39,10 @@ pub enum Migrations {
 /// # Errors
 /// If the database has no board, or its schema is newer than the program, or migrations are pending and `migrations` is
 /// [`Migrations::Require`].
-pub async fn existing(url: &str, migrations: Migrations) -> BoardResult<(Database, Board)> {
+pub async fn existing(
+    url: &str,
+    migrations: Migrations,
+) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
     let parsed = DatabaseUrl::parse(url, false)?;
     if parsed.holds_board().await? == Some(false) {
         let reason = "the database contains no board; run `forum-server serve` first";
@@ -104,8 +107,10 @@ impl DatabaseUrl {
     /// If the database cannot be opened, or has recorded another key.
     pub async fn check_key(&self, secrets: &Secrets) -> BoardResult<()> {
         let database = match self {
-            Self::Sqlite(location) => Database::from(sqlite::Database::open_unmigrated(location)?),
-            Self::Postgres(pool) => Database::from(pool.clone()),
+            Self::Sqlite(location) => {
+                BoardDatabase::from(sqlite::Database::open_unmigrated(location)?)
+            }
+            Self::Postgres(pool) => BoardDatabase::from(pool.clone()),
         };
         let recorded = database.webhooks().endpoints.key_id().await.ok().flatten();
         if matches!(self, Self::Sqlite(_)) {
@@ -129,31 +134,31 @@ impl DatabaseUrl {
         self,
         language: Language,
         migrations: Migrations,
-    ) -> BoardResult<(Database, Board)> {
+    ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
         let database = match (self, migrations) {
             (Self::Sqlite(location), Migrations::Apply) => {
-                Database::from(sqlite::Database::open(&location)?)
+                BoardDatabase::from(sqlite::Database::open(&location)?)
             }
             (Self::Sqlite(location), Migrations::Require) => {
                 let database = sqlite::Database::open_unmigrated(&location)?;
                 must_be_current(database.schema_status().await?)?;
-                Database::from(database)
+                BoardDatabase::from(database)
             }
             (Self::Postgres(pool), Migrations::Apply) => {
                 postgres::migrate(&pool).await?;
-                Database::from(pool)
+                BoardDatabase::from(pool)
             }
             (Self::Postgres(pool), Migrations::Require) => {
                 must_be_current(postgres::schema_status(&pool).await?)?;
-                Database::from(pool)
+                BoardDatabase::from(pool)
             }
         };
         Ok((database.clone(), board(database, language)))
     }
 }
 
-fn board(database: impl Into<Database>, language: Language) -> Board {
-    Board::new(database, Arc::new(SystemClock), language)
+fn board(database: impl Into<BoardDatabase>, language: Language) -> ReferenceBoard {
+    ReferenceBoard::new(database, Arc::new(SystemClock), language)
 }
 
 /// Returns the rate limits in this Redis, or else in memory.

@@ -14,8 +14,8 @@ use forum_api::webhook::{
 use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
-use crate::board::db::Database;
-use crate::board::{Board, OfflineMembers};
+use crate::board::db::BoardDatabase;
+use crate::board::{OfflineMembers, ReferenceBoard};
 use crate::shutdown::Shutdown;
 
 /// Options of registering endpoints and sending to them.
@@ -49,7 +49,7 @@ pub struct RetryOptions {
 
 impl WebhookOptions {
     /// Returns the operations on endpoints, in this environment.
-    pub fn registry(&self, database: &Database, environment: &Environment) -> WebhookAdmin {
+    pub fn registry(&self, database: &BoardDatabase, environment: &Environment) -> WebhookAdmin {
         WebhookAdmin::new(database.webhooks(), environment)
             .allow_private(self.allow_private_webhooks)
     }
@@ -57,8 +57,8 @@ impl WebhookOptions {
 
 /// Starts a worker over the webhooks in `database`.
 pub fn start(
-    database: &Database,
-    board: &Board,
+    database: &BoardDatabase,
+    board: &ReferenceBoard,
     environment: &Environment,
     options: &WebhookOptions,
     retries: &RetryOptions,

@@ -67,7 +67,7 @@ pub async fn names(
 }
 
 /// Bans a member, which ends all sessions, or revokes the ban.
-pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::Result<()> {
+pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::DbResult<()> {
     if banned {
         sessions::end_all(tx, member).await?;
     }
@@ -75,7 +75,7 @@ pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::
     tx.change(update, bind![member, banned]).await.map(drop)
 }
 
-pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::Result<()> {
+pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::DbResult<()> {
     tx.change(
         "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
         bind![member, ignored],
@@ -84,20 +84,20 @@ pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::Resu
     .map(drop)
 }
 
-pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::Result<()> {
+pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::DbResult<()> {
     let update = "UPDATE member SET groups = ?2 WHERE id = ?1";
     tx.change(update, bind![member, groups.to_string()])
         .await
         .map(drop)
 }
 
-pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::Result<()> {
+pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::DbResult<()> {
     let update = "UPDATE member SET password_hash = ?2 WHERE id = ?1";
     tx.change(update, bind![member, hash]).await.map(drop)
 }
 
 /// Returns how many administrators can sign in: those who have a password and are not banned.
-pub async fn administrators(connection: &Connection<'_>) -> db::Result<usize> {
+pub async fn administrators(connection: &Connection<'_>) -> db::DbResult<usize> {
     let count = "
         SELECT count(*) FROM member
         WHERE groups LIKE '%administrators%' AND banned = FALSE AND password_hash IS NOT NULL";
@@ -134,7 +134,7 @@ pub struct Login {
 }
 
 /// Returns the account of a member who is not banned and has a password.
-pub async fn login(connection: &Connection<'_>, member: i64) -> db::Result<Option<Login>> {
+pub async fn login(connection: &Connection<'_>, member: i64) -> db::DbResult<Option<Login>> {
     let query = "
         SELECT id, username, password_hash, groups FROM member
         WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL";

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use forum_api::host::{self, BoardError};
 use forum_api::model::Timestamp;
 
-use super::db::{Connection, Result, RowReader, Transaction, bind};
+use super::db::{Connection, DbResult, RowReader, Transaction, bind};
 use super::groups::{Group, Groups};
-use super::permissions::{ForumPermissions, ForumRules, Lists, resolve};
+use super::permissions::{AccessLists, ForumPermissions, ForumRules, resolve};
 use super::texts::Texts;
 
 /// A guest, or a member who is not banned.
@@ -23,7 +23,7 @@ pub struct Actor {
 
 impl Actor {
     /// Loads the guest for `None`, or this member. Returns `None` for a member who is unknown or banned.
-    pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> Result<Option<Self>> {
+    pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> DbResult<Option<Self>> {
         let rows = connection
             .all(
                 include_str!("actor.sql"),
@@ -80,7 +80,7 @@ struct Head {
 }
 
 impl Head {
-    fn read(row: &mut RowReader<'_>) -> Result<Self> {
+    fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
         let groups: Option<Groups> = row.parsed()?;
         Ok(Self {
             groups: groups.unwrap_or_default().with(Group::Guests),
@@ -91,14 +91,14 @@ impl Head {
 }
 
 /// `None` on a board without forums.
-fn rules(row: &mut RowReader<'_>) -> Result<Option<ForumRules>> {
+fn rules(row: &mut RowReader<'_>) -> DbResult<Option<ForumRules>> {
     let Some(forum) = row.value()? else {
         return Ok(None);
     };
     Ok(Some(ForumRules {
         forum,
         parent: row.value()?,
-        lists: Lists {
+        lists: AccessLists {
             read: row.parsed()?,
             start: row.parsed()?,
             reply: row.parsed()?,

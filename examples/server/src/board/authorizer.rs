@@ -8,10 +8,10 @@ use forum_api::model::{ForumId, UserId};
 
 use super::actor::Actor;
 use super::groups::Group;
-use super::{Board, accounts, hints};
+use super::{ReferenceBoard, accounts, hints};
 
 #[async_trait]
-impl Authorizer for Board {
+impl Authorizer for ReferenceBoard {
     async fn guest_access(&self) -> BackendResult<Access> {
         let guest = self.load(None).await?;
         Ok(guest.map_or_else(|| Access::new(VisibleForums::none()), access))
@@ -26,7 +26,7 @@ impl Authorizer for Board {
 
 /// Authorizes members who make no request, such as owners of webhooks, and does not record them as seen.
 #[derive(Clone, Debug)]
-pub struct OfflineMembers(pub Board);
+pub struct OfflineMembers(pub ReferenceBoard);
 
 #[async_trait]
 impl Authorizer for OfflineMembers {
@@ -39,7 +39,7 @@ impl Authorizer for OfflineMembers {
     }
 }
 
-impl Board {
+impl ReferenceBoard {
     async fn owner(&self, owner: &UserId) -> BackendResult<Option<Actor>> {
         match owner.to_i64() {
             Ok(member) => self.load(Some(member)).await,

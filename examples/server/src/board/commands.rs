@@ -15,12 +15,13 @@ use forum_api::model::{
 use super::actor::Actor;
 use super::visibility::{self, ContentRef};
 use super::{
-    Board, accounts, forums, messages, polls, posts, ratings, search, subscriptions, threads,
+    ReferenceBoard, accounts, forums, messages, polls, posts, ratings, search, subscriptions,
+    threads,
 };
 
 #[deny(clippy::missing_trait_methods)]
 #[async_trait]
-impl host::Board for Board {
+impl host::Board for ReferenceBoard {
     async fn containing_forum(
         &self,
         caller: &Caller,

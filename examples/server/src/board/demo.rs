@@ -11,15 +11,15 @@ use super::db::{Connection, Transaction};
 use super::forums::{self, ForumInsert};
 use super::groups::Groups;
 use super::messages::{self, MessageInsert};
-use super::permissions::Lists;
-use super::poll_rules::{Choice, Draft};
+use super::permissions::AccessLists;
+use super::poll_rules::{PollChoice, PollDraft};
 use super::post_insert::{self, PostInsert};
 use super::rules::{self, DAY, HOUR};
 use super::{accounts, polls};
 
 /// The member who tries a new board with a token.
 #[derive(Clone, Copy, Debug)]
-pub struct Trial {
+pub struct ExampleCaller {
     pub member: i64,
     pub name: &'static str,
     /// A thread that guests may read, and in which the member may post.
@@ -103,7 +103,7 @@ pub async fn begin(
     hash: &str,
     empty: bool,
     now: Timestamp,
-) -> BoardResult<Option<Trial>> {
+) -> BoardResult<Option<ExampleCaller>> {
     let content = content()?;
     let mut writer = DemoWriter {
         tx,
@@ -140,7 +140,7 @@ pub async fn begin(
         accounts::ignore(tx, member, ignored).await?;
     }
     writer.send(&content.message).await?;
-    Ok(Some(Trial {
+    Ok(Some(ExampleCaller {
         member: find(&writer.members, content.token.owner)?,
         name: content.token.owner,
         thread: find(&writer.threads, content.token.thread)?,
@@ -179,7 +179,7 @@ impl DemoWriter<'_> {
             title: forum.title.into(),
             description: forum.description.into(),
             parent: parent.transpose()?,
-            lists: Lists {
+            lists: AccessLists {
                 read: groups(forum.read)?,
                 start: groups(forum.start)?,
                 reply: groups(forum.reply)?,
@@ -240,9 +240,9 @@ impl DemoWriter<'_> {
 
     async fn add_poll(&self, poll: &DemoPoll) -> BoardResult<()> {
         let options = poll.options.iter();
-        let draft = Draft {
+        let draft = PollDraft {
             question: poll.question,
-            options: Some(options.map(|text| Choice { id: None, text }).collect()),
+            options: Some(options.map(|text| PollChoice { id: None, text }).collect()),
             max_choices: 1,
             can_change_vote: false,
             closes_at: None,

@@ -8,7 +8,7 @@ use forum_api::model::{Forum, ForumId, is_single_line};
 use super::actor::Actor;
 use super::db::{Connection, Transaction, bind};
 use super::groups::Groups;
-use super::permissions::Lists;
+use super::permissions::AccessLists;
 use super::rules::is_blank;
 
 /// SQLite's recursion reads the deepest first.
@@ -37,7 +37,7 @@ pub const BY_PATH: &str = "
 
 /// Lists the visible forums: each before those below it, by position.
 pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec<Forum>> {
-    let mut above = Above::default();
+    let mut above = VisibleAncestors::default();
     let forums = connection.all(connection.dialect(DEPTH_FIRST, BY_PATH), &[], |row| {
         let id: i64 = row.value()?;
         let access = actor.access(id);
@@ -59,9 +59,9 @@ pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec
 
 /// The nearest visible forum above each forum so far; parents precede their children.
 #[derive(Default)]
-struct Above(HashMap<i64, Option<i64>>);
+struct VisibleAncestors(HashMap<i64, Option<i64>>);
 
-impl Above {
+impl VisibleAncestors {
     fn nearest(&mut self, forum: i64, parent: Option<i64>, actor: &Actor) -> Option<i64> {
         let parent = parent?;
         let nearest = match actor.access(parent).read {
@@ -79,7 +79,7 @@ pub struct ForumInsert {
     pub description: String,
     pub parent: Option<i64>,
     /// `None` is the list of the forum above.
-    pub lists: Lists<Option<Groups>>,
+    pub lists: AccessLists<Option<Groups>>,
 }
 
 /// Adds a forum as the last of its siblings and returns its id.

@@ -13,9 +13,9 @@ use forum_api::model::{Member, Timestamp};
 use serde_json::{Value, json};
 
 use super::db::{Transaction, bind};
-use super::{Board, accounts, sessions};
+use super::{ReferenceBoard, accounts, sessions};
 
-/// Time between two writes of [`Board::keep_writing_hints`].
+/// Time between two writes of [`ReferenceBoard::keep_writing_hints`].
 pub const INTERVAL: Duration = Duration::from_secs(10);
 
 /// Maximum number of hints of each kind. Further ones are dropped until these are written.
@@ -79,7 +79,7 @@ impl fmt::Debug for Hints {
     }
 }
 
-impl Board {
+impl ReferenceBoard {
     /// Writes the collected hints, with one statement for each kind. A failure goes to the log.
     pub async fn write_hints(&self) {
         let Pending { seen, used } = self.hints.take();

@@ -41,4 +41,4 @@ pub mod threads;
 mod visibility;
 
 pub use authorizer::OfflineMembers;
-pub use reference_board::Board;
+pub use reference_board::ReferenceBoard;

@@ -6,7 +6,7 @@ use super::groups::{Group, Groups};
 
 /// One value for each of the three lists of groups.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Lists<T> {
+pub struct AccessLists<T> {
     pub read: T,
     pub start: T,
     pub reply: T,
@@ -18,7 +18,7 @@ pub struct ForumRules {
     pub forum: i64,
     pub parent: Option<i64>,
     /// `None` is the list of the forum above.
-    pub lists: Lists<Option<Groups>>,
+    pub lists: AccessLists<Option<Groups>>,
     pub moderator: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct ForumPermissions {
 }
 
 /// Lists of a top forum that sets none.
-const TOP: Lists<Groups> = Lists {
+const TOP: AccessLists<Groups> = AccessLists {
     read: Groups::of([Group::Guests]),
     start: Groups::of([Group::Members]),
     reply: Groups::of([Group::Members]),
@@ -55,9 +55,9 @@ pub fn resolve(
     access.collect()
 }
 
-impl Lists<Option<Groups>> {
-    fn or(self, above: Lists<Groups>) -> Lists<Groups> {
-        Lists {
+impl AccessLists<Option<Groups>> {
+    fn or(self, above: AccessLists<Groups>) -> AccessLists<Groups> {
+        AccessLists {
             read: self.read.unwrap_or(above.read),
             start: self.start.unwrap_or(above.start),
             reply: self.reply.unwrap_or(above.reply),
@@ -65,7 +65,12 @@ impl Lists<Option<Groups>> {
     }
 }
 
-fn access(lists: Lists<Groups>, moderator: bool, groups: Groups, member: bool) -> ForumPermissions {
+fn access(
+    lists: AccessLists<Groups>,
+    moderator: bool,
+    groups: Groups,
+    member: bool,
+) -> ForumPermissions {
     let administrator = groups.contains(Group::Administrators);
     let reads = administrator || groups.meets(lists.read);
     ForumPermissions {
@@ -93,7 +98,7 @@ mod tests {
         ForumRules {
             forum,
             parent: (forum > 1).then_some(forum - 1),
-            lists: Lists { read, start, reply },
+            lists: AccessLists { read, start, reply },
             moderator,
         }
     }

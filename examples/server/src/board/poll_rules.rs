@@ -15,10 +15,10 @@ use super::texts::{Texts, fill};
 
 /// A valid poll.
 #[derive(Clone, Debug)]
-pub struct Draft<'a> {
+pub struct PollDraft<'a> {
     pub question: &'a str,
     /// `None` leaves the options as they are.
-    pub options: Option<Vec<Choice<'a>>>,
+    pub options: Option<Vec<PollChoice<'a>>>,
     pub max_choices: i64,
     pub can_change_vote: bool,
     pub closes_at: Option<Timestamp>,
@@ -26,7 +26,7 @@ pub struct Draft<'a> {
 
 /// An option of a valid poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Choice<'a> {
+pub struct PollChoice<'a> {
     /// `None` for a new option.
     pub id: Option<i64>,
     pub text: &'a str,
@@ -45,14 +45,14 @@ pub fn new<'a>(
     limits: Limits,
     now: Timestamp,
     texts: &Texts,
-) -> BoardResult<Draft<'a>> {
+) -> BoardResult<PollDraft<'a>> {
     let options = poll.options.iter();
-    let choices = options.map(|text| Ok(Choice { id: None, text }));
+    let choices = options.map(|text| Ok(PollChoice { id: None, text }));
     let choices = self::choices(choices, limits, texts)?;
     if poll.closes_at.is_some_and(|end| end <= now) {
         return Err(BoardError::invalid("closesAt", texts.closes_at_in_the_past));
     }
-    Ok(Draft {
+    Ok(PollDraft {
         question: question(&poll.question, limits, texts)?,
         max_choices: max_choices(poll.max_choices, choices.len(), texts)?,
         options: Some(choices),
@@ -66,7 +66,7 @@ pub fn edited<'a>(
     edit: &'a PollUpdate,
     limits: Limits,
     texts: &Texts,
-) -> BoardResult<Draft<'a>> {
+) -> BoardResult<PollDraft<'a>> {
     let asked = edit.question.as_deref();
     let asked = asked
         .map(|text| question(text, limits, texts))
@@ -78,7 +78,7 @@ pub fn edited<'a>(
     let options = options.transpose()?;
     let count = options.as_ref().map_or(poll.options.len(), Vec::len);
     let most = edit.max_choices.unwrap_or(poll.max_choices.into());
-    Ok(Draft {
+    Ok(PollDraft {
         question: asked.unwrap_or(&poll.question),
         max_choices: max_choices(most, count, texts)?,
         options,
@@ -92,9 +92,13 @@ fn question<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResult<&'a
     line("question", text, limits.text, (missing, too_long), texts)
 }
 
-fn choice<'a>(poll: &Poll, option: &'a PollOptionUpdate, texts: &Texts) -> BoardResult<Choice<'a>> {
+fn choice<'a>(
+    poll: &Poll,
+    option: &'a PollOptionUpdate,
+    texts: &Texts,
+) -> BoardResult<PollChoice<'a>> {
     let id = option.option_id.as_ref();
-    Ok(Choice {
+    Ok(PollChoice {
         id: id.map(|id| known(poll, id, texts)).transpose()?,
         text: &option.text,
     })
@@ -102,15 +106,15 @@ fn choice<'a>(poll: &Poll, option: &'a PollOptionUpdate, texts: &Texts) -> Board
 
 /// Trims and checks the options: at least 2, at most the maximum, all different.
 fn choices<'a>(
-    choices: impl Iterator<Item = BoardResult<Choice<'a>>>,
+    choices: impl Iterator<Item = BoardResult<PollChoice<'a>>>,
     limits: Limits,
     texts: &Texts,
-) -> BoardResult<Vec<Choice<'a>>> {
+) -> BoardResult<Vec<PollChoice<'a>>> {
     let (missing, too_long) = (texts.option_missing, texts.option_too_long);
     let trimmed = choices.map(|choice| {
-        let Choice { id, text } = choice?;
+        let PollChoice { id, text } = choice?;
         let text = line("options", text, limits.text, (missing, too_long), texts)?;
-        Ok(Choice { id, text })
+        Ok(PollChoice { id, text })
     });
     let choices = trimmed.collect::<BoardResult<Vec<_>>>()?;
     if choices.len() < 2 {
@@ -120,7 +124,7 @@ fn choices<'a>(
         let many = fill(texts.too_many_options, limits.options);
         return Err(BoardError::invalid("options", many));
     }
-    let read = |choice: &Choice<'_>| choice.text.nfc().collect::<String>();
+    let read = |choice: &PollChoice<'_>| choice.text.nfc().collect::<String>();
     let differ = all_differ(choices.iter().map(read))
         && all_differ(choices.iter().filter_map(|choice| choice.id));
     differ
@@ -137,7 +141,7 @@ fn max_choices(most: i64, options: usize, texts: &Texts) -> BoardResult<i64> {
 
 /// The relation of a member to a poll.
 #[derive(Clone, Copy, Debug)]
-pub struct Editor {
+pub struct PollEditor {
     pub writer: bool,
     pub moderator: bool,
     pub replies: bool,
@@ -152,13 +156,13 @@ pub fn may_change(state: ContentState, texts: &Texts) -> BoardResult<()> {
 }
 
 /// Checks whether this member may edit a poll.
-pub fn may_edit(editor: Editor, locked: bool, texts: &Texts) -> BoardResult<()> {
+pub fn may_edit(editor: PollEditor, locked: bool, texts: &Texts) -> BoardResult<()> {
     let denial = match editor {
-        Editor { replies: false, .. } => Some(texts.may_not_reply),
-        Editor {
+        PollEditor { replies: false, .. } => Some(texts.may_not_reply),
+        PollEditor {
             moderator: true, ..
         } => None,
-        Editor { writer: false, .. } => Some(texts.poll_may_not_edit),
+        PollEditor { writer: false, .. } => Some(texts.poll_may_not_edit),
         _ => locked.then_some(texts.locked),
     };
     denial.map_or(Ok(()), |text| Err(BoardError::Forbidden(text.into())))
@@ -168,7 +172,7 @@ pub fn may_edit(editor: Editor, locked: bool, texts: &Texts) -> BoardResult<()> 
 /// choices below that of a vote. `largest_vote` is the largest number of options of one vote. Moderators can change all.
 pub fn may_become(
     poll: &Poll,
-    draft: &Draft<'_>,
+    draft: &PollDraft<'_>,
     largest_vote: i64,
     texts: &Texts,
 ) -> BoardResult<()> {
@@ -376,7 +380,7 @@ mod tests {
             (true, true, false, true, Some(TEXTS.locked)),
             (true, false, true, true, None),
         ] {
-            let editor = Editor {
+            let editor = PollEditor {
                 writer,
                 moderator,
                 replies,
@@ -413,14 +417,14 @@ mod tests {
 
     #[test]
     fn a_writer_keeps_what_was_voted_for() {
-        let unchanged = || Draft {
+        let unchanged = || PollDraft {
             question: "Tea?",
             options: None,
             max_choices: 1,
             can_change_vote: true,
             closes_at: None,
         };
-        let choice = |id, text| Choice { id, text };
+        let choice = |id, text| PollChoice { id, text };
         let same = vec![
             choice(Some(7), "yes"),
             choice(Some(8), "no"),
@@ -442,7 +446,7 @@ mod tests {
             (None, "Tea?", 1, 2, false),
             (None, "Tea?", 2, 2, true),
         ] {
-            let draft = Draft {
+            let draft = PollDraft {
                 options,
                 question,
                 max_choices,

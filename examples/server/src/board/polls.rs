@@ -12,7 +12,7 @@ use super::actor::Actor;
 use super::db::{self, Connection, RowReader, Transaction, bind};
 use super::events::{DomainEvent, EventRecorder, PollEventFn};
 use super::poll_rules;
-use super::poll_rules::{Choice, Draft, Editor, Limits};
+use super::poll_rules::{Limits, PollChoice, PollDraft, PollEditor};
 use super::reference_board::Command;
 use super::rules::expected;
 use super::settings::{OPTIONS_MAX, TITLE_MAX};
@@ -36,7 +36,7 @@ pub async fn draft<'a>(
     poll: &'a NewPoll,
     now: Timestamp,
     texts: &Texts,
-) -> BoardResult<Draft<'a>> {
+) -> BoardResult<PollDraft<'a>> {
     poll_rules::new(poll, limits(tx).await?, now, texts)
 }
 
@@ -105,11 +105,11 @@ impl PollRow {
         self.answer()
     }
 
-    pub fn editor(&self, actor: &Actor) -> Editor {
+    pub fn editor(&self, actor: &Actor) -> PollEditor {
         let author = self.poll.author.as_ref();
         let author = author.and_then(|author| author.user_id.to_i64().ok());
         let access = actor.access(self.forum);
-        Editor {
+        PollEditor {
             writer: author.is_some_and(|author| actor.member == Some(author)),
             moderator: access.moderate,
             replies: access.reply,
@@ -181,7 +181,7 @@ async fn find(
 }
 
 /// The columns that are the same in each row.
-fn head(row: &mut RowReader<'_>, now: Timestamp) -> db::Result<PollRow> {
+fn head(row: &mut RowReader<'_>, now: Timestamp) -> db::DbResult<PollRow> {
     let poll_id = row.id()?;
     let (forum, state, locked) = (row.value()?, row.state()?, row.value()?);
     let mut poll = Poll {
@@ -207,7 +207,7 @@ fn head(row: &mut RowReader<'_>, now: Timestamp) -> db::Result<PollRow> {
     })
 }
 
-fn add_option(poll: &mut Poll, row: &mut RowReader<'_>) -> db::Result<()> {
+fn add_option(poll: &mut Poll, row: &mut RowReader<'_>) -> db::DbResult<()> {
     let option_id: OptionId = row.id()?;
     poll.options.push(PollOption {
         option_id: option_id.clone(),
@@ -222,7 +222,7 @@ fn add_option(poll: &mut Poll, row: &mut RowReader<'_>) -> db::Result<()> {
     Ok(())
 }
 
-pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &Draft<'_>) -> BoardResult<()> {
+pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> BoardResult<()> {
     let parameters = bind! {
         ":thread": thread, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
@@ -237,7 +237,7 @@ pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &Draft<'_>) -> BoardR
 }
 
 /// Updates a poll. Votes for a removed option are removed.
-pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &Draft<'_>) -> BoardResult<()> {
+pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &PollDraft<'_>) -> BoardResult<()> {
     let parameters = bind! {
         ":poll": poll, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
@@ -271,7 +271,11 @@ fn put(id: &str) -> String {
     )
 }
 
-async fn put_options(tx: &Transaction<'_>, poll: i64, options: &[Choice<'_>]) -> BoardResult<()> {
+async fn put_options(
+    tx: &Transaction<'_>,
+    poll: i64,
+    options: &[PollChoice<'_>],
+) -> BoardResult<()> {
     let put = tx.dialect(&PUT_ON_SQLITE, &PUT_ON_POSTGRES);
     tx.change(put, bind![poll, json(options)?]).await?;
     Ok(())
@@ -281,7 +285,7 @@ async fn put_options(tx: &Transaction<'_>, poll: i64, options: &[Choice<'_>]) ->
 async fn remove_options_but(
     tx: &Transaction<'_>,
     poll: i64,
-    kept: &[Choice<'_>],
+    kept: &[PollChoice<'_>],
 ) -> BoardResult<()> {
     let remove = "DELETE FROM poll_option WHERE poll_id = ?1 AND id NOT IN (
             SELECT CAST(value ->> 'id' AS BIGINT) FROM json_each(?2) WHERE value ->> 'id' IS NOT NULL

@@ -4,8 +4,8 @@ use forum_api::host;
 use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
-use super::db::{Connection, Result, Transaction, bind, stored};
-use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, Values};
+use super::db::{Connection, DbResult, Transaction, bind, stored};
+use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
 use super::texts::Texts;
 use super::{markdown, rules, search};
 
@@ -37,7 +37,7 @@ pub async fn thread(
     forum: i64,
     title: &str,
     first: PostInsert<'_>,
-) -> Result<(i64, i64)> {
+) -> DbResult<(i64, i64)> {
     let insert = "
         INSERT INTO thread
             (forum_id, title, title_words, author_id, state, created_at, last_activity_at)
@@ -63,7 +63,7 @@ pub async fn reply(
     (forum, thread): (i64, i64),
     reply: PostInsert<'_>,
     ordered_at: Timestamp,
-) -> Result<i64> {
+) -> DbResult<i64> {
     let post = row(tx, thread, reply, ordered_at).await?;
     if reply.state == ContentState::Visible {
         let newest = LatestPost {
@@ -84,7 +84,7 @@ async fn row(
     thread: i64,
     post: PostInsert<'_>,
     ordered_at: Timestamp,
-) -> Result<i64> {
+) -> DbResult<i64> {
     let insert = "
         INSERT INTO post (
             thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published
@@ -124,7 +124,7 @@ pub async fn count_new_reply(
     tx: &Transaction<'_>,
     newest: LatestPost,
     reply: CounterDelta,
-) -> Result<()> {
+) -> DbResult<()> {
     let thread = "
         UPDATE thread SET
             last_number = last_number + 1,
@@ -160,7 +160,7 @@ pub async fn count_new_reply(
 }
 
 /// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile.
-pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> Result<()> {
+pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> DbResult<()> {
     let update = "
         UPDATE thread SET
             reply_count = reply_count + :by,
@@ -184,7 +184,7 @@ pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> Result<()
 }
 
 /// Counts a thread with its `first` post and all visible replies.
-pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> Result<()> {
+pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> DbResult<()> {
     let (of, replies): (i64, i64) = tx
         .one(
             "SELECT forum_id, reply_count FROM thread WHERE id = ?1",
@@ -202,7 +202,12 @@ pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> Result<(
     Ok(())
 }
 
-async fn count_in_forum(tx: &Transaction<'_>, forum: i64, threads: i64, posts: i64) -> Result<()> {
+async fn count_in_forum(
+    tx: &Transaction<'_>,
+    forum: i64,
+    threads: i64,
+    posts: i64,
+) -> DbResult<()> {
     let update = "
         UPDATE forum SET
             thread_count = thread_count + :threads,
@@ -217,7 +222,7 @@ async fn count_in_forum(tx: &Transaction<'_>, forum: i64, threads: i64, posts: i
 }
 
 /// Counts a post on its author's profile.
-async fn count_on_profile(tx: &Transaction<'_>, post: CounterDelta) -> Result<()> {
+async fn count_on_profile(tx: &Transaction<'_>, post: CounterDelta) -> DbResult<()> {
     let update = "UPDATE member SET post_count = post_count + ?2 WHERE id = ?1";
     tx.change(update, bind![post.author, post.by])
         .await
@@ -225,7 +230,7 @@ async fn count_on_profile(tx: &Transaction<'_>, post: CounterDelta) -> Result<()
 }
 
 /// Counts all replies of a thread on profiles, with an index only: there may be very many.
-async fn count_replies_on_profiles(tx: &Transaction<'_>, thread: i64, by: i64) -> Result<()> {
+async fn count_replies_on_profiles(tx: &Transaction<'_>, thread: i64, by: i64) -> DbResult<()> {
     let parameters = bind! { ":thread": thread, ":by": by };
     tx.change(PROFILES_OF_REPLIES, parameters).await.map(drop)
 }
@@ -244,7 +249,7 @@ pub(super) const PROFILES_OF_REPLIES: &str = "
 pub async fn check_pace(
     connection: &Connection<'_>,
     actor: &Actor,
-    settings: &Values,
+    settings: &SettingValues,
     now: Timestamp,
     texts: &Texts,
 ) -> host::BoardResult<()> {

@@ -4,7 +4,7 @@ use forum_api::host;
 use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
-use super::db::{Connection, Result, RowReader, Transaction, bind, stored};
+use super::db::{Connection, DbResult, RowReader, Transaction, bind, stored};
 use super::edit_rules::PostFacts;
 use super::events::{DomainEvent, EventFn, EventRecorder, EventScope, REPLIED, STARTED};
 use super::post_insert::{self, CounterDelta};
@@ -33,7 +33,7 @@ pub struct PostRow {
 }
 
 impl PostRow {
-    pub async fn load(connection: &Connection<'_>, post: i64) -> Result<Option<Self>> {
+    pub async fn load(connection: &Connection<'_>, post: i64) -> DbResult<Option<Self>> {
         let query = "
             SELECT
                 thread.forum_id, thread.id, post.id, post.id = thread.first_post_id,
@@ -81,8 +81,8 @@ impl PostRow {
         published.retain(|post| *post != self.at.post);
         published.sort_unstable();
         for post in published {
-            let around = EventScope::load(tx, self.at.thread, Some(post), events.actor).await?;
-            events.record(DomainEvent::Post(REPLIED, around.into()));
+            let scope = EventScope::load(tx, self.at.thread, Some(post), events.actor).await?;
+            events.record(DomainEvent::Post(REPLIED, scope.into()));
         }
         Ok(())
     }
@@ -95,13 +95,13 @@ impl PostRow {
         (thread, reply): (EventFn, EventFn),
     ) -> host::BoardResult<()> {
         let kinds = if self.first { thread } else { reply };
-        let around = self.around(tx, events.actor).await?;
-        events.record(DomainEvent::Post(kinds, around.into()));
+        let scope = self.event_scope(tx, events.actor).await?;
+        events.record(DomainEvent::Post(kinds, scope.into()));
         Ok(())
     }
 
     /// Loads the scope of an event by `actor`.
-    pub async fn around(
+    pub async fn event_scope(
         &self,
         tx: &Transaction<'_>,
         actor: Option<i64>,
@@ -110,7 +110,7 @@ impl PostRow {
     }
 
     /// Changes the state of the post, of its thread if it is the first, and the counters.
-    pub async fn shift(&mut self, tx: &Transaction<'_>, to: ContentState) -> Result<()> {
+    pub async fn shift(&mut self, tx: &Transaction<'_>, to: ContentState) -> DbResult<()> {
         let update = "
             UPDATE post SET
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
@@ -121,7 +121,7 @@ impl PostRow {
     }
 
     /// Updates its thread, if it is the first post, and the counts to the state that it now has.
-    pub async fn follow(&mut self, tx: &Transaction<'_>, to: ContentState) -> Result<()> {
+    pub async fn follow(&mut self, tx: &Transaction<'_>, to: ContentState) -> DbResult<()> {
         if self.state == to {
             return Ok(());
         }
@@ -136,7 +136,7 @@ impl PostRow {
         self.count(tx, by).await
     }
 
-    async fn count(&self, tx: &Transaction<'_>, by: i64) -> Result<()> {
+    async fn count(&self, tx: &Transaction<'_>, by: i64) -> DbResult<()> {
         let guest = Actor::load(tx, None).await?;
         let counted = CounterDelta {
             thread: self.at.thread,
@@ -157,7 +157,7 @@ const PUBLISH: &str = "
     UPDATE post SET published = TRUE
     WHERE NOT published AND (id = :post OR thread_id = :thread AND state = 'visible') RETURNING id";
 
-fn read(row: &mut RowReader<'_>) -> Result<PostRow> {
+fn read(row: &mut RowReader<'_>) -> DbResult<PostRow> {
     Ok(PostRow {
         at: PostLocation {
             forum: row.value()?,

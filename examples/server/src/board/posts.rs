@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
     BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, Post, PostId, PostUpdate,
-    SubscriptionTargetKind, Timestamp, UserId,
+    Timestamp, UserId,
 };
 
 use super::actor::Actor;
@@ -16,7 +16,7 @@ use super::permissions::ForumPermissions;
 use super::post_insert::{self, PostInsert};
 use super::post_row::PostRow;
 use super::reference_board::Command;
-use super::settings::{BODY_MAX, EDIT_WINDOW, TITLE_MAX, Values};
+use super::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
 use super::texts::Texts;
 use super::visibility::{Visibility, sees_post, sees_thread};
 use super::{markdown, page_keys, rules, search, subscriptions, visibility};
@@ -162,9 +162,9 @@ struct Row {
 }
 
 impl Row {
-    fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
+    fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::DbResult<Self> {
         let from_is_seen = row.value()?;
-        let view = View::read(row, actor, now)?;
+        let view = PostView::read(row, actor, now)?;
         let (ordered_at, found): (Option<Timestamp>, _) = (row.value()?, row.value()?);
         Ok(Self {
             from_is_seen,
@@ -177,13 +177,13 @@ impl Row {
 
 /// Returns a post as `actor` sees it.
 pub fn seen(
-    around: &EventScope,
+    scope: &EventScope,
     actor: &Actor,
     window: EditWindow,
     now: Timestamp,
 ) -> BoardResult<Post> {
-    let thread = &around.thread;
-    let view = View {
+    let thread = &scope.thread;
+    let view = PostView {
         forum: thread.forum_id.to_i64()?,
         locked: thread.locked,
         first: Some(thread.first_post_id.clone()),
@@ -192,11 +192,11 @@ pub fn seen(
         member: actor.member.map(UserId::from),
         now,
     };
-    let post = around.post.clone().ok_or(BoardError::PathNotFound)?;
+    let post = scope.post.clone().ok_or(BoardError::PathNotFound)?;
     Ok(view.of(post))
 }
 
-struct View {
+struct PostView {
     forum: i64,
     locked: bool,
     first: Option<PostId>,
@@ -206,8 +206,8 @@ struct View {
     now: Timestamp,
 }
 
-impl View {
-    fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::Result<Self> {
+impl PostView {
+    fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::DbResult<Self> {
         let forum = row.value()?;
         Ok(Self {
             forum,
@@ -220,7 +220,7 @@ impl View {
         })
     }
 
-    fn post(&self, row: &mut RowReader<'_>) -> db::Result<Option<Post>> {
+    fn post(&self, row: &mut RowReader<'_>) -> db::DbResult<Option<Post>> {
         Ok(fields(row)?.map(|post| self.of(post)))
     }
 
@@ -246,7 +246,7 @@ impl View {
 }
 
 /// Reads a post without permissions; `None` if the row has none.
-pub(super) fn fields(row: &mut RowReader<'_>) -> db::Result<Option<Post>> {
+pub(super) fn fields(row: &mut RowReader<'_>) -> db::DbResult<Option<Post>> {
     let Some(post_id) = row.maybe_id()? else {
         return Ok(None);
     };
@@ -281,7 +281,7 @@ pub async fn reply(
     if let Some(denial) = rules::reply_denial(access, location.state, location.locked) {
         return Err(BoardError::Forbidden(denial(texts).into()));
     }
-    let settings = Values::now(tx).await?;
+    let settings = SettingValues::now(tx).await?;
     rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
     post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
     let new = PostInsert {
@@ -294,19 +294,12 @@ pub async fn reply(
     let ordered_at = new.at.max(location.last_ordered_at);
     let post = post_insert::reply(tx, (forum, thread), new, ordered_at).await?;
     if reply.subscribe {
-        subscriptions::put(
-            tx,
-            actor,
-            forum,
-            (SubscriptionTargetKind::Thread, thread),
-            events.now,
-        )
-        .await?;
+        subscriptions::add_thread(tx, actor, forum, thread, events.now).await?;
     }
-    let around = EventScope::load(tx, thread, Some(post), actor.member).await?;
-    let post = seen(&around, actor, settings.of(&EDIT_WINDOW), events.now)?;
+    let scope = EventScope::load(tx, thread, Some(post), actor.member).await?;
+    let post = seen(&scope, actor, settings.of(&EDIT_WINDOW), events.now)?;
     if new.state == ContentState::Visible {
-        events.record(DomainEvent::Post(REPLIED, around.into()));
+        events.record(DomainEvent::Post(REPLIED, scope.into()));
     }
     Ok(InForum::new(ForumId::from(forum), post))
 }
@@ -317,7 +310,7 @@ pub async fn edit(
     (thread, post): (i64, i64),
     edit: PostUpdate,
 ) -> BoardResult<InForum<Post>> {
-    let settings = Values::now(tx).await?;
+    let settings = SettingValues::now(tx).await?;
     let window = settings.of(&EDIT_WINDOW);
     let may = (PostChange::Edit, window, events.now);
     let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
@@ -339,10 +332,10 @@ pub async fn edit(
     };
     tx.change(update, parameters).await?;
     item.follow(tx, state).await?;
-    let around = item.around(tx, actor.member).await?;
-    let edited = seen(&around, actor, window, events.now)?;
+    let scope = item.event_scope(tx, actor.member).await?;
+    let edited = seen(&scope, actor, window, events.now)?;
     if item.is_public() {
-        events.record(DomainEvent::Post(EDITED, around.into()));
+        events.record(DomainEvent::Post(EDITED, scope.into()));
     }
     Ok(InForum::new(ForumId::from(item.at.forum), edited))
 }

@@ -167,7 +167,7 @@ impl RatingInsert<'_> {
     }
 
     /// Returns the id of the rating and the member's new total.
-    async fn insert(&self, tx: &Transaction<'_>) -> db::Result<(i64, i64)> {
+    async fn insert(&self, tx: &Transaction<'_>) -> db::DbResult<(i64, i64)> {
         let parameters = bind! {
             ":member": self.member, ":rater": self.rater, ":post": self.post,
             ":points": self.points, ":comment": self.comment, ":at": self.at,

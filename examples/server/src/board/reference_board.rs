@@ -11,15 +11,15 @@ use forum_api::store::SchemaStatus;
 use forum_api::webhook::Event;
 
 use super::actor::Actor;
-use super::db::{Database, Query, Transaction, TransactionFuture};
+use super::db::{BoardDatabase, Query, Transaction, TransactionFuture};
 use super::events::EventRecorder;
 use super::hints::Hints;
 use super::schema;
 use super::texts::Texts;
 
 #[derive(Clone, Debug)]
-pub struct Board {
-    pub(super) database: Database,
+pub struct ReferenceBoard {
+    pub(super) database: BoardDatabase,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) texts: &'static Texts,
     pub(super) hints: Hints,
@@ -35,9 +35,13 @@ impl fmt::Debug for WorkerWaker {
     }
 }
 
-impl Board {
+impl ReferenceBoard {
     /// The board in `database`, with error texts in `language`.
-    pub fn new(database: impl Into<Database>, clock: Arc<dyn Clock>, language: Language) -> Self {
+    pub fn new(
+        database: impl Into<BoardDatabase>,
+        clock: Arc<dyn Clock>,
+        language: Language,
+    ) -> Self {
         Self {
             database: database.into(),
             clock,

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::accounts::{self, Login};
 use super::db::{self, Connection, Transaction, bind};
-use super::{Board, hints};
+use super::{ReferenceBoard, hints};
 
 /// A session ends after two hours without a use. A use may be written two intervals of hints later, also on another node.
 const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * hints::INTERVAL.as_secs());
@@ -25,12 +25,12 @@ const SWEPT: i64 = 100;
 /// Hash of a session's id.
 pub type Hash = [u8; 32];
 
-struct Session {
+struct SessionRow {
     holder: Login,
     used_at: Timestamp,
 }
 
-impl Board {
+impl ReferenceBoard {
     /// Returns the account of a session that is not over, and records the use.
     pub async fn signed_in(&self, session: Hash) -> BoardResult<Option<Login>> {
         let now = self.clock.now();
@@ -51,7 +51,7 @@ async fn find(
     connection: &Connection<'_>,
     hash: &[u8],
     now: Timestamp,
-) -> db::Result<Option<Session>> {
+) -> db::DbResult<Option<SessionRow>> {
     let query = "
         SELECT member_id, password, used_at FROM session
         WHERE hash = :hash AND used_at > :idle AND began_at > :old";
@@ -65,7 +65,7 @@ async fn find(
     };
     let holder = accounts::login(connection, member).await?;
     let holder = holder.filter(|holder| password_of(holder) == password);
-    Ok(holder.map(|holder| Session { holder, used_at }))
+    Ok(holder.map(|holder| SessionRow { holder, used_at }))
 }
 
 /// Hash that changes with the account's password.
@@ -78,7 +78,7 @@ pub async fn begin(
     hash: &[u8],
     account: &Login,
     now: Timestamp,
-) -> db::Result<()> {
+) -> db::DbResult<()> {
     tx.change(SWEEP, bind![now.saturating_sub(IDLE), SWEPT])
         .await?;
     let insert = "
@@ -96,12 +96,12 @@ pub(super) const SWEEP: &str = "
     DELETE FROM session
     WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";
 
-pub async fn end(tx: &Transaction<'_>, hash: &[u8]) -> db::Result<()> {
+pub async fn end(tx: &Transaction<'_>, hash: &[u8]) -> db::DbResult<()> {
     let delete = "DELETE FROM session WHERE hash = ?1";
     tx.change(delete, bind![hash]).await.map(drop)
 }
 
-pub async fn end_all(tx: &Transaction<'_>, member: i64) -> db::Result<()> {
+pub async fn end_all(tx: &Transaction<'_>, member: i64) -> db::DbResult<()> {
     let delete = "DELETE FROM session WHERE member_id = ?1";
     tx.change(delete, bind![member]).await.map(drop)
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use forum_api::async_trait;
 use serde_json::Value;
 
-use super::db::{Connection, Result, RowReader, Transaction, bind};
+use super::db::{Connection, DbResult, RowReader, Transaction, bind};
 use super::edit_rules::EditWindow;
 
 /// A setting of the board.
@@ -79,7 +79,7 @@ impl<T: SettingType> Setting<T> {
         }
     }
 
-    pub async fn get(&self, connection: &Connection<'_>) -> Result<T> {
+    pub async fn get(&self, connection: &Connection<'_>) -> DbResult<T> {
         let find = "SELECT value FROM setting WHERE key = ?1";
         let read = |row: &mut RowReader<'_>| Ok(self.read(row.text()?));
         let value = connection.first(find, bind![self.key], read).await?;
@@ -96,10 +96,10 @@ impl<T: SettingType> Setting<T> {
 
 /// All stored settings at one time.
 #[derive(Debug)]
-pub struct Values(HashMap<String, String>);
+pub struct SettingValues(HashMap<String, String>);
 
-impl Values {
-    pub async fn now(connection: &Connection<'_>) -> Result<Self> {
+impl SettingValues {
+    pub async fn now(connection: &Connection<'_>) -> DbResult<Self> {
         let read = |row: &mut RowReader<'_>| Ok((row.value()?, row.value()?));
         let stored = connection.all("SELECT key, value FROM setting", &[], read);
         Ok(Self(stored.await?.into_iter().collect()))
@@ -143,10 +143,10 @@ pub trait AnySetting: Sync {
 
     fn rule(&self) -> String;
 
-    async fn value(&self, connection: &Connection<'_>) -> Result<Value>;
+    async fn value(&self, connection: &Connection<'_>) -> DbResult<Value>;
 
     /// Sets a value; returns `None` for an invalid one.
-    async fn set(&self, tx: &Transaction<'_>, text: &str) -> Result<Option<()>>;
+    async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<()>>;
 }
 
 #[async_trait]
@@ -159,11 +159,11 @@ impl<T: SettingType> AnySetting for Setting<T> {
         T::rule(self.least)
     }
 
-    async fn value(&self, connection: &Connection<'_>) -> Result<Value> {
+    async fn value(&self, connection: &Connection<'_>) -> DbResult<Value> {
         self.get(connection).await.map(T::into)
     }
 
-    async fn set(&self, tx: &Transaction<'_>, text: &str) -> Result<Option<()>> {
+    async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<()>> {
         let unsigned = (!text.starts_with('+')).then_some(text);
         let value = unsigned.and_then(|text| text.parse().ok());
         let value = value.filter(|value: &T| *value >= self.least);
@@ -175,7 +175,7 @@ impl<T: SettingType> AnySetting for Setting<T> {
 }
 
 /// Returns all settings with their values.
-pub async fn all(connection: &Connection<'_>) -> Result<Vec<(&'static str, Value)>> {
+pub async fn all(connection: &Connection<'_>) -> DbResult<Vec<(&'static str, Value)>> {
     let mut values = Vec::new();
     for setting in ALL {
         values.push((setting.key(), setting.value(connection).await?));
@@ -194,7 +194,7 @@ pub fn named(key: &str) -> Option<&'static dyn AnySetting> {
 }
 
 /// Sets whether the board is offline.
-pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> Result<()> {
+pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> DbResult<()> {
     if offline {
         return put(tx, "board.offline", "true").await;
     }
@@ -202,7 +202,7 @@ pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> Result<()> {
     tx.change(delete, &[]).await.map(drop)
 }
 
-async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> Result<()> {
+async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> DbResult<()> {
     tx.change(
         "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
         bind![key, value],

@@ -72,7 +72,7 @@ pub async fn follow(
     let absent = || BoardError::NotFound(texts.no_such_target.into());
     let key = key(&what).ok_or_else(absent)?;
     let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
-    let is_new = put(tx, actor, forum, key, events.now).await?;
+    let is_new = add(tx, actor, forum, key, events.now).await?;
     let subscription = one(tx, actor, key).await?;
     Ok(match is_new {
         true => SubscribeOutcome::Created(subscription),
@@ -81,13 +81,13 @@ pub async fn follow(
 }
 
 /// Adds a subscription and returns whether it is new.
-pub async fn put(
+async fn add(
     tx: &Transaction<'_>,
     actor: &Actor,
     forum: i64,
     (target, id): (SubscriptionTargetKind, i64),
     now: Timestamp,
-) -> db::Result<bool> {
+) -> db::DbResult<bool> {
     let insert = "
         INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
         VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING";
@@ -96,6 +96,18 @@ pub async fn put(
     };
     let insert = tx.change(insert, parameters).await;
     Ok(insert? > 0)
+}
+
+/// Subscribes the member to a thread.
+pub async fn add_thread(
+    tx: &Transaction<'_>,
+    actor: &Actor,
+    forum: i64,
+    thread: i64,
+    now: Timestamp,
+) -> db::DbResult<bool> {
+    let target = (SubscriptionTargetKind::Thread, thread);
+    add(tx, actor, forum, target, now).await
 }
 
 /// Removes a subscription, also of hidden content.
@@ -118,7 +130,7 @@ async fn one(
     connection: &Connection<'_>,
     actor: &Actor,
     (target, id): (SubscriptionTargetKind, i64),
-) -> db::Result<Subscription> {
+) -> db::DbResult<Subscription> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!("{SELECT} AND subscription.target = :target AND subscription.target_id = :id")
     });
@@ -128,7 +140,7 @@ async fn one(
 }
 
 /// Reads a subscription and its id.
-fn read(row: &mut RowReader<'_>) -> db::Result<(i64, Subscription)> {
+fn read(row: &mut RowReader<'_>) -> db::DbResult<(i64, Subscription)> {
     let place = row.value()?;
     let subscription = Subscription {
         target: match row.value()? {

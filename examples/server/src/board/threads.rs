@@ -4,8 +4,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    ContentState, LastPost, ListThreadsParams, NewThread, Page, PostId, SubscriptionTargetKind,
-    Thread, Timestamp,
+    ContentState, LastPost, ListThreadsParams, NewThread, Page, PostId, Thread, Timestamp,
 };
 
 use super::actor::Actor;
@@ -13,7 +12,7 @@ use super::db::{self, Connection, RowReader, bind};
 use super::events::{DomainEvent, EventScope, STARTED};
 use super::post_insert::{self, PostInsert};
 use super::reference_board::Command;
-use super::settings::{BODY_MAX, TITLE_MAX, Values};
+use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};
 use super::visibility::{Visibility, sees_thread};
 use super::{page_keys, polls, rules, subscriptions};
 
@@ -88,7 +87,7 @@ pub async fn start(
 ) -> BoardResult<Thread> {
     let access = actor.access(forum);
     rules::start(access, texts)?;
-    let settings = Values::now(tx).await?;
+    let settings = SettingValues::now(tx).await?;
     let title = rules::title(&new.title, settings.of(&TITLE_MAX), texts)?;
     rules::body(&new.body, settings.of(&BODY_MAX), texts)?;
     let poll = match &new.poll {
@@ -108,24 +107,17 @@ pub async fn start(
         polls::add(tx, thread, poll).await?;
     }
     if new.subscribe {
-        subscriptions::put(
-            tx,
-            actor,
-            forum,
-            (SubscriptionTargetKind::Thread, thread),
-            events.now,
-        )
-        .await?;
+        subscriptions::add_thread(tx, actor, forum, thread, events.now).await?;
     }
-    let around = EventScope::load(tx, thread, Some(post), actor.member).await?;
-    let thread = seen(around.thread.clone(), actor);
+    let scope = EventScope::load(tx, thread, Some(post), actor.member).await?;
+    let thread = seen(scope.thread.clone(), actor);
     if first.state == ContentState::Visible {
-        events.record(DomainEvent::Post(STARTED, around.into()));
+        events.record(DomainEvent::Post(STARTED, scope.into()));
     }
     Ok(thread)
 }
 
-fn read(row: &mut RowReader<'_>, actor: &Actor) -> db::Result<Thread> {
+fn read(row: &mut RowReader<'_>, actor: &Actor) -> db::DbResult<Thread> {
     Ok(seen(fields(row)?, actor))
 }
 
@@ -138,7 +130,7 @@ fn seen(mut thread: Thread, actor: &Actor) -> Thread {
 }
 
 /// Reads a thread without permissions.
-pub(super) fn fields(row: &mut RowReader<'_>) -> db::Result<Thread> {
+pub(super) fn fields(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
     Ok(Thread {
         forum_id: row.id()?,
         thread_id: row.id()?,
@@ -158,7 +150,7 @@ pub(super) fn fields(row: &mut RowReader<'_>) -> db::Result<Thread> {
     })
 }
 
-fn last_post(row: &mut RowReader<'_>) -> db::Result<Option<LastPost>> {
+fn last_post(row: &mut RowReader<'_>) -> db::DbResult<Option<LastPost>> {
     let post_id: Option<PostId> = row.maybe_id()?;
     let author = row.author()?;
     let created_at: Option<Timestamp> = row.value()?;

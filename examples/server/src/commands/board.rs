@@ -8,11 +8,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::board::forums::{self, ForumInsert};
-use crate::board::generate::{self, Amount};
+use crate::board::generate::{self, ContentSize};
 use crate::board::groups::Groups;
 use crate::board::moderation::{self, ThreadFlag};
-use crate::board::permissions::Lists;
-use crate::board::{Board, accounts, demo, settings};
+use crate::board::permissions::AccessLists;
+use crate::board::{ReferenceBoard, accounts, demo, settings};
 use crate::output::Output;
 use crate::prompt::Confirm;
 
@@ -26,7 +26,7 @@ pub enum BoardCommand {
 }
 
 impl BoardCommand {
-    pub async fn run(self, board: &Board) -> BoardResult<Output> {
+    pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let offline = matches!(self, Self::Offline);
         let set = board.write(move |tx, _| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
@@ -74,7 +74,7 @@ pub struct AddForumArgs {
 }
 
 impl ForumCommand {
-    pub async fn run(self, board: &Board) -> BoardResult<Output> {
+    pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         match self {
             Self::Add(args) => args.add(board).await,
             Self::Moderator { id, name } => {
@@ -93,13 +93,13 @@ impl ForumCommand {
 }
 
 impl AddForumArgs {
-    async fn add(self, board: &Board) -> BoardResult<Output> {
+    async fn add(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let groups = |names: Option<String>| names.map(|names| Groups::named(&names)).transpose();
         let forum = ForumInsert {
             title: self.title,
             description: String::new(),
             parent: self.parent,
-            lists: Lists {
+            lists: AccessLists {
                 read: groups(self.read)?,
                 start: groups(self.start)?,
                 reply: groups(self.reply)?,
@@ -143,7 +143,7 @@ fn id(text: &str) -> Result<i64, &'static str> {
 }
 
 impl ThreadCommand {
-    pub async fn run(self, board: &Board) -> BoardResult<Output> {
+    pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let (thread, flag, on, done) = match self {
             Self::Lock(ThreadId { id }) => (id, ThreadFlag::Locked, true, "Locked"),
             Self::Unlock(ThreadId { id }) => (id, ThreadFlag::Locked, false, "Unlocked"),
@@ -166,7 +166,7 @@ pub enum PostCommand {
 }
 
 impl PostCommand {
-    pub async fn run(self, board: &Board) -> BoardResult<Output> {
+    pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let text = match &self {
             Self::Approve(PostId { id }) => format!("Approved post {id}."),
             Self::Restore(PostId { id }) => format!("Restored post {id}."),
@@ -208,7 +208,7 @@ enum SettingList {
 }
 
 impl SettingCommand {
-    pub async fn run(self, board: &Board) -> BoardResult<Output> {
+    pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         if let (Some(key), Some(value)) = (self.key, self.value) {
             return set(board, key, value).await;
         }
@@ -225,7 +225,7 @@ impl SettingCommand {
     }
 }
 
-async fn set(board: &Board, key: String, value: String) -> BoardResult<Output> {
+async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<Output> {
     let setting = settings::named(&key).ok_or_else(|| {
         BoardError::NotFound(format!(
             "unknown setting {key:?}; expected one of {}",
@@ -267,13 +267,13 @@ pub struct GenerateCommand {
 const MAX: u64 = 1_000_000_000;
 
 impl GenerateCommand {
-    pub async fn run(self, board: &Board) -> BoardResult<Output> {
+    pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let fresh = board.read(|connection| Box::pin(demo::is_fresh(connection)));
         if !fresh.await? {
             let what = "The board contains more than the demo content. Generated content cannot be removed.";
             self.confirm.ask(what)?;
         }
-        let amount = Amount {
+        let amount = ContentSize {
             members: self.members,
             threads: self.threads.unwrap_or_else(|| (self.posts / 10).max(1)),
             posts: self.posts,
@@ -283,7 +283,7 @@ impl GenerateCommand {
         let bar = ProgressBar::new(amount.total()).with_style(style);
         generate::run(board, amount, self.seed, |made| bar.set_position(made)).await?;
         bar.finish_and_clear();
-        let Amount {
+        let ContentSize {
             members,
             threads,
             posts,

@@ -12,8 +12,8 @@ use forum_api::webhook_admin::WebhookAdmin;
 use serde::Serialize;
 
 use super::webhook::endpoint;
-use crate::board::Board;
-use crate::board::db::Database;
+use crate::board::ReferenceBoard;
+use crate::board::db::BoardDatabase;
 use crate::cli::LogOptions;
 use crate::keys::Secrets;
 use crate::log::Log;
@@ -66,7 +66,7 @@ pub struct RetryArgs {
 }
 
 impl DeliveryCommand {
-    pub async fn run(self, database: &Database) -> BoardResult<Output> {
+    pub async fn run(self, database: &BoardDatabase) -> BoardResult<Output> {
         let webhooks = database.webhooks();
         match self {
             Self::List { state, endpoint } => list(&webhooks, state, endpoint).await,
@@ -250,7 +250,12 @@ pub struct WorkerCommand {
 
 impl WorkerCommand {
     /// Works until the process is stopped.
-    pub async fn run(self, url: &str, database: &Database, board: &Board) -> BoardResult<Output> {
+    pub async fn run(
+        self,
+        url: &str,
+        database: &BoardDatabase,
+        board: &ReferenceBoard,
+    ) -> BoardResult<Output> {
         let _log = Log::start(self.log);
         let shutdown = Shutdown::listen().map_err(BoardError::internal)?;
         let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;

@@ -5,7 +5,7 @@ use forum_api::host::{BoardError, BoardResult};
 use serde_json::json;
 
 use crate::board::groups::Groups;
-use crate::board::{Board, accounts, passwords};
+use crate::board::{ReferenceBoard, accounts, passwords};
 use crate::output::Output;
 use crate::prompt;
 
@@ -55,7 +55,7 @@ enum Change {
 }
 
 impl MemberCommand {
-    pub async fn run(self, board: &Board) -> BoardResult<Output> {
+    pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let (name, new) = match self {
             Self::Add { name, groups } => return add(board, name, groups).await,
             Self::Password {
@@ -75,7 +75,7 @@ impl MemberCommand {
     }
 }
 
-async fn add(board: &Board, name: String, groups: String) -> BoardResult<Output> {
+async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResult<Output> {
     let groups = Groups::named(&groups)?;
     let add = board.write(move |tx, events| {
         Box::pin(async move { accounts::add(tx, &name, groups, events.now).await })
@@ -84,7 +84,7 @@ async fn add(board: &Board, name: String, groups: String) -> BoardResult<Output>
     Output::new(id, json!({ "userId": id.to_string() }))
 }
 
-async fn change(board: &Board, name: String, new: Change) -> BoardResult<Output> {
+async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResult<Output> {
     let text = match &new {
         Change::PasswordHash(_) => format!("Set the password of {name:?}."),
         Change::Banned(true) => format!("Banned {name:?}."),

@@ -12,8 +12,8 @@ use forum_api::store::TokenStore;
 use forum_api::token::{IssueError, Lookup, TokenRecord, TokenRequest, issue_token};
 use serde::Serialize;
 
-use crate::board::db::Database;
-use crate::board::{Board, accounts, passwords};
+use crate::board::db::BoardDatabase;
+use crate::board::{ReferenceBoard, accounts, passwords};
 use crate::cli::SurfaceArg;
 use crate::output::Output;
 use crate::prompt;
@@ -75,7 +75,11 @@ pub struct IssueArgs {
 }
 
 impl TokenCommand {
-    pub async fn run(self, database: &Database, board: &Board) -> BoardResult<Output> {
+    pub async fn run(
+        self,
+        database: &BoardDatabase,
+        board: &ReferenceBoard,
+    ) -> BoardResult<Output> {
         let tokens = &*database.stores().tokens;
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
@@ -92,7 +96,7 @@ impl TokenCommand {
 }
 
 impl IssueArgs {
-    async fn issue(self, tokens: &dyn TokenStore, board: &Board) -> BoardResult<Output> {
+    async fn issue(self, tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
         let prompt = format!("Password of {}", self.admin);
         let password = prompt::password(&prompt, self.password_stdin)?;
         check_password(board, self.admin, password).await?;
@@ -138,7 +142,11 @@ pub fn scopes(text: &str, surface: Surface) -> Vec<String> {
     }
 }
 
-async fn check_password(board: &Board, admin: String, password: String) -> BoardResult<()> {
+async fn check_password(
+    board: &ReferenceBoard,
+    admin: String,
+    password: String,
+) -> BoardResult<()> {
     let hash = board.read(move |connection| {
         Box::pin(async move { accounts::administrators_password(connection, &admin).await })
     });
@@ -149,7 +157,7 @@ async fn check_password(board: &Board, admin: String, password: String) -> Board
     Ok(())
 }
 
-async fn list(tokens: &dyn TokenStore, board: &Board) -> BoardResult<Output> {
+async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
     let now = SystemClock.now();
     let mut all = Vec::new();
     let mut page = tokens.list(None, PAGE).await?;

@@ -11,8 +11,8 @@ use forum_api::webhook::{Endpoint, TopicSet, WebhookSecret};
 use forum_api::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdmin};
 use serde::Serialize;
 
-use crate::board::db::Database;
-use crate::board::{Board, accounts};
+use crate::board::db::BoardDatabase;
+use crate::board::{ReferenceBoard, accounts};
 use crate::keys::Secrets;
 use crate::output::Output;
 use crate::prompt::{self, Confirm};
@@ -86,7 +86,12 @@ struct AddArgs {
 }
 
 impl WebhookCommand {
-    pub async fn run(self, url: &str, database: &Database, board: &Board) -> BoardResult<Output> {
+    pub async fn run(
+        self,
+        url: &str,
+        database: &BoardDatabase,
+        board: &ReferenceBoard,
+    ) -> BoardResult<Output> {
         if let Action::Reencrypt { old_key, new_key } = self.action {
             return reencrypt(&self.options, database, old_key.as_deref(), &new_key).await;
         }
@@ -151,7 +156,7 @@ impl Action {
 
 async fn reencrypt(
     options: &WebhookOptions,
-    database: &Database,
+    database: &BoardDatabase,
     old_key: Option<&Path>,
     new_key: &Path,
 ) -> BoardResult<Output> {
@@ -175,7 +180,7 @@ async fn reencrypt(
 }
 
 impl AddArgs {
-    async fn add(self, registry: &WebhookAdmin, board: &Board) -> BoardResult<Output> {
+    async fn add(self, registry: &WebhookAdmin, board: &ReferenceBoard) -> BoardResult<Output> {
         let topics = self.topics.parse::<TopicSet>();
         let owner = board.read(move |connection| {
             Box::pin(async move { accounts::named(connection, &self.owner).await })
@@ -196,7 +201,7 @@ fn read_secret() -> BoardResult<WebhookSecret> {
     WebhookSecret::parse(&text).map_err(|error| BoardError::invalid("secret", error.to_string()))
 }
 
-async fn list(webhooks: &WebhookStores, board: &Board) -> BoardResult<Output> {
+async fn list(webhooks: &WebhookStores, board: &ReferenceBoard) -> BoardResult<Output> {
     let mut all = Vec::new();
     for endpoint in webhooks.endpoints.list().await? {
         all.push(EndpointListing::new(board, endpoint).await?);
@@ -206,7 +211,7 @@ async fn list(webhooks: &WebhookStores, board: &Board) -> BoardResult<Output> {
 
 async fn reveal(
     EndpointWithSecret { endpoint, secret }: EndpointWithSecret,
-    board: &Board,
+    board: &ReferenceBoard,
 ) -> BoardResult<Output> {
     let text = format!("{} {}", endpoint.id, secret.expose_secret());
     let shown = EndpointListing {
@@ -236,7 +241,7 @@ struct EndpointListing {
 }
 
 impl EndpointListing {
-    async fn new(board: &Board, endpoint: Endpoint) -> BoardResult<Self> {
+    async fn new(board: &ReferenceBoard, endpoint: Endpoint) -> BoardResult<Self> {
         let owner = endpoint.owner.to_i64()?;
         let owner = board.read(move |connection| Box::pin(accounts::name(connection, owner)));
         Ok(Self {

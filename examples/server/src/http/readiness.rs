@@ -8,8 +8,8 @@ use forum_api::store::SchemaStatus;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
-use crate::board::Board;
-use crate::board::db::Database;
+use crate::board::ReferenceBoard;
+use crate::board::db::BoardDatabase;
 
 /// Time for which the result of a write probe is cached.
 const CACHE_TIME: Duration = Duration::from_secs(1);
@@ -20,15 +20,15 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Checks the board's database. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Readiness {
-    database: Database,
-    board: Board,
+    database: BoardDatabase,
+    board: ReferenceBoard,
     /// Time and result of the last probe of writes. It is locked while a probe runs.
     last: Arc<Mutex<Option<(Instant, bool)>>>,
 }
 
 impl Readiness {
     /// Returns the checks of this board in this database.
-    pub fn new(database: Database, board: Board) -> Self {
+    pub fn new(database: BoardDatabase, board: ReferenceBoard) -> Self {
         Self {
             database,
             board,

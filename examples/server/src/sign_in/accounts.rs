@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::UserId;
 
-use crate::board::{Board, accounts, passwords};
+use crate::board::{ReferenceBoard, accounts, passwords};
 
 pub use crate::board::accounts::Login as Account;
 
 /// Returns the account of this name, if it can sign in.
-pub async fn by_name(board: &Board, name: &str) -> BoardResult<Option<Account>> {
+pub async fn by_name(board: &ReferenceBoard, name: &str) -> BoardResult<Option<Account>> {
     match id(board, name).await? {
         Some(member) => by_id(board, member).await,
         None => Ok(None),
@@ -18,7 +18,7 @@ pub async fn by_name(board: &Board, name: &str) -> BoardResult<Option<Account>> 
 }
 
 /// Returns the account of this member, if it can sign in.
-pub async fn by_id(board: &Board, member: i64) -> BoardResult<Option<Account>> {
+pub async fn by_id(board: &ReferenceBoard, member: i64) -> BoardResult<Option<Account>> {
     let login = board.read(move |connection| {
         Box::pin(async move { Ok(accounts::login(connection, member).await?) })
     });
@@ -38,7 +38,7 @@ pub async fn with_password(
 }
 
 /// Returns the id of the member of this name.
-pub async fn id(board: &Board, name: &str) -> BoardResult<Option<i64>> {
+pub async fn id(board: &ReferenceBoard, name: &str) -> BoardResult<Option<i64>> {
     let name = name.to_owned();
     let found = board
         .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }));
@@ -49,7 +49,10 @@ pub async fn id(board: &Board, name: &str) -> BoardResult<Option<i64>> {
 }
 
 /// Returns the names of these members, by one query. Members whose account is gone are absent.
-pub async fn names(board: &Board, members: Vec<UserId>) -> BoardResult<HashMap<UserId, String>> {
+pub async fn names(
+    board: &ReferenceBoard,
+    members: Vec<UserId>,
+) -> BoardResult<HashMap<UserId, String>> {
     let names = board.read(move |connection| {
         Box::pin(async move { accounts::names(connection, &members).await })
     });

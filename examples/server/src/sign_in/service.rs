@@ -25,7 +25,7 @@ use super::form::SignInForm;
 use super::page::{add_page_headers, sign_in_page};
 use super::session::{self, Cookie};
 use super::throttle::{Attempt, Throttle};
-use crate::board::Board;
+use crate::board::ReferenceBoard;
 
 /// Path of the sign-in page.
 pub const SIGN_IN: &str = "/sign-in";
@@ -50,7 +50,7 @@ const PANEL_CHECKS: usize = 2;
 pub struct SignIn(Arc<SignInState>);
 
 struct SignInState {
-    board: Board,
+    board: ReferenceBoard,
     settings: ApiSettings,
     public_origin: String,
     cookie: Cookie,
@@ -74,7 +74,7 @@ impl SignIn {
     /// The sign-in of this board, with the trusted proxies and address prefixes of the API. Failures are counted in
     /// `budgets`.
     pub fn new(
-        board: Board,
+        board: ReferenceBoard,
         settings: ApiSettings,
         public_origin: &str,
         budgets: Arc<dyn RateLimitStore>,
@@ -99,7 +99,7 @@ impl SignIn {
             .with_state(self)
     }
 
-    pub(super) fn board(&self) -> &Board {
+    pub(super) fn board(&self) -> &ReferenceBoard {
         &self.0.board
     }
 

@@ -8,7 +8,7 @@ use http::header::COOKIE;
 use sha2::{Digest, Sha256};
 
 use super::accounts::Account;
-use crate::board::Board;
+use crate::board::ReferenceBoard;
 use crate::board::sessions::{self, Hash};
 
 /// Name of the cookie.
@@ -75,7 +75,7 @@ pub fn read_cookie(headers: &HeaderMap) -> Option<SessionId> {
 
 /// Begins a session of this account and ends the browser's previous one.
 pub async fn begin(
-    board: &Board,
+    board: &ReferenceBoard,
     account: Account,
     previous: Option<SessionId>,
 ) -> BoardResult<SessionId> {
@@ -94,7 +94,7 @@ pub async fn begin(
 }
 
 /// Ends a session.
-pub async fn end(board: &Board, id: &SessionId) -> BoardResult<()> {
+pub async fn end(board: &ReferenceBoard, id: &SessionId) -> BoardResult<()> {
     let hash = id.hash();
     let end =
         board.write(move |tx, _| Box::pin(async move { Ok(sessions::end(tx, &hash).await?) }));

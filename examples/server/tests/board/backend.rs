@@ -10,8 +10,8 @@ use forum_api::store::WebhookStores;
 use forum_api::store::postgres::{LeaseClock, PostgresStore, connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
 
-use crate::board::db::Database;
-use crate::board::{Board, demo};
+use crate::board::db::BoardDatabase;
+use crate::board::{ReferenceBoard, demo};
 use crate::postgres;
 
 /// A kind of database.
@@ -28,7 +28,7 @@ pub enum Backend {
 /// A database with a board's tables, and what it needs while it is used.
 pub struct Place {
     /// The database.
-    pub database: Database,
+    pub database: BoardDatabase,
     _kept: Box<dyn Any + Send + Sync>,
 }
 
@@ -54,15 +54,15 @@ impl Backend {
 
 impl Place {
     /// Its board.
-    pub fn board(&self, clock: Arc<dyn Clock>, language: Language) -> Board {
-        Board::new(self.database.clone(), clock, language)
+    pub fn board(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
+        ReferenceBoard::new(self.database.clone(), clock, language)
     }
 
     /// Its webhooks. Their leases go by the times that a test passes.
     pub fn webhooks(&self) -> WebhookStores {
         match &self.database {
-            Database::Sqlite(database) => WebhookStores::in_sqlite(database),
-            Database::Postgres(database) => {
+            BoardDatabase::Sqlite(database) => WebhookStores::in_sqlite(database),
+            BoardDatabase::Postgres(database) => {
                 let postgres = PostgresStore::new(database.pool.clone());
                 WebhookStores::from_store(postgres.lease_clock(LeaseClock::Caller))
             }
@@ -70,7 +70,7 @@ impl Place {
     }
 
     /// Its board, once everything of the demo board is on it.
-    pub async fn demo(&self, clock: Arc<dyn Clock>, language: Language) -> Board {
+    pub async fn demo(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
         let board = self.board(clock, language);
         let begin = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
         assert_eq!(begin.await.unwrap().unwrap().name, "alice");
@@ -79,7 +79,7 @@ impl Place {
 }
 
 async fn in_sqlite(location: &DatabasePath, kept: impl Any + Send + Sync) -> Place {
-    let database = Database::from(sqlite::Database::open(location).unwrap());
+    let database = BoardDatabase::from(sqlite::Database::open(location).unwrap());
     let place = Place {
         database,
         _kept: Box::new(kept),
@@ -108,7 +108,7 @@ fn with_tables() -> postgres::Database {
     made
 }
 
-async fn make_tables(database: &Database) {
-    let board = Board::new(database.clone(), Arc::new(SystemClock), Language::English);
+async fn make_tables(database: &BoardDatabase) {
+    let board = ReferenceBoard::new(database.clone(), Arc::new(SystemClock), Language::English);
     board.migrate().await.unwrap();
 }

@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 use tokio_postgres::types::FromSqlOwned;
 
 use crate::backend::{Backend, Place};
-use crate::board::db::{Connection, Database, Transaction, TransactionFuture};
-use crate::board::generate::{self, Amount};
-use crate::board::{Board, accounts, moderation, settings};
+use crate::board::db::{BoardDatabase, Connection, Transaction, TransactionFuture};
+use crate::board::generate::{self, ContentSize};
+use crate::board::{ReferenceBoard, accounts, moderation, settings};
 
 /// The demo board.
 pub struct Demo {
     /// Behind the API.
     pub api: TestApi,
     /// The board itself.
-    pub board: Board,
+    pub board: ReferenceBoard,
     /// The clock that both go by.
     pub clock: Arc<ManualClock>,
     /// Where it is.
@@ -46,7 +46,7 @@ impl Demo {
     pub async fn within(place: Place, language: Language) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let board = place.demo(clock.clone(), language).await;
-        let shared: Arc<Board> = Arc::new(board.clone());
+        let shared: Arc<ReferenceBoard> = Arc::new(board.clone());
         let ticking = clock.clone();
         let api = TestApi::with_settings(
             shared.clone(),
@@ -120,13 +120,13 @@ impl Demo {
     /// What is for SQLite, or what is for Postgres.
     pub fn either<T>(&self, sqlite: T, postgres: T) -> T {
         match self.place.database {
-            Database::Sqlite(_) => sqlite,
-            Database::Postgres(_) => postgres,
+            BoardDatabase::Sqlite(_) => sqlite,
+            BoardDatabase::Postgres(_) => postgres,
         }
     }
 
     /// Fills the board with so much.
-    pub async fn generate(&self, amount: Amount) {
+    pub async fn generate(&self, amount: ContentSize) {
         generate::run(&self.board, amount, 1, |_| ()).await.unwrap();
     }
 

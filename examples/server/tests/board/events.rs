@@ -13,8 +13,8 @@ use forum_api::{ApiSettings, Language, openapi_document};
 use serde_json::{Value, json};
 
 use crate::backend::Backend;
-use crate::board::generate::{self, Amount};
-use crate::board::{Board, moderation};
+use crate::board::generate::{self, ContentSize};
+use crate::board::{ReferenceBoard, moderation};
 use crate::demo::{Demo, body, posts_of};
 use crate::schema::check;
 
@@ -109,7 +109,7 @@ async fn no_event_contains_private_content() {
 #[tokio::test]
 async fn generated_content_has_no_events() {
     let demo = Demo::new().await;
-    let amount = Amount {
+    let amount = ContentSize {
         members: 2,
         threads: 2,
         posts: 10,
@@ -165,7 +165,7 @@ fn number(id: &Value) -> i64 {
 }
 
 /// What was put into the outbox until now, in its order.
-async fn outbox(board: &Board) -> Vec<String> {
+async fn outbox(board: &ReferenceBoard) -> Vec<String> {
     let outbox = board.read(|connection| {
         let bodies = "SELECT body FROM forum_api_events ORDER BY number";
         Box::pin(async { Ok(connection.all(bodies, &[], |row| row.value()).await?) })

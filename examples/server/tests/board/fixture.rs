@@ -16,8 +16,8 @@ use crate::backend::{Backend, Place};
 use crate::board::db::{self, RowReader, Transaction, TransactionFuture, bind};
 use crate::board::groups::{Group, Groups};
 use crate::board::moderation::{self, ThreadFlag};
-use crate::board::permissions::Lists;
-use crate::board::{Board, accounts, forums, settings};
+use crate::board::permissions::AccessLists;
+use crate::board::{ReferenceBoard, accounts, forums, settings};
 
 /// Posts count on a profile in the forums that every member may read; on a board whose readers an operator could
 /// change, this would go with it.
@@ -31,7 +31,7 @@ const RECOUNT: &str = "
 
 /// One board, and where it is.
 struct Stage {
-    board: Arc<Board>,
+    board: Arc<ReferenceBoard>,
     _place: Place,
 }
 
@@ -80,7 +80,7 @@ impl conformance::BoardFixture for Stage {
                 .as_ref()
                 .map(|parent| number(parent.to_i64()))
                 .transpose()?,
-            lists: Lists {
+            lists: AccessLists {
                 read: readers,
                 start: writers,
                 reply: writers,
@@ -217,7 +217,7 @@ impl Stage {
     }
 }
 
-fn event(row: &mut RowReader<'_>) -> db::Result<Event> {
+fn event(row: &mut RowReader<'_>) -> db::DbResult<Event> {
     let (id, topic): (String, String) = (row.value()?, row.value()?);
     Ok(Event {
         id: EventId::parse(&id).unwrap(),

@@ -10,11 +10,11 @@ use forum_api::store::sqlite::{Database, DatabasePath};
 use tokio::sync::oneshot;
 
 use crate::backend::Backend;
-use crate::board::{Board, db, demo};
+use crate::board::{ReferenceBoard, db, demo};
 use crate::postgres::{self, run_with_postgres};
 
-fn board(database: impl Into<db::Database>) -> Board {
-    Board::new(database, Arc::new(SystemClock), Language::English)
+fn board(database: impl Into<db::BoardDatabase>) -> ReferenceBoard {
+    ReferenceBoard::new(database, Arc::new(SystemClock), Language::English)
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use crate::board::generate::Amount;
+use crate::board::generate::ContentSize;
 use crate::board::settings;
 use crate::demo::{Demo, all, body, code};
 
@@ -118,7 +118,7 @@ async fn who_is_gone_is_found_by_no_id() {
 #[tokio::test]
 async fn a_walk_through_threads_meets_each_and_no_page_is_empty() {
     let demo = Demo::new().await;
-    let amount = Amount {
+    let amount = ContentSize {
         members: 2,
         threads: 150,
         posts: 3000,

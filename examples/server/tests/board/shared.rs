@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::backend::Backend;
-use crate::board::{self, Board};
+use crate::board::{self, ReferenceBoard};
 use crate::postgres::{Database, run_with_postgres};
 
 #[test]
@@ -34,7 +34,10 @@ fn who_looks_does_not_wait_for_those_who_write() {
 }
 
 /// Writes until the end is signalled.
-async fn wait(database: board::db::Database, mut ended: watch::Receiver<bool>) -> BoardResult<()> {
+async fn wait(
+    database: board::db::BoardDatabase,
+    mut ended: watch::Receiver<bool>,
+) -> BoardResult<()> {
     let write = database.write(move |_| {
         Box::pin(async move {
             let ended_at = ended.wait_for(|is_over| *is_over).await;
@@ -56,7 +59,7 @@ fn a_step_takes_as_long_as_it_takes() {
         );
         let bounded = format!("{}?options=-c%20statement_timeout%3D2s", database.url());
         let pool = connect(&bounded, 2).unwrap();
-        let board = Board::new(pool, Arc::new(SystemClock), Language::English);
+        let board = ReferenceBoard::new(pool, Arc::new(SystemClock), Language::English);
         board.migrate().await.unwrap();
     });
 }

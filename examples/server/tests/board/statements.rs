@@ -17,9 +17,9 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::backend::{Backend, Place};
-use crate::board::Board;
-use crate::board::db::Database;
-use crate::board::generate::{self, Amount};
+use crate::board::ReferenceBoard;
+use crate::board::db::BoardDatabase;
+use crate::board::generate::{self, ContentSize};
 
 /// What mod asks for, and how many statements it takes. One finds the token, one the access, and before a write one
 /// finds the place; one reads the data of its events (none of a message), and one writes each event. `{}` is a post of
@@ -103,7 +103,7 @@ async fn no_request_costs_more_statements_than_its_maximum() {
             .await;
             let statements = take(thread);
             let untraced =
-                matches!(place.database, Database::Postgres(_)) && CASCADES.contains(&path);
+                matches!(place.database, BoardDatabase::Postgres(_)) && CASCADES.contains(&path);
             let expected = expected - usize::from(untraced);
             assert!(
                 (200..300).contains(&answer.status),
@@ -117,7 +117,7 @@ async fn no_request_costs_more_statements_than_its_maximum() {
                 "{method} {path}: {statements:#?}"
             );
         }
-        let amount = Amount {
+        let amount = ContentSize {
             members: 2,
             threads: 50,
             posts: 500,
@@ -137,7 +137,7 @@ async fn ask(client: &TestClient<'_>, method: &str, path: &str, body: &str) -> T
     ask.await
 }
 
-async fn demo() -> (Place, Arc<Board>, TestApi) {
+async fn demo() -> (Place, Arc<ReferenceBoard>, TestApi) {
     static LISTEN: Once = Once::new();
     LISTEN.call_once(|| tracing_subscriber::registry().with(Listener).init());
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
@@ -153,7 +153,7 @@ async fn demo() -> (Place, Arc<Board>, TestApi) {
     (place, board, api)
 }
 
-async fn token(database: &Database) -> String {
+async fn token(database: &BoardDatabase) -> String {
     let scopes: Vec<_> = Surface::Full
         .scopes()
         .map(|scope| scope.to_string())

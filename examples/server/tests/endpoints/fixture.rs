@@ -15,17 +15,17 @@ use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::store::{Stores, postgres};
 use forum_api::test_util::{TestApi, TestResponse};
 use forum_api::{ApiSettings, Language};
-use forum_server::board::db::Database;
+use forum_server::board::db::BoardDatabase;
 use forum_server::board::forums::{self, ForumInsert};
 use forum_server::board::moderation::{self, ThreadFlag};
-use forum_server::board::permissions::Lists;
-use forum_server::board::{Board, accounts, demo, settings};
+use forum_server::board::permissions::AccessLists;
+use forum_server::board::{ReferenceBoard, accounts, demo, settings};
 use forum_test_support::postgres as test_postgres;
 use http::Method;
 
 /// The demo board, its API, and the clock of both.
 pub struct Fixture {
-    pub board: Arc<Board>,
+    pub board: Arc<ReferenceBoard>,
     clock: Arc<ManualClock>,
     stores: Stores,
     settings: ApiSettings,
@@ -39,7 +39,11 @@ impl Fixture {
     pub async fn new(settings: ApiSettings, language: Language) -> Self {
         let clock = Arc::new(clock());
         let (database, storage) = database().await;
-        let board = Arc::new(Board::new(database.clone(), clock.clone(), language));
+        let board = Arc::new(ReferenceBoard::new(
+            database.clone(),
+            clock.clone(),
+            language,
+        ));
         let mut stores = database.stores();
         stores.tokens = Stores::in_memory().tokens;
         if env::var("FORUM_API_BACKEND").is_ok_and(|backend| backend == "redis") {
@@ -147,7 +151,7 @@ impl Fixture {
                         let new = ForumInsert {
                             title: title.into(),
                             parent: parent.parse().ok(),
-                            lists: Lists {
+                            lists: AccessLists {
                                 read: Some(readers.parse().unwrap()),
                                 start: None,
                                 reply: Some(repliers.parse().unwrap()),
@@ -191,7 +195,7 @@ fn clock() -> ManualClock {
 }
 
 /// A database with the demo board.
-async fn database() -> (Database, Box<dyn Any>) {
+async fn database() -> (BoardDatabase, Box<dyn Any>) {
     if env::var("FORUM_API_BACKEND").is_ok() {
         static TEMPLATE: OnceLock<test_postgres::Database> = OnceLock::new();
         let database = test_postgres::Database::copy_of(TEMPLATE.get_or_init(template));
@@ -215,8 +219,8 @@ fn template() -> test_postgres::Database {
     database
 }
 
-async fn fill(database: &Database) {
-    let board = Board::new(database.clone(), Arc::new(clock()), Language::English);
+async fn fill(database: &BoardDatabase) {
+    let board = ReferenceBoard::new(database.clone(), Arc::new(clock()), Language::English);
     board.migrate().await.unwrap();
     let fill = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
     fill.await.unwrap();

@@ -7,7 +7,7 @@ use send_wrapper::SendWrapper;
 use tokio_postgres::types;
 
 use super::postgres::Postgres;
-use super::{Error, Result, RowReader};
+use super::{DbError, DbResult, RowReader};
 
 /// A value that both databases accept as a parameter.
 pub trait Param: rusqlite::ToSql + types::ToSql + Sync {}
@@ -56,8 +56,8 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        read: impl FnMut(&mut RowReader<'_>) -> Result<T> + Send,
-    ) -> Result<Vec<T>> {
+        read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
+    ) -> DbResult<Vec<T>> {
         self.rows(sql, parameters, usize::MAX, read).await
     }
 
@@ -66,8 +66,8 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        read: impl FnMut(&mut RowReader<'_>) -> Result<T> + Send,
-    ) -> Result<Option<T>> {
+        read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
+    ) -> DbResult<Option<T>> {
         Ok(self.rows(sql, parameters, 1, read).await?.pop())
     }
 
@@ -76,13 +76,13 @@ impl<'a> Connection<'a> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-        read: impl FnMut(&mut RowReader<'_>) -> Result<T> + Send,
-    ) -> Result<T> {
+        read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
+    ) -> DbResult<T> {
         let first = self.first(sql, parameters, read).await?;
-        first.ok_or(Error::Invalid("the query returned no row"))
+        first.ok_or(DbError::Invalid("the query returned no row"))
     }
 
-    pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> Result<bool> {
+    pub async fn any(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<bool> {
         Ok(self.first(sql, parameters, |_| Ok(())).await?.is_some())
     }
 
@@ -91,8 +91,8 @@ impl<'a> Connection<'a> {
         sql: &'static str,
         parameters: &[Bound<'_>],
         most: usize,
-        mut read: impl FnMut(&mut RowReader<'_>) -> Result<T> + Send,
-    ) -> Result<Vec<T>> {
+        mut read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
+    ) -> DbResult<Vec<T>> {
         match self {
             Self::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
@@ -129,7 +129,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Returns the number of rows that the statement changed, without those of its triggers.
-    pub async fn change(&self, sql: &'static str, parameters: &[Bound<'_>]) -> Result<u64> {
+    pub async fn change(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<u64> {
         match &self.0 {
             Connection::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
@@ -141,12 +141,12 @@ impl<'a> Transaction<'a> {
     }
 
     /// Returns the id that the statement returns.
-    pub async fn insert(&self, sql: &'static str, parameters: &[Bound<'_>]) -> Result<i64> {
+    pub async fn insert(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<i64> {
         self.one(sql, parameters, |row| row.value()).await
     }
 
     /// Runs any number of statements without parameters.
-    pub async fn run(&self, sql: &str) -> Result<()> {
+    pub async fn run(&self, sql: &str) -> DbResult<()> {
         match &self.0 {
             Connection::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
             Connection::Postgres(connection) => connection.run(sql).await,
@@ -154,7 +154,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a statement that takes only texts, in order.
-    pub async fn change_texts(&self, sql: &'static str, parameters: &[String]) -> Result<u64> {
+    pub async fn change_texts(&self, sql: &'static str, parameters: &[String]) -> DbResult<u64> {
         match &self.0 {
             Connection::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
@@ -170,7 +170,7 @@ impl<'a> Transaction<'a> {
         table: &str,
         columns: &[(&str, types::Type); N],
         rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
-    ) -> Result<()> {
+    ) -> DbResult<()> {
         let names = columns.each_ref().map(|(name, _)| *name).join(", ");
         match &self.0 {
             Connection::Sqlite(sqlite) => {

@@ -34,12 +34,12 @@ impl<T, F> Change<T> for F where
 
 /// A database. Cheap to clone.
 #[derive(Clone, Debug)]
-pub enum Database {
+pub enum BoardDatabase {
     Sqlite(sqlite::Database),
     Postgres(PostgresDatabase),
 }
 
-impl Database {
+impl BoardDatabase {
     pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => {
@@ -172,13 +172,13 @@ pub fn holds_board(file: &Path) -> rusqlite::Result<bool> {
     connection.query_row(find, [], |row| row.get(0))
 }
 
-impl From<sqlite::Database> for Database {
+impl From<sqlite::Database> for BoardDatabase {
     fn from(database: sqlite::Database) -> Self {
         Self::Sqlite(database)
     }
 }
 
-impl From<Pool> for Database {
+impl From<Pool> for BoardDatabase {
     fn from(pool: Pool) -> Self {
         Self::Postgres(PostgresDatabase::new(pool))
     }

@@ -6,11 +6,11 @@ use forum_api::store::postgres::PostgresError;
 use forum_api::store::sqlite::SqliteError;
 
 /// Result of a query.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type DbResult<T> = std::result::Result<T, DbError>;
 
 /// Error of a query.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum DbError {
     #[error(transparent)]
     Sqlite(#[from] SqliteError),
     #[error(transparent)]
@@ -20,32 +20,32 @@ pub enum Error {
     Invalid(&'static str),
 }
 
-impl From<rusqlite::Error> for Error {
+impl From<rusqlite::Error> for DbError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sqlite(error.into())
     }
 }
 
-impl From<tokio_postgres::Error> for Error {
+impl From<tokio_postgres::Error> for DbError {
     fn from(error: tokio_postgres::Error) -> Self {
         Self::Postgres(error.into())
     }
 }
 
-impl From<PoolError> for Error {
+impl From<PoolError> for DbError {
     fn from(error: PoolError) -> Self {
         Self::Postgres(error.into())
     }
 }
 
-impl From<Error> for BoardError {
-    fn from(error: Error) -> Self {
+impl From<DbError> for BoardError {
+    fn from(error: DbError) -> Self {
         Self::internal(error)
     }
 }
 
-impl From<Error> for BackendError {
-    fn from(error: Error) -> Self {
+impl From<DbError> for BackendError {
+    fn from(error: DbError) -> Self {
         Self::new(error)
     }
 }

@@ -12,8 +12,8 @@ mod postgres;
 mod row_reader;
 
 pub use connection::{Bound, Connection, Param, Transaction, bind};
-pub use database::{Change, Database, Query, TransactionFuture, holds_board};
-pub use error::{Error, Result};
+pub use database::{BoardDatabase, Change, Query, TransactionFuture, holds_board};
+pub use error::{DbError, DbResult};
 pub use named_params::named_params;
 pub use postgres::Postgres;
 pub use row_reader::{RowReader, stored};

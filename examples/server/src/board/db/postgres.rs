@@ -12,7 +12,7 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::named_params::{NamedParams, named_params};
-use super::{Bound, Change, Connection, Error, Param, Query, Result, Transaction};
+use super::{Bound, Change, Connection, DbError, DbResult, Param, Query, Transaction};
 
 /// Number of writes of this process that wait for the lock with a connection, so that one is ready when another is done.
 /// The others wait without one, and leave the connections to reads.
@@ -44,12 +44,12 @@ impl PostgresDatabase {
 
     /// Each statement sees the state of its own time.
     pub(super) async fn read<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
-        let client = self.pool.get().await.map_err(Error::from)?;
+        let client = self.pool.get().await.map_err(DbError::from)?;
         query(&Connection::Postgres(Postgres::Connection(&client))).await
     }
 
     pub(super) async fn write<T>(&self, change: impl Change<T>) -> host::BoardResult<T> {
-        let closed = |_| Error::Invalid("writes are closed");
+        let closed = |_| DbError::Invalid("writes are closed");
         let _permit = self.writes.acquire().await.map_err(closed)?;
         self.transaction(ACQUIRE_WRITE_LOCK, change).await
     }
@@ -60,12 +60,12 @@ impl PostgresDatabase {
         begin: &str,
         change: impl Change<T>,
     ) -> host::BoardResult<T> {
-        let mut client = self.pool.get().await.map_err(Error::from)?;
-        let tx = client.transaction().await.map_err(Error::from)?;
-        tx.batch_execute(begin).await.map_err(Error::from)?;
+        let mut client = self.pool.get().await.map_err(DbError::from)?;
+        let tx = client.transaction().await.map_err(DbError::from)?;
+        tx.batch_execute(begin).await.map_err(DbError::from)?;
         let connection = Connection::Postgres(Postgres::Transaction(&tx));
         let done = change(&Transaction::of(connection)).await?;
-        tx.commit().await.map_err(Error::from)?;
+        tx.commit().await.map_err(DbError::from)?;
         Ok(done)
     }
 }
@@ -82,7 +82,7 @@ impl Postgres<'_> {
         &self,
         sql: &'static str,
         parameters: &[Bound<'_>],
-    ) -> Result<Vec<Row>> {
+    ) -> DbResult<Vec<Row>> {
         let statement = named_params(sql);
         let values = values(&statement, parameters)?;
         match self {
@@ -91,18 +91,22 @@ impl Postgres<'_> {
         }
     }
 
-    pub(super) async fn execute(&self, sql: &'static str, parameters: &[Bound<'_>]) -> Result<u64> {
+    pub(super) async fn execute(
+        &self,
+        sql: &'static str,
+        parameters: &[Bound<'_>],
+    ) -> DbResult<u64> {
         let statement = named_params(sql);
         let values = values(&statement, parameters)?;
         self.change(&statement.sql, &values).await
     }
 
-    pub(super) async fn execute_texts(&self, sql: &str, parameters: &[String]) -> Result<u64> {
+    pub(super) async fn execute_texts(&self, sql: &str, parameters: &[String]) -> DbResult<u64> {
         let values = parameters.iter().map(|text| text as &(dyn ToSql + Sync));
         self.change(sql, &values.collect::<Vec<_>>()).await
     }
 
-    pub(super) async fn run(&self, sql: &str) -> Result<()> {
+    pub(super) async fn run(&self, sql: &str) -> DbResult<()> {
         Ok(self.tx()?.batch_execute(sql).await?)
     }
 
@@ -111,7 +115,7 @@ impl Postgres<'_> {
         copy: &str,
         types: &[Type; N],
         rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
-    ) -> Result<()> {
+    ) -> DbResult<()> {
         let sink = self.tx()?.copy_in(copy).await?;
         let mut copy = pin!(BinaryCopyInWriter::new(sink, types));
         for row in rows {
@@ -122,17 +126,17 @@ impl Postgres<'_> {
         Ok(())
     }
 
-    async fn change(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> Result<u64> {
+    async fn change(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
         tracing::trace!(sql, "executing statement");
         let tx = self.tx()?;
         let statement = tx.prepare_cached(sql).await?;
         Ok(tx.execute(&statement, values).await?)
     }
 
-    fn tx(&self) -> Result<&deadpool_postgres::Transaction<'_>> {
+    fn tx(&self) -> DbResult<&deadpool_postgres::Transaction<'_>> {
         match self {
             Self::Transaction(tx) => Ok(tx),
-            Self::Connection(_) => Err(Error::Invalid("a statement needs a transaction")),
+            Self::Connection(_) => Err(DbError::Invalid("a statement needs a transaction")),
         }
     }
 }
@@ -147,7 +151,7 @@ async fn query(
     client: &impl GenericClient,
     sql: &str,
     values: &[&(dyn ToSql + Sync)],
-) -> Result<Vec<Row>> {
+) -> DbResult<Vec<Row>> {
     tracing::trace!(sql, "executing statement");
     let statement = client.prepare_cached(sql).await?;
     Ok(client.query(&statement, values).await?)
@@ -157,12 +161,14 @@ async fn query(
 fn values<'a>(
     statement: &NamedParams,
     parameters: &[Bound<'a>],
-) -> Result<Vec<&'a (dyn ToSql + Sync)>> {
+) -> DbResult<Vec<&'a (dyn ToSql + Sync)>> {
     let value = |name: &String| {
         let bound = parameters.iter().find(|(bound, _)| bound == name);
         bound.map(|(_, value)| *value as &(dyn ToSql + Sync))
     };
     let values: Option<Vec<_>> = statement.names.iter().map(value).collect();
     let values = values.filter(|values| values.len() == parameters.len());
-    values.ok_or(Error::Invalid("the parameters do not match the statement"))
+    values.ok_or(DbError::Invalid(
+        "the parameters do not match the statement",
+    ))
 }

@@ -6,7 +6,7 @@ use forum_api::model::{Author, ContentState, UserId};
 use rusqlite::types::FromSql;
 use tokio_postgres::types;
 
-use super::{Error, Result};
+use super::{DbError, DbResult};
 
 /// The columns of a row that were not read yet.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl<'a> RowReader<'a> {
         Self { row, next: 0 }
     }
 
-    pub fn value<T: FromSql + types::FromSql<'a>>(&mut self) -> Result<T> {
+    pub fn value<T: FromSql + types::FromSql<'a>>(&mut self) -> DbResult<T> {
         let column = self.advance();
         match self.row {
             Row::Sqlite(row) => Ok(row.get(column)?),
@@ -40,7 +40,7 @@ impl<'a> RowReader<'a> {
         }
     }
 
-    pub fn text(&mut self) -> Result<Option<&'a str>> {
+    pub fn text(&mut self) -> DbResult<Option<&'a str>> {
         let column = self.advance();
         match self.row {
             Row::Sqlite(row) => {
@@ -57,38 +57,39 @@ impl<'a> RowReader<'a> {
     }
 
     /// Reads a text that is parsed, or null.
-    pub fn parsed<T: FromStr>(&mut self) -> Result<Option<T>> {
+    pub fn parsed<T: FromStr>(&mut self) -> DbResult<Option<T>> {
         let parse = |text: &str| {
             text.parse()
-                .map_err(|_| Error::Invalid("a text is invalid"))
+                .map_err(|_| DbError::Invalid("a text is invalid"))
         };
         self.text()?.map(parse).transpose()
     }
 
-    pub fn id<T: From<i64>>(&mut self) -> Result<T> {
+    pub fn id<T: From<i64>>(&mut self) -> DbResult<T> {
         self.value().map(|id: i64| T::from(id))
     }
 
-    pub fn maybe_id<T: From<i64>>(&mut self) -> Result<Option<T>> {
+    pub fn maybe_id<T: From<i64>>(&mut self) -> DbResult<Option<T>> {
         let id: Option<i64> = self.value()?;
         Ok(id.map(T::from))
     }
 
-    pub fn count<T: TryFrom<i64>>(&mut self) -> Result<T> {
+    pub fn count<T: TryFrom<i64>>(&mut self) -> DbResult<T> {
         let count: i64 = self.value()?;
-        T::try_from(count).map_err(|_| Error::Invalid("a count is out of range"))
+        T::try_from(count).map_err(|_| DbError::Invalid("a count is out of range"))
     }
 
-    pub fn state(&mut self) -> Result<ContentState> {
-        self.maybe_state()?.ok_or(Error::Invalid("a state is null"))
+    pub fn state(&mut self) -> DbResult<ContentState> {
+        self.maybe_state()?
+            .ok_or(DbError::Invalid("a state is null"))
     }
 
-    pub fn maybe_state(&mut self) -> Result<Option<ContentState>> {
+    pub fn maybe_state(&mut self) -> DbResult<Option<ContentState>> {
         self.text()?.map(state).transpose()
     }
 
     /// Reads three columns: a member's id, name and picture. All are null if the account is removed.
-    pub fn author(&mut self) -> Result<Option<Author>> {
+    pub fn author(&mut self) -> DbResult<Option<Author>> {
         let user_id: Option<UserId> = self.maybe_id()?;
         let username: Option<String> = self.value()?;
         let avatar_url = self.value()?;
@@ -100,14 +101,14 @@ impl<'a> RowReader<'a> {
     }
 }
 
-fn state(text: &str) -> Result<ContentState> {
+fn state(text: &str) -> DbResult<ContentState> {
     let states = [
         ContentState::Visible,
         ContentState::AwaitingApproval,
         ContentState::Deleted,
     ];
     let state = states.into_iter().find(|state| stored(*state) == text);
-    state.ok_or(Error::Invalid("a state is unknown"))
+    state.ok_or(DbError::Invalid("a state is unknown"))
 }
 
 /// A state as it is stored.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use forum_api::model::{ContentState, Timestamp};
 use tokio_postgres::types::Type;
 
-use super::super::db::{Connection, Param, Result, Transaction, bind, stored};
+use super::super::db::{Connection, DbResult, Param, Transaction, bind, stored};
 use super::super::markdown;
 use super::super::search::{fold_words, json};
 use super::super::visibility::between_commas;
@@ -15,12 +15,12 @@ use super::super::visibility::between_commas;
 pub struct Batch {
     last_thread: i64,
     last_post: i64,
-    threads: Vec<Thread>,
-    posts: Vec<Post>,
+    threads: Vec<GeneratedThread>,
+    posts: Vec<GeneratedPost>,
 }
 
 #[derive(Debug)]
-struct Thread {
+struct GeneratedThread {
     id: i64,
     forum: i64,
     title: String,
@@ -31,7 +31,7 @@ struct Thread {
 }
 
 #[derive(Debug)]
-struct Post {
+struct GeneratedPost {
     id: i64,
     thread: i64,
     number: i64,
@@ -45,7 +45,7 @@ struct Post {
 
 impl Batch {
     /// An empty batch with ids after those of the board.
-    pub async fn begin(connection: &Connection<'_>) -> Result<Self> {
+    pub async fn begin(connection: &Connection<'_>) -> DbResult<Self> {
         let find = "SELECT (SELECT coalesce(max(id), 0) FROM thread), (SELECT coalesce(max(id), 0) FROM post)";
         let begin = connection.one(find, &[], |row| {
             Ok(Self {
@@ -61,7 +61,7 @@ impl Batch {
     /// Adds a thread without posts and returns its id.
     pub fn thread(&mut self, forum: i64, title: String, author: Option<i64>, at: Timestamp) -> i64 {
         let id = self.last_thread + self.threads.len() as i64 + 1;
-        self.threads.push(Thread {
+        self.threads.push(GeneratedThread {
             id,
             forum,
             words: fold_words(&title),
@@ -74,7 +74,7 @@ impl Batch {
     }
 
     pub fn post(&mut self, thread: i64, body: String, author: Option<i64>, at: Timestamp) {
-        self.posts.push(Post {
+        self.posts.push(GeneratedPost {
             id: self.next_post(),
             thread,
             number: 0,
@@ -92,7 +92,7 @@ impl Batch {
     }
 
     /// Writes the batch. Posts in the forums `on_profiles` count on their authors' profiles.
-    pub async fn write(mut self, tx: &Transaction<'_>, on_profiles: &[i64]) -> Result<()> {
+    pub async fn write(mut self, tx: &Transaction<'_>, on_profiles: &[i64]) -> DbResult<()> {
         self.number(tx).await?;
         let visible = &stored(ContentState::Visible);
         let columns = [
@@ -110,7 +110,7 @@ impl Batch {
             .threads
             .iter()
             .map(|thread| -> [&(dyn Param + Sync); 9] {
-                let Thread {
+                let GeneratedThread {
                     id,
                     forum,
                     title,
@@ -135,7 +135,7 @@ impl Batch {
             ("body_words", Type::TEXT),
         ];
         let posts = self.posts.iter().map(|post| -> [&(dyn Param + Sync); 10] {
-            let Post {
+            let GeneratedPost {
                 id,
                 thread,
                 number,
@@ -156,7 +156,7 @@ impl Batch {
     }
 
     /// Sets the number of each post and its place in its thread.
-    async fn number(&mut self, connection: &Connection<'_>) -> Result<()> {
+    async fn number(&mut self, connection: &Connection<'_>) -> DbResult<()> {
         let threads: Vec<i64> = self.posts.iter().map(|post| post.thread).collect();
         let find = connection.dialect(
             "SELECT id, last_number, (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id) FROM thread
@@ -183,7 +183,7 @@ impl Batch {
 }
 
 /// Advances the sequences past the written ids.
-async fn pass_ids(tx: &Transaction<'_>) -> Result<()> {
+async fn pass_ids(tx: &Transaction<'_>) -> DbResult<()> {
     let pass = "
         SELECT setval(pg_get_serial_sequence('thread', 'id'), max(id)) FROM thread;
         SELECT setval(pg_get_serial_sequence('post', 'id'), max(id)) FROM post";
@@ -192,7 +192,7 @@ async fn pass_ids(tx: &Transaction<'_>) -> Result<()> {
 
 /// Counts all posts after the `last` one, which are visible and newer than all others; those in the forums
 /// `on_profiles` also on profiles.
-pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> Result<()> {
+pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> DbResult<()> {
     tx.change(COUNT_IN_THREADS, bind! { ":last": last }).await?;
     tx.change(COUNT_IN_FORUMS, bind! { ":last": last }).await?;
     let forums = between_commas(on_profiles.iter().copied());

@@ -9,18 +9,18 @@ use super::super::accounts;
 use super::super::actor::Actor;
 use super::super::db::{self, Connection, Transaction, bind};
 use super::super::groups::{Group, Groups};
-use super::Amount;
+use super::ContentSize;
 use super::batch::Batch;
 use super::words::Random;
 
 /// Writes random content and tracks how much is written.
 #[derive(Debug)]
 pub struct ContentGenerator {
-    amount: Amount,
+    amount: ContentSize,
     random: Random,
-    general: Forum,
-    help: Forum,
-    members_only: Forum,
+    general: GeneratedForum,
+    help: GeneratedForum,
+    members_only: GeneratedForum,
     members: Vec<i64>,
     threads: Vec<i64>,
     posts: u64,
@@ -30,7 +30,7 @@ pub struct ContentGenerator {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Forum {
+struct GeneratedForum {
     id: i64,
     counts: bool,
 }
@@ -41,7 +41,7 @@ impl ContentGenerator {
     /// Prepares content with times from the board's newest post (or a year ago) until `now`, so that ids follow time.
     pub async fn begin(
         tx: &Transaction<'_>,
-        amount: Amount,
+        amount: ContentSize,
         seed: u64,
         now: Timestamp,
     ) -> BoardResult<Self> {
@@ -111,7 +111,7 @@ impl ContentGenerator {
         self.posts += 1;
     }
 
-    fn forum(&self) -> Forum {
+    fn forum(&self) -> GeneratedForum {
         match self.threads.len() % 4 {
             1 => self.help,
             3 => self.members_only,
@@ -128,7 +128,7 @@ impl ContentGenerator {
     }
 }
 
-async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Forum> {
+async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<GeneratedForum> {
     let find = "SELECT id FROM forum WHERE title = ?1 ORDER BY id";
     let id: Option<i64> = connection
         .first(find, bind![title], |row| row.value())
@@ -136,15 +136,15 @@ async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Forum> {
     let id = id.ok_or_else(|| BoardError::NotFound(format!("unknown forum {title:?}")))?;
     let guest = Actor::load(connection, None).await?;
     let counts = guest.is_some_and(|guest| guest.access(id).counts);
-    Ok(Forum { id, counts })
+    Ok(GeneratedForum { id, counts })
 }
 
-async fn newest(connection: &Connection<'_>) -> db::Result<Option<Timestamp>> {
+async fn newest(connection: &Connection<'_>) -> db::DbResult<Option<Timestamp>> {
     let find = "SELECT max(created_at) FROM post";
     connection.one(find, &[], |row| row.value()).await
 }
 
-async fn next_member(connection: &Connection<'_>) -> db::Result<i64> {
+async fn next_member(connection: &Connection<'_>) -> db::DbResult<i64> {
     let find = "SELECT coalesce(max(id), 0) + 1 FROM member";
     connection.one(find, &[], |row| row.value()).await
 }
@@ -159,7 +159,7 @@ mod tests {
     use forum_api::store::sqlite::{Database, DatabasePath};
 
     use super::super::super::post_insert::{self, PostInsert};
-    use super::super::super::{Board, forums};
+    use super::super::super::{ReferenceBoard, forums};
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
@@ -168,7 +168,7 @@ mod tests {
     async fn what_is_made_is_newer_than_what_others_write_meanwhile() {
         let database = Database::open(&DatabasePath::Memory).unwrap();
         let clock = Arc::new(ManualClock::new(NOW));
-        let board = Board::new(database, clock, Language::English);
+        let board = ReferenceBoard::new(database, clock, Language::English);
         let begin = board.begin(|tx, now| {
             Box::pin(async move {
                 fill(tx, now).await?;
@@ -189,7 +189,7 @@ mod tests {
             };
             forums::add(tx, &new).await?;
         }
-        let amount = Amount {
+        let amount = ContentSize {
             members: 1,
             threads: 2,
             posts: 9,

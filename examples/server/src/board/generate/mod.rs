@@ -6,11 +6,11 @@ pub mod words;
 
 use forum_api::host::{BoardError, BoardResult};
 
-use super::{Board, search};
+use super::{ReferenceBoard, search};
 use generator::ContentGenerator;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Amount {
+pub struct ContentSize {
     pub members: u64,
     /// Half of them in General, the others in Help and in Members.
     pub threads: u64,
@@ -18,7 +18,7 @@ pub struct Amount {
     pub posts: u64,
 }
 
-impl Amount {
+impl ContentSize {
     pub const fn total(&self) -> u64 {
         self.members + self.posts
     }
@@ -29,8 +29,8 @@ const BATCH: u64 = 5_000;
 
 /// Fills the forums General, Help and Members, and calls `report` with the amount written so far.
 pub async fn run(
-    board: &Board,
-    amount: Amount,
+    board: &ReferenceBoard,
+    amount: ContentSize,
     seed: u64,
     report: impl Fn(u64),
 ) -> BoardResult<()> {

@@ -9,7 +9,7 @@ use forum_api::model::{
 
 use super::super::db::{self, Connection, RowReader, Transaction, bind};
 use super::super::texts::Texts;
-use super::super::{Board, page_keys};
+use super::super::{ReferenceBoard, page_keys};
 use super::send::{MessageInsert, notify};
 
 /// A list of members with their ids, names and pictures, on SQLite and on Postgres.
@@ -97,12 +97,12 @@ fn on(connection: &Connection<'_>, query: &'static Query) -> &'static str {
     connection.dialect(sqlite, postgres)
 }
 
-pub async fn unread(connection: &Connection<'_>, owner: i64) -> db::Result<u64> {
+pub async fn unread(connection: &Connection<'_>, owner: i64) -> db::DbResult<u64> {
     let query = "SELECT unread_count FROM member WHERE id = ?1";
     connection.one(query, bind![owner], |row| row.count()).await
 }
 
-fn summary(row: &mut RowReader<'_>) -> db::Result<MessageSummary> {
+fn summary(row: &mut RowReader<'_>) -> db::DbResult<MessageSummary> {
     Ok(MessageSummary {
         message_id: row.id()?,
         folder: row.value().map(folder)?,
@@ -131,9 +131,9 @@ const fn folder(is_inbox: bool) -> Folder {
 }
 
 /// Parses a list of members.
-fn authors(list: &str) -> db::Result<Vec<Author>> {
+fn authors(list: &str) -> db::DbResult<Vec<Author>> {
     let members: Vec<(i64, String, Option<String>)> = serde_json::from_str(list)
-        .map_err(|_| db::Error::Invalid("the recipients of a message are malformed"))?;
+        .map_err(|_| db::DbError::Invalid("the recipients of a message are malformed"))?;
     let authors = members
         .into_iter()
         .map(|(id, username, avatar_url)| Author {
@@ -147,7 +147,7 @@ fn authors(list: &str) -> db::Result<Vec<Author>> {
 /// Prefix of a receipt's subject.
 const RECEIPT: &str = "Read: ";
 
-impl Board {
+impl ReferenceBoard {
     /// Opens one of the member's copies. Only the first opening waits for a write.
     pub async fn open_message(
         &self,

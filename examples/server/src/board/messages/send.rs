@@ -151,14 +151,14 @@ async fn look_up(
     connection: &Connection<'_>,
     sender: i64,
     named: &Value,
-) -> db::Result<Option<Vec<Recipient>>> {
+) -> db::DbResult<Option<Vec<Recipient>>> {
     let named = named.to_string();
     let parameters = bind! { ":named": named, ":sender": sender };
     let found = connection.all(FIND, parameters, recipient);
     Ok(found.await?.into_iter().collect())
 }
 
-fn recipient(row: &mut RowReader<'_>) -> db::Result<Option<Recipient>> {
+fn recipient(row: &mut RowReader<'_>) -> db::DbResult<Option<Recipient>> {
     let Some(id) = row.value()? else {
         return Ok(None);
     };
@@ -202,7 +202,7 @@ pub async fn deliver(
     tx: &Transaction<'_>,
     message: MessageInsert<'_>,
     recipients: &[i64],
-) -> db::Result<i64> {
+) -> db::DbResult<i64> {
     let text = text(tx, message).await?;
     receive(tx, message, text, recipients, true).await?;
     let parameters = bind! {
@@ -222,12 +222,12 @@ pub async fn notify(
     tx: &Transaction<'_>,
     message: MessageInsert<'_>,
     recipient: i64,
-) -> db::Result<()> {
+) -> db::DbResult<()> {
     let text = text(tx, message).await?;
     receive(tx, message, text, &[recipient], false).await
 }
 
-async fn text(tx: &Transaction<'_>, message: MessageInsert<'_>) -> db::Result<i64> {
+async fn text(tx: &Transaction<'_>, message: MessageInsert<'_>) -> db::DbResult<i64> {
     let html = markdown::render(message.body);
     let parameters = bind! {
         ":sender": message.sender, ":subject": message.subject, ":body": message.body,
@@ -247,7 +247,7 @@ async fn receive(
     text: i64,
     recipients: &[i64],
     counts_for_quota: bool,
-) -> db::Result<()> {
+) -> db::DbResult<()> {
     let recipients = Value::from(recipients).to_string();
     let parameters = bind! {
         ":text": text, ":folder": stored(Folder::Inbox), ":at": message.at,

@@ -26,7 +26,7 @@ const POSTGRES: Migrations = Migrations {
 };
 
 /// Returns whether the database has a board.
-pub async fn exists(connection: &Connection<'_>) -> db::Result<bool> {
+pub async fn exists(connection: &Connection<'_>) -> db::DbResult<bool> {
     let find = connection.dialect(
         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)",
         "SELECT to_regclass(?1) IS NOT NULL",
@@ -35,7 +35,7 @@ pub async fn exists(connection: &Connection<'_>) -> db::Result<bool> {
 }
 
 /// Compares the migrations of the database with those of this program.
-pub async fn status(connection: &Connection<'_>) -> db::Result<SchemaStatus> {
+pub async fn status(connection: &Connection<'_>) -> db::DbResult<SchemaStatus> {
     Ok(match connection {
         Connection::Sqlite(sqlite) => sqlite::migration_status(sqlite, &SQLITE)?,
         Connection::Postgres(Postgres::Connection(client)) => {
@@ -58,7 +58,7 @@ pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
             Ok(apply_migrations(transaction, &POSTGRES).await?)
         }
         Connection::Postgres(Postgres::Connection(_)) => {
-            Err(db::Error::Invalid("migrations are applied in a transaction").into())
+            Err(db::DbError::Invalid("migrations are applied in a transaction").into())
         }
     }
 }

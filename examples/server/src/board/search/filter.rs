@@ -114,7 +114,7 @@ async fn span(
     connection: &Connection<'_>,
     when: &DateRange,
     now: Timestamp,
-) -> db::Result<RangeInclusive<i64>> {
+) -> db::DbResult<RangeInclusive<i64>> {
     let (from, until) = when.bounds(now);
     let from = from.map_or(i64::MIN, Timestamp::as_millis);
     let until = until.map_or(i64::MAX, Timestamp::as_millis);

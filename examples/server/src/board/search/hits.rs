@@ -39,7 +39,7 @@ pub async fn read(
     connection: &Connection<'_>,
     posts: &[i64],
     search: &SearchParams,
-) -> db::Result<Vec<SearchHit>> {
+) -> db::DbResult<Vec<SearchHit>> {
     let terms = TermMatcher::of(search);
     let kind = match search.show {
         SearchShow::Posts => SearchHitKind::Post,
@@ -51,7 +51,11 @@ pub async fn read(
         .await
 }
 
-fn hit(row: &mut RowReader<'_>, kind: SearchHitKind, terms: &TermMatcher) -> db::Result<SearchHit> {
+fn hit(
+    row: &mut RowReader<'_>,
+    kind: SearchHitKind,
+    terms: &TermMatcher,
+) -> db::DbResult<SearchHit> {
     let mut hit = SearchHit {
         kind,
         forum_id: row.id()?,

@@ -69,7 +69,7 @@ pub async fn together(
 }
 
 /// Enables or disables the triggers that index posts.
-async fn one_by_one(tx: &Transaction<'_>, one_by_one: bool) -> db::Result<()> {
+async fn one_by_one(tx: &Transaction<'_>, one_by_one: bool) -> db::DbResult<()> {
     match &**tx {
         Connection::Sqlite(sqlite) => {
             sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, one_by_one)?;
@@ -81,12 +81,12 @@ async fn one_by_one(tx: &Transaction<'_>, one_by_one: bool) -> db::Result<()> {
 }
 
 /// Updates the statistics of Postgres after many posts were added.
-pub async fn learn(tx: &Transaction<'_>) -> db::Result<()> {
+pub async fn learn(tx: &Transaction<'_>) -> db::DbResult<()> {
     tx.run(tx.dialect("", "SET LOCAL statement_timeout = 0; ANALYZE"))
         .await
 }
 
-async fn last_post(connection: &Connection<'_>) -> db::Result<i64> {
+async fn last_post(connection: &Connection<'_>) -> db::DbResult<i64> {
     let find = "SELECT coalesce(max(id), 0) FROM post";
     connection.one(find, &[], |row| row.value()).await
 }

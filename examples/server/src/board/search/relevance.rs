@@ -95,7 +95,7 @@ async fn ranked(
     connection: &Connection<'_>,
     matches: &[Match],
     search: &SearchParams,
-) -> db::Result<Vec<Ranked>> {
+) -> db::DbResult<Vec<Ranked>> {
     let terms = TermMatcher::of(search);
     let posts: Vec<i64> = matches.iter().map(|found| found.post).collect();
     let find: &str = connection.dialect(&ON_SQLITE, &ON_POSTGRES);
@@ -105,7 +105,7 @@ async fn ranked(
 }
 
 /// Computes a score without copying the texts.
-fn score(row: &mut RowReader<'_>, terms: &TermMatcher) -> db::Result<Ranked> {
+fn score(row: &mut RowReader<'_>, terms: &TermMatcher) -> db::DbResult<Ranked> {
     let (post, thread) = (row.value()?, row.value()?);
     let mut words = || row.text().map(Option::unwrap_or_default);
     let (body, title) = (words()?, words()?);

@@ -85,14 +85,14 @@ impl<'a> MatchScan<'a> {
     }
 
     /// Returns the next match.
-    pub async fn next(&mut self) -> db::Result<Option<Match>> {
+    pub async fn next(&mut self) -> db::DbResult<Option<Match>> {
         if self.more && self.read.as_slice().is_empty() {
             self.read_on().await?;
         }
         Ok(self.read.next())
     }
 
-    async fn read_on(&mut self) -> db::Result<()> {
+    async fn read_on(&mut self) -> db::DbResult<()> {
         let Self {
             connection,
             filter,
@@ -121,7 +121,7 @@ impl ScanDirection {
         filter: &SearchFilter,
         ahead: &RangeInclusive<i64>,
         rows: i64,
-    ) -> db::Result<Vec<Match>> {
+    ) -> db::DbResult<Vec<Match>> {
         match (connection, &filter.forums) {
             (Connection::Sqlite(_), Some(forums)) => {
                 self.matches_in(forums, connection, filter, ahead, rows)
@@ -143,7 +143,7 @@ impl ScanDirection {
         filter: &SearchFilter,
         ahead: &RangeInclusive<i64>,
         rows: i64,
-    ) -> db::Result<Vec<Match>> {
+    ) -> db::DbResult<Vec<Match>> {
         let (mut found, mut looked_at, mut ahead) = (Vec::new(), 0, ahead.clone());
         let mut step = rows.max(CANDIDATES);
         let most = step * MOST;
@@ -184,8 +184,8 @@ impl ScanDirection {
         (text, place): (&str, &str),
         ahead: &RangeInclusive<i64>,
         rows: i64,
-        read: impl FnMut(&mut RowReader<'_>) -> db::Result<T> + Send,
-    ) -> db::Result<Vec<T>> {
+        read: impl FnMut(&mut RowReader<'_>) -> db::DbResult<T> + Send,
+    ) -> db::DbResult<Vec<T>> {
         let parameters = bind! {
             ":text": text, ":place": place, ":first": ahead.start(), ":last": ahead.end(),
             ":rows": rows,
@@ -243,7 +243,7 @@ impl ScanDirection {
 }
 
 impl Match {
-    fn read(row: &mut RowReader<'_>) -> db::Result<Self> {
+    fn read(row: &mut RowReader<'_>) -> db::DbResult<Self> {
         Ok(Self {
             post: row.value()?,
             thread: row.value()?,
@@ -308,7 +308,7 @@ async fn fresh(
     matches: &mut MatchScan<'_>,
     met: &mut HashSet<i64>,
     most: usize,
-) -> db::Result<Vec<Match>> {
+) -> db::DbResult<Vec<Match>> {
     let mut fresh = Vec::new();
     while fresh.len() < most
         && let Some(found) = matches.next().await?
@@ -326,7 +326,7 @@ async fn with_earlier_match(
     filter: &SearchFilter,
     behind: Option<&RangeInclusive<i64>>,
     found: &[Match],
-) -> db::Result<HashSet<i64>> {
+) -> db::DbResult<HashSet<i64>> {
     let Some(behind) = behind else {
         return Ok(HashSet::new());
     };
