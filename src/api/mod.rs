@@ -23,5 +23,7 @@ pub use error::MalformedRequest;
 pub use error_messages::{ErrorMessages, Language};
 pub use openapi::document as openapi_document;
 pub use rate_limit::client_ip;
+#[cfg(feature = "panel")]
+pub(crate) use rate_limit::peer_ip;
 pub use service::{ForumApi, ForumApiBuilder};
 pub use settings::ApiSettings;

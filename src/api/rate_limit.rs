@@ -96,7 +96,7 @@ impl ApiInner {
 }
 
 /// Finds the peer's address where a host puts it by default: an `IpAddr` or a `SocketAddr` extension.
-pub(super) fn peer_ip(extensions: &Extensions) -> Option<IpAddr> {
+pub(crate) fn peer_ip(extensions: &Extensions) -> Option<IpAddr> {
     let socket = || extensions.get::<SocketAddr>().map(SocketAddr::ip);
     extensions.get::<IpAddr>().copied().or_else(socket)
 }

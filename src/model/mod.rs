@@ -49,8 +49,8 @@ pub use date_range::DateRange;
 pub(crate) use expected::Expected;
 pub use forum::Forum;
 pub use id::{
-    DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId, PollId, PostId,
-    RatingId, TargetId, ThreadId, UserId, UserRef,
+    AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId,
+    PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
 };
 pub use me::{Me, OwnAccount, TokenInfo};
 pub use member::Member;
@@ -68,5 +68,6 @@ pub use subscription::{
     SubscriptionTargetKind,
 };
 pub use text::is_single_line;
+pub(crate) use text::is_single_line_char;
 pub use thread::{ContentState, LastPost, ListThreadsParams, NewThread, Thread};
 pub use time::Timestamp;

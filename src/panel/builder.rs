@@ -1,10 +1,14 @@
 //! The panel, its settings and its builder.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Extensions, Uri};
 
+use ipnet::IpNet;
+
+use crate::api;
 use crate::environment::Environment;
 use crate::host::AdminAuth;
 use crate::http_util::{OriginalUri, trim_base_path};
@@ -20,6 +24,8 @@ pub struct PanelSettings {
     pub body_limit: usize,
     /// Timeout of a request. Default: 30 s. A change that has begun completes even after the timeout.
     pub request_timeout: Duration,
+    /// Networks of the proxies whose `x-forwarded-for` header is trusted for the addresses in the audit log. Default: none.
+    pub trusted_proxies: Vec<IpNet>,
 }
 
 impl Default for PanelSettings {
@@ -28,6 +34,7 @@ impl Default for PanelSettings {
             base_path: "/panel".into(),
             body_limit: 1 << 20,
             request_timeout: Duration::from_secs(30),
+            trusted_proxies: Vec::new(),
         }
     }
 }
@@ -46,6 +53,7 @@ pub(super) struct PanelInner {
     pub(super) environment: Environment,
     pub(super) settings: PanelSettings,
     pub(super) original_uri: OriginalUri,
+    pub(super) peer_ip: fn(&Extensions) -> Option<IpAddr>,
 }
 
 /// Builder of a [`Panel`]. Required parts are arguments of [`Panel::builder`]; everything else has a default.
@@ -71,6 +79,7 @@ impl Panel {
             environment: environment.into(),
             settings: PanelSettings::default(),
             original_uri: |_| None,
+            peer_ip: api::peer_ip,
         })
     }
 }
@@ -90,6 +99,16 @@ impl PanelBuilder {
     #[must_use]
     pub fn original_uri(mut self, original_uri: fn(&Extensions) -> Option<&Uri>) -> Self {
         self.0.original_uri = original_uri;
+        self
+    }
+
+    /// Sets the function that finds the peer's IP address in the extensions of a request, for the audit log. Default: an
+    /// `IpAddr` or a `SocketAddr` extension.
+    ///
+    /// With axum: `.peer_ip(|e| e.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip()))`.
+    #[must_use]
+    pub fn peer_ip(mut self, peer_ip: fn(&Extensions) -> Option<IpAddr>) -> Self {
+        self.0.peer_ip = peer_ip;
         self
     }
 

@@ -11,6 +11,7 @@ use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::password_throttle::PasswordThrottle;
 use super::response::{PageResult, PanelError};
+use crate::audit::AuditAction;
 use crate::model::{Timestamp, UserId};
 use crate::token::{
     self, Expiry, IssueError, Lookup, PlainToken, TokenRecord, TokenRequest, TokenState,
@@ -135,7 +136,8 @@ fn scopes(context: &PageContext, token: &TokenRecord) -> String {
 pub(super) async fn revoke(context: &PageContext) -> PageResult {
     let lookup = Lookup::parse(&context.id).ok_or(PanelError::NotFound)?;
     let store = &context.panel.stores.tokens;
-    if !store.revoke(&lookup, context.now).await? {
+    let audit = context.audit_entry(AuditAction::TOKEN_REVOKED, lookup)?;
+    if !store.revoke(&lookup, context.now, &audit).await? {
         return Err(PanelError::NotFound);
     }
     tracing::info!(%lookup, admin = %context.session.user_id, "token revoked");
@@ -213,6 +215,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
         label: form.get("label"),
         scopes: &scopes,
         expires_in_days: &expires_in_days,
+        issuer: &context.actor,
     };
     let (random, surface) = (&*panel.environment.random, panel.environment.surface);
     match token::issue_token(&*panel.stores.tokens, random, surface, request, context.now).await {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::webhook::{
@@ -173,6 +174,8 @@ pub struct DeliveryFilter {
 /// `now` is the caller's time. A backend that several machines share may use its own clock for leases and due times. It
 /// then uses the caller's times only to compute durations.
 ///
+/// A method that takes an [`AuditEntry`] writes it to the [audit log](super::AuditStore) in the transaction of its change.
+///
 /// # Errors
 /// Each method returns a [`BackendError`](super::BackendError) if the backend fails. A failed write may have
 /// taken effect. The caller can repeat it, because leases and ids make the methods idempotent.
@@ -265,7 +268,12 @@ pub trait DeliveryStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool>;
+    async fn retry(
+        &self,
+        id: &DeliveryId,
+        now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool>;
 
     /// Queues up to `limit` dead deliveries of an endpoint again, as [`retry`](Self::retry) does, in one transaction. Returns
     /// their number.
@@ -277,13 +285,14 @@ pub trait DeliveryStore: Send + Sync + 'static {
         endpoint: &EndpointId,
         now: Timestamp,
         limit: u32,
+        audit: &AuditEntry,
     ) -> BackendResult<u64>;
 
     /// Removes a delivery in any state. Returns `false` if it does not exist.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn remove(&self, id: &DeliveryId) -> BackendResult<bool>;
+    async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Returns a delivery and its attempts, oldest first; `None` if it does not exist.
     ///

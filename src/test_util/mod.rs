@@ -36,9 +36,10 @@ use serde_json::Value;
 use tower_service::Service;
 
 use crate::api::{ApiSettings, ForumApi};
+use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::environment::Environment;
 use crate::host::{Authorizer, Board};
-use crate::model::{Timestamp, UserId};
+use crate::model::{AuditEntryId, Timestamp, UserId};
 use crate::runtime::{BoxFuture, Clock, InlineRuntime, ManualClock, SeededRandom};
 use crate::scope::Surface;
 use crate::store::Stores;
@@ -46,6 +47,18 @@ use crate::token::{PlainToken, TokenRequest, issue_token};
 
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
+
+/// Returns an entry of the audit log, for calls of stores whose entries a test does not examine. It always has the same id.
+pub fn audit_entry() -> AuditEntry {
+    AuditEntry {
+        id: AuditEntryId::from(1),
+        occurred_at: Timestamp::from_millis(0),
+        actor: AuditActor::SYSTEM,
+        action: AuditAction::ENDPOINT_UPDATED,
+        target: String::new(),
+        details: String::new(),
+    }
+}
 
 /// The API over a board, with stores in memory and a manual clock.
 #[derive(Clone, Debug)]
@@ -133,6 +146,7 @@ impl TestApi {
             label: "test",
             scopes: &scopes,
             expires_in_days,
+            issuer: &AuditActor::SYSTEM,
         };
         let (tokens, random, now) = (&*self.stores.tokens, &*self.random, self.clock.now());
         let issued = issue_token(tokens, random, self.surface, request, now);

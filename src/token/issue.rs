@@ -5,6 +5,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::{Expiry, ParseExpiryError, PlainToken, TokenRecord};
+use crate::audit::{AuditAction, AuditActor};
 use crate::host::BackendError;
 use crate::model::{Timestamp, UserId, is_single_line};
 use crate::runtime::RandomSource;
@@ -25,6 +26,8 @@ pub struct TokenRequest<'a> {
     pub scopes: &'a [String],
     /// Text of the form field "Expires in (days)", see [`Expiry::parse`]; empty for a token that does not expire.
     pub expires_in_days: &'a str,
+    /// Who issues the token, for the audit log.
+    pub issuer: &'a AuditActor,
 }
 
 /// Error of [`issue_token`]. No token is created.
@@ -50,7 +53,7 @@ pub enum IssueError {
     Backend(#[from] BackendError),
 }
 
-/// Issues a token and stores its record. The token is returned only once: the store holds a hash of its secret.
+/// Issues a token and stores its record, with an entry of the audit log. The token is returned only once: the store holds a hash of its secret.
 ///
 /// The scopes of the record are in the order of the surface, without repetitions. The function does not check
 /// permissions: ask the administrator to confirm their password before you call it.
@@ -62,6 +65,7 @@ pub enum IssueError {
 ///
 /// # Examples
 /// ```
+/// use forum_api::audit::AuditActor;
 /// use forum_api::model::UserId;
 /// use forum_api::runtime::{Clock, OsRandom, SystemClock};
 /// use forum_api::scope::Surface;
@@ -75,6 +79,7 @@ pub enum IssueError {
 ///     label: "laptop",
 ///     scopes: &["forums:read".into(), "threads:read".into()],
 ///     expires_in_days: "30",
+///     issuer: &AuditActor::SYSTEM,
 /// };
 /// let now = SystemClock.now();
 /// let (token, record) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
@@ -107,10 +112,27 @@ pub async fn issue_token(
             revoked_at: None,
             last_used_at: None,
         };
-        if tokens.create(&record).await? {
+        let audit = request
+            .issuer
+            .entry(random, now, AuditAction::TOKEN_ISSUED, record.lookup)
+            .map_err(BackendError::new)?
+            .with_details(details(&record));
+        if tokens.create(&record, &audit).await? {
             return Ok((token, record));
         }
     }
+}
+
+fn details(record: &TokenRecord) -> String {
+    let (owner, scopes) = (&record.owner, record.scopes.join(", "));
+    let expiry = match record.expires_at {
+        Some(expires_at) => format!("expires {expires_at}"),
+        None => "does not expire".into(),
+    };
+    format!(
+        "owner {owner}; scopes {scopes}; {expiry}; label {:?}",
+        record.label
+    )
 }
 
 /// Rejects labels that are too long or not single-line texts.

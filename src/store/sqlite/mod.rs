@@ -18,6 +18,7 @@
 //!
 //! ```sql
 #![doc = include_str!("migrations/0001_init.sql")]
+#![doc = include_str!("migrations/0002_audit_log.sql")]
 //! ```
 //!
 //! # Logging
@@ -65,6 +66,7 @@
 //! # }
 //! ```
 
+mod audit;
 mod claim;
 mod deliveries;
 mod endpoints;
@@ -82,6 +84,7 @@ mod tokens;
 mod types;
 mod webhook_store;
 
+pub use audit::SqliteAuditStore;
 pub use idempotency::SqliteIdempotencyStore;
 pub use migrations::{apply_migrations, migration_status};
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
