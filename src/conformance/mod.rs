@@ -47,6 +47,7 @@
 //!             post_count: 0,
 //!             last_activity_at: None,
 //!             can_start_thread: false,
+//!             extra: None,
 //!         };
 //!         Ok((1..).zip(forums).map(forum).collect())
 //!     }

@@ -71,6 +71,7 @@ pub enum ResourceRef<'a> {
 ///             post_count: 0,
 ///             last_activity_at: None,
 ///             can_start_thread: caller.as_member().is_some(),
+///             extra: None,
 ///         };
 ///         let is_visible = caller.access().visible_forums().contains(&general.forum_id);
 ///         Ok(is_visible.then_some(general).into_iter().collect())

@@ -27,6 +27,7 @@
 mod author;
 mod date_range;
 mod expected;
+mod extra;
 mod forum;
 mod id;
 mod me;
@@ -47,6 +48,7 @@ mod time;
 pub use author::Author;
 pub use date_range::DateRange;
 pub(crate) use expected::Expected;
+pub use extra::{Extra, ExtraError};
 pub use forum::Forum;
 pub use id::{
     DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId, PollId, PostId,
