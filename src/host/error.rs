@@ -7,7 +7,8 @@ use thiserror::Error;
 use crate::error::{BackendError, BoxError, IntoBackendError, OverloadedError};
 use crate::model::{InvalidIdError, InvalidPageKeyError};
 
-/// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one status and code.
+/// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). The variant determines the status and the
+/// code of the response.
 ///
 /// The host writes the messages, in the board's language. The library sends them to the client, except the source of
 /// `Internal`. `?` converts the errors of ids, page keys and database drivers. A host can implement `From<HostError>
@@ -51,7 +52,8 @@ pub enum BoardError {
     /// A resource that the *body* names, or a subscription, does not exist or is hidden: 404 `NOT_FOUND`.
     #[error("{0}")]
     NotFound(String),
-    /// The resource was changed since the client read it: 409 `CONFLICT`.
+    /// The command conflicts with the current state of the resource, for example because it was changed since the client
+    /// read it, or because the member has already voted: 409 `CONFLICT`.
     #[error("{0}")]
     Conflict(String),
     /// A field of the body breaks a rule of the board: 422 `VALIDATION`. See [`BoardError::invalid`].
