@@ -84,7 +84,7 @@ kinds! {
     POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => PollEvent, PollEvent { poll: public(poll), context: ThreadEvent::new(context) };
 
-    "A member was rated: `member` by `actor`. For the rating of a post, `forum` is the post's forum."
+    "A member was rated. `actor` rated `member`. For the rating of a post, `forum` is the post's forum."
     MEMBER_RATED member_rated(
         rating: &Rating = &Rating::example(),
         member: &Author = &AUTHOR,
