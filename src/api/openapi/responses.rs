@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
