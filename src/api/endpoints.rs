@@ -3,10 +3,9 @@
 use http::Method;
 
 use super::endpoint::{ApiEndpoint, Handler, Privacy};
-use super::error::ErrorCode;
 use super::extract::params::{NoParams, OpenMessage, RawPathParams};
 use crate::host::{Caller, MemberCaller};
-use crate::model::NewSubscription;
+use crate::model::{ErrorCode, NewSubscription};
 use crate::scope::Scope::*;
 use crate::scope::Surface::{self, Compact, Full};
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use clap::{Args, Subcommand};
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
 use forum_api::store::{DeliveryFilter, WebhookStores};
@@ -143,7 +143,7 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
         "the delivery is {state}: it waits to be sent or is being sent; deliveries to a disabled endpoint wait until you \
          enable it"
     );
-    Err(BoardError::Conflict(reason))
+    Err(BoardError::conflict(reason))
 }
 
 fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
@@ -151,7 +151,7 @@ fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
 }
 
 fn not_found(id: &DeliveryId) -> BoardError {
-    BoardError::NotFound(format!("unknown delivery \"{id}\""))
+    BoardError::not_found(format!("unknown delivery \"{id}\""))
 }
 
 fn state(name: &str) -> Result<DeliveryState, String> {
@@ -260,7 +260,7 @@ impl WorkerCommand {
         board: &ReferenceBoard,
     ) -> BoardResult<Output> {
         let _log = Log::start(self.log);
-        let shutdown = Shutdown::listen().map_err(BoardError::internal)?;
+        let shutdown = Shutdown::listen().or_internal()?;
         let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
         let environment = secrets.environment();
         let registry = self.webhooks.registry(database, &environment);
