@@ -18,7 +18,7 @@
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let api = TestApi::new(authorizer, board);
 //! let response = api.as_member("alice").get("/forums").await;
-//! assert_eq!((response.status, response.code()), (501, Some("not_implemented")));
+//! assert_eq!((response.status, response.code()), (501, Some(ErrorCode::NotImplemented)));
 //! # });
 //! ```
 
@@ -39,7 +39,7 @@ use crate::api::{ApiSettings, ForumApi};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::environment::Environment;
 use crate::host::{Authorizer, Board};
-use crate::model::{AuditEntryId, Timestamp, UserId};
+use crate::model::{AuditEntryId, ErrorCode, Timestamp, UserId};
 use crate::runtime::{BoxFuture, Clock, InlineRuntime, ManualClock, SeededRandom};
 use crate::scope::Surface;
 use crate::store::Stores;
@@ -68,7 +68,8 @@ pub struct TestApi {
     settings: ApiSettings,
     surface: Surface,
     random: Arc<SeededRandom>,
-    /// The clock of the API. It starts at 2026-01-01T00:00:00Z.
+    /// The manual clock that [`with_settings`](Self::with_settings) passes to `change`. Tokens are issued by it. It starts at
+    /// 2026-01-01T00:00:00Z.
     pub clock: Arc<ManualClock>,
 }
 
@@ -302,10 +303,8 @@ impl TestResponse {
     }
 
     /// Returns the error code; `None` for a response without an error.
-    pub fn code(&self) -> Option<&'static str> {
+    pub fn code(&self) -> Option<ErrorCode> {
         let json = self.json();
-        let code = json.pointer("/error/code")?.as_str()?;
-        let mut codes = crate::api::ErrorCode::ALL.iter().map(|code| code.as_str());
-        codes.find(|known| *known == code)
+        json.pointer("/error/code")?.as_str()?.parse().ok()
     }
 }

@@ -113,7 +113,7 @@ impl WebhookAdmin {
             if let Some(stored) = endpoints.key_id().await? {
                 let given = secrets.key_id();
                 let is_given = stored == given;
-                let mismatch = || KeyMismatchError { stored, given }.into();
+                let mismatch = || KeyMismatchError::new(stored, given).into();
                 return is_given.then_some(()).ok_or_else(mismatch);
             }
             if self
@@ -133,15 +133,18 @@ impl WebhookAdmin {
     /// Afterwards restart all processes with the new key: a process with the former key cannot decrypt the secrets and
     /// postpones its deliveries.
     ///
-    /// An operator who lost the key can remove all endpoints, and then record another key with an environment whose
-    /// cipher is [`PlaintextCipher`].
+    /// An endpoint that the store cannot decode keeps its secret: repair or remove it before you discard the former key.
+    ///
+    /// An operator who lost the key can remove all endpoints, and then call this method on a [`WebhookAdmin`] whose
+    /// environment has [`PlaintextCipher`].
     ///
     /// # Errors
     /// - [`WebhookAdminError::Key`] if the recorded key is neither the former nor the new one. Exception: there are no
     ///   endpoints, and the cipher of the environment is [`PlaintextCipher`].
     /// - [`WebhookAdminError::Backend`] if a secret cannot be decrypted with either key, or the store fails.
     ///
-    /// Nothing is changed after an error.
+    /// If it returns [`WebhookAdminError::Key`], or if a secret cannot be decrypted, nothing has changed. After a failure
+    /// of the store, call it again.
     pub async fn reencrypt(
         &self,
         new: &dyn SecretCipher,
@@ -159,7 +162,7 @@ impl WebhookAdmin {
                 && !is_lost
             {
                 let (stored, given) = (stored.clone(), former);
-                return Err(KeyMismatchError { stored, given }.into());
+                return Err(KeyMismatchError::new(stored, given).into());
             }
             let number = all.len();
             let audit = self.audit_entry(actor, AuditAction::KEY_REPLACED, new.key_id())?;
@@ -195,6 +198,9 @@ impl WebhookAdmin {
     /// # Errors
     /// [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`], [`WebhookAdminError::Key`], or
     /// [`WebhookAdminError::Backend`] if the store, the cipher or the random source fails.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with time enabled.
     pub async fn add(
         &self,
         new: NewEndpoint,
