@@ -11,6 +11,7 @@
 
 use std::sync::Arc;
 
+use forum_api::audit::AuditActor;
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardResult, Caller, VisibleForums,
 };
@@ -81,6 +82,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         label: "",
         scopes,
         expires_in_days: "",
+        issuer: &AuditActor::SYSTEM,
     };
     let now = SystemClock.now();
     let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;

@@ -8,9 +8,10 @@
 //! use forum_api::audit::{AuditAction, AuditActor};
 //! use forum_api::runtime::{Clock, OsRandom, SystemClock};
 //!
-//! let ban = AuditAction::parse("member.banned").expect("a valid name");
+//! const BANNED: AuditAction = AuditAction::from_static("member.banned");
+//!
 //! let entry = AuditActor::command_line(Some("root".into()))
-//!     .entry(&OsRandom, SystemClock.now(), ban, "mallory")?
+//!     .entry(&OsRandom, SystemClock.now(), BANNED, "mallory")?
 //!     .with_details("for 7 days");
 //! assert_eq!(entry.insert_parameters().len(), 9);
 //! # Ok::<_, forum_api::runtime::RandomError>(())
@@ -37,7 +38,7 @@ pub struct AuditAction(Cow<'static, str>);
 macro_rules! actions {
     ($($(#[$doc:meta])+ $constant:ident $name:literal)+) => {
         impl AuditAction {
-            $($(#[$doc])+ pub const $constant: Self = Self(Cow::Borrowed($name));)+
+            $($(#[$doc])+ pub const $constant: Self = Self::from_static($name);)+
 
             /// The actions that the library records.
             pub const STANDARD: &[Self] = &[$(Self::$constant),+];
@@ -77,19 +78,46 @@ actions! {
 }
 
 impl AuditAction {
+    /// Creates an action for a constant of the host.
+    ///
+    /// # Panics
+    /// Unless the name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters. In a constant this is a compile error.
+    pub const fn from_static(name: &'static str) -> Self {
+        assert!(
+            is_action(name.as_bytes()),
+            "the name of the action is malformed"
+        );
+        Self(Cow::Borrowed(name))
+    }
+
     /// Parses a name; `None` unless it is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
     pub fn parse(name: &str) -> Option<Self> {
-        let is_word = |word: &str| {
-            !word.is_empty() && word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_'))
-        };
-        let is_name = name.len() <= 64 && name.contains('.') && name.split('.').all(is_word);
-        is_name.then(|| Self(name.to_owned().into()))
+        is_action(name.as_bytes()).then(|| Self(name.to_owned().into()))
     }
 
     /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+const fn is_action(name: &[u8]) -> bool {
+    if name.len() > 64 {
+        return false;
+    }
+    let (mut rest, mut word_len, mut has_dot) = (name, 0, false);
+    while let [byte, others @ ..] = rest {
+        match *byte {
+            b'a'..=b'z' | b'_' => word_len += 1,
+            b'.' if word_len > 0 => {
+                word_len = 0;
+                has_dot = true;
+            }
+            _ => return false,
+        }
+        rest = others;
+    }
+    has_dot && word_len > 0
 }
 
 impl fmt::Display for AuditAction {

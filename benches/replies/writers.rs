@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use forum_api::audit::AuditActor;
 use forum_api::model::UserId;
 use forum_api::rate_limit::Budget;
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
@@ -125,6 +126,7 @@ async fn token(stores: &Stores, owner: &UserId) -> String {
         label: "",
         scopes: &scopes,
         expires_in_days: "",
+        issuer: &AuditActor::SYSTEM,
     };
     let now = SystemClock.now();
     let issued = issue_token(&*stores.tokens, &OsRandom, surface, wanted, now);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use forum_api::audit::AuditActor;
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, InForum,
     VisibleForums,
@@ -180,6 +181,7 @@ pub fn token(stores: &Stores) -> String {
         label: "bench",
         scopes: &["threads:read".into(), "posts:read".into()],
         expires_in_days: "",
+        issuer: &AuditActor::SYSTEM,
     };
     let (tokens, now) = (&*stores.tokens, SystemClock.now());
     let issued = at_once(issue_token(tokens, &OsRandom, Surface::Full, wanted, now));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use existing_board::added;
 use existing_board::before::{Club, connect, members, pages};
+use forum_api::audit::AuditActor;
 use forum_api::host::BoxError;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
@@ -47,6 +48,7 @@ async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
         label: "first steps",
         scopes: &scopes.collect::<Vec<_>>(),
         expires_in_days: "1",
+        issuer: &AuditActor::SYSTEM,
     };
     let tokens = PostgresStore::new(club.pool.clone());
     let now = SystemClock.now();

@@ -1,5 +1,6 @@
 //! The content of a new database: the administrator's account, the demo board, and a token for first calls.
 
+use forum_api::audit::AuditActor;
 use forum_api::host::{BoardResult, OrInternal};
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
@@ -66,6 +67,7 @@ pub async fn create(
             label: "first steps",
             scopes: &crate::commands::token::scopes("all", surface),
             expires_in_days: "",
+            issuer: &AuditActor::SYSTEM,
         };
         let issued = issue_token(&*tokens, &OsRandom, surface, wanted, SystemClock.now()).await;
         new.example_calls = Some(ExampleCalls {

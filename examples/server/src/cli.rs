@@ -12,6 +12,7 @@ use forum_api::runtime::TokioRuntime;
 use forum_api::{ApiSettings, Environment, IpNet, openapi_document, scope};
 use http::HeaderValue;
 
+use crate::commands::audit::AuditCommand;
 use crate::commands::board::{
     BoardCommand, ForumCommand, GenerateCommand, PostCommand, SettingCommand, ThreadCommand,
 };
@@ -95,6 +96,9 @@ enum DatabaseCommand {
     Delivery(DeliveryCommand),
     /// Send webhooks without serving the API
     Worker(WorkerCommand),
+    /// List the changes that administrators made
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// List or change the board's settings
     Setting(SettingCommand),
     /// Fill the forums General, Help and Members with generated content
@@ -150,6 +154,7 @@ impl DatabaseCommand {
             Self::Webhook(command) => command.run(url, &database, &board).await,
             Self::Delivery(command) => command.run(&database).await,
             Self::Worker(command) => command.run(url, &database, &board).await,
+            Self::Audit(command) => command.run(&database, &board).await,
             Self::Setting(command) => command.run(&board).await,
             Self::Generate(command) => command.run(&board).await,
             Self::Migrate { .. } => Output::done_with("The schema is up to date."),

@@ -89,6 +89,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let panel = Panel::builder(host, stores.clone(), registry, &environment).settings(
         panel::PanelSettings {
             base_path: PANEL.into(),
+            trusted_proxies: options.trusted_proxies.clone(),
             ..panel::PanelSettings::default()
         },
     );

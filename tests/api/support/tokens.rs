@@ -1,8 +1,10 @@
 //! Tokens for the tests.
 
+use forum_api::audit::AuditActor;
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom};
 use forum_api::scope::Surface;
+use forum_api::test_util::audit_entry;
 use forum_api::token::{IssueError, Lookup, PlainToken, TokenRecord, TokenRequest, issue_token};
 
 use super::{Server, every_scope};
@@ -31,6 +33,7 @@ impl Server {
             label: "laptop",
             scopes: &scopes,
             expires_in_days: days,
+            issuer: &AuditActor::SYSTEM,
         };
         let tokens = &*self.stores.tokens;
         let issued = issue_token(tokens, &OsRandom, surface, request, self.clock.now());
@@ -75,6 +78,12 @@ impl Server {
             revoked_at: None,
             last_used_at: None,
         };
-        assert!(self.stores.tokens.create(&record).await.unwrap());
+        assert!(
+            self.stores
+                .tokens
+                .create(&record, &audit_entry())
+                .await
+                .unwrap()
+        );
     }
 }

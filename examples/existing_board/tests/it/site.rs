@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use forum_api::audit::AuditActor;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
 use forum_api::store::OutboxStore;
@@ -58,6 +59,7 @@ impl Site {
             label: "",
             scopes: &["posts:read".into(), "posts:write".into()],
             expires_in_days: "",
+            issuer: &AuditActor::SYSTEM,
         };
         let (tokens, now) = (PostgresStore::new(club.pool.clone()), SystemClock.now());
         let issued = issue_token(&tokens, &OsRandom, Surface::Full, request, now).await;

@@ -3,15 +3,17 @@
 use std::fmt;
 
 use clap::{Args, Subcommand};
+use forum_api::audit::AuditAction;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
-use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
+use forum_api::runtime::TokioRuntime;
 use forum_api::store::{DeliveryFilter, WebhookStores};
 use forum_api::webhook::{self, AttemptRecord, DeliveryState};
 use forum_api::webhook_admin::WebhookAdmin;
 use serde::Serialize;
 
 use super::webhook::endpoint;
+use crate::audit;
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::cli::LogOptions;
@@ -82,7 +84,7 @@ impl DeliveryCommand {
                     return Output::done();
                 };
                 let retried = WebhookAdmin::new(webhooks, TokioRuntime)
-                    .retry_dead(&endpoint)
+                    .retry_dead(&endpoint, &audit::actor())
                     .await;
                 let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
                 let noun = if count == 1 { "delivery" } else { "deliveries" };
@@ -91,7 +93,8 @@ impl DeliveryCommand {
                 ))
             }
             Self::Remove { id } => {
-                if webhooks.deliveries.remove(&id).await? {
+                let audit = audit::entry(AuditAction::DELIVERY_REMOVED, &id)?;
+                if webhooks.deliveries.remove(&id, &audit).await? {
                     return Output::done_with(format_args!("Removed delivery {id}."));
                 }
                 Err(not_found(&id))
@@ -133,7 +136,9 @@ async fn list(
 }
 
 async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
-    if webhooks.deliveries.retry(id, SystemClock.now()).await? {
+    let audit = audit::entry(AuditAction::DELIVERY_REDELIVERED, id)?;
+    let now = audit.occurred_at;
+    if webhooks.deliveries.retry(id, now, &audit).await? {
         return Output::done_with(format_args!("Queued delivery {id} again."));
     }
     let found = webhooks.deliveries.find(id).await?;

@@ -1,5 +1,6 @@
 //! The commands beside `serve`.
 
+pub mod audit;
 pub mod board;
 pub mod delivery;
 pub mod member;

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, LazyLock, Mutex, Once};
 use std::thread::{self, ThreadId};
 
+use forum_api::audit::AuditActor;
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, ManualClock, SeededRandom};
 use forum_api::scope::Surface;
@@ -163,6 +164,7 @@ async fn token(database: &BoardDatabase) -> String {
         label: "test",
         scopes: &scopes,
         expires_in_days: "",
+        issuer: &AuditActor::SYSTEM,
     };
     let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);
