@@ -3,10 +3,8 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::Response;
 use http::request::Parts;
-use http_body_util::Full;
 use tracing::Instrument;
 
 use super::context::{ApiInner, RequestContext, RequestId, log_error};
@@ -19,7 +17,7 @@ use super::extract::value::{self, InputValue};
 use super::response::{self, ApiResponse};
 use super::{access, idempotency};
 use crate::host::{Caller, MemberCaller};
-use crate::http_util::{LazyBody, restore_uri, run};
+use crate::http_util::{LazyBody, ResponseBody, restore_uri, run};
 use crate::metrics::recorder;
 use crate::model::Expected;
 use crate::rate_limit::RateLimitKey;
@@ -31,11 +29,11 @@ impl ApiInner {
         self: &Arc<Self>,
         mut head: Parts,
         body: LazyBody<'_>,
-    ) -> Response<Full<Bytes>> {
-        restore_uri(&mut head, self.original_uri);
+    ) -> Response<ResponseBody> {
+        restore_uri(&mut head, &*self.original_uri);
         let received_at = self.environment.clock.now();
         let id = self.request_ids.next(received_at);
-        let guest_key = self.guest_key(&head.extensions, &head.headers);
+        let guest_key = self.guest_key(&head);
         let context = RequestContext::new(&head, id, guest_key, received_at);
         let span = context.span();
         self.respond(context, body).instrument(span).await
@@ -46,7 +44,7 @@ impl ApiInner {
         self: &Arc<Self>,
         mut context: RequestContext<'_>,
         body: LazyBody<'_>,
-    ) -> Response<Full<Bytes>> {
+    ) -> Response<ResponseBody> {
         let outcome = {
             // Pinned here, because a future that is passed by value would be stored twice.
             let pipeline = pin!(self.run_pipeline(&mut context, body));
@@ -113,7 +111,7 @@ impl ApiInner {
 
         // 4. Scope check, 5. access, 6. online check
         access::require_scope(presented, endpoint.scope)?;
-        let caller = access::resolve_caller(token, &*self.authorizer).await?;
+        let caller = access::resolve_caller(token, &*self.host.authorizer).await?;
         access::require_online(&caller)?;
 
         // 7. Input decoding
@@ -172,7 +170,7 @@ impl ApiInner {
         keyed: Option<IdempotentRequest>,
         reservation: &mut Option<Reservation>,
     ) -> Result<ApiResponse, ApiError> {
-        let board = &*self.board;
+        let board = &*self.host.board;
         access::require_visible(board, &*invocation).await?;
         if let Some(request) = keyed {
             let (store, now) = (&*self.stores.idempotency, self.environment.clock.now());

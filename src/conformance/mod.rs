@@ -13,7 +13,9 @@
 //! use forum_api::conformance::{
 //!     BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role, run_all,
 //! };
-//! use forum_api::host::{Access, Authorizer, BackendResult, Board, BoardResult, Caller, VisibleForums};
+//! use forum_api::host::{
+//!     Access, Authorizer, BackendResult, Board, BoardResult, Caller, Host, VisibleForums,
+//! };
 //! use forum_api::model::{Forum, ForumId, UserId};
 //! use forum_api::runtime::ManualClock;
 //!
@@ -54,8 +56,8 @@
 //!
 //! #[async_trait]
 //! impl BoardFixture for MyBoard {
-//!     fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
-//!         (Arc::new(self.clone()), Arc::new(self.clone()))
+//!     fn board(&self) -> Host {
+//!         Arc::new(self.clone()).into()
 //!     }
 //!
 //!     async fn add_member(&self, name: &str, _: Role) -> FixtureResult<UserId> {

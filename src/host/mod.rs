@@ -14,6 +14,7 @@ mod board;
 mod caller;
 mod error;
 mod in_forum;
+mod parts;
 
 pub use crate::error::{BackendError, BackendResult, BoxError, IntoBackendError, OverloadedError};
 #[cfg(feature = "panel")]
@@ -24,6 +25,7 @@ pub(crate) use caller::PresentedToken;
 pub use caller::{Caller, MemberCaller};
 pub use error::BoardError;
 pub use in_forum::{HasForum, InForum};
+pub use parts::Host;
 
 /// Result of a [`Board`] method.
 pub type BoardResult<T> = Result<T, BoardError>;

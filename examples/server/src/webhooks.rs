@@ -70,25 +70,26 @@ pub fn start(
         ..HttpTransportSettings::default()
     });
     let defaults = WorkerSettings::default();
-    let settings = WorkerSettings {
-        backoff: Backoff {
-            initial: retries.webhook_initial_backoff,
-            max: retries.webhook_max_backoff,
-        },
-        step_timeout: defaults.step_timeout.max(timeout.mul_f64(1.5)),
-        retention: keep,
-        sweep_interval: defaults
-            .sweep_interval
-            .min(keep.max(Duration::from_secs(1))),
-        ..defaults
-    };
-    let worker = Worker::new(
+    let worker = Worker::builder(
         database.webhooks(),
         Arc::new(OfflineMembers(board.clone())),
         transport.map_err(BoardError::Internal)?,
         environment,
     );
-    Ok(worker.settings(settings).start())
+    let worker = worker
+        .backoff(Backoff {
+            initial: retries.webhook_initial_backoff,
+            max: retries.webhook_max_backoff,
+        })
+        .step_timeout(defaults.step_timeout.max(timeout.mul_f64(1.5)))
+        .retention(keep)
+        .sweep_interval(
+            defaults
+                .sweep_interval
+                .min(keep.max(Duration::from_secs(1))),
+        );
+    let worker = worker.build().map_err(BoardError::internal)?;
+    Ok(worker.start())
 }
 
 /// Stops a worker. Attempts that are cut off count as failed when their lease ends.

@@ -22,7 +22,8 @@ pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
     });
     let transport = transport.map_err(BackendError::new)?;
     let webhooks = WebhookStores::in_postgres(&club.pool);
-    let worker = Worker::new(webhooks, Arc::new(club.clone()), transport, TokioRuntime);
+    let worker = Worker::builder(webhooks, Arc::new(club.clone()), transport, TokioRuntime);
+    let worker = worker.build().map_err(BackendError::new)?;
     Ok(worker.start())
 }
 
