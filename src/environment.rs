@@ -73,12 +73,13 @@ impl Environment {
         Self { surface, ..self }
     }
 
-    /// Sets the public origin of the host, such as `https://board.example`. Default: empty; clients and the control
-    /// panel then use the origin of each request.
+    /// Sets the public origin of the host, such as `https://board.example`. Default: empty.
     ///
-    /// The OpenAPI document contains it as the server URL. The control panel accepts forms from this origin and from
-    /// the host of the request. The builders reject a text that is not an origin: a path, a slash at the end, user
-    /// information, or a scheme other than `http` and `https`.
+    /// The server URL of the OpenAPI document is this origin and the base path; without an origin it is a relative URL.
+    /// The control panel accepts forms from this origin and from the host of the request.
+    ///
+    /// The builders of the API and the panel reject a text with a path, a slash at the end, user information, or another
+    /// scheme than `http` and `https`.
     #[must_use]
     pub fn public_origin(self, public_origin: impl Into<String>) -> Self {
         Self {

@@ -19,8 +19,6 @@ mod service;
 mod settings;
 
 pub use builder::ForumApiBuilder;
-#[cfg(feature = "test-util")]
-pub(crate) use error::ErrorCode;
 pub use error::MalformedRequest;
 pub use error_messages::{ErrorMessages, Language};
 pub use openapi::document as openapi_document;

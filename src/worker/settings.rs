@@ -16,11 +16,12 @@ pub struct WorkerSettings {
     pub max_in_flight: u32,
     /// Largest number of concurrent attempts for one endpoint, at least 1. Default: 4.
     pub max_in_flight_per_endpoint: u32,
-    /// Longest time between two reads of the store for new events and due deliveries, above zero.
-    /// Default: 1 s.
+    /// Longest pause before the worker looks for new events and due deliveries again, above zero. After an error the pause
+    /// grows to at most 30 s. Default: 1 s.
     pub poll_interval: Duration,
     /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
-    /// sending, sending, recording the result. Above zero. Default: 15 s. Must be longer than the timeout of the transport, such as
+    /// sending, sending, recording the result. Above zero. Default: 15 s. Must be longer than the timeout of the
+    /// transport, such as
     /// [`HttpTransportSettings::attempt_timeout`](crate::webhook::HttpTransportSettings::attempt_timeout).
     pub step_timeout: Duration,
     /// Time after which delivered, gone and withheld deliveries are removed. Default: 7 days.

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::panel::Panel;
 use forum_api::rate_limit::Budget;
 use forum_api::store::Stores;
@@ -31,7 +31,7 @@ use crate::webhooks::{self, refusal};
 pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let _log = Log::start(options.log);
     let metrics = Metrics::install()?;
-    let shutdown = Shutdown::listen().map_err(BoardError::internal)?;
+    let shutdown = Shutdown::listen().or_internal()?;
     let (listener, address) = listen(options.listen).await?;
     let url = DatabaseUrl::parse(&common.database, true)?;
     let key_file = options.webhooks.secret_key_file.as_deref();
@@ -90,11 +90,11 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let host = Arc::new(board.clone());
     let api = ForumApi::builder(host, stores, &environment).settings(settings);
     let router = ServerRouter {
-        api: api.build().map_err(BoardError::internal)?,
+        api: api.build().or_internal()?,
         cors_origins: options.cors_origin.clone(),
-        panel: panel.build().map_err(BoardError::internal)?,
+        panel: panel.build().or_internal()?,
         sign_in,
-        docs: SwaggerUi::new(DOCS, API).map_err(BoardError::internal)?,
+        docs: SwaggerUi::new(DOCS, API).or_internal()?,
         metrics,
         readiness: Readiness::new(database.clone(), board.clone()),
     };

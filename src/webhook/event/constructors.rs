@@ -31,7 +31,7 @@ macro_rules! kinds {
             => $data:ident, $new:expr;
     )+) => {
         impl Event {$(
-            #[doc = $description]
+            #[doc = concat!("Creates an event with the meaning: ", $description)]
             pub fn $name(meta: EventMeta, $($argument: $type),*) -> Self {
                 let forum: Option<&ForumId> = $forum;
                 Self::with_data(Topic::$topic, meta, forum.cloned(), $new)
@@ -84,7 +84,7 @@ kinds! {
     POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => PollEvent, PollEvent { poll: public(poll), context: ThreadEvent::new(context) };
 
-    "A member was rated. For the rating of a post, `forum` is the post's forum."
+    "A member was rated. `actor` rated `member`. For the rating of a post, `forum` is the post's forum."
     MEMBER_RATED member_rated(
         rating: &Rating = &Rating::example(),
         member: &Author = &AUTHOR,
