@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use forum_api::Environment;
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::EndpointId;
 use forum_api::webhook::{
     AddressError, Backoff, HttpTransport, HttpTransportSettings, KeyId, Topic,
@@ -88,7 +88,7 @@ pub fn start(
                 .sweep_interval
                 .min(keep.max(Duration::from_secs(1))),
         );
-    let worker = worker.build().map_err(BoardError::internal)?;
+    let worker = worker.build().or_internal()?;
     Ok(worker.start())
 }
 
