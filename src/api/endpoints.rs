@@ -3,9 +3,9 @@
 use http::Method;
 
 use super::endpoint::{ApiEndpoint, Handler, Privacy};
-use super::error::ErrorCode;
 use super::extract::params::RawPathParams;
 use crate::host::{Caller, MemberCaller};
+use crate::model::ErrorCode;
 use crate::scope::Scope::*;
 use crate::scope::Surface::{self, Compact, Full};
 

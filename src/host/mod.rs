@@ -16,7 +16,9 @@ mod error;
 mod in_forum;
 mod request_info;
 
-pub use crate::error::{BackendError, BackendResult, BoxError, IntoBackendError, OverloadedError};
+pub use crate::error::{
+    BackendError, BackendResult, BoxError, IntoBackendError, OrInternal, OverloadedError,
+};
 #[cfg(feature = "panel")]
 pub use admin_auth::{AdminAuth, Session};
 pub use authorizer::{Access, Authorizer, VisibleForums};

@@ -28,7 +28,9 @@ pub mod sqlite;
 mod stores;
 mod tokens;
 
-pub use crate::error::{BackendError, BackendResult, IntoBackendError, OverloadedError};
+pub use crate::error::{
+    BackendError, BackendResult, IntoBackendError, OrInternal, OverloadedError,
+};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;

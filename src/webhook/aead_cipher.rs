@@ -36,6 +36,7 @@ const ID_DIGITS: usize = 16;
 /// The key material has fewer than 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the key must have at least 16 bytes")]
+#[non_exhaustive]
 pub struct KeyTooShortError;
 
 impl AeadCipher {

@@ -110,7 +110,7 @@ impl WebhookAdmin {
             if let Some(stored) = endpoints.key_id().await? {
                 let given = secrets.key_id();
                 let is_given = stored == given;
-                let mismatch = || KeyMismatchError { stored, given }.into();
+                let mismatch = || KeyMismatchError::new(stored, given).into();
                 return is_given.then_some(()).ok_or_else(mismatch);
             }
             if self
@@ -152,7 +152,7 @@ impl WebhookAdmin {
                 && !is_lost
             {
                 let (stored, given) = (stored.clone(), former);
-                return Err(KeyMismatchError { stored, given }.into());
+                return Err(KeyMismatchError::new(stored, given).into());
             }
             let number = all.len();
             if self.replace_key(stored.as_ref(), all, new).await? {

@@ -6,7 +6,7 @@ use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
-use crate::api::error::ErrorCode;
+use crate::model::ErrorCode;
 use crate::scope::Surface;
 
 /// Headers: name, description, type, and whether every response has it.

@@ -53,7 +53,7 @@ impl EventRecorder {
     }
 
     fn event_meta(&self) -> BoardResult<EventMeta> {
-        EventMeta::new(&OsRandom, self.now).map_err(BoardError::internal)
+        Ok(EventMeta::new(&OsRandom, self.now)?)
     }
 }
 

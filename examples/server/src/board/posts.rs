@@ -116,7 +116,7 @@ pub async fn list(
     let rows = rows?;
     let first = rows.first().ok_or(BoardError::PathNotFound)?;
     if !first.from_is_seen {
-        return Err(BoardError::InvalidParameter(
+        return Err(BoardError::invalid_parameter(
             "from",
             "a post of this thread",
         ));
@@ -279,7 +279,7 @@ pub async fn reply(
     let location = visibility::find(tx, actor, thread, None).await?;
     let (forum, access) = (location.forum, actor.access(location.forum));
     if let Some(denial) = rules::reply_denial(access, location.state, location.locked) {
-        return Err(BoardError::Forbidden(denial(texts).into()));
+        return Err(BoardError::forbidden(denial(texts)));
     }
     let settings = SettingValues::now(tx).await?;
     rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;

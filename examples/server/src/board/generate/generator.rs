@@ -133,7 +133,7 @@ async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Generate
     let id: Option<i64> = connection
         .first(find, bind![title], |row| row.value())
         .await?;
-    let id = id.ok_or_else(|| BoardError::NotFound(format!("unknown forum {title:?}")))?;
+    let id = id.ok_or_else(|| BoardError::not_found(format!("unknown forum {title:?}")))?;
     let guest = Actor::load(connection, None).await?;
     let counts = guest.is_some_and(|guest| guest.access(id).counts);
     Ok(GeneratedForum { id, counts })
