@@ -68,6 +68,7 @@ impl Board for Toy {
             post_count: 0,
             last_activity_at: None,
             can_start_thread: false,
+            extra: None,
         });
         // The library removes the forums that the caller cannot see.
         Ok(Page::from(all.collect::<Vec<_>>()))

@@ -32,9 +32,12 @@ pub enum ResourceRef<'a> {
 /// The board's commands, shared by the API and the board's web pages.
 ///
 /// Each method of an endpoint takes the caller, the ids of the path, and one value with the query parameters or the body.
-/// A read takes a [`Caller`], which can be the guest. A write takes a [`MemberCaller`]. The library has decoded the
-/// parameters, and has checked authentication, scope, rate limit and [`Access`](super::Access). The types of the parameters
-/// are `#[non_exhaustive]`, also those that are empty, so that a later version can add a parameter without a new signature.
+/// A method that guests can call takes a [`Caller`]. Every write, and every read of the member's own data, takes a
+/// [`MemberCaller`]. The types of the parameters are `#[non_exhaustive]`, also those that are empty, so that a later version
+/// can add a parameter without a new signature.
+///
+/// The library has decoded path and parameters, and has checked authentication, rate limit and scope. It checks visibility
+/// before the call if the path names a forum, and before writes. It checks the result of every other read.
 ///
 /// [`containing_forum`](Self::containing_forum) is required. Each other method returns [`BoardError::NotImplemented`] by
 /// default, so that a host can implement the endpoints one by one. `#[deny(clippy::missing_trait_methods)]` on the `impl`
@@ -83,6 +86,7 @@ pub enum ResourceRef<'a> {
 ///             post_count: 0,
 ///             last_activity_at: None,
 ///             can_start_thread: caller.as_member().is_some(),
+///             extra: None,
 ///         };
 ///         Ok(Page::from(vec![general])) // the library removes the forums that the caller cannot see
 ///     }
@@ -96,8 +100,9 @@ pub enum ResourceRef<'a> {
 pub trait Board: Send + Sync + 'static {
     /// Returns the forum that contains `resource`.
     ///
-    /// The library calls it before each write whose path names a thread, a post or a poll, and before it replays a stored
-    /// response. `resource` is never [`ResourceRef::Global`] or [`ResourceRef::Forum`].
+    /// The library calls it before each write whose path names a thread, a post or a poll, and before it replays the stored
+    /// response of a created thread, a created post or a subscription to a thread. `resource` is never
+    /// [`ResourceRef::Global`] or [`ResourceRef::Forum`].
     ///
     /// It is required because without it every such write is a 501, even if the host implements the write. A host without
     /// writes returns [`BoardError::NotImplemented`].

@@ -28,6 +28,7 @@ mod author;
 mod date_range;
 mod error_code;
 mod expected;
+mod extra;
 mod forum;
 mod id;
 mod me;
@@ -49,6 +50,7 @@ pub use author::Author;
 pub use date_range::DateRange;
 pub use error_code::{ErrorCode, ParseErrorCodeError};
 pub(crate) use expected::Expected;
+pub use extra::{Extra, ExtraError};
 pub use forum::{Forum, ListForumsParams};
 pub use id::{
     DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId, PollId, PostId,

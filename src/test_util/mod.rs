@@ -62,7 +62,8 @@ pub struct TestApi {
     settings: ApiSettings,
     surface: Surface,
     random: Arc<SeededRandom>,
-    /// The clock of the API. It starts at 2026-01-01T00:00:00Z.
+    /// The manual clock that [`with_settings`](Self::with_settings) passes to `change`. Tokens are issued by it. It starts at
+    /// 2026-01-01T00:00:00Z.
     pub clock: Arc<ManualClock>,
 }
 
