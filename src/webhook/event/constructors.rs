@@ -78,11 +78,11 @@ kinds! {
 
     "A member voted or changed a vote. The event does not name the voter."
     POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => VoteEvent, VoteEvent { poll: public(poll), context: ThreadEvent::with_actor((), context) };
+        in Some(&context.thread.forum_id) => VoteEvent, VoteEvent { poll: public_poll(poll), context: ThreadEvent::with_actor((), context) };
 
     "A poll was edited."
     POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => PollEvent, PollEvent { poll: public(poll), context: ThreadEvent::new(context) };
+        in Some(&context.thread.forum_id) => PollEvent, PollEvent { poll: public_poll(poll), context: ThreadEvent::new(context) };
 
     "A member was rated. `actor` rated `member`. For the rating of a post, `forum` is the post's forum."
     MEMBER_RATED member_rated(
@@ -114,8 +114,15 @@ fn without_text(post: &Post) -> PublicView<'_, Post> {
     PublicView(Cow::Owned(Post {
         body: None,
         body_html: None,
+        extra: None,
         ..post.clone()
     }))
+}
+
+fn public_poll(poll: &Poll) -> PublicView<'_, Poll> {
+    let mut poll = poll.clone();
+    poll.hide_partial_totals();
+    PublicView(Cow::Owned(poll))
 }
 
 static THREAD: LazyLock<Thread> = LazyLock::new(Thread::example);

@@ -131,6 +131,8 @@ texts! {
         "Das Thema dieser Umfrage ist gelöscht."
     self_rating: "You cannot rate yourself."
         "Sich selbst kann man nicht bewerten."
+    unknown_post: "inReplyTo: unknown post."
+        "inReplyTo: Unbekannter Beitrag."
     no_such_post: "No post of this member has this id."
         "Kein Beitrag dieses Mitglieds hat diese ID."
     points_zero: "must not be 0."
