@@ -8,7 +8,6 @@ use bytes::{Buf, Bytes};
 use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body;
-use http_body_util::Full;
 use tower_service::Service;
 use tracing::Instrument;
 
@@ -22,7 +21,9 @@ use super::router::{self, RouteHandler};
 use crate::api::client_ip;
 use crate::audit::AuditActor;
 use crate::host::BoxError;
-use crate::http_util::{BodyError, read_body, restore_uri, run, run_write};
+use crate::http_util::{
+    BodyError, ResponseBody, ResponseFuture, read_body, restore_uri, run, run_write,
+};
 use crate::runtime::BoxFuture;
 
 /// Reads the body when polled. Only forms read it.
@@ -34,9 +35,9 @@ where
     B::Data: Buf + Send,
     B::Error: Into<BoxError>,
 {
-    type Response = Response<Full<Bytes>>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+    type Future = ResponseFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -46,14 +47,14 @@ where
         let panel = Arc::clone(&self.0);
         let (mut head, body) = request.into_parts();
         let body = Box::pin(read_body(body, panel.settings.body_limit));
-        restore_uri(&mut head, panel.original_uri);
+        restore_uri(&mut head, &*panel.original_uri);
         let span = tracing::info_span!("panel", method = %head.method, path = head.uri.path());
-        Box::pin(async move { Ok(panel.handle(&head, body).instrument(span).await) })
+        ResponseFuture::new(async move { panel.handle(&head, body).instrument(span).await })
     }
 }
 
 impl PanelInner {
-    async fn handle(self: Arc<Self>, head: &Parts, body: UnreadBody) -> Response<Full<Bytes>> {
+    async fn handle(self: Arc<Self>, head: &Parts, body: UnreadBody) -> Response<ResponseBody> {
         let pipeline = self.run_pipeline(head, body);
         let limit = self.settings.request_timeout;
         let result = run(&*self.environment.runtime, limit, pipeline).await;
@@ -85,7 +86,7 @@ impl PanelInner {
             return Ok(PageResponse::see_other(&self.start_path()));
         }
         let (route, id) = router::find(&head.method, below).ok_or(PanelError::NotFound)?;
-        let peer = (self.peer_ip)(&head.extensions);
+        let peer = (self.peer_ip)(head);
         let client = |peer| client_ip(peer, &head.headers, &self.settings.trusted_proxies);
         let context = PageContext {
             panel: Arc::clone(self),
