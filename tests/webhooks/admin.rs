@@ -18,7 +18,7 @@ use crate::sample::{after, secret};
 use crate::secret::cipher;
 use crate::wire::FakeResolver;
 
-const BY: AuditActor = AuditActor::SYSTEM;
+static BY: AuditActor = AuditActor::SYSTEM;
 
 fn admin(webhooks: &WebhookStores, environment: Environment) -> WebhookAdmin {
     let environment = environment.clock(Arc::new(ManualClock::new(after(0))));

@@ -35,5 +35,5 @@ pub fn actor() -> AuditActor {
 /// Creates the entry of a change by this command.
 pub fn entry(action: AuditAction, target: impl ToString) -> BoardResult<AuditEntry> {
     let entry = actor().entry(&OsRandom, SystemClock.now(), action, target);
-    entry.or_internal()
+    Ok(entry.or_internal()?)
 }

@@ -76,8 +76,7 @@ async fn a_delivery_is_withheld_between_two_attempts() {
             owner: demo.id("alice").await.into(),
             secret: None,
         };
-        let added = registry.add(new, &AuditActor::SYSTEM);
-        added.await.unwrap();
+        registry.add(new, &AuditActor::SYSTEM).await.unwrap();
         let new = json!({ "title": "Cellar", "body": "Who has the key?" });
         let threads = demo.threads_of("Members").await;
         assert_eq!(demo.post("bob", &threads, new).await.0, 201);
