@@ -124,6 +124,7 @@ async fn take_statements(pool: &Pool) -> Vec<(String, Vec<String>)> {
 async fn plan(client: &Client, statement: &str, types: &[String]) -> String {
     let sample = |(number, kind): (usize, &String)| match kind.as_str() {
         "text" if statement.contains(&format!("topic = ${number}")) => "'ping'",
+        "text" if statement.contains(&format!("${number}::TEXT::BIGINT")) => "'20'",
         "text" => "'whe_1'",
         "text[]" => "ARRAY['dlv_1', 'evt_2', 'dead']",
         "bigint[]" | "integer[]" => "'{1,2,3}'",
