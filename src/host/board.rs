@@ -196,11 +196,14 @@ pub trait Board: Send + Sync + 'static {
 
     /// `POST /threads/{threadId}/posts`: creates a reply.
     ///
-    /// Rules: [posts](crate::guide::board_rules#posts), [permissions](crate::guide::board_rules#permissions).
+    /// Rules: [posts](crate::guide::board_rules#posts),
+    /// [replies to a post](crate::guide::board_rules#replies-to-a-post),
+    /// [permissions](crate::guide::board_rules#permissions).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
     /// - [`BoardError::Forbidden`] if the thread is locked, or the member may not reply in the forum.
+    /// - [`BoardError::NotFound`] if `in_reply_to` is not a post of the thread that the member can see.
     /// - [`BoardError::Validation`] if the text breaks a rule of the board.
     /// - [`BoardError::RateLimited`] over an anti-flood limit.
     async fn create_post(
