@@ -45,9 +45,10 @@ mod text;
 mod thread;
 mod time;
 
+pub use crate::error::ParseError;
 pub use author::Author;
 pub use date_range::DateRange;
-pub use error_code::{ErrorCode, ParseErrorCodeError};
+pub use error_code::ErrorCode;
 pub(crate) use expected::Expected;
 pub use forum::Forum;
 pub use id::{
