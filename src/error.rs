@@ -7,7 +7,8 @@ use thiserror::Error;
 /// Error of any type, such as a database driver's, used as the source of another error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Result of a store operation.
+/// Result of an operation of a store, an [`Authorizer`](crate::host::Authorizer) or an
+/// [`AdminAuth`](crate::host::AdminAuth).
 pub type BackendResult<T> = Result<T, BackendError>;
 
 /// Error of a store or another backend. The API returns 500 `internal_error` and logs the source.

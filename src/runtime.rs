@@ -1,7 +1,8 @@
 //! Interfaces to the clock, the random source and the executor: [`Clock`], [`RandomSource`], [`Runtime`].
 //!
 //! The library reads the time, generates random bytes and starts tasks only through these traits. Exceptions: the SQL
-//! and Redis stores and the HTTP transport also use threads and timers of std and tokio.
+//! and Redis stores, the HTTP transport, the system's resolver and the check of a new endpoint's URL also use threads
+//! and timers of std and tokio.
 
 use std::fmt::Debug;
 use std::future::Future;

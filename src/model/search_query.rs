@@ -49,8 +49,8 @@ impl SearchQuery {
     /// Parses a query.
     ///
     /// # Errors
-    /// [`ParseError`] if the text has more than 200 characters or more than [`MAX_TERMS`](Self::MAX_TERMS) terms, or no
-    /// term that is not excluded.
+    /// [`ParseError`] if the text has more than 200 characters or more than [`MAX_TERMS`](Self::MAX_TERMS) terms, or if it
+    /// has no terms, or all of its terms are excluded.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let error = ParseError::new(Self::EXPECTED_FORMAT);
         if text.chars().count() > 200 {

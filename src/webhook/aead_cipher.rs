@@ -15,9 +15,8 @@ use crate::runtime::RandomSource;
 /// Encrypts secrets with ChaCha20-Poly1305 (feature `webhooks`). The ids of the key and of the endpoint are authenticated
 /// with each secret.
 ///
-/// Decrypting a secret that is stored in plain text fails:
-/// [`WebhookAdmin::reencrypt`](crate::webhook_admin::WebhookAdmin::reencrypt) encrypts such secrets. `Debug` does not show
-/// the key.
+/// Decrypting a secret that is stored in plain text fails. Encrypt such secrets first, with
+/// [`WebhookAdmin::reencrypt`](crate::webhook_admin::WebhookAdmin::reencrypt). `Debug` does not show the key.
 pub struct AeadCipher {
     id: KeyId,
     key: LessSafeKey,

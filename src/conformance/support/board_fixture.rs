@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::Capability;
-use crate::host::{Authorizer, Board, BoxError, MemberCaller};
+use crate::host::{Authorizer, Board, BoxError, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
-use crate::runtime::{InlineRuntime, ManualClock, Runtime};
+use crate::runtime::{Clock as _, InlineRuntime, ManualClock, Runtime, SystemClock};
 use crate::webhook::Event;
 
 /// The result of a step that prepares a board or a store.
@@ -39,7 +39,8 @@ pub trait BoardFactory: Send + Sync {
 ///
 /// A host implements [`board`](Self::board), [`add_member`](Self::add_member), [`add_forum`](Self::add_forum), and the
 /// methods that the capabilities of its board need. The suite does not call the other methods. A method without an
-/// implementation returns an error with its name. The anti-flood limits of the board must permit one write per member
+/// implementation returns an error with its name, except `write_thread` and `write_reply`, which call the board. The
+/// anti-flood limits of the board must permit one write per member
 /// and minute.
 #[async_trait]
 pub trait BoardFixture: Send + Sync {
@@ -193,9 +194,10 @@ impl NewForum {
 }
 
 async fn member_caller(authorizer: &dyn Authorizer, id: &UserId) -> FixtureResult<MemberCaller> {
-    let access = authorizer.member_access(id).await?;
+    let request = RequestInfo::new(SystemClock.now());
+    let access = authorizer.member_access(id, &request).await?;
     let access = access.ok_or_else(|| format!("{id:?} has no access"))?;
-    Ok(MemberCaller::new(id.clone(), access))
+    Ok(MemberCaller::new(id.clone(), access, request))
 }
 
 fn unsupported_by_fixture<T>(method: &str, arguments: impl std::fmt::Debug) -> FixtureResult<T> {

@@ -12,7 +12,7 @@ use super::{
     TestResult, new_post, new_thread, only,
 };
 use crate::api::ApiSettings;
-use crate::host::Access;
+use crate::host::{Access, RequestInfo};
 use crate::model::*;
 use crate::runtime::{Clock, ManualClock, Runtime};
 use crate::store::Stores;
@@ -83,11 +83,12 @@ impl Suite {
     }
 
     /// Runs `calls` concurrently. Expects that one of them succeeds and that the others return
-    /// [`BoardError::Conflict`](crate::host::BoardError::Conflict).
+    /// [`BoardError::Conflict`](crate::host::BoardError::Conflict). Needs [`Capability::AtomicCommands`].
     pub(crate) async fn race_for_one<T: fmt::Debug + Send + 'static>(
         &self,
         calls: impl IntoIterator<Item = impl Future<Output = CallResult<T>> + Send + 'static>,
     ) -> TestResult<T> {
+        self.require(Capability::AtomicCommands)?;
         let mut succeeded = Vec::new();
         for result in self.run_concurrently(calls).await {
             succeeded.extend(result.expect_ok_or_conflict()?);
@@ -167,7 +168,12 @@ impl Suite {
 
     /// Returns the current access of the member with this id.
     pub async fn access_of(&self, member: &UserId) -> TestResult<Option<Access>> {
-        Ok(self.inner.authorizer.member_access(member).await?)
+        let request = RequestInfo::new(self.now());
+        Ok(self
+            .inner
+            .authorizer
+            .member_access(member, &request)
+            .await?)
     }
 
     fn caller(&self, name: &str, user: Option<UserId>) -> TestCaller {

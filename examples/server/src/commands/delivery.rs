@@ -139,7 +139,10 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
     let found = webhooks.deliveries.find(id).await?;
     let (found, _) = found.ok_or_else(|| not_found(id))?;
     let state = found.progress.state.as_str();
-    let reason = format!("the delivery is {state}: an attempt is already due or in progress");
+    let reason = format!(
+        "the delivery is {state}: it waits to be sent or is being sent; deliveries to a disabled endpoint wait until you \
+         enable it"
+    );
     Err(BoardError::conflict(reason))
 }
 

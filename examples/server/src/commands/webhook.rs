@@ -175,7 +175,8 @@ async fn reencrypt(
         if count == 1 { "endpoint" } else { "endpoints" },
     );
     Output::done_with(format_args!(
-        "Encrypted the secrets of {count} {noun} with the key {id}. Restart servers and workers with this key."
+        "Encrypted the secrets of {count} {noun} with the key {id}. Restart servers and workers with the new key file: pass \
+         it as --secret-key-file, or, with SQLite, replace DATABASE.key with it."
     ))
 }
 
