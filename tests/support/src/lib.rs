@@ -19,4 +19,5 @@ pub mod redis;
 pub mod scale;
 pub mod schema;
 pub mod thread_log;
+pub mod tls;
 pub mod wire;
