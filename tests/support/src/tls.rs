@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
-use crate::program;
+use crate::{free_port, program};
 
 /// User id of an unprivileged user: Postgres refuses to run as root.
 const NOBODY: u32 = 65534;
@@ -114,12 +113,6 @@ fn unprivileged(program: impl AsRef<Path>) -> Command {
         command.uid(NOBODY).gid(NOBODY);
     }
     command
-}
-
-/// Returns a port that is free now. Another process may take it first; the server then does not start.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
 }
 
 /// A Postgres on loopback.
