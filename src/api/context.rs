@@ -82,11 +82,12 @@ impl<'h> RequestContext<'h> {
     }
 
     /// Opens the span of the request. The empty fields are recorded later.
-    pub(super) fn span(&self) -> Span {
+    pub(super) fn span(&self, client: Option<IpAddr>) -> Span {
         tracing::info_span!(
             "request",
             request_id = self.id.as_str(),
             client_request_id = self.client_request_id(),
+            client = client.map(tracing::field::display),
             method = %self.head.method,
             route = Empty,
             cost = Empty,

@@ -35,9 +35,9 @@ impl ApiInner {
         restore_uri(&mut head, self.original_uri);
         let received_at = self.environment.clock.now();
         let id = self.request_ids.next(received_at);
-        let guest_key = self.guest_key(&head.extensions, &head.headers);
-        let context = RequestContext::new(&head, id, guest_key, received_at);
-        let span = context.span();
+        let client = self.client_ip(&head.extensions, &head.headers);
+        let context = RequestContext::new(&head, id, self.guest_key(client), received_at);
+        let span = context.span(client);
         self.respond(context, body).instrument(span).await
     }
 

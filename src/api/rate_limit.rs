@@ -18,17 +18,23 @@ const X_FORWARDED_FOR: &str = "x-forwarded-for";
 const STORE: &str = "budgets";
 
 impl ApiInner {
-    /// Returns the budget of the client's address.
-    pub(super) fn guest_key(&self, extensions: &Extensions, headers: &HeaderMap) -> RateLimitKey {
-        if let Some(peer) = (self.peer_ip)(extensions) {
-            return guest_key(peer, headers, &self.settings);
-        }
-        if !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {
+    /// Returns the client's IP address. Logs a warning once if the host does not tell the peer's address.
+    pub(super) fn client_ip(&self, extensions: &Extensions, headers: &HeaderMap) -> Option<IpAddr> {
+        let peer = (self.peer_ip)(extensions);
+        if peer.is_none() && !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "client IP unknown; all such guests share one budget (see ForumApiBuilder::peer_ip)"
             );
         }
-        RateLimitKey::UnknownAddress
+        peer.map(|peer| client_ip(peer, headers, &self.settings.trusted_proxies))
+    }
+
+    /// Returns the budget of a client's address.
+    pub(super) fn guest_key(&self, client: Option<IpAddr>) -> RateLimitKey {
+        match client {
+            Some(client) => RateLimitKey::Prefix(self.settings.address_prefix(client)),
+            None => RateLimitKey::UnknownAddress,
+        }
     }
 
     /// Charges `cost` units, or rejects the request without charging it.
@@ -99,11 +105,6 @@ impl ApiInner {
 pub(super) fn peer_ip(extensions: &Extensions) -> Option<IpAddr> {
     let socket = || extensions.get::<SocketAddr>().map(SocketAddr::ip);
     extensions.get::<IpAddr>().copied().or_else(socket)
-}
-
-fn guest_key(peer: IpAddr, headers: &HeaderMap, settings: &ApiSettings) -> RateLimitKey {
-    let client = client_ip(peer, headers, &settings.trusted_proxies);
-    RateLimitKey::Prefix(settings.address_prefix(client))
 }
 
 /// Returns the client's IP address.

@@ -3,7 +3,8 @@
 //! Each resource has a trait, whose methods are atomic. Each backend has a module: [`memory`] and, with features,
 //! `sqlite`, `postgres` and `redis`. [`Stores`] and [`WebhookStores`] combine them.
 //!
-//! The methods receive the current time as a parameter. `Ok(None)` means that the resource does not exist.
+//! Methods that depend on the current time receive it as a parameter. A `find` method returns `Ok(None)` if the resource
+//! does not exist.
 //!
 //! The suite [`conformance`](crate::conformance) checks other implementations of the traits.
 
@@ -28,7 +29,9 @@ pub mod sqlite;
 mod stores;
 mod tokens;
 
-pub use crate::error::{BackendError, BackendResult, IntoBackendError, OverloadedError};
+pub use crate::error::{
+    BackendError, BackendResult, IntoBackendError, OrInternal, OverloadedError,
+};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::panel::{self, Panel};
 use forum_api::rate_limit::Budget;
 use forum_api::store::{RateLimitStore, Stores};
@@ -49,7 +49,7 @@ impl Prepared {
 pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let _log = Log::start(options.log);
     let metrics = Metrics::install()?;
-    let shutdown = Shutdown::listen(options.admin.drain_timeout).map_err(BoardError::internal)?;
+    let shutdown = Shutdown::listen(options.admin.drain_timeout).or_internal()?;
     let Listener { listener, address } = Listener::bind(options.listen).await?;
     let monitor = Listener::for_operator(options.admin).await?;
     let Prepared {

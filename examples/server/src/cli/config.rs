@@ -200,7 +200,7 @@ pub struct EffectiveOption {
 }
 
 fn invalid(reason: String) -> BoardError {
-    BoardError::invalid("configuration", reason)
+    BoardError::validation("configuration", reason)
 }
 
 /// Returns the name of an option's environment variable.

@@ -29,12 +29,12 @@ impl BackupCommand {
             Some(("sqlite", ":memory:")) => {
                 let reason =
                     "a database in memory belongs to its server; there is nothing to back up";
-                return Err(BoardError::invalid("database", reason));
+                return Err(BoardError::validation("database", reason));
             }
             Some(("sqlite", source)) => Path::new(source),
             _ => {
                 let reason = "`backup` supports SQLite only; use pg_dump for a Postgres database";
-                return Err(BoardError::invalid("database", reason));
+                return Err(BoardError::validation("database", reason));
             }
         };
         create(&self.path)?;
@@ -66,7 +66,7 @@ fn create(path: &Path) -> BoardResult<()> {
             ErrorKind::AlreadyExists => format!("the file \"{shown}\" exists already"),
             _ => format!("cannot create the file \"{shown}\": {error}"),
         };
-        BoardError::Conflict(reason)
+        BoardError::conflict(reason)
     })
 }
 

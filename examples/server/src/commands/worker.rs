@@ -1,7 +1,7 @@
 //! `worker`.
 
 use clap::Args;
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardResult, OrInternal};
 
 use crate::cli::{AdminOptions, Common, DatabaseOptions, LogOptions, VERSION, without_password};
 use crate::connect::{self, Migrations};
@@ -35,7 +35,7 @@ impl WorkerCommand {
     pub async fn run(self, common: &Common) -> BoardResult<Output> {
         let _log = Log::start(self.log);
         let metrics = Metrics::install()?;
-        let shutdown = Shutdown::listen(self.admin.drain_timeout).map_err(BoardError::internal)?;
+        let shutdown = Shutdown::listen(self.admin.drain_timeout).or_internal()?;
         let monitor = Listener::for_operator(self.admin).await?;
         let url = &*common.database;
         let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
