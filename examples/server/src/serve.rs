@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::{BoardError, BoardResult, OrInternal};
+use forum_api::host::{BoardResult, OrInternal};
 use forum_api::panel::{self, Panel};
 use forum_api::rate_limit::Budget;
 use forum_api::store::{RateLimitStore, Stores};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use clap::{Args, Subcommand};
-use forum_api::host::{BoardError, BoardResult, OrInternal};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
 use forum_api::store::{DeliveryFilter, WebhookStores};

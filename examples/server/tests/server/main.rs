@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod connections;
 mod deliveries;
+mod deploy;
 mod faults;
 mod keys;
 mod kill;
