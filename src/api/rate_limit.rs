@@ -18,7 +18,7 @@ const X_FORWARDED_FOR: &str = "x-forwarded-for";
 const STORE: &str = "budgets";
 
 impl ApiInner {
-    /// Returns the client's IP address. Logs a warning once if the host does not tell the peer's address.
+    /// Returns the client's IP address. Logs a warning once if the peer's address is unknown.
     pub(super) fn client_ip(&self, extensions: &Extensions, headers: &HeaderMap) -> Option<IpAddr> {
         let peer = (self.peer_ip)(extensions);
         if peer.is_none() && !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {

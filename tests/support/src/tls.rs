@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::{free_port, program};
 
 /// User id of an unprivileged user: Postgres refuses to run as root.
-const NOBODY: u32 = 65534;
+const UNPRIVILEGED: u32 = 65534;
 
 /// Password of the user `forum` of the Postgres.
 const PASSWORD: &str = "certified";
@@ -86,9 +86,9 @@ impl Certificates {
     /// Gives the files to the user that runs the servers.
     fn give(&self) {
         if is_root() {
-            chown(self.0.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+            chown(self.0.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
             for file in self.0.path().read_dir().unwrap() {
-                chown(file.unwrap().path(), Some(NOBODY), Some(NOBODY)).unwrap();
+                chown(file.unwrap().path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
             }
         }
     }
@@ -110,7 +110,7 @@ fn is_root() -> bool {
 fn unprivileged(program: impl AsRef<Path>) -> Command {
     let mut command = Command::new(program.as_ref());
     if is_root() {
-        command.uid(NOBODY).gid(NOBODY);
+        command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
     }
     command
 }
