@@ -13,27 +13,30 @@
 //!
 //! #[async_trait]
 //! impl Authorizer for MyBoard {
-//!     async fn guest_access(&self) -> BackendResult<Access> {
+//!     async fn guest_access(&self, _request: &RequestInfo) -> BackendResult<Access> {
 //!         Ok(Access::new(VisibleForums::all())) // the forums that a guest can see
 //!     }
-//!     async fn member_access(&self, _owner: &UserId) -> BackendResult<Option<Access>> {
+//!     async fn member_access(&self, _owner: &UserId, _request: &RequestInfo) -> BackendResult<Option<Access>> {
 //!         Ok(Some(Access::new(VisibleForums::all()))) // the forums that this member can see now
 //!     }
 //! }
 //!
 //! #[async_trait]
 //! impl Board for MyBoard {
-//!     async fn list_forums(&self, _caller: &Caller) -> BoardResult<Vec<Forum>> {
-//!         Ok(vec![]) // your query; every other method returns 501 until you implement it
+//!     async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+//!         Err(BoardError::NotImplemented) // the forum of a thread, post or poll, for writes
+//!     }
+//!     async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+//!         Ok(vec![].into()) // your query; every other method returns 501 until you implement it
 //!     }
 //! }
 //!
 //! #[tokio::main]
-//! async fn main() -> std::io::Result<()> {
+//! async fn main() -> Result<(), BoxError> {
 //!     let board = Arc::new(MyBoard);
-//!     let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
+//!     let api = ForumApi::builder(board, Stores::in_memory(), TokioRuntime).build()?;
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-//!     axum::serve(listener, axum::Router::new().fallback_service(api)).await
+//!     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 //! }
 //! ```
 //!
@@ -101,13 +104,13 @@ macro_rules! opaque_debug {
     };
 }
 
-/// Implements `Debug` with the settings of the wrapped value only.
+/// Implements `Debug` with the settings in this field only.
 macro_rules! settings_debug {
-    ($type:ident) => {
+    ($type:ident, $($field:tt).+) => {
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($type))
-                    .field("settings", &self.0.settings)
+                    .field("settings", &self.$($field).+)
                     .finish_non_exhaustive()
             }
         }
@@ -116,6 +119,7 @@ macro_rules! settings_debug {
 
 mod api;
 mod base62;
+mod build_error;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod environment;
@@ -153,5 +157,7 @@ pub use api::{
     openapi_document,
 };
 pub use async_trait::async_trait;
+pub use build_error::BuildError;
 pub use environment::Environment;
+pub use http_util::{ResponseBody, ResponseFuture};
 pub use ipnet::IpNet;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::{BoardResult, OrInternal};
-use forum_api::panel::{self, Panel};
+use forum_api::panel::Panel;
 use forum_api::rate_limit::Budget;
 use forum_api::store::{RateLimitStore, Stores};
 use forum_api::swagger_ui::SwaggerUi;
@@ -107,24 +107,19 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         stores.rate_limits.clone(),
     );
     let host = Arc::new(sign_in.clone());
-    let panel = Panel::builder(host, stores.clone(), registry, &environment).settings(
-        panel::PanelSettings {
-            base_path: PANEL.into(),
-            ..panel::PanelSettings::default()
-        },
-    );
+    let panel = Panel::builder(host, stores.clone(), registry, &environment).base_path(PANEL);
     let host = Arc::new(board.clone());
-    let api = ForumApi::builder(host.clone(), host, stores, &environment).settings(settings);
+    let api = ForumApi::builder(host, stores, &environment).settings(settings);
     let services = Monitor {
         metrics,
         readiness: Readiness::new(database.clone(), board.clone()),
     };
     let router = ServerRouter {
-        api: api.build(),
+        api: api.build().or_internal()?,
         cors_origins: options.cors_origin.clone(),
-        panel: panel.build(),
+        panel: panel.build().or_internal()?,
         sign_in,
-        docs: SwaggerUi::new(DOCS, API),
+        docs: SwaggerUi::new(DOCS, API).or_internal()?,
         monitor: services.clone(),
         serves_metrics: monitor.is_none(),
     };
@@ -168,13 +163,12 @@ fn settings(options: &ServeArgs) -> ApiSettings {
         units,
         window: length,
     };
-    ApiSettings {
-        base_path: API.into(),
-        error_messages: ErrorMessages::for_language(options.language.into()),
-        token_budget: window(options.token_budget),
-        guest_budget: window(options.guest_budget),
-        request_timeout: options.request_timeout,
-        trusted_proxies: options.trusted_proxies.clone(),
-        ..ApiSettings::default()
-    }
+    let mut settings = ApiSettings::default();
+    settings.base_path = API.into();
+    settings.error_messages = ErrorMessages::for_language(options.language.into());
+    settings.token_budget = window(options.token_budget);
+    settings.guest_budget = window(options.guest_budget);
+    settings.request_timeout = options.request_timeout;
+    settings.trusted_proxies = options.trusted_proxies.clone();
+    settings
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::Capability;
-use crate::host::{Authorizer, Board, BoxError, MemberCaller};
+use crate::host::{Authorizer, BoxError, Host, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
-use crate::runtime::{InlineRuntime, ManualClock, Runtime};
+use crate::runtime::{Clock as _, InlineRuntime, ManualClock, Runtime, SystemClock};
 use crate::webhook::Event;
 
 /// The result of a step that prepares a board or a store.
@@ -45,7 +45,7 @@ pub trait BoardFactory: Send + Sync {
 #[async_trait]
 pub trait BoardFixture: Send + Sync {
     /// Returns the board, as [`ForumApi::builder`](crate::ForumApi::builder) takes it.
-    fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>);
+    fn board(&self) -> Host;
 
     /// Adds a member. No other member has this name.
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId>;
@@ -121,7 +121,7 @@ pub trait BoardFixture: Send + Sync {
         forum: &ForumId,
         new: NewThread,
     ) -> FixtureResult<(ThreadId, PostId)> {
-        let (authorizer, board) = self.board();
+        let Host { authorizer, board } = self.board();
         let author = member_caller(&*authorizer, author).await?;
         let thread = board.create_thread(&author, forum.clone(), new).await;
         let thread = thread.map_err(|error| format!("create_thread failed: {error:?}"))?;
@@ -135,7 +135,7 @@ pub trait BoardFixture: Send + Sync {
         thread: &ThreadId,
         new: NewPost,
     ) -> FixtureResult<PostId> {
-        let (authorizer, board) = self.board();
+        let Host { authorizer, board } = self.board();
         let author = member_caller(&*authorizer, author).await?;
         let post = board.create_post(&author, thread.clone(), new).await;
         let post = post.map_err(|error| format!("create_post failed: {error:?}"))?;
@@ -194,9 +194,10 @@ impl NewForum {
 }
 
 async fn member_caller(authorizer: &dyn Authorizer, id: &UserId) -> FixtureResult<MemberCaller> {
-    let access = authorizer.member_access(id).await?;
+    let request = RequestInfo::new(SystemClock.now());
+    let access = authorizer.member_access(id, &request).await?;
     let access = access.ok_or_else(|| format!("{id:?} has no access"))?;
-    Ok(MemberCaller::new(id.clone(), access))
+    Ok(MemberCaller::new(id.clone(), access, request))
 }
 
 fn unsupported_by_fixture<T>(method: &str, arguments: impl std::fmt::Debug) -> FixtureResult<T> {
