@@ -32,11 +32,11 @@
 //! }
 //!
 //! #[tokio::main]
-//! async fn main() -> std::io::Result<()> {
+//! async fn main() -> Result<(), BoxError> {
 //!     let board = Arc::new(MyBoard);
-//!     let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
+//!     let api = ForumApi::builder(board, Stores::in_memory(), TokioRuntime).build()?;
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-//!     axum::serve(listener, axum::Router::new().fallback_service(api)).await
+//!     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 //! }
 //! ```
 //!
@@ -70,8 +70,9 @@
 //! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
 //!   enforced.
 //! - `sqlite`: stores for tokens, idempotency records and webhooks in SQLite.
-//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes.
-//! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes.
+//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes, with or without
+//!   TLS.
+//! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
 //! - `panel`: the control panel. Enables `webhooks`.
 //! - `swagger-ui`: the interactive reference. Adds 0.5 MB of assets to the binary.
@@ -103,13 +104,13 @@ macro_rules! opaque_debug {
     };
 }
 
-/// Implements `Debug` with the settings of the wrapped value only.
+/// Implements `Debug` with the settings in this field only.
 macro_rules! settings_debug {
-    ($type:ident) => {
+    ($type:ident, $($field:tt).+) => {
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($type))
-                    .field("settings", &self.0.settings)
+                    .field("settings", &self.$($field).+)
                     .finish_non_exhaustive()
             }
         }
@@ -118,6 +119,7 @@ macro_rules! settings_debug {
 
 mod api;
 mod base62;
+mod build_error;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod environment;
@@ -141,6 +143,8 @@ pub mod swagger_ui;
 mod task;
 #[cfg(feature = "test-util")]
 pub mod test_util;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "webhooks"))]
+mod tls;
 pub mod token;
 pub mod webhook;
 #[cfg(feature = "webhooks")]
@@ -153,5 +157,7 @@ pub use api::{
     openapi_document,
 };
 pub use async_trait::async_trait;
+pub use build_error::BuildError;
 pub use environment::Environment;
+pub use http_util::{ResponseBody, ResponseFuture};
 pub use ipnet::IpNet;

@@ -140,7 +140,7 @@ impl WebhookCommand {
                 let disabled = registry.set_enabled(&id, false).await;
                 (id, disabled.map(|_| "Disabled endpoint"))
             }
-            Action::Reencrypt { .. } => return Output::done(),
+            Action::Reencrypt { .. } => return Output::nothing(),
         };
         let change = changed.map_err(|error| refusal_for(&id, error))?;
         Output::done_with(format_args!("{change} {id}."))
