@@ -59,6 +59,7 @@ impl Board for Toy {
             post_count: 0,
             last_activity_at: None,
             can_start_thread: false,
+            extra: None,
         });
         let visible = caller.access().visible_forums();
         Ok(all

@@ -70,11 +70,10 @@ impl Environment {
         Self { surface, ..self }
     }
 
-    /// Sets the public origin of the host, such as `https://board.example`. Default: empty; clients and the control
-    /// panel then use the origin of each request.
+    /// Sets the public origin of the host, such as `https://board.example`. Default: empty.
     ///
-    /// The OpenAPI document contains it as the server URL. The control panel accepts forms from this origin and from
-    /// the host of the request.
+    /// The server URL of the OpenAPI document is this origin and the base path; without an origin it is a relative URL.
+    /// The control panel accepts forms from this origin and from the host of the request.
     #[must_use]
     pub fn public_origin(self, public_origin: impl Into<String>) -> Self {
         Self {

@@ -7,14 +7,17 @@ use thiserror::Error;
 /// Error of any type, such as a database driver's, used as the source of another error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Result of a store operation.
+/// Result of an operation of a store, an [`Authorizer`](crate::host::Authorizer) or an
+/// [`AdminAuth`](crate::host::AdminAuth).
 pub type BackendResult<T> = Result<T, BackendError>;
 
 /// Error of a store or another backend. The API returns 500 `internal_error` and logs the source.
 ///
-/// `?` converts errors of the database drivers ([`IntoBackendError`]).
+/// `?` converts errors of the database drivers that the library knows ([`IntoBackendError`]). [`OrInternal`] converts all
+/// other errors.
 #[derive(Debug, Error)]
 #[error(transparent)]
+#[non_exhaustive]
 pub struct BackendError(BoxError);
 
 impl BackendError {
@@ -23,7 +26,7 @@ impl BackendError {
         Self(source.into())
     }
 
-    /// Returns the source.
+    /// Returns the source as a value.
     pub fn into_inner(self) -> BoxError {
         self.0
     }
@@ -46,6 +49,39 @@ impl<E: IntoBackendError> From<E> for BackendError {
     }
 }
 
+/// Converts any error to a [`BackendError`], for errors that `?` does not convert, such as those of sqlx.
+///
+/// `?` converts a [`BackendError`] further to [`BoardError::Internal`](crate::host::BoardError::Internal), so
+/// `or_internal()?` works in a [`Board`](crate::host::Board) and in an [`Authorizer`](crate::host::Authorizer).
+///
+/// ```
+/// use forum_api::host::{BackendResult, BoardResult, OrInternal};
+///
+/// fn in_a_board(text: &str) -> BoardResult<i64> {
+///     Ok(text.parse::<i64>().or_internal()?)
+/// }
+///
+/// fn in_an_authorizer(text: &str) -> BackendResult<i64> {
+///     text.parse::<i64>().or_internal()
+/// }
+///
+/// assert_eq!(in_a_board("x").unwrap_err().status().as_u16(), 500);
+/// assert_eq!(in_an_authorizer("7").unwrap(), 7);
+/// ```
+pub trait OrInternal<T> {
+    /// Wraps the error. Do not use it for a [`BoardError`](crate::host::BoardError), which `?` converts without loss.
+    ///
+    /// # Errors
+    /// [`BackendError`] with the error as its source.
+    fn or_internal(self) -> BackendResult<T>;
+}
+
+impl<T, E: Into<BoxError>> OrInternal<T> for Result<T, E> {
+    fn or_internal(self) -> BackendResult<T> {
+        self.map_err(BackendError::new)
+    }
+}
+
 /// The backend rejected an operation because its queue is full. The operation did not run.
 ///
 /// The API looks for it in the sources of a [`BackendError`] and of
@@ -54,7 +90,15 @@ impl<E: IntoBackendError> From<E> for BackendError {
 /// have changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the backend is overloaded")]
+#[non_exhaustive]
 pub struct OverloadedError {
     /// Time to wait before a retry.
     pub retry_after: Duration,
+}
+
+impl OverloadedError {
+    /// Creates an error with the time to wait before a retry.
+    pub const fn new(retry_after: Duration) -> Self {
+        Self { retry_after }
+    }
 }

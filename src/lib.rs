@@ -14,7 +14,7 @@
 //! #[async_trait]
 //! impl Authorizer for MyBoard {
 //!     async fn guest_access(&self) -> BackendResult<Access> {
-//!         Ok(Access::new(VisibleForums::none())) // the forums that a guest can see
+//!         Ok(Access::new(VisibleForums::all())) // the forums that a guest can see
 //!     }
 //!     async fn member_access(&self, _owner: &UserId) -> BackendResult<Option<Access>> {
 //!         Ok(Some(Access::new(VisibleForums::all()))) // the forums that this member can see now

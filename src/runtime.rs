@@ -1,7 +1,8 @@
 //! Interfaces to the clock, the random source and the executor: [`Clock`], [`RandomSource`], [`Runtime`].
 //!
 //! The library reads the time, generates random bytes and starts tasks only through these traits. Exceptions: the SQL
-//! and Redis stores and the HTTP transport also use threads and timers of std and tokio.
+//! and Redis stores, the HTTP transport, the system's resolver and the check of a new endpoint's URL also use threads
+//! and timers of std and tokio.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -9,6 +10,9 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use thiserror::Error;
+
+use crate::error::{BackendError, BoxError, IntoBackendError};
 use crate::model::Timestamp;
 
 /// A boxed future that is `Send`.
@@ -30,9 +34,25 @@ pub trait RandomSource: Debug + Send + Sync + 'static {
 }
 
 /// The random source is not available.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+///
+/// `?` converts it to a [`BackendError`] and to a [`BoardError`](crate::host::BoardError).
+#[derive(Debug, Error)]
 #[error("the random source failed")]
-pub struct RandomError;
+#[non_exhaustive]
+pub struct RandomError(#[source] BoxError);
+
+impl RandomError {
+    /// Creates an error of a [`RandomSource`] from the reason.
+    pub fn new(source: impl Into<BoxError>) -> Self {
+        Self(source.into())
+    }
+}
+
+impl IntoBackendError for RandomError {
+    fn into_backend_error(self) -> BackendError {
+        BackendError::new(self)
+    }
+}
 
 /// The host's executor.
 ///
@@ -94,7 +114,7 @@ pub struct OsRandom;
 
 impl RandomSource for OsRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
-        getrandom::fill(bytes).map_err(|_| RandomError)
+        getrandom::fill(bytes).map_err(RandomError::new)
     }
 }
 

@@ -76,6 +76,7 @@ fn post(thread: i64, number: u64, body: &str) -> Post {
         post_id: PostId::from(40),
         thread_id: ThreadId::from(thread),
         number,
+        in_reply_to: None,
         author: Some(Author {
             user_id: UserId::from(3),
             username: "alice".into(),
@@ -90,6 +91,7 @@ fn post(thread: i64, number: u64, body: &str) -> Post {
         can_edit: false,
         can_delete: false,
         version: 1,
+        extra: None,
     }
 }
 

@@ -5,14 +5,14 @@ use http::request::Parts;
 use http::{Method, StatusCode};
 use schemars::{Schema, SchemaGenerator};
 
-use super::error::{ApiError, ErrorCode};
+use super::error::ApiError;
 use super::extract::params::{Params, PathParams, RawPathParams, Source};
 use super::extract::value::InputValue;
 use super::output::{RenderContext, ToWire};
 use super::pagination::{self, CursorScope};
 use super::response::ApiResponse;
 use crate::host::{Board, BoardResult, Caller, MemberCaller, ResourceRef};
-use crate::model::UserRef;
+use crate::model::{ErrorCode, UserRef};
 use crate::runtime::BoxFuture;
 use crate::scope::{Scope, Surface};
 

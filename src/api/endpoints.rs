@@ -3,10 +3,9 @@
 use http::Method;
 
 use super::endpoint::{ApiEndpoint, Handler, Privacy};
-use super::error::ErrorCode;
 use super::extract::params::{NoParams, OpenMessage, RawPathParams};
 use crate::host::{Caller, MemberCaller};
-use crate::model::NewSubscription;
+use crate::model::{ErrorCode, NewSubscription};
 use crate::scope::Scope::*;
 use crate::scope::Surface::{self, Compact, Full};
 
@@ -77,7 +76,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::GET, path: "/me", operation_id: "getMe", tag: "me",
         summary: "Returns the token's owner, scopes and expiry.",
-        notes: "Call it first: it returns the token's owner and scopes.",
+        notes: "Call it first to check the token.",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, m: &MemberCaller, (), NoParams {}| b.get_me(m)),
@@ -142,8 +141,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/threads/{threadId}/posts/{postId}", operation_id: "deletePost", tag: "threads",
-        summary: "Soft-deletes a post. Deleting the first post deletes the thread.",
-        notes: "The post's `canDelete` shows whether the caller may delete it. A moderator can restore it, but not \
+        summary: "Soft-deletes a post.",
+        notes: "Deleting the first post deletes the thread. The post's `canDelete` shows whether the caller may delete it. A moderator can restore it, but not \
             through this API. Deleting a deleted post is a 404, or a 409 for a moderator, who can still see it.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
@@ -184,8 +183,9 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages/{messageId}", operation_id: "openMessage", tag: "messages",
-        summary: "Opens a private message: marks it as read and sends the receipt if one was requested.",
-        notes: "Each request reaches the board, so the response has no `etag`. HEAD does not mark the message as read.",
+        summary: "Opens a private message and marks it as read.",
+        notes: "Also sends the receipt if the sender requested one. The response has no `etag`. HEAD does not mark the \
+            message as read.",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: &[],
         handler: &Handler::ok(|b, m: &MemberCaller, path, params: OpenMessage| b.open_message(m, path, params.mark_read)),

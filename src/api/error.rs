@@ -1,8 +1,4 @@
-//! Error codes and errors of the API (`docs/protocol.md`, section 5).
-//!
-//! The library raises the lower-case codes. The board raises the upper-case codes, with its own messages. The library also
-//! raises two of the board's codes for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` if the caller can no
-//! longer see the resource of the stored response.
+//! Errors of the API (`docs/protocol.md`, section 5).
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -13,74 +9,8 @@ use thiserror::Error;
 use super::error_messages::ErrorMessages;
 use super::extract::error::InputError;
 use crate::host::{BackendError, BoardError, BoxError, OverloadedError};
-use crate::scope::Surface;
+use crate::model::ErrorCode;
 use crate::task::PanicError;
-
-macro_rules! codes {
-    ($($name:ident $status:ident $code:literal [$($surface:ident),+] $meaning:literal)+) => {
-        /// Error code of a response.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum ErrorCode {
-            $(#[doc = $meaning] $name,)+
-        }
-
-        impl ErrorCode {
-            pub(crate) const ALL: &'static [Self] = &[$(Self::$name,)+];
-
-            pub(super) const fn status(self) -> StatusCode {
-                match self { $(Self::$name => StatusCode::$status,)+ }
-            }
-
-            pub(crate) const fn as_str(self) -> &'static str {
-                match self { $(Self::$name => $code,)+ }
-            }
-
-            pub(super) const fn meaning(self) -> &'static str {
-                match self { $(Self::$name => $meaning,)+ }
-            }
-
-            /// The surfaces that document the code.
-            const fn surfaces(self) -> &'static [Surface] {
-                match self { $(Self::$name => &[$(Surface::$surface),+],)+ }
-            }
-        }
-    };
-}
-
-codes! {
-    BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A query parameter, header or field is missing or invalid."
-    Unauthenticated UNAUTHORIZED "unauthenticated" [Full, Compact] "The bearer token is missing or not valid."
-    MissingScope FORBIDDEN "missing_scope" [Full, Compact] "The token lacks the scope required by this endpoint."
-    OwnerUnavailable FORBIDDEN "owner_unavailable" [Full, Compact] "The token owner's account can no longer be used."
-    NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "Unknown endpoint."
-    NotFound NOT_FOUND "not_found" [Full] "The resource does not exist, or the caller may not see it."
-    RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Rate limit exceeded. Retry after `retry-after` seconds."
-    InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log contains the cause under the request id."
-    NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
-    BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline for this caller."
-    Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions do not allow the operation, regardless of the token's scopes."
-    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource named in the request does not exist, or the caller may not see it."
-    Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource."
-    Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules reject the content, for example because it is too long, comes too soon after the last post, or has no subject."
-    BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "One of the board's anti-flood limits is exceeded. They are separate from the API's rate limit."
-}
-
-impl ErrorCode {
-    /// Codes that the board raises.
-    pub(super) const BOARD: &'static [Self] = &[
-        Self::Forbidden,
-        Self::BoardNotFound,
-        Self::Conflict,
-        Self::Validation,
-        Self::BoardRateLimited,
-    ];
-
-    /// Returns the codes that `surface` documents.
-    pub(super) fn of(surface: Surface) -> impl Iterator<Item = Self> {
-        let all = Self::ALL.iter().copied();
-        all.filter(move |code| code.surfaces().contains(&surface))
-    }
-}
 
 /// Reason why a request failed. [`ApiError::describe`] returns the code and message that the client receives.
 #[derive(Debug, Error)]
@@ -212,18 +142,12 @@ impl From<BoardError> for ApiError {
     fn from(error: BoardError) -> Self {
         match error {
             BoardError::PathNotFound => Self::NotFound,
-            BoardError::InvalidParameter(name, phrase) => InputError::phrase(name, phrase).into(),
-            BoardError::Forbidden(text) => Self::Board(ErrorCode::Forbidden, text, None),
-            BoardError::NotFound(text) => Self::Board(ErrorCode::BoardNotFound, text, None),
-            BoardError::Conflict(text) => Self::Board(ErrorCode::Conflict, text, None),
-            BoardError::Validation { field, message } => {
-                Self::Board(ErrorCode::Validation, format!("{field}: {message}"), None)
-            }
-            BoardError::RateLimited(text, after) => {
-                Self::Board(ErrorCode::BoardRateLimited, text, after)
+            BoardError::InvalidParameter { name, expected } => {
+                InputError::phrase(name, expected).into()
             }
             BoardError::NotImplemented => Self::NotImplemented,
             BoardError::Internal(source) => Self::internal(source),
+            error => Self::Board(error.code(), error.to_string(), error.retry_after()),
         }
     }
 }

@@ -17,8 +17,6 @@ mod response;
 mod service;
 mod settings;
 
-#[cfg(feature = "test-util")]
-pub(crate) use error::ErrorCode;
 pub use error::MalformedRequest;
 pub use error_messages::{ErrorMessages, Language};
 pub use openapi::document as openapi_document;

@@ -103,7 +103,18 @@ impl<T: ForumContent> ToWire for InForum<T> {
 impl ForumContent for Poll {
     type Wire = Self;
 
-    fn to_wire(self, _: &RenderContext<'_>, _: &mut ApiResponse) -> Result<Self, ApiError> {
+    fn to_wire(
+        mut self,
+        context: &RenderContext<'_>,
+        _: &mut ApiResponse,
+    ) -> Result<Self, ApiError> {
+        if self.hide_partial_totals() {
+            tracing::warn!(
+                command = context.operation_id,
+                poll = %self.poll_id,
+                "the board returned only some of a poll's totals; totals dropped"
+            );
+        }
         Ok(self)
     }
 }

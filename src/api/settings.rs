@@ -38,8 +38,8 @@ pub struct ApiSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// Maximum length of a body, in bytes. A longer body is a 400. Default: 1 MiB.
     pub body_limit: usize,
-    /// Maximum duration of a request, from its head. A read is then canceled; a write still completes. The response is a
-    /// 400 while the body is read, and a 500 afterwards. Default: 30 s.
+    /// Timeout of a request, measured from the arrival of its head. A read is cancelled; a write that has begun completes.
+    /// The response is a 400 if the body had not arrived completely, otherwise a 500. Default: 30 s.
     pub request_timeout: Duration,
 }
 

@@ -47,6 +47,7 @@
 //!             post_count: 0,
 //!             last_activity_at: None,
 //!             can_start_thread: false,
+//!             extra: None,
 //!         };
 //!         Ok((1..).zip(forums).map(forum).collect())
 //!     }
@@ -126,8 +127,8 @@
 //! - Each rule fails if the backend fails, or if a result has content of a forum that the caller cannot see.
 //! - An optional feature is a [`Capability`]. A call or a helper that needs an unsupported one skips the rule;
 //!   [`Suite::require`] does the same explicitly.
-//! - A change that bypasses the API is a method of [`BoardFixture`]. The method's default implementation returns an
-//!   error with the method's name.
+//! - A change that bypasses the API is a method of [`BoardFixture`]. The default implementation of such a method
+//!   returns an error with the method's name. Those of `write_thread` and `write_reply` call the board.
 //! - Each write takes place a minute after the previous one, so that no rule exceeds an anti-flood limit.
 //!   [`Suite::advance`] advances the clock further, and [`Suite::run_concurrently`] makes calls concurrently.
 

@@ -79,7 +79,8 @@ impl Session {
     /// Creates the session of a member. The panel answers 404 unless `is_admin` is `true`.
     ///
     /// `secret` is a random value that is unique to the session and the same on all nodes, such as the value of the
-    /// session cookie. The panel derives the anti-forgery tokens of its forms from it and does not send it.
+    /// session cookie. The panel derives the CSRF tokens of its forms from it and does not send it. With an empty secret
+    /// every form is rejected.
     pub fn new(
         user_id: UserId,
         username: impl Into<String>,

@@ -51,6 +51,9 @@ pub trait Authorizer: Send + Sync + 'static {
     /// Returns the access of a member. `None` if the account is unknown, removed or banned, or cannot act for any other
     /// reason: the response is a 403 `owner_unavailable`.
     ///
+    /// The webhook worker also calls it before it queues and before it sends deliveries to the endpoints of `owner`. On
+    /// `None` it queues nothing, or withholds the delivery; on an error it sends nothing and tries again later.
+    ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500.
     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>>;

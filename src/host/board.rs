@@ -29,9 +29,10 @@ pub enum ResourceRef<'a> {
 
 /// The board's commands, shared by the API and the board's web pages.
 ///
-/// A read takes a [`Caller`], which can be the guest. A write takes a [`MemberCaller`]. The ids of the path follow, then
-/// the query parameters or the body. The library has decoded both, and has checked authentication, scope, rate limit and
-/// [`Access`](super::Access).
+/// A method that guests can call takes a [`Caller`]. Every write, and every read of the member's own data, takes a
+/// [`MemberCaller`]. The ids of the path follow, then the query parameters or the body. The library has decoded both, and
+/// has checked authentication, rate limit and scope. It checks visibility before the call if the path names a forum, and
+/// before writes. It checks the result of every other read.
 ///
 /// Each method returns [`BoardError::NotImplemented`] by default, so that a host can implement the endpoints one by one.
 /// `#[deny(clippy::missing_trait_methods)]` on the `impl` reports the methods that are missing.
@@ -71,6 +72,7 @@ pub enum ResourceRef<'a> {
 ///             post_count: 0,
 ///             last_activity_at: None,
 ///             can_start_thread: caller.as_member().is_some(),
+///             extra: None,
 ///         };
 ///         let is_visible = caller.access().visible_forums().contains(&general.forum_id);
 ///         Ok(is_visible.then_some(general).into_iter().collect())
@@ -85,8 +87,9 @@ pub enum ResourceRef<'a> {
 pub trait Board: Send + Sync + 'static {
     /// Returns the forum that contains `resource`.
     ///
-    /// The library calls it before each write whose path names a thread, a post or a poll, and before it replays a stored
-    /// response. `resource` is never [`ResourceRef::Global`] or [`ResourceRef::Forum`].
+    /// The library calls it before each write whose path names a thread, a post or a poll, and before it replays the stored
+    /// response of a created thread, a created post or a subscription to a thread. `resource` is never
+    /// [`ResourceRef::Global`] or [`ResourceRef::Forum`].
     ///
     /// Rules: [hidden resources](crate::guide::board_rules#hidden-resources),
     /// [deletion](crate::guide::board_rules#deletion).

@@ -6,7 +6,7 @@ use crate::token::Lookup;
 
 use super::{Access, BoardError, BoardResult};
 
-/// Caller of a read.
+/// Caller of a command: the guest or a member.
 #[derive(Clone, Debug)]
 pub enum Caller {
     /// A caller without a token.
@@ -55,7 +55,7 @@ impl Caller {
     }
 }
 
-/// Caller of a write: a member, never the guest.
+/// A member as the caller of a command.
 #[derive(Clone, Debug)]
 pub struct MemberCaller {
     user_id: UserId,
@@ -109,7 +109,7 @@ fn extension<T: 'static>(access: &Access) -> BoardResult<&T> {
     let extension = extension.and_then(|extension| extension.downcast_ref());
     extension.ok_or_else(|| {
         BoardError::internal(format!(
-            "the authorizer did not load a {}; keep it with `Access::with_extension`",
+            "the authorizer attached no {}; attach it with `Access::with_extension`",
             std::any::type_name::<T>()
         ))
     })

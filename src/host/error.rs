@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use thiserror::Error;
 
 use crate::error::{BackendError, BoxError, IntoBackendError, OverloadedError};
-use crate::model::{InvalidIdError, InvalidPageKeyError};
+use crate::model::{ErrorCode, Expected, InvalidIdError, InvalidPageKeyError};
 
-/// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one status and code.
+/// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one [code](Self::code)
+/// and status.
 ///
 /// The host writes the messages, in the board's language. The library sends them to the client, except the source of
-/// `Internal`. `?` converts the errors of ids, page keys and database drivers. A host can implement `From<HostError>
-/// for BoardError` for its own error type.
+/// `Internal`. `?` converts the errors of ids, page keys, the random source and the database drivers that the library
+/// knows; [`or_internal`](super::OrInternal::or_internal) converts all others. A host can implement `From<HostError> for
+/// BoardError` for its own error type.
 ///
 /// # Examples
 /// ```
@@ -21,10 +24,10 @@ use crate::model::{InvalidIdError, InvalidPageKeyError};
 /// fn check(thread: &ThreadId, is_locked: bool, body: &str) -> Result<i64, BoardError> {
 ///     let id = thread.to_i64()?; // PathNotFound for an id that is not a number
 ///     if is_locked {
-///         return Err(BoardError::Forbidden("The thread is locked.".into()));
+///         return Err(BoardError::forbidden("The thread is locked."));
 ///     }
 ///     if body.trim().is_empty() {
-///         return Err(BoardError::invalid("body", "The text is empty."));
+///         return Err(BoardError::validation("body", "The text is empty."));
 ///     }
 ///     Ok(id)
 /// }
@@ -32,7 +35,9 @@ use crate::model::{InvalidIdError, InvalidPageKeyError};
 /// let thread = ThreadId::from(17);
 /// assert!(matches!(check(&thread, false, "Hello"), Ok(17)));
 /// assert!(matches!(check(&thread, true, "Hello"), Err(BoardError::Forbidden(_))));
-/// assert_eq!(check(&thread, false, " ").unwrap_err().to_string(), "body: The text is empty.");
+/// let error = check(&thread, false, " ").unwrap_err();
+/// assert_eq!((error.status().as_u16(), error.message()), (422, Some("The text is empty.")));
+/// assert_eq!(error.to_string(), "body: The text is empty.");
 /// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -41,23 +46,26 @@ pub enum BoardError {
     #[error("the resource named by the path does not exist or is hidden from the caller")]
     PathNotFound,
     /// A query parameter has a value that only the board can reject: 400 `bad_request`.
-    ///
-    /// Holds the parameter's name and the expected value, such as `("from", "a post of this thread")`.
-    #[error("{0}: expected {1}")]
-    InvalidParameter(&'static str, &'static str),
+    #[error("{name}: expected {expected}")]
+    InvalidParameter {
+        /// Name of the parameter.
+        name: &'static str,
+        /// Description of the expected value, such as `a post of this thread`.
+        expected: &'static str,
+    },
     /// The caller can see the resource, but may not perform the command: 403 `FORBIDDEN`.
     #[error("{0}")]
     Forbidden(String),
     /// A resource that the *body* names, or a subscription, does not exist or is hidden: 404 `NOT_FOUND`.
     #[error("{0}")]
     NotFound(String),
-    /// The resource was changed since the client read it: 409 `CONFLICT`.
+    /// The command conflicts with the current state of the resource, for example because it was changed since the client
+    /// read it, or because the member has already voted: 409 `CONFLICT`.
     #[error("{0}")]
     Conflict(String),
-    /// A field of the body breaks a rule of the board: 422 `VALIDATION`. See [`BoardError::invalid`].
+    /// A field of the body breaks a rule of the board: 422 `VALIDATION`. See [`BoardError::validation`].
     ///
-    /// The client receives `field: message`. A rule about the whole body, such as a minimum interval between posts, uses
-    /// the field `body`.
+    /// The client receives `field: message`.
     #[error("{field}: {message}")]
     Validation {
         /// Name of the field in the request body, without enclosing objects: `options`, not `poll.options`.
@@ -66,11 +74,13 @@ pub enum BoardError {
         message: String,
     },
     /// An anti-flood limit of the board is exceeded: 429 `RATE_LIMITED`.
-    ///
-    /// Holds the message, and the time until the client can retry, which is sent as `retry-after`; `None` if it is
-    /// unknown.
-    #[error("{0}")]
-    RateLimited(String, Option<Duration>),
+    #[error("{message}")]
+    RateLimited {
+        /// The limit, in the board's language.
+        message: String,
+        /// Time until the client can retry, which is sent as `retry-after`; `None` if it is unknown.
+        retry_after: Option<Duration>,
+    },
     /// The host has not implemented the method: 501 `not_implemented`.
     #[error("the board does not implement this method")]
     NotImplemented,
@@ -81,17 +91,111 @@ pub enum BoardError {
 }
 
 impl BoardError {
-    /// Returns the [`BoardError::Validation`] of a field that breaks a rule of the board.
-    pub fn invalid(field: &'static str, message: impl Into<String>) -> Self {
+    /// Returns a [`BoardError::Forbidden`]: the caller sees the resource, and may not perform the command.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::Forbidden(message.into())
+    }
+
+    /// Returns a [`BoardError::NotFound`]: a resource in the body, or a subscription, does not exist or is hidden. For a
+    /// resource in the path use [`BoardError::PathNotFound`].
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::NotFound(message.into())
+    }
+
+    /// Returns a [`BoardError::Conflict`]: the resource was changed meanwhile, or the command ran before.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::Conflict(message.into())
+    }
+
+    /// Returns a [`BoardError::Validation`] of a field of the body. A rule about the whole body, such as a minimum
+    /// interval between posts, uses the field `body`.
+    pub fn validation(field: &'static str, message: impl Into<String>) -> Self {
         Self::Validation {
             field,
             message: message.into(),
         }
     }
 
+    /// Returns a [`BoardError::RateLimited`]. `retry_after` is the time until the client can retry; `None` if it is
+    /// unknown.
+    pub fn rate_limited(message: impl Into<String>, retry_after: Option<Duration>) -> Self {
+        Self::RateLimited {
+            message: message.into(),
+            retry_after,
+        }
+    }
+
+    /// Returns a [`BoardError::InvalidParameter`] of a query parameter.
+    pub const fn invalid_parameter(name: &'static str, expected: &'static str) -> Self {
+        Self::InvalidParameter { name, expected }
+    }
+
     /// Returns a [`BoardError::Internal`] with this source.
     pub fn internal(source: impl Into<BoxError>) -> Self {
         Self::Internal(source.into())
+    }
+
+    /// Returns the error code of the response.
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::PathNotFound => ErrorCode::NotFound,
+            Self::InvalidParameter { .. } => ErrorCode::BadRequest,
+            Self::Forbidden(_) => ErrorCode::Forbidden,
+            Self::NotFound(_) => ErrorCode::BoardNotFound,
+            Self::Conflict(_) => ErrorCode::Conflict,
+            Self::Validation { .. } => ErrorCode::Validation,
+            Self::RateLimited { .. } => ErrorCode::BoardRateLimited,
+            Self::NotImplemented => ErrorCode::NotImplemented,
+            Self::Internal(_) => ErrorCode::InternalError,
+        }
+    }
+
+    /// Returns the status of the response: that of the [code](Self::code), or 503 if the backend is overloaded.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Self::Internal(source) if OverloadedError::cause_of(&**source).is_some() => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            _ => self.code().status(),
+        }
+    }
+
+    /// Returns the board's message, for a web form that runs the same command. The message of a
+    /// [`Validation`](Self::Validation) belongs beside its [field](Self::field).
+    ///
+    /// `None` for [`PathNotFound`](Self::PathNotFound), [`InvalidParameter`](Self::InvalidParameter),
+    /// [`NotImplemented`](Self::NotImplemented) and [`Internal`](Self::Internal), which have no message of the board.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::Forbidden(message)
+            | Self::NotFound(message)
+            | Self::Conflict(message)
+            | Self::Validation { message, .. }
+            | Self::RateLimited { message, .. } => Some(message),
+            Self::PathNotFound
+            | Self::InvalidParameter { .. }
+            | Self::NotImplemented
+            | Self::Internal(_) => None,
+        }
+    }
+
+    /// Returns the field of a [`Validation`](Self::Validation); `None` for other errors.
+    pub const fn field(&self) -> Option<&'static str> {
+        match self {
+            Self::Validation { field, .. } => Some(*field),
+            _ => None,
+        }
+    }
+
+    /// Returns the time until the client can retry; `None` if it is unknown.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after, .. } => *retry_after,
+            Self::Internal(source) => {
+                OverloadedError::cause_of(&**source).map(|overloaded| overloaded.retry_after)
+            }
+            _ => None,
+        }
     }
 }
 
@@ -104,7 +208,7 @@ impl From<InvalidIdError> for BoardError {
 
 impl From<InvalidPageKeyError> for BoardError {
     fn from(_: InvalidPageKeyError) -> Self {
-        Self::InvalidParameter("after", "a cursor returned by this list")
+        Self::invalid_parameter("after", Expected::Cursor.english())
     }
 }
 

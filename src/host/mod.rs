@@ -15,7 +15,9 @@ mod caller;
 mod error;
 mod in_forum;
 
-pub use crate::error::{BackendError, BackendResult, BoxError, IntoBackendError, OverloadedError};
+pub use crate::error::{
+    BackendError, BackendResult, BoxError, IntoBackendError, OrInternal, OverloadedError,
+};
 #[cfg(feature = "panel")]
 pub use admin_auth::{AdminAuth, Session};
 pub use authorizer::{Access, Authorizer, VisibleForums};

@@ -9,7 +9,7 @@
 //!   does not break the host. An omitted optional parameter has its default or is `None`, which means "not filtered" in
 //!   parameters and "not changed" in updates.
 //! - Counts are `u64`. Versions and points are `i64`; the library does not limit them, and the board rejects values out of
-//!   range with [`BoardError::invalid`](crate::host::BoardError::invalid).
+//!   range with [`BoardError::validation`](crate::host::BoardError::validation).
 //! - Texts in requests contain neither U+0000 nor byte-order marks. A request body has at most
 //!   [`ApiSettings::body_limit`](crate::ApiSettings::body_limit) bytes; the board limits the length of each text.
 //!
@@ -26,7 +26,9 @@
 
 mod author;
 mod date_range;
+mod error_code;
 mod expected;
+mod extra;
 mod forum;
 mod id;
 mod me;
@@ -46,7 +48,9 @@ mod time;
 
 pub use author::Author;
 pub use date_range::DateRange;
+pub use error_code::{ErrorCode, ParseErrorCodeError};
 pub(crate) use expected::Expected;
+pub use extra::{Extra, ExtraError};
 pub use forum::Forum;
 pub use id::{
     DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId, PollId, PostId,

@@ -46,7 +46,7 @@ impl SearchQuery {
     pub const EXPECTED_FORMAT: &str = Expected::SearchQuery.english();
 
     /// Parses a query; `None` if the text has more than 200 characters or more than [`MAX_TERMS`](Self::MAX_TERMS)
-    /// terms, or no term that is not excluded.
+    /// terms, or if it has no terms, or all of its terms are excluded.
     pub fn parse(text: &str) -> Option<Self> {
         if text.chars().count() > 200 {
             return None;

@@ -285,7 +285,10 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
     }
     let (delivery, _) = find(context).await?;
     let state = delivery.progress.state.as_str();
-    let reason = format!("The delivery is {state}: an attempt is already due or in progress.");
+    let reason = format!(
+        "The delivery is {state}: it waits to be sent or is being sent. Deliveries to a disabled endpoint wait until you \
+         enable it."
+    );
     context.conflict(&reason, &path)
 }
 

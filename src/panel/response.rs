@@ -15,7 +15,7 @@ use crate::http_util::{self, Content};
 use crate::task::PanicError;
 use crate::webhook_admin::WebhookAdminError;
 
-/// Pages load scripts, style sheets and images of their own origin only.
+/// Pages load scripts and style sheets of their own origin only, and images of their own origin and from `data:` URLs.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
@@ -74,8 +74,9 @@ impl PageResponse {
     }
 }
 
-/// Returns the security headers of all pages of the panel: they allow scripts, style sheets and images of the same origin
-/// only, and forbid frames. For a host's own pages, for example its sign-in page.
+/// Returns the security headers of all pages of the panel: they allow scripts and style sheets of the same origin only,
+/// and images of the same origin and from `data:` URLs, and forbid frames. For a host's own pages, for example its sign-in
+/// page.
 pub fn security_headers() -> HeaderMap {
     http_util::page_headers(CONTENT_SECURITY_POLICY)
 }

@@ -186,7 +186,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let (session, password) = (&context.session, form.get("password"));
     let is_correct = panel.admin_auth.verify_password(session, password).await;
     if let Ok(false) = is_correct {
-        tracing::warn!(%member, "token not issued: incorrect password");
+        tracing::warn!(admin = %member, "token not issued: incorrect password");
         form.add_error("password", "Incorrect password.");
     } else if let Err(error) = throttle.release(&slot, context.now).await {
         tracing::error!(%error, "failed to reset password attempt");

@@ -175,7 +175,8 @@ pub struct DeliveryFilter {
 ///
 /// # Errors
 /// Each method returns a [`BackendError`](super::BackendError) if the backend fails. A failed write may have
-/// taken effect. The caller can repeat it, because leases and ids make the methods idempotent.
+/// taken effect. The caller can repeat it: leases and ids ensure that a repetition changes nothing further. Exception:
+/// the deliveries that a failed `claim` leased are due again when their leases expire.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync + 'static {
     /// Leases due deliveries of enabled endpoints, within the limits of the request. No other claim returns them before the

@@ -4,7 +4,8 @@
 //! `sqlite`, `postgres` and `redis`. [`Stores`] and [`WebhookStores`] combine them. [`sqlite_schema`] has the schema and
 //! the statements of the SQLite tables for other drivers.
 //!
-//! The methods receive the current time as a parameter. `Ok(None)` means that the resource does not exist.
+//! Methods that depend on the current time receive it as a parameter. A `find` method returns `Ok(None)` if the resource
+//! does not exist.
 //!
 //! The suite [`conformance`](crate::conformance) checks other implementations of the traits.
 
@@ -29,7 +30,9 @@ pub mod sqlite_schema;
 mod stores;
 mod tokens;
 
-pub use crate::error::{BackendError, BackendResult, IntoBackendError, OverloadedError};
+pub use crate::error::{
+    BackendError, BackendResult, IntoBackendError, OrInternal, OverloadedError,
+};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;

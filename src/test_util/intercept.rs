@@ -102,7 +102,7 @@ impl StoreInterceptor {
     }
 
     /// Sets the function that selects the [`Intervention`] for each call. It receives the name of the method and the
-    /// number of previous calls of all methods.
+    /// number of calls of all methods since the previous [`take_counts`](Self::take_counts).
     pub fn on_call(&self, decide: impl Fn(&str, u32) -> Intervention + Send + Sync + 'static) {
         self.hooks().on_call = Some(Arc::new(decide));
     }

@@ -24,6 +24,7 @@ pub struct Expiry(Option<u16>);
 /// Error of [`Expiry::parse`]: the text is neither empty nor a whole number from 1 to 36500.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the expiry must be a whole number of days from 1 to 36500, or empty for no expiry")]
+#[non_exhaustive]
 pub struct ParseExpiryError;
 
 impl Expiry {

@@ -106,6 +106,7 @@ pub struct PlainToken {
 /// Error of [`PlainToken::parse`]: wrong prefix, length, character or checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the text is not a token")]
+#[non_exhaustive]
 pub struct ParseTokenError;
 
 impl PlainToken {

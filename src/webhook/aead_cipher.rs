@@ -15,9 +15,8 @@ use crate::runtime::RandomSource;
 /// Encrypts secrets with ChaCha20-Poly1305 (feature `webhooks`). The ids of the key and of the endpoint are authenticated
 /// with each secret.
 ///
-/// Decrypting a secret that is stored in plain text fails:
-/// [`WebhookAdmin::reencrypt`](crate::webhook_admin::WebhookAdmin::reencrypt) encrypts such secrets. `Debug` does not show
-/// the key.
+/// Decrypting a secret that is stored in plain text fails. Encrypt such secrets first, with
+/// [`WebhookAdmin::reencrypt`](crate::webhook_admin::WebhookAdmin::reencrypt). `Debug` does not show the key.
 pub struct AeadCipher {
     id: KeyId,
     key: LessSafeKey,
@@ -36,6 +35,7 @@ const ID_DIGITS: usize = 16;
 /// The key material has fewer than 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the key must have at least 16 bytes")]
+#[non_exhaustive]
 pub struct KeyTooShortError;
 
 impl AeadCipher {

@@ -173,7 +173,7 @@ impl Default for Backoff {
 
 impl Backoff {
     /// Returns the delay after `failures` failures: [`initial`](Self::initial), doubled for each failure after the first,
-    /// and up to a fifth longer by `random`, in [0, 1).
+    /// up to a fifth longer by `random`, in [0, 1), and at most [`max`](Self::max).
     pub fn delay(&self, failures: u32, random: f64) -> Duration {
         let factor = 2f64.powi(i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX));
         self.with_jitter(self.initial.as_secs_f64() * factor, random)

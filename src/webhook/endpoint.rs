@@ -42,6 +42,7 @@ pub struct PendingSecret {
 /// Error of [`Endpoint::activated`]: the endpoint has no pending secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no secret is pending")]
+#[non_exhaustive]
 pub struct NoPendingSecretError;
 
 impl Endpoint {

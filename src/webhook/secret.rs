@@ -18,6 +18,7 @@ pub struct WebhookSecret(Zeroizing<String>);
 /// The secret has fewer than 16 characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the secret must have at least 16 characters")]
+#[non_exhaustive]
 pub struct SecretTooShortError;
 
 impl WebhookSecret {
@@ -185,9 +186,17 @@ impl fmt::Display for KeyId {
     if stored.is_plaintext() { "stored in plain text".into() } else { format!("encrypted with the key {stored}") },
     if given.is_plaintext() { "no key".into() } else { format!("the key {given}") },
 )]
+#[non_exhaustive]
 pub struct KeyMismatchError {
     /// The key id that the store has recorded.
     pub stored: KeyId,
     /// The id of the key that was given.
     pub given: KeyId,
+}
+
+impl KeyMismatchError {
+    /// Creates an error with the key id that the store has recorded and the id of the key that was given.
+    pub fn new(stored: KeyId, given: KeyId) -> Self {
+        Self { stored, given }
+    }
 }

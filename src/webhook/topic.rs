@@ -91,10 +91,22 @@ pub struct TopicSet {
     pub named: BTreeSet<Topic>,
 }
 
-/// The board has no topic of this name. Holds at most 64 characters of it.
+/// The board has no topic of this name.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("unknown topic {0:?}")]
-pub struct UnknownTopicError(pub String);
+#[non_exhaustive]
+pub struct UnknownTopicError(String);
+
+impl UnknownTopicError {
+    fn new(name: &str) -> Self {
+        Self(name.chars().take(64).collect())
+    }
+
+    /// Returns at most 64 characters of the name.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
 
 impl TopicSet {
     /// Returns whether the set contains `topic`. `*` contains neither `message.sent` nor `ping`.
@@ -110,7 +122,7 @@ impl TopicSet {
     pub fn validated(self, own: &[Topic]) -> Result<Self, UnknownTopicError> {
         let is_known = |topic: &&Topic| Topic::STANDARD.contains(topic) || own.contains(topic);
         match self.named.iter().find(|topic| !is_known(topic)) {
-            Some(unknown) => Err(UnknownTopicError(unknown.to_string())),
+            Some(unknown) => Err(UnknownTopicError::new(unknown.as_str())),
             None => Ok(self),
         }
     }
@@ -147,7 +159,7 @@ impl FromStr for TopicSet {
             match Topic::parse(name).filter(|topic| *topic != Topic::PING) {
                 Some(topic) => drop(topics.named.insert(topic)),
                 None if name == ALL => topics.all = true,
-                None => return Err(UnknownTopicError(name.chars().take(64).collect())),
+                None => return Err(UnknownTopicError::new(name)),
             }
         }
         Ok(topics)

@@ -58,7 +58,7 @@ impl SignedRequest {
 }
 
 fn signing_error(reason: impl std::fmt::Display) -> TransportError {
-    TransportError(format!("the request could not be signed: {reason}"))
+    TransportError::new(format!("the request could not be signed: {reason}"))
 }
 
 /// Response of a receiver.
@@ -87,13 +87,21 @@ impl ReceiverResponse {
 /// Reason why an attempt had no response, as one sentence for the operator.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
-pub struct TransportError(pub String);
+#[non_exhaustive]
+pub struct TransportError(String);
+
+impl TransportError {
+    /// Creates an error with a sentence for the operator.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self(reason.into())
+    }
+}
 
 /// Sends the requests of attempts.
 #[async_trait]
 pub trait Transport: Send + Sync + 'static {
-    /// Sends a request once, without following redirects. Must end before the worker's
-    /// `step_timeout`.
+    /// Makes one attempt, without following redirects. Must end before the worker's `step_timeout`. An implementation may
+    /// send the request again on a new connection if the receiver closed a reused one.
     ///
     /// # Errors
     /// [`TransportError`] if there was no response, or the address is not allowed.

@@ -13,7 +13,8 @@ pub struct WorkerSettings {
     pub max_in_flight: u32,
     /// Largest number of concurrent attempts for one endpoint. Default: 4.
     pub max_in_flight_per_endpoint: u32,
-    /// Longest time between two reads of the store for new events and due deliveries. Default: 1 s.
+    /// Longest pause before the worker looks for new events and due deliveries again. After an error the pause grows to at
+    /// most 30 s. Default: 1 s.
     pub poll_interval: Duration,
     /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
     /// sending, sending, recording the result. Default: 15 s. Must be longer than the timeout of the transport, such as

@@ -8,9 +8,7 @@ use forum_api::test_util::Intervention;
 use crate::support::server::short_timeout;
 use crate::support::*;
 
-const OVERLOADED: OverloadedError = OverloadedError {
-    retry_after: Duration::from_secs(7),
-};
+const OVERLOADED: OverloadedError = OverloadedError::new(Duration::from_secs(7));
 
 const MESSAGE: &str = "Internal error.";
 
@@ -46,7 +44,7 @@ async fn a_validation_message_names_the_field_in_any_language() {
     let server = Server::new();
     server
         .board
-        .fail_with(|| BoardError::invalid("body", "Der Text ist leer."));
+        .fail_with(|| BoardError::validation("body", "Der Text ist leer."));
     let response = server
         .send(&reply().bearer(&server.token("alice").await))
         .await;

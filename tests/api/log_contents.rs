@@ -24,10 +24,7 @@ async fn the_log_has_no_tokens_cookies_or_content() {
             "panic",
             FailureMode::Error(|| panic_any(format!("no `{MARK}`"))),
         ),
-        (
-            "error",
-            FailureMode::Error(|| BoardError::Conflict(MARK.into())),
-        ),
+        ("error", FailureMode::Error(|| BoardError::conflict(MARK))),
         ("leak", FailureMode::Leak),
     ];
     let forged = format!("forum_pat_{MARK}");

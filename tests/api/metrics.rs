@@ -123,7 +123,7 @@ fn a_rejection_is_counted_with_its_code_each_time() {
         let server = Server::new();
         server
             .board
-            .fail_with(|| BoardError::invalid("body", "too long"));
+            .fail_with(|| BoardError::validation("body", "too long"));
         let request = Request::post("/threads/open-1/posts", r#"{"body":"x"}"#).key("k");
         let request = request.bearer(&server.token("alice").await);
         server.send(&request).await;

@@ -30,7 +30,7 @@ async fn a_rejected_request_frees_its_key_and_a_failed_one_leaves_its_outcome_un
     let more: [(fn() -> BoardError, u16); 5] = [
         (|| BoardError::NotImplemented, 501),
         (|| BoardError::PathNotFound, 404),
-        (|| BoardError::InvalidParameter("body", "text"), 400),
+        (|| BoardError::invalid_parameter("body", "text"), 400),
         (|| BoardError::internal("the disk is full"), 500),
         (|| panic!("the test board panics"), 500),
     ];

@@ -87,8 +87,8 @@ impl Held {
 fn assert_overloaded(result: Result<(), SqliteError>) {
     let error = result.unwrap_err();
     let source = error.source().and_then(|source| source.downcast_ref());
-    let retry_after = Duration::from_secs(1);
-    assert_eq!(source, Some(&OverloadedError { retry_after }), "{error}");
+    let expected = OverloadedError::new(Duration::from_secs(1));
+    assert_eq!(source, Some(&expected), "{error}");
 }
 
 #[tokio::test]

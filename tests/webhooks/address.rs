@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use forum_api::webhook::{
     AddressClass, AddressError, EndpointUrl, HttpTransport, Resolver, Transport as _,
-    TransportError, classify_address,
+    classify_address,
 };
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ impl Sender {
         let transport = self.transport.clone().resolver(names);
         match transport.send(test_request(url)).await {
             Ok(response) => response.status.to_string(),
-            Err(TransportError(reason)) => reason,
+            Err(error) => error.to_string(),
         }
     }
 

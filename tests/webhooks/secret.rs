@@ -6,8 +6,7 @@ use std::sync::Arc;
 use forum_api::model::{DeliveryId, EndpointId, EventId};
 use forum_api::runtime::{RandomError, RandomSource, SeededRandom};
 use forum_api::webhook::{
-    AeadCipher, EncryptedSecret, Endpoint, KeyId, KeyTooShortError, NoPendingSecretError,
-    PlaintextCipher, SecretCipher, SecretTooShortError, WebhookSecret,
+    AeadCipher, EncryptedSecret, Endpoint, KeyId, PlaintextCipher, SecretCipher, WebhookSecret,
 };
 use proptest::prelude::*;
 
@@ -18,7 +17,7 @@ struct FailingRandom;
 
 impl RandomSource for FailingRandom {
     fn fill(&self, _: &mut [u8]) -> Result<(), RandomError> {
-        Err(RandomError)
+        Err(RandomError::new("no entropy"))
     }
 }
 
@@ -52,7 +51,7 @@ fn ids_and_secrets_are_random() {
                 .iter()
                 .all(|text| has_format(text, prefix, length))
         );
-        assert_eq!(generate(&FailingRandom), Err(RandomError));
+        assert!(generate(&FailingRandom).is_err());
     }
 }
 
@@ -75,14 +74,14 @@ proptest! {
 
 #[test]
 fn a_secret_has_at_least_16_characters() {
-    for (text, expected) in [
-        ("", Some(SecretTooShortError)),
-        ("123456789012345", Some(SecretTooShortError)),
-        ("ääääääää", Some(SecretTooShortError)),
-        ("1234567890123456", None),
-        ("ä b ä b ä b ä b ä", None),
+    for (text, is_valid) in [
+        ("", false),
+        ("123456789012345", false),
+        ("ääääääää", false),
+        ("1234567890123456", true),
+        ("ä b ä b ä b ä b ä", true),
     ] {
-        assert_eq!(WebhookSecret::parse(text).err(), expected, "{text}");
+        assert_eq!(WebhookSecret::parse(text).is_ok(), is_valid, "{text}");
     }
 }
 
@@ -134,7 +133,7 @@ fn a_rotated_secret_is_active_after_its_activation_or_a_day() {
         pending.activated(after(DAY)),
         active.activated(after(6)),
     ] {
-        assert_eq!(result, Err(NoPendingSecretError));
+        assert!(result.is_err());
     }
 }
 
@@ -212,8 +211,7 @@ proptest! {
 #[test]
 fn a_key_has_at_least_16_bytes_and_an_id() {
     for short in [&[] as &[u8], &[7; 15]] {
-        let error = AeadCipher::new(short, Arc::new(SeededRandom::new(5))).err();
-        assert_eq!(error, Some(KeyTooShortError));
+        assert!(AeadCipher::new(short, Arc::new(SeededRandom::new(5))).is_err());
     }
     let id = cipher(&[7; 16]).key_id();
     assert_eq!(id, cipher(&[7; 16]).key_id());

@@ -1,6 +1,6 @@
 //! The content of a new database: the administrator's account, the demo board, and a token for first calls.
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardResult, OrInternal};
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::token::{TokenRequest, issue_token};
@@ -69,7 +69,7 @@ pub async fn create(
         };
         let issued = issue_token(&*tokens, &OsRandom, surface, wanted, SystemClock.now()).await;
         new.example_calls = Some(ExampleCalls {
-            token: issued.map_err(BoardError::internal)?.0,
+            token: issued.or_internal()?.0,
             owner: trial.name,
             thread: trial.thread,
         });

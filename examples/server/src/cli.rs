@@ -265,9 +265,9 @@ pub struct LogOptions {
 /// The surface that is served.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum SurfaceArg {
-    /// All endpoints and scopes
+    /// All endpoints
     Full,
-    /// The compact set of endpoints and scopes
+    /// Only the endpoints that read, search and post
     Compact,
 }
 

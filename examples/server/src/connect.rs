@@ -46,7 +46,7 @@ pub async fn existing(
     let parsed = DatabaseUrl::parse(url, false)?;
     if parsed.holds_board().await? == Some(false) {
         let reason = "the database contains no board; run `forum-server serve` first";
-        return Err(BoardError::NotFound(reason.into()));
+        return Err(BoardError::not_found(reason));
     }
     let (database, board) = parsed.open(Language::English, migrations).await?;
     match migrations {
@@ -66,7 +66,7 @@ fn must_be_current(status: SchemaStatus) -> BoardResult<()> {
             "the database's schema is newer than this program; use a newer version of forum-server"
         }
     };
-    Err(BoardError::Conflict(reason.into()))
+    Err(BoardError::conflict(reason))
 }
 
 impl DatabaseUrl {
@@ -81,7 +81,7 @@ impl DatabaseUrl {
             Some(("postgres" | "postgresql", _)) => {
                 Ok(Self::Postgres(postgres::connect(url, CONNECTIONS)?))
             }
-            _ => Err(BoardError::invalid(
+            _ => Err(BoardError::validation(
                 "database",
                 "unsupported database URL: use sqlite:PATH, sqlite::memory: or postgres://…",
             )),
@@ -119,7 +119,7 @@ impl DatabaseUrl {
         let given = secrets.0.key_id();
         match recorded {
             Some(stored) if stored != given => {
-                Err(refusal(KeyMismatchError { stored, given }.into()))
+                Err(refusal(KeyMismatchError::new(stored, given).into()))
             }
             _ => Ok(()),
         }

@@ -43,10 +43,11 @@ impl Secrets {
     pub fn read(path: &Path) -> BoardResult<Self> {
         let shown = path.display();
         let unreadable = |error| format!("cannot read the key file \"{shown}\": {error}");
-        let key = fs::read(path).map_err(|error| BoardError::invalid("key", unreadable(error)))?;
+        let key =
+            fs::read(path).map_err(|error| BoardError::validation("key", unreadable(error)))?;
         let invalid = |error| format!("the key file \"{shown}\" is invalid: {error}");
         let key = AeadCipher::new(&key, Arc::new(OsRandom));
-        let key = key.map_err(|error| BoardError::invalid("key", invalid(error)))?;
+        let key = key.map_err(|error| BoardError::validation("key", invalid(error)))?;
         Ok(Self(Arc::new(key)))
     }
 

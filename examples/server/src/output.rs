@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use serde::Serialize;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ impl Output {
     /// Prints `text`, or `json` with `--json`.
     pub fn new(text: impl Display, json: impl Serialize) -> BoardResult<Self> {
         let text = text.to_string();
-        let json = serde_json::to_string(&json).map_err(BoardError::internal)?;
+        let json = serde_json::to_string(&json).or_internal()?;
         Ok(Self { text, json })
     }
 
@@ -50,14 +50,9 @@ impl Output {
 
 /// Prints the reason of a refusal on stderr. Returns status 1.
 pub fn refuse(refusal: BoardError, as_json: bool) -> ExitCode {
-    let reason = match refusal {
-        BoardError::Forbidden(text)
-        | BoardError::NotFound(text)
-        | BoardError::Conflict(text)
-        | BoardError::Validation { message: text, .. }
-        | BoardError::RateLimited(text, _) => text,
-        BoardError::Internal(source) => source.to_string(),
-        other => format!("{other:?}"),
+    let reason = match refusal.message() {
+        Some(message) => message.to_owned(),
+        None => refusal.to_string(),
     };
     if as_json {
         print_line(&json!({ "error": reason }));

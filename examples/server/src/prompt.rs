@@ -4,7 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
 use clap::Args;
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::runtime::{OsRandom, RandomSource};
 
 /// Returns the first line of stdin if `from_stdin` is set, and otherwise asks for `what` at the terminal, without echo.
@@ -14,9 +14,9 @@ pub fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
     }
     if !io::stdin().is_terminal() {
         let reason = "standard input is not a terminal; pass --password-stdin and write the password to the first line of standard input";
-        return Err(BoardError::invalid("password", reason));
+        return Err(BoardError::validation("password", reason));
     }
-    let password = rpassword::prompt_password(format!("{what}: ")).map_err(BoardError::internal)?;
+    let password = rpassword::prompt_password(format!("{what}: ")).or_internal()?;
     not_empty(password, "expected a password")
 }
 
@@ -38,7 +38,7 @@ fn line_of_stdin() -> BoardResult<String> {
 
 fn not_empty(line: String, reason: &str) -> BoardResult<String> {
     if line.is_empty() {
-        return Err(BoardError::invalid("stdin", reason));
+        return Err(BoardError::validation("stdin", reason));
     }
     Ok(line)
 }
@@ -46,7 +46,7 @@ fn not_empty(line: String, reason: &str) -> BoardResult<String> {
 /// Generates a password of 120 random bits.
 pub fn random_password() -> BoardResult<String> {
     let mut bytes = [0; 15];
-    OsRandom.fill(&mut bytes).map_err(BoardError::internal)?;
+    OsRandom.fill(&mut bytes)?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
@@ -65,7 +65,7 @@ impl Confirm {
             return Ok(());
         }
         if !io::stdin().is_terminal() {
-            return Err(BoardError::Conflict(format!(
+            return Err(BoardError::conflict(format!(
                 "{what} Pass --yes to confirm."
             )));
         }
@@ -73,8 +73,6 @@ impl Confirm {
         if matches!(line_of_stdin()?.trim(), "y" | "Y" | "yes") {
             return Ok(());
         }
-        Err(BoardError::Conflict(
-            "not confirmed; nothing was changed".into(),
-        ))
+        Err(BoardError::conflict("not confirmed; nothing was changed"))
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::panel::{self, Panel};
 use forum_api::rate_limit::Budget;
 use forum_api::store::Stores;
@@ -31,7 +31,7 @@ use crate::webhooks::{self, refusal};
 pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let _log = Log::start(options.log);
     let metrics = Metrics::install()?;
-    let shutdown = Shutdown::listen().map_err(BoardError::internal)?;
+    let shutdown = Shutdown::listen().or_internal()?;
     let (listener, address) = listen(options.listen).await?;
     let url = DatabaseUrl::parse(&common.database, true)?;
     let key_file = options.webhooks.secret_key_file.as_deref();

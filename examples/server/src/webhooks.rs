@@ -106,7 +106,7 @@ fn seconds(text: &str) -> Result<Duration, &'static str> {
 
 /// Error of an id that no endpoint has.
 pub fn unknown_endpoint(id: &EndpointId) -> BoardError {
-    BoardError::NotFound(format!("unknown endpoint \"{id}\""))
+    BoardError::not_found(format!("unknown endpoint \"{id}\""))
 }
 
 /// Converts the error of an operation on the endpoint `id` for the operator.
@@ -121,13 +121,13 @@ pub fn refusal_for(id: &EndpointId, error: WebhookAdminError) -> BoardError {
 pub fn refusal(error: WebhookAdminError) -> BoardError {
     match error {
         WebhookAdminError::Backend(source) => BoardError::Internal(source),
-        WebhookAdminError::Address(private @ AddressError::Private(..)) => BoardError::invalid(
+        WebhookAdminError::Address(private @ AddressError::Private(..)) => BoardError::validation(
             "url",
             format!("{private}; pass --allow-private-webhooks to allow it"),
         ),
         WebhookAdminError::UnknownTopic(unknown) => {
             let known = Topic::STANDARD.map(|topic| topic.to_string()).join(", ");
-            BoardError::invalid("topics", format!("{unknown}; expected `*` or {known}"))
+            BoardError::validation("topics", format!("{unknown}; expected `*` or {known}"))
         }
         WebhookAdminError::Key(mismatch) => {
             let remedy = if mismatch.stored == KeyId::plaintext() {
@@ -135,8 +135,8 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
             } else {
                 "pass the file of their key with --secret-key-file"
             };
-            BoardError::invalid("key", format!("{mismatch}; {remedy}"))
+            BoardError::validation("key", format!("{mismatch}; {remedy}"))
         }
-        other => BoardError::invalid("endpoint", other.to_string()),
+        other => BoardError::validation("endpoint", other.to_string()),
     }
 }

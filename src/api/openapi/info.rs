@@ -1,7 +1,7 @@
 //! Descriptions of the document and of its security scheme.
 
 use crate::api::ApiSettings;
-use crate::api::error::ErrorCode;
+use crate::model::ErrorCode;
 use crate::rate_limit::Budget;
 use crate::scope::Surface;
 

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use self::schemas::Schemas;
 use super::ApiSettings;
 use crate::api::endpoints::endpoints;
-use crate::api::error::ErrorCode;
 use crate::environment::Environment;
+use crate::model::ErrorCode;
 use crate::scope::Surface;
 
 /// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json`.

@@ -61,12 +61,28 @@ board_rules! {
     /// A banned account has no access until the ban is lifted.
     async fn a_banned_account_has_no_access(suite: &Suite) -> TestResult {
         suite.require(Capability::Bans)?;
+        suite.require(Capability::BansRevokeAccess)?;
         let alice = suite.member("alice").await?;
         for banned in [false, true, false] {
             suite.fixture.set_banned(&alice.id(), banned).await?;
             check_eq!(alice.access().await?.is_some(), !banned, "access, banned: {banned}")?;
         }
         Ok(())
+    }
+
+    /// A banned member writes nothing, even with access from before the ban or on a board where banned members read.
+    async fn a_banned_member_writes_nothing(suite: &Suite) -> TestResult {
+        let (forum, alice) = suite.forum_and_member().await?;
+        let bob = suite.member("bob").await?;
+        let thread = suite.thread(&bob, &forum).await?.thread_id;
+        let cached = suite.ban_during_request(&alice).await?;
+        let before = bob.fetch_threads(&forum).await?;
+        let reader = alice.access().await?.map(|_| alice);
+        for banned in [Some(cached), reader].into_iter().flatten() {
+            banned.reply(&thread, "Some words").await.expect_denied()?;
+            banned.start_thread(&forum, "x", "x").await.expect_denied()?;
+        }
+        check_eq!(bob.fetch_threads(&forum).await?, before)
     }
 
     /// An id without a member has no access. Tokens of removed accounts have such owners.

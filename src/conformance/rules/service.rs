@@ -65,9 +65,10 @@ board_rules! {
         let client = api.as_member(&alice.id().to_string());
         check_eq!(status_and_code(&client.get(&path).await), (200, None))?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
-        check_eq!(status_and_code(&client.get(&path).await), (404, Some("not_found")))?;
+        check_eq!(status_and_code(&client.get(&path).await), (404, Some(ErrorCode::NotFound)))?;
+        suite.require(Capability::BansRevokeAccess)?;
         suite.fixture.set_banned(&alice.id(), true).await?;
-        check_eq!(status_and_code(&client.get(&path).await), (403, Some("owner_unavailable")))
+        check_eq!(status_and_code(&client.get(&path).await), (403, Some(ErrorCode::OwnerUnavailable)))
     }
 
     /// While the board is offline, only administrators are served.
@@ -76,7 +77,7 @@ board_rules! {
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
         suite.fixture.set_offline(true).await?;
         let api = suite.api();
-        for (caller, expected) in [(alice, (503, Some("board_offline"))), (ada, (200, None))] {
+        for (caller, expected) in [(alice, (503, Some(ErrorCode::BoardOffline))), (ada, (200, None))] {
             let client = api.as_member(&caller.id().to_string());
             check_eq!(status_and_code(&client.get("/forums").await), expected, "{caller:?}")?;
         }
@@ -131,6 +132,6 @@ async fn count_items(client: &TestClient<'_>, list: &str) -> TestResult<usize> {
     check!(false, "{list} has a last page").map(|()| count)
 }
 
-fn status_and_code(response: &TestResponse) -> (u16, Option<&'static str>) {
+fn status_and_code(response: &TestResponse) -> (u16, Option<ErrorCode>) {
     (response.status, response.code())
 }

@@ -39,7 +39,8 @@ pub trait BoardFactory: Send + Sync {
 ///
 /// A host implements [`board`](Self::board), [`add_member`](Self::add_member), [`add_forum`](Self::add_forum), and the
 /// methods that the capabilities of its board need. The suite does not call the other methods. A method without an
-/// implementation returns an error with its name. The anti-flood limits of the board must permit one write per member
+/// implementation returns an error with its name, except `write_thread` and `write_reply`, which call the board. The
+/// anti-flood limits of the board must permit one write per member
 /// and minute.
 #[async_trait]
 pub trait BoardFixture: Send + Sync {

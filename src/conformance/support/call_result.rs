@@ -51,7 +51,7 @@ impl<T: Debug> CallResult<T> {
     pub fn expect_invalid_parameter(self, expected: &str) -> TestResult {
         self.expect_error(
             &format!("BoardError::InvalidParameter of `{expected}`"),
-            |error| matches!(error, BoardError::InvalidParameter(name, _) if *name == expected),
+            |error| matches!(error, BoardError::InvalidParameter { name, .. } if *name == expected),
         )
     }
 
@@ -121,5 +121,5 @@ expected_errors! {
     /// Expects [`BoardError::Conflict`]: the resource has changed, or the call was made before.
     expect_conflict(BoardError::Conflict(_));
     /// Expects [`BoardError::RateLimited`].
-    expect_rate_limited(BoardError::RateLimited(..));
+    expect_rate_limited(BoardError::RateLimited { .. });
 }

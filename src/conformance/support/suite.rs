@@ -83,11 +83,12 @@ impl Suite {
     }
 
     /// Runs `calls` concurrently. Expects that one of them succeeds and that the others return
-    /// [`BoardError::Conflict`](crate::host::BoardError::Conflict).
+    /// [`BoardError::Conflict`](crate::host::BoardError::Conflict). Needs [`Capability::AtomicCommands`].
     pub(crate) async fn race_for_one<T: fmt::Debug + Send + 'static>(
         &self,
         calls: impl IntoIterator<Item = impl Future<Output = CallResult<T>> + Send + 'static>,
     ) -> TestResult<T> {
+        self.require(Capability::AtomicCommands)?;
         let mut succeeded = Vec::new();
         for result in self.run_concurrently(calls).await {
             succeeded.extend(result.expect_ok_or_conflict()?);

@@ -11,6 +11,7 @@ use crate::store::MigrationError;
 /// Error of Postgres or of the connection to it. Prints as one sentence without parameters.
 #[derive(thiserror::Error)]
 #[error(transparent)]
+#[non_exhaustive]
 pub struct PostgresError(#[from] Cause);
 
 #[derive(thiserror::Error)]

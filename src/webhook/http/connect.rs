@@ -50,7 +50,7 @@ where
 {
     let mut remaining = addresses.iter();
     let mut running = JoinSet::new();
-    let mut last_error = TransportError("the host name has no addresses".into());
+    let mut last_error = TransportError::new("the host name has no addresses");
     loop {
         if let Some(address) = remaining.next() {
             running.spawn(open(*address));
@@ -64,7 +64,7 @@ where
             Ok(None) => return Err(last_error),
             Ok(Some(Ok(Ok(opened)))) => return Ok(opened),
             Ok(Some(Ok(Err(error)))) => last_error = error,
-            Ok(Some(Err(error))) => last_error = TransportError(error.to_string()),
+            Ok(Some(Err(error))) => last_error = TransportError::new(error.to_string()),
             Err(_) => {}
         }
     }
@@ -102,17 +102,17 @@ fn server_name(target: &EndpointUrl) -> Result<ServerName<'static>, TransportErr
         Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(*address))),
         Host::Ipv6(address) => Ok(ServerName::from(IpAddr::from(*address))),
         Host::Domain(name) => ServerName::try_from(name.clone())
-            .map_err(|_| TransportError("the host name is invalid".into())),
+            .map_err(|_| TransportError::new("the host name is invalid")),
     }
 }
 
 fn connect_error(address: SocketAddr, error: &io::Error) -> TransportError {
-    TransportError(format!("cannot connect to {address}: {}", error.kind()))
+    TransportError::new(format!("cannot connect to {address}: {}", error.kind()))
 }
 
 fn tls_error(error: &io::Error) -> TransportError {
     let cause = error.get_ref().and_then(|source| source.downcast_ref());
-    TransportError(match cause {
+    TransportError::new(match cause {
         Some(TlsError::InvalidCertificate(error)) => certificate_error(error).into(),
         Some(error) => format!("TLS handshake failed: {error}"),
         None => format!("TLS handshake failed: {}", error.kind()),
@@ -207,19 +207,19 @@ mod tests {
                     }
                     succeeds
                         .then_some(index)
-                        .ok_or(TransportError(index.to_string()))
+                        .ok_or(TransportError::new(index.to_string()))
                 }
             });
             let ended = ended
                 .await
-                .map_err(|TransportError(index)| index.parse().unwrap());
+                .map_err(|index| index.to_string().parse().unwrap());
             assert_eq!((ended, began.elapsed().as_millis()), (*expected, *took));
             assert_eq!(*started.lock().unwrap(), *starts, "{behaviours:?}");
         }
         let none = race(&[], |_| async { Ok(()) }).await;
         assert_eq!(
             none,
-            Err(TransportError("the host name has no addresses".into()))
+            Err(TransportError::new("the host name has no addresses"))
         );
     }
 }

@@ -127,7 +127,7 @@ pub(super) fn was_closed(error: &Error) -> bool {
 pub(super) fn response_error(error: &Error) -> TransportError {
     let kind = cause(error).map(|cause| cause.kind().to_string());
     let reason = kind.unwrap_or_else(|| error.to_string());
-    TransportError(format!("no response: {reason}"))
+    TransportError::new(format!("no response: {reason}"))
 }
 
 fn cause(error: &Error) -> Option<&io::Error> {

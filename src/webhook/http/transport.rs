@@ -66,7 +66,7 @@ impl HttpTransport {
     /// Creates a transport with the system's resolver and root certificates.
     ///
     /// # Errors
-    /// Fails if [`HttpTransportSettings::extra_roots_pem`] is not empty and contains no valid certificates.
+    /// Fails if [`HttpTransportSettings::extra_roots_pem`] is not empty and contains no certificate or an invalid one.
     pub fn new(settings: HttpTransportSettings) -> Result<Self, BoxError> {
         Ok(Self {
             resolver: Arc::new(SystemResolver),
@@ -91,7 +91,7 @@ impl HttpTransport {
         capture: &mut Option<ResponseCapture>,
     ) -> Result<(), TransportError> {
         let target = EndpointUrl::parse(&request.url, self.settings.allow_private);
-        let target = target.map_err(|error| TransportError(error.to_string()))?;
+        let target = target.map_err(|error| TransportError::new(error.to_string()))?;
         let request = self.request(&target, request)?;
         let connect_or_reuse = self.with_connect_timeout(self.connect_or_reuse(&target));
         let (addresses, mut connection) = connect_or_reuse.await?;
@@ -115,7 +115,7 @@ impl HttpTransport {
         target: &EndpointUrl,
     ) -> Result<(Vec<SocketAddr>, Connection), TransportError> {
         let addresses = target.resolve(&*self.resolver).await;
-        let addresses = addresses.map_err(|error| TransportError(error.to_string()))?;
+        let addresses = addresses.map_err(|error| TransportError::new(error.to_string()))?;
         let mut keys = addresses
             .iter()
             .map(|address| PoolKey::new(target, *address));
@@ -132,7 +132,7 @@ impl HttpTransport {
     ) -> Result<T, TransportError> {
         let limit = self.settings.connect_timeout;
         let result = timeout(limit, work).await;
-        result.map_err(|_| TransportError(format!("cannot connect within {limit:?}")))?
+        result.map_err(|_| TransportError::new(format!("cannot connect within {limit:?}")))?
     }
 
     fn request(
@@ -144,7 +144,7 @@ impl HttpTransport {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = target.path().clone();
         let host = HeaderValue::from_str(target.authority());
-        let host = host.map_err(|_| TransportError("the host name is invalid".into()))?;
+        let host = host.map_err(|_| TransportError::new("the host name is invalid"))?;
         let headers = request.headers_mut();
         headers.insert(HOST, host);
         if self.settings.idle_timeout.is_zero() {
@@ -165,7 +165,7 @@ impl Transport for HttpTransport {
             (Some(capture), _) => Ok(capture.into()),
             (None, Ok(Err(error))) => Err(error),
             (None, Ok(Ok(())) | Err(_)) => {
-                Err(TransportError(format!("no response within {limit:?}")))
+                Err(TransportError::new(format!("no response within {limit:?}")))
             }
         }
     }

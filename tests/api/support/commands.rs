@@ -58,7 +58,7 @@ commands! { board:
         let forum = board.find(caller.access(), &thread.to_string(), &[THREADS])?;
         let is_elsewhere = |from: PostId| !from.to_string().starts_with(&format!("{thread}-"));
         if params.from.is_some_and(is_elsewhere) {
-            return Err(BoardError::InvalidParameter("from", "a post of this thread"));
+            return Err(BoardError::invalid_parameter("from", "a post of this thread"));
         }
         let post = |n| fixtures::post(&thread.to_string(), n, "Green?");
         Ok(InForum::new(forum, page(params.limit, params.after.as_ref(), POSTS, post)))
@@ -204,7 +204,7 @@ fn member_named(user: &UserRef) -> Option<&'static str> {
 }
 
 fn not_found(kind: &str) -> BoardError {
-    BoardError::NotFound(format!("There is no such {kind}."))
+    BoardError::not_found(format!("There is no such {kind}."))
 }
 
 /// Threads whose id ends in 1 have a poll with the same id.
@@ -219,11 +219,11 @@ fn require_own(member: &MemberCaller, post: &PostId) -> BoardResult<()> {
     let is_own = member.user_id().to_string() == if is_odd { "alice" } else { "bob" };
     (is_own || member.extension::<IsModerator>()?.0)
         .then_some(())
-        .ok_or_else(|| BoardError::Forbidden("It is not yours.".into()))
+        .ok_or_else(|| BoardError::forbidden("It is not yours."))
 }
 
 fn require_text(field: &'static str, text: &str) -> BoardResult<()> {
     (!text.is_empty())
         .then_some(())
-        .ok_or_else(|| BoardError::invalid(field, "it is empty"))
+        .ok_or_else(|| BoardError::validation(field, "it is empty"))
 }

@@ -26,11 +26,11 @@ pub(crate) enum FailureMode {
 /// Errors that the rules of a board raise, with their statuses.
 #[rustfmt::skip]
 pub(crate) const DOMAIN_ERRORS: [(fn() -> BoardError, u16); 5] = [
-    (|| BoardError::Forbidden("No.".into()), 403),
-    (|| BoardError::NotFound("No.".into()), 404),
-    (|| BoardError::Conflict("No.".into()), 409),
-    (|| BoardError::invalid("body", "No."), 422),
-    (|| BoardError::RateLimited("No.".into(), None), 429),
+    (|| BoardError::forbidden("No."), 403),
+    (|| BoardError::not_found("No."), 404),
+    (|| BoardError::conflict("No."), 409),
+    (|| BoardError::validation("body", "No."), 422),
+    (|| BoardError::rate_limited("No.", None), 429),
 ];
 
 /// A point in a command at which it waits for the test.

@@ -21,6 +21,7 @@ pub(crate) use tokens::lookup;
 
 use std::time::Duration;
 
+use forum_api::model::ErrorCode;
 use forum_api::test_util::TestResponse;
 
 /// Awaits a future, and fails after 10 s.
@@ -46,7 +47,7 @@ pub(crate) const INTERNAL_ERROR: Outcome = (500, Some("internal_error"));
 pub(crate) const BOARD_OFFLINE: Outcome = (503, Some("board_offline"));
 
 pub(crate) fn outcome(response: &TestResponse) -> Outcome {
-    (response.status, response.code())
+    (response.status, response.code().map(ErrorCode::as_str))
 }
 
 /// Parses a numeric header.

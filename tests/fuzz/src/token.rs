@@ -26,7 +26,9 @@ struct Given(Mutex<Vec<u8>>);
 impl RandomSource for Given {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         let mut rest = self.0.lock().unwrap();
-        let given = rest.get(..bytes.len()).ok_or(RandomError)?;
+        let given = rest
+            .get(..bytes.len())
+            .ok_or_else(|| RandomError::new("no bytes are left"))?;
         bytes.copy_from_slice(given);
         rest.drain(..bytes.len());
         Ok(())

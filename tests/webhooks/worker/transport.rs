@@ -141,7 +141,7 @@ impl Transport for FakeTransport {
                 }
                 status
             }
-            Reply::ConnectError => return Err(TransportError("connection refused".into())),
+            Reply::ConnectError => return Err(TransportError::new("connection refused")),
             Reply::Panics => panic!("the transport panics"),
             Reply::Hangs => std::future::pending().await,
         };

@@ -157,7 +157,7 @@ impl Club {
             Err(_) => Vec::new(),
         };
         let number = rows.first().map(|row| row.get("number"));
-        number.ok_or(BoardError::InvalidParameter(
+        number.ok_or(BoardError::invalid_parameter(
             "from",
             "a post of this thread",
         ))
@@ -172,7 +172,7 @@ impl Club {
 /// Returns the numbers of a page key.
 fn after<const N: usize>(key: Option<&PageKey>) -> BoardResult<Option<[i64; N]>> {
     let numbers = key.map(PageKey::parse_ints).transpose();
-    numbers.map_err(|_| BoardError::InvalidParameter("after", "a cursor returned by this list"))
+    numbers.map_err(|_| BoardError::invalid_parameter("after", "a cursor returned by this list"))
 }
 
 fn millis(since: Option<Timestamp>) -> i64 {

@@ -9,9 +9,9 @@ impl From<ReplyError> for BoardError {
         let text = error.to_string();
         match error {
             ReplyError::NoTopic => Self::PathNotFound,
-            ReplyError::Banned | ReplyError::Locked => Self::Forbidden(text),
-            ReplyError::Empty | ReplyError::TooLong => Self::invalid("body", text),
-            ReplyError::TooSoon(left) => Self::RateLimited(text, Some(left)),
+            ReplyError::Banned | ReplyError::Locked => Self::forbidden(text),
+            ReplyError::Empty | ReplyError::TooLong => Self::validation("body", text),
+            ReplyError::TooSoon(left) => Self::rate_limited(text, Some(left)),
             ReplyError::Failed(source) => Self::Internal(source),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forum_api::host::BackendError;
+use forum_api::host::{BackendError, OrInternal};
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::WebhookStores;
 use forum_api::webhook::{HttpTransport, HttpTransportSettings, TopicSet, WebhookSecret};
@@ -20,7 +20,7 @@ pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
         allow_private: ALLOW_PRIVATE,
         ..HttpTransportSettings::default()
     });
-    let transport = transport.map_err(BackendError::new)?;
+    let transport = transport.or_internal()?;
     let webhooks = WebhookStores::in_postgres(&club.pool);
     let worker = Worker::new(webhooks, Arc::new(club.clone()), transport, TokioRuntime);
     Ok(worker.start())

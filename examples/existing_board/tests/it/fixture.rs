@@ -43,6 +43,7 @@ impl BoardFactory for ClubFactory {
             EditWindow,
             Editing,
             IgnoreLists,
+            InReplyTo,
             InjectedClock,
             Messages,
             Moderators,

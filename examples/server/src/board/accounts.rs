@@ -20,14 +20,14 @@ pub async fn add(
     if !is_name(name) {
         let rule =
             "a username must have 1 to 64 characters of a-z, A-Z, 0-9, dot, hyphen and underscore";
-        return Err(BoardError::invalid("username", rule));
+        return Err(BoardError::validation("username", rule));
     }
     let insert = "
         INSERT INTO member (username, groups, joined_at) VALUES (:name, :groups, :now)
         ON CONFLICT DO NOTHING RETURNING id";
     let parameters = bind! { ":name": name, ":groups": groups.to_string(), ":now": now };
     let id = tx.first(insert, parameters, |row| row.value()).await?;
-    id.ok_or_else(|| BoardError::Conflict(format!("the username {name:?} is already taken")))
+    id.ok_or_else(|| BoardError::conflict(format!("the username {name:?} is already taken")))
 }
 
 fn is_name(text: &str) -> bool {
@@ -40,7 +40,7 @@ pub async fn named(connection: &Connection<'_>, name: &str) -> BoardResult<i64> 
     let id = connection
         .first(find, bind![name.to_ascii_lowercase()], |row| row.value())
         .await;
-    id?.ok_or_else(|| BoardError::NotFound(format!("unknown member {name:?}")))
+    id?.ok_or_else(|| BoardError::not_found(format!("unknown member {name:?}")))
 }
 
 pub async fn name(connection: &Connection<'_>, member: i64) -> BoardResult<Option<String>> {
@@ -119,7 +119,7 @@ pub async fn administrators_password(
         .await;
     match found? {
         Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),
-        _ => Err(BoardError::Forbidden(format!(
+        _ => Err(BoardError::forbidden(format!(
             "{name:?} is not an administrator, is banned, or has no password"
         ))),
     }
@@ -172,6 +172,7 @@ pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> BoardResult
                 last_seen_at: row.value()?,
                 post_count: row.count()?,
                 reputation: row.value()?,
+                extra: None,
             })
         })
         .await;

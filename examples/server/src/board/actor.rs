@@ -47,7 +47,7 @@ impl Actor {
         member: i64,
         texts: &Texts,
     ) -> host::BoardResult<Self> {
-        let closed = || BoardError::Forbidden(texts.account_closed.into());
+        let closed = || BoardError::forbidden(texts.account_closed);
         let actor = Self::load(tx, Some(member)).await?;
         actor.ok_or_else(closed)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forum_api::async_trait;
-use forum_api::host::{Access, Authorizer, BackendError, BackendResult, VisibleForums};
+use forum_api::host::{Access, Authorizer, BackendResult, VisibleForums};
 use forum_api::model::{ForumId, UserId};
 
 use super::actor::Actor;
@@ -51,7 +51,7 @@ impl ReferenceBoard {
         let load = self.read_short(move |connection| {
             Box::pin(async move { Ok(Actor::load(connection, member).await?) })
         });
-        load.await.map_err(BackendError::new)
+        Ok(load.await?)
     }
 
     fn record_last_seen(&self, actor: &Actor) {

@@ -8,6 +8,7 @@ use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
 
 use super::db::{Connection, Transaction, bind};
+use super::posts::PublicPost;
 use super::{posts, threads};
 
 /// The time of one transaction and the events recorded in it.
@@ -53,7 +54,7 @@ impl EventRecorder {
     }
 
     fn event_meta(&self) -> BoardResult<EventMeta> {
-        EventMeta::new(&OsRandom, self.now).map_err(BoardError::internal)
+        Ok(EventMeta::new(&OsRandom, self.now)?)
     }
 }
 
@@ -63,7 +64,7 @@ pub struct EventScope {
     pub thread: Thread,
     forum_title: String,
     actor: Option<Author>,
-    pub post: Option<Post>,
+    pub post: Option<PublicPost>,
 }
 
 impl EventScope {
@@ -85,7 +86,7 @@ impl EventScope {
                 threads::COLUMNS,
                 posts::COLUMNS,
                 threads::OTHERS,
-                posts::PEOPLE,
+                posts::OTHERS,
             )
         });
         let parameters = bind! {
@@ -96,7 +97,7 @@ impl EventScope {
                 thread: threads::fields(row)?,
                 forum_title: row.value()?,
                 actor: row.author()?,
-                post: posts::fields(row)?,
+                post: PublicPost::read(row)?,
             })
         });
         Ok(scope.await?)
@@ -213,7 +214,7 @@ impl PostEventKind {
             Self::Thread(event) => Ok(event(on, context)),
             Self::Post(event) => {
                 let post = scope.post.as_ref().ok_or(BoardError::PathNotFound)?;
-                Ok(event(on, post, context))
+                Ok(event(on, &post.post, context))
             }
         }
     }

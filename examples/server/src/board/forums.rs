@@ -51,6 +51,7 @@ pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec
             post_count: row.count()?,
             last_activity_at: row.value()?,
             can_start_thread: access.start,
+            extra: None,
         };
         Ok(access.read.then_some(forum))
     });
@@ -86,7 +87,7 @@ pub struct ForumInsert {
 pub async fn add(tx: &Transaction<'_>, new: &ForumInsert) -> BoardResult<i64> {
     if is_blank(&new.title) || !is_single_line(&new.title) {
         let rule = "the title must not be blank, and must be one line without control characters";
-        return Err(BoardError::invalid("title", rule));
+        return Err(BoardError::validation("title", rule));
     }
     if let Some(parent) = new.parent {
         must_exist(tx, parent).await?;
@@ -116,7 +117,7 @@ pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Boa
     must_exist(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;
     if !actor.is_some_and(|actor| actor.access(forum).read) {
-        return Err(BoardError::invalid(
+        return Err(BoardError::validation(
             "member",
             format!(
                 "the member cannot read forum \"{forum}\"; moderators must be able to read their forum"
@@ -132,6 +133,6 @@ pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Boa
 async fn must_exist(connection: &Connection<'_>, forum: i64) -> BoardResult<()> {
     let find = "SELECT 1 FROM forum WHERE id = ?1";
     let found = connection.any(find, bind![forum]).await?;
-    let absent = || BoardError::NotFound(format!("unknown forum \"{forum}\""));
+    let absent = || BoardError::not_found(format!("unknown forum \"{forum}\""));
     found.then_some(()).ok_or_else(absent)
 }

@@ -61,7 +61,7 @@ impl Groups {
     /// Parses a set of at least one group.
     pub fn named(text: &str) -> host::BoardResult<Self> {
         let groups: Self = text.parse()?;
-        let none = || BoardError::invalid("groups", "expected at least one group");
+        let none = || BoardError::validation("groups", "expected at least one group");
         (groups != Self::default())
             .then_some(groups)
             .ok_or_else(none)
@@ -112,7 +112,7 @@ impl std::error::Error for UnknownGroupError {}
 
 impl From<UnknownGroupError> for BoardError {
     fn from(unknown: UnknownGroupError) -> Self {
-        Self::invalid("groups", unknown.to_string())
+        Self::validation("groups", unknown.to_string())
     }
 }
 

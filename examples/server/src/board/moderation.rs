@@ -40,12 +40,12 @@ pub async fn restore(
 }
 
 async fn found(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
-    let absent = || BoardError::NotFound(format!("unknown post \"{post}\""));
+    let absent = || BoardError::not_found(format!("unknown post \"{post}\""));
     PostRow::load(tx, post).await?.ok_or_else(absent)
 }
 
 fn must_be(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {
-    let not_so = || BoardError::Conflict(format!("post {} is not {name}", item.at.post));
+    let not_so = || BoardError::conflict(format!("post {} is not {name}", item.at.post));
     (item.state == state).then_some(()).ok_or_else(not_so)
 }
 
@@ -76,7 +76,9 @@ pub async fn set_flag(
     on: bool,
 ) -> BoardResult<()> {
     match tx.change(flag.update(), bind![thread, on]).await? {
-        0 => Err(BoardError::NotFound(format!("unknown thread \"{thread}\""))),
+        0 => Err(BoardError::not_found(format!(
+            "unknown thread \"{thread}\""
+        ))),
         _ => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
-use forum_api::host::BoardError;
+use forum_api::host::{BoardError, OrInternal};
 use tokio::task::spawn_blocking;
 
 /// Minimum number of characters of a new password.
@@ -13,7 +13,7 @@ pub fn must_be_long_enough(password: &str) -> Result<(), BoardError> {
     let rule = || format!("the password must have at least {MIN} characters");
     long_enough
         .then_some(())
-        .ok_or_else(|| BoardError::invalid("password", rule()))
+        .ok_or_else(|| BoardError::validation("password", rule()))
 }
 
 /// Hashes a new password of sufficient length, as a PHC string.
@@ -27,9 +27,7 @@ pub async fn hash(password: String) -> Result<String, BoardError> {
         let hash: Result<PasswordHash, _> = Argon2::default().hash_password(password.as_bytes());
         hash.map(|hash| hash.to_string())
     });
-    hash.await
-        .map_err(BoardError::internal)?
-        .map_err(BoardError::internal)
+    Ok(hash.await.or_internal()?.or_internal()?)
 }
 
 /// Returns whether the password has this hash.
@@ -39,8 +37,5 @@ pub async fn is_right(password: String, hash: String) -> Result<bool, BoardError
         let result = Argon2::default().verify_password(password.as_bytes(), &hash);
         Ok::<_, argon2::password_hash::phc::Error>(result.is_ok())
     });
-    right
-        .await
-        .map_err(BoardError::internal)?
-        .map_err(BoardError::internal)
+    Ok(right.await.or_internal()?.or_internal()?)
 }

@@ -50,7 +50,10 @@ pub fn new<'a>(
     let choices = options.map(|text| Ok(PollChoice { id: None, text }));
     let choices = self::choices(choices, limits, texts)?;
     if poll.closes_at.is_some_and(|end| end <= now) {
-        return Err(BoardError::invalid("closesAt", texts.closes_at_in_the_past));
+        return Err(BoardError::validation(
+            "closesAt",
+            texts.closes_at_in_the_past,
+        ));
     }
     Ok(PollDraft {
         question: question(&poll.question, limits, texts)?,
@@ -118,25 +121,25 @@ fn choices<'a>(
     });
     let choices = trimmed.collect::<BoardResult<Vec<_>>>()?;
     if choices.len() < 2 {
-        return Err(BoardError::invalid("options", texts.too_few_options));
+        return Err(BoardError::validation("options", texts.too_few_options));
     }
     if choices.len() > limits.options as usize {
         let many = fill(texts.too_many_options, limits.options);
-        return Err(BoardError::invalid("options", many));
+        return Err(BoardError::validation("options", many));
     }
     let read = |choice: &PollChoice<'_>| choice.text.nfc().collect::<String>();
     let differ = all_differ(choices.iter().map(read))
         && all_differ(choices.iter().filter_map(|choice| choice.id));
     differ
         .then_some(choices)
-        .ok_or_else(|| BoardError::invalid("options", texts.duplicate_option))
+        .ok_or_else(|| BoardError::validation("options", texts.duplicate_option))
 }
 
 fn max_choices(most: i64, options: usize, texts: &Texts) -> BoardResult<i64> {
     let possible = usize::try_from(most).is_ok_and(|most| (1..=options).contains(&most));
     possible
         .then_some(most)
-        .ok_or_else(|| BoardError::invalid("maxChoices", fill(texts.max_choices, options)))
+        .ok_or_else(|| BoardError::validation("maxChoices", fill(texts.max_choices, options)))
 }
 
 /// The relation of a member to a poll.
@@ -150,7 +153,7 @@ pub struct PollEditor {
 /// Refuses votes and edits in a deleted thread, of moderators too.
 pub fn may_change(state: ContentState, texts: &Texts) -> BoardResult<()> {
     match state {
-        ContentState::Deleted => Err(BoardError::Forbidden(texts.poll_thread_deleted.into())),
+        ContentState::Deleted => Err(BoardError::forbidden(texts.poll_thread_deleted)),
         _ => Ok(()),
     }
 }
@@ -165,7 +168,7 @@ pub fn may_edit(editor: PollEditor, locked: bool, texts: &Texts) -> BoardResult<
         PollEditor { writer: false, .. } => Some(texts.poll_may_not_edit),
         _ => locked.then_some(texts.locked),
     };
-    denial.map_or(Ok(()), |text| Err(BoardError::Forbidden(text.into())))
+    denial.map_or(Ok(()), |text| Err(BoardError::forbidden(text)))
 }
 
 /// Refuses what the writer of a poll can no longer change once a vote was cast: the question, the options, and a number of
@@ -188,29 +191,29 @@ pub fn may_become(
         let below = draft.max_choices < largest_vote;
         below.then(|| fill(texts.max_choices_below_votes, largest_vote))
     };
-    denial.map_or(Ok(()), |text| Err(BoardError::Conflict(text)))
+    denial.map_or(Ok(()), |text| Err(BoardError::conflict(text)))
 }
 
 /// Returns the options of a vote, if it is allowed now.
 pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>> {
     if poll.closed {
-        return Err(BoardError::Forbidden(texts.poll_closed.into()));
+        return Err(BoardError::forbidden(texts.poll_closed));
     }
     if poll.own_vote.is_some() && !poll.can_change_vote {
-        return Err(BoardError::Conflict(texts.already_voted.into()));
+        return Err(BoardError::conflict(texts.already_voted));
     }
     let named = vote.option_ids.iter().map(|id| known(poll, id, texts));
     let named = named.collect::<BoardResult<Vec<_>>>()?;
     if named.is_empty() {
-        return Err(BoardError::invalid("optionIds", texts.vote_missing));
+        return Err(BoardError::validation("optionIds", texts.vote_missing));
     }
     if !all_differ(named.iter()) {
-        return Err(BoardError::invalid("optionIds", texts.duplicate_choice));
+        return Err(BoardError::validation("optionIds", texts.duplicate_choice));
     }
     (named.len() <= poll.max_choices as usize)
         .then_some(named)
         .ok_or_else(|| {
-            BoardError::invalid("optionIds", fill(texts.too_many_choices, poll.max_choices))
+            BoardError::validation("optionIds", fill(texts.too_many_choices, poll.max_choices))
         })
 }
 
@@ -218,7 +221,7 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
 pub fn known(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
     let is_here = poll.options.iter().any(|option| option.option_id == *id);
     let number = id.to_i64().ok().filter(|_| is_here);
-    number.ok_or_else(|| BoardError::NotFound(texts.no_such_option.into()))
+    number.ok_or_else(|| BoardError::not_found(texts.no_such_option))
 }
 
 pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {
@@ -246,7 +249,7 @@ mod tests {
         let option = |id: i64, text: &str| PollOption {
             option_id: id.into(),
             text: text.into(),
-            votes: 1,
+            votes: Some(1),
         };
         Poll {
             poll_id: 1.into(),
@@ -254,7 +257,7 @@ mod tests {
             question: "Tea?".into(),
             author: None,
             options: vec![option(7, "yes"), option(8, "no"), option(9, "both")],
-            total_votes: 3,
+            total_votes: Some(3),
             max_choices: 2,
             can_change_vote: false,
             closes_at: None,
@@ -265,13 +268,8 @@ mod tests {
     }
 
     fn text<T>(result: BoardResult<T>) -> Option<String> {
-        result.err().map(|refusal| match refusal {
-            BoardError::Validation { message: text, .. }
-            | BoardError::Forbidden(text)
-            | BoardError::NotFound(text)
-            | BoardError::Conflict(text) => text,
-            other => panic!("{other:?}"),
-        })
+        let refusal = result.err()?;
+        Some(refusal.message().expect("a refusal").to_owned())
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub struct PostInsert<'a> {
     pub at: Timestamp,
     /// Counts on its author's profile while it is visible.
     pub counts: bool,
+    /// The post of the thread that it answers.
+    pub in_reply_to: Option<i64>,
 }
 
 impl PostInsert<'_> {
@@ -87,16 +89,19 @@ async fn row(
 ) -> DbResult<i64> {
     let insert = "
         INSERT INTO post (
-            thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published
+            thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published,
+            in_reply_to
         )
         VALUES (
             :thread, (SELECT last_number + 1 FROM thread WHERE id = :thread),
-            :author, :state, :at, :ordered_at, :body, :html, :words, :published
+            :author, :state, :at, :ordered_at, :body, :html, :words, :published,
+            :in_reply_to
         ) RETURNING id";
     let parameters = bind! {
         ":thread": thread, ":author": post.author, ":state": stored(post.state), ":at": post.at,
         ":ordered_at": ordered_at, ":published": post.state == ContentState::Visible, ":body": post.body,
         ":html": markdown::render(post.body), ":words": search::fold_words(post.body),
+        ":in_reply_to": post.in_reply_to,
     };
     tx.insert(insert, parameters).await
 }

@@ -26,7 +26,7 @@ pub async fn rate(
     let rated = accounts::profile(tx, &user).await?;
     let member = rated.user_id.to_i64()?;
     if actor.member == Some(member) {
-        return Err(BoardError::Forbidden(texts.self_rating.into()));
+        return Err(BoardError::forbidden(texts.self_rating));
     }
     let post = match &rate.post_id {
         Some(post) => Some(find_post(tx, actor, member, post, texts).await?),
@@ -109,7 +109,7 @@ async fn find_post(
             public: row.value()?,
         })
     });
-    let absent = || BoardError::NotFound(texts.no_such_post.into());
+    let absent = || BoardError::not_found(texts.no_such_post);
     subject.await?.ok_or_else(absent)
 }
 
@@ -147,7 +147,7 @@ impl RatingInsert<'_> {
         );
         (!is_there.await?)
             .then_some(())
-            .ok_or_else(|| BoardError::Conflict(text.into()))
+            .ok_or_else(|| BoardError::conflict(text))
     }
 
     async fn is_in_time(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
@@ -212,13 +212,13 @@ pub struct Limits {
 fn check_points(points: i64, limits: Limits, texts: &Texts) -> BoardResult<()> {
     let denial = match points {
         0 => Some(texts.points_zero.into()),
+        ..0 if !limits.negative => Some(texts.negative_points.into()),
         _ if points.unsigned_abs() > limits.points.into() => {
             Some(fill(texts.too_many_points, limits.points))
         }
-        ..0 if !limits.negative => Some(texts.negative_points.into()),
         _ => None,
     };
-    denial.map_or(Ok(()), |text| Err(BoardError::invalid("points", text)))
+    denial.map_or(Ok(()), |text| Err(BoardError::validation("points", text)))
 }
 
 /// Trims and checks the comment.

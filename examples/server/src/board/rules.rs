@@ -37,7 +37,7 @@ pub fn line<'a>(
     within(field, trimmed, most, missing, too_long)?;
     is_single_line(text)
         .then_some(trimmed)
-        .ok_or_else(|| BoardError::invalid(field, texts.not_single_line))
+        .ok_or_else(|| BoardError::validation(field, texts.not_single_line))
 }
 
 pub fn body(text: &str, most: u32, texts: &Texts) -> BoardResult<()> {
@@ -57,7 +57,7 @@ pub fn within(
     too_long: &str,
 ) -> BoardResult<()> {
     if is_blank(text) {
-        return Err(BoardError::invalid(field, missing));
+        return Err(BoardError::validation(field, missing));
     }
     at_most(field, text, most, too_long)
 }
@@ -65,7 +65,7 @@ pub fn within(
 fn at_most(field: &'static str, text: &str, most: u32, too_long: &str) -> BoardResult<()> {
     let fits = text.chars().count() <= most as usize;
     fits.then_some(())
-        .ok_or_else(|| BoardError::invalid(field, fill(too_long, most)))
+        .ok_or_else(|| BoardError::validation(field, fill(too_long, most)))
 }
 
 /// Returns whether a text has no visible character.
@@ -100,7 +100,7 @@ pub fn interval(
     });
     let fine = waited || groups.are_staff();
     fine.then_some(())
-        .ok_or_else(|| BoardError::invalid("body", fill(texts.too_soon, interval)))
+        .ok_or_else(|| BoardError::validation("body", fill(texts.too_soon, interval)))
 }
 
 /// Checks that one more is within `most` in a `span`, given the time of the `most`-last one.
@@ -114,7 +114,7 @@ pub fn pace(
     let free = oldest.map(|oldest| oldest.saturating_add(span).saturating_duration_since(now));
     match free {
         Some(wait) if !wait.is_zero() => {
-            Err(BoardError::RateLimited(fill(too_many, most), Some(wait)))
+            Err(BoardError::rate_limited(fill(too_many, most), Some(wait)))
         }
         _ => Ok(()),
     }
@@ -123,9 +123,7 @@ pub fn pace(
 pub fn start(access: ForumPermissions, texts: &Texts) -> BoardResult<()> {
     match access {
         ForumPermissions { read: false, .. } => Err(BoardError::PathNotFound),
-        ForumPermissions { start: false, .. } => {
-            Err(BoardError::Forbidden(texts.may_not_start.into()))
-        }
+        ForumPermissions { start: false, .. } => Err(BoardError::forbidden(texts.may_not_start)),
         _ => Ok(()),
     }
 }
@@ -150,7 +148,7 @@ pub fn reply_denial(
 pub fn expected(expected: Option<i64>, version: i64, texts: &Texts) -> BoardResult<()> {
     let same = expected.is_none_or(|expected| expected == version);
     same.then_some(())
-        .ok_or_else(|| BoardError::Conflict(texts.stale.into()))
+        .ok_or_else(|| BoardError::conflict(texts.stale))
 }
 
 /// State of new content by a member of these groups.
@@ -173,6 +171,7 @@ pub fn edited_state(state: ContentState, groups: Groups) -> ContentState {
 #[cfg(test)]
 mod tests {
     use forum_api::Language;
+    use forum_api::model::ErrorCode;
 
     use super::*;
 
@@ -238,11 +237,11 @@ mod tests {
     fn an_hour_ends_exactly_and_the_refusal_says_how_long_to_wait() {
         let fourth = |oldest| pace(oldest, at(5000), 3, HOUR, TEXTS.too_many_posts);
         assert!(fourth(None).is_ok() && fourth(Some(at(1400))).is_ok());
-        let Err(BoardError::RateLimited(text, Some(wait))) = fourth(Some(at(1401))) else {
-            panic!("the fourth post is allowed");
-        };
-        assert_eq!(wait, Duration::from_secs(1));
-        assert_eq!(text, "No more than 3 posts per hour are allowed.");
+        let refusal = fourth(Some(at(1401))).unwrap_err();
+        assert_eq!(refusal.code(), ErrorCode::BoardRateLimited);
+        assert_eq!(refusal.retry_after(), Some(Duration::from_secs(1)));
+        let message = "No more than 3 posts per hour are allowed.";
+        assert_eq!(refusal.message(), Some(message));
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub async fn follow(
     (tx, events, actor, texts): Command<'_>,
     what: SubscriptionTarget,
 ) -> BoardResult<SubscribeOutcome> {
-    let absent = || BoardError::NotFound(texts.no_such_target.into());
+    let absent = || BoardError::not_found(texts.no_such_target);
     let key = key(&what).ok_or_else(absent)?;
     let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
     let is_new = add(tx, actor, forum, key, events.now).await?;
@@ -115,7 +115,7 @@ pub async fn unfollow(
     (tx, _, actor, texts): Command<'_>,
     what: SubscriptionTarget,
 ) -> BoardResult<()> {
-    let not_followed = || BoardError::NotFound(texts.not_followed.into());
+    let not_followed = || BoardError::not_found(texts.not_followed);
     let (target, id) = key(&what).ok_or_else(not_followed)?;
     let delete = tx
         .change(

@@ -101,6 +101,7 @@ pub async fn start(
         state: rules::first_state(actor.groups),
         at: events.now,
         counts: access.counts,
+        in_reply_to: None,
     };
     let (thread, post) = post_insert::thread(tx, forum, title, first).await?;
     if let Some(poll) = &poll {
@@ -147,6 +148,7 @@ pub(super) fn fields(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
         poll_id: row.maybe_id()?,
         version: row.value()?,
         can_reply: false,
+        extra: None,
     })
 }
 

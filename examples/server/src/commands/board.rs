@@ -227,7 +227,7 @@ impl SettingCommand {
 
 async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<Output> {
     let setting = settings::named(&key).ok_or_else(|| {
-        BoardError::NotFound(format!(
+        BoardError::not_found(format!(
             "unknown setting {key:?}; expected one of {}",
             settings::keys()
         ))
@@ -237,7 +237,7 @@ async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;
             set.ok_or_else(|| {
-                BoardError::invalid("value", format!("{key} must be {}", setting.rule()))
+                BoardError::validation("value", format!("{key} must be {}", setting.rule()))
             })
         })
     });

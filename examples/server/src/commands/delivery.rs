@@ -3,7 +3,7 @@
 use std::fmt;
 
 use clap::{Args, Subcommand};
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
 use forum_api::store::{DeliveryFilter, WebhookStores};
@@ -139,8 +139,11 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
     let found = webhooks.deliveries.find(id).await?;
     let (found, _) = found.ok_or_else(|| not_found(id))?;
     let state = found.progress.state.as_str();
-    let reason = format!("the delivery is {state}: an attempt is already due or in progress");
-    Err(BoardError::Conflict(reason))
+    let reason = format!(
+        "the delivery is {state}: it waits to be sent or is being sent; deliveries to a disabled endpoint wait until you \
+         enable it"
+    );
+    Err(BoardError::conflict(reason))
 }
 
 fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
@@ -148,7 +151,7 @@ fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
 }
 
 fn not_found(id: &DeliveryId) -> BoardError {
-    BoardError::NotFound(format!("unknown delivery \"{id}\""))
+    BoardError::not_found(format!("unknown delivery \"{id}\""))
 }
 
 fn state(name: &str) -> Result<DeliveryState, String> {
@@ -257,7 +260,7 @@ impl WorkerCommand {
         board: &ReferenceBoard,
     ) -> BoardResult<Output> {
         let _log = Log::start(self.log);
-        let shutdown = Shutdown::listen().map_err(BoardError::internal)?;
+        let shutdown = Shutdown::listen().or_internal()?;
         let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
         let environment = secrets.environment();
         let registry = self.webhooks.registry(database, &environment);

@@ -104,7 +104,7 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
                 let reason = format!(
                     "{name:?} is the last administrator who can sign in; make another member administrator and set their password first"
                 );
-                return Err(BoardError::Conflict(reason));
+                return Err(BoardError::conflict(reason));
             }
             Ok(())
         })

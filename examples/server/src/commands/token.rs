@@ -89,7 +89,7 @@ impl TokenCommand {
                     return Output::done_with(format_args!("Revoked token {lookup}."));
                 }
                 let reason = format!("unknown token \"{lookup}\"");
-                Err(BoardError::NotFound(reason))
+                Err(BoardError::not_found(reason))
             }
         }
     }
@@ -131,7 +131,7 @@ fn refusal(error: &IssueError, surface: Surface) -> BoardError {
         }
         _ => error.to_string(),
     };
-    BoardError::invalid("token", reason)
+    BoardError::validation("token", reason)
 }
 
 /// Splits the names of scopes; `all` means every scope of the surface.
@@ -152,7 +152,7 @@ async fn check_password(
     });
     let right = passwords::is_right(password, hash.await?).await?;
     if !right {
-        return Err(BoardError::Forbidden("incorrect password".into()));
+        return Err(BoardError::forbidden("incorrect password"));
     }
     Ok(())
 }

@@ -162,7 +162,7 @@ async fn reencrypt(
 ) -> BoardResult<Output> {
     if options.secret_key_file.is_some() {
         let reason = "use --old-key and --new-key instead of --secret-key-file";
-        return Err(BoardError::invalid("key", reason));
+        return Err(BoardError::validation("key", reason));
     }
     let (old, new) = (
         Secrets::read_or_plaintext(old_key)?,
@@ -175,7 +175,8 @@ async fn reencrypt(
         if count == 1 { "endpoint" } else { "endpoints" },
     );
     Output::done_with(format_args!(
-        "Encrypted the secrets of {count} {noun} with the key {id}. Restart servers and workers with this key."
+        "Encrypted the secrets of {count} {noun} with the key {id}. Restart servers and workers with the new key file: pass \
+         it as --secret-key-file, or, with SQLite, replace DATABASE.key with it."
     ))
 }
 
@@ -198,7 +199,7 @@ impl AddArgs {
 
 fn read_secret() -> BoardResult<WebhookSecret> {
     let text = prompt::first_line_of_stdin("a secret")?;
-    WebhookSecret::parse(&text).map_err(|error| BoardError::invalid("secret", error.to_string()))
+    WebhookSecret::parse(&text).map_err(|error| BoardError::validation("secret", error.to_string()))
 }
 
 async fn list(webhooks: &WebhookStores, board: &ReferenceBoard) -> BoardResult<Output> {

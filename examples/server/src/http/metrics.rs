@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forum_api::host::{BackendError, BackendResult};
+use forum_api::host::{BackendResult, OrInternal};
 use metrics::{describe_gauge, gauge};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::runtime::Handle;
@@ -33,7 +33,7 @@ impl Metrics {
     pub fn install() -> BackendResult<Self> {
         let builder = PrometheusBuilder::new().set_buckets(&BUCKETS);
         let recorder = builder.and_then(PrometheusBuilder::install_recorder);
-        let metrics = Self(recorder.map_err(BackendError::new)?);
+        let metrics = Self(recorder.or_internal()?);
         forum_api::metrics::describe();
         describe_gauge!(TASKS, "Running tasks.");
         let handle = metrics.0.clone();

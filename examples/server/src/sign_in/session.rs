@@ -1,7 +1,7 @@
 //! Sessions in the browser: a cookie holds the id, of which the board keeps the hash.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::BoardResult;
 use forum_api::runtime::{OsRandom, RandomSource};
 use http::HeaderMap;
 use http::header::COOKIE;
@@ -22,7 +22,7 @@ impl SessionId {
 
     fn generate() -> BoardResult<Self> {
         let mut bits = [0; 32];
-        OsRandom.fill(&mut bits).map_err(BoardError::internal)?;
+        OsRandom.fill(&mut bits)?;
         Ok(Self(BASE64_URL_SAFE_NO_PAD.encode(bits)))
     }
 

@@ -134,7 +134,7 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
     let refused = board.write(move |tx, events| {
         Box::pin(async move {
             moderation::approve(tx, events, post).await?;
-            Err::<(), _>(BoardError::Forbidden("not today".into()))
+            Err::<(), _>(BoardError::forbidden("not today"))
         })
     });
     refused.await.unwrap_err();

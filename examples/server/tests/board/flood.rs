@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use forum_api::model::ErrorCode;
 use forum_api::runtime::Clock;
 use serde_json::json;
 
@@ -83,7 +84,7 @@ async fn posts_in_an_hour_are_limited() {
     let refused = client.post(&tea, &body("x")).await;
     assert_eq!(
         (refused.status, refused.code()),
-        (429, Some("RATE_LIMITED"))
+        (429, Some(ErrorCode::BoardRateLimited))
     );
     assert_eq!(refused.header("retry-after"), Some("3540"));
     demo.wait(3540);

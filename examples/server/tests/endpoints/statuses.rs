@@ -274,26 +274,23 @@ async fn produced(
 }
 
 fn outcome(answer: &TestResponse) -> (u16, String) {
-    (answer.status, answer.code().unwrap_or_default().into())
+    let code = answer.code().map_or("", ErrorCode::as_str);
+    (answer.status, code.into())
 }
 
 const FAILURES: [fn() -> BoardError; 2] = [
     || BoardError::internal("the disk is full"),
-    || {
-        BoardError::internal(OverloadedError {
-            retry_after: Duration::from_secs(7),
-        })
-    },
+    || BoardError::internal(OverloadedError::new(Duration::from_secs(7))),
 ];
 
 const ALL_REFUSALS: [fn() -> BoardError; 7] = [
     FAILURES[0],
     FAILURES[1],
-    || BoardError::Forbidden("No.".into()),
-    || BoardError::NotFound("Nothing.".into()),
-    || BoardError::Conflict("Taken.".into()),
-    || BoardError::invalid("body", "Empty."),
-    || BoardError::RateLimited("Later.".into(), None),
+    || BoardError::forbidden("No."),
+    || BoardError::not_found("Nothing."),
+    || BoardError::conflict("Taken."),
+    || BoardError::validation("body", "Empty."),
+    || BoardError::rate_limited("Later.", None),
 ];
 
 /// A board without any method.

@@ -15,6 +15,7 @@ use crate::error::{BackendError, IntoBackendError, OverloadedError};
 /// The operations of a transaction that fails share one error, which is cheap to clone.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error(transparent)]
+#[non_exhaustive]
 pub struct SqliteError(Arc<Cause>);
 
 #[derive(Debug, thiserror::Error)]
@@ -53,8 +54,7 @@ impl SqliteError {
 
     /// Error of an operation that was not run because the queue is full.
     pub(super) fn overloaded() -> Self {
-        let retry_after = Duration::from_secs(1);
-        Cause::Overloaded(OverloadedError { retry_after }).into()
+        Cause::Overloaded(OverloadedError::new(Duration::from_secs(1))).into()
     }
 
     pub(super) fn is_closed(&self) -> bool {

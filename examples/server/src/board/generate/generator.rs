@@ -133,7 +133,7 @@ async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Generate
     let id: Option<i64> = connection
         .first(find, bind![title], |row| row.value())
         .await?;
-    let id = id.ok_or_else(|| BoardError::NotFound(format!("unknown forum {title:?}")))?;
+    let id = id.ok_or_else(|| BoardError::not_found(format!("unknown forum {title:?}")))?;
     let guest = Actor::load(connection, None).await?;
     let counts = guest.is_some_and(|guest| guest.access(id).counts);
     Ok(GeneratedForum { id, counts })
@@ -202,6 +202,7 @@ mod tests {
             state: ContentState::Visible,
             at: now.saturating_add(YEAR),
             counts: false,
+            in_reply_to: None,
         };
         post_insert::thread(tx, 1, "x", new).await?;
         maker.make(tx, 5).await

@@ -36,7 +36,7 @@ pub async fn run(
 ) -> BoardResult<()> {
     if amount.threads > amount.posts {
         let reason = "the number of threads must not exceed the number of posts";
-        return Err(BoardError::invalid("threads", reason));
+        return Err(BoardError::validation("threads", reason));
     }
     let begin = board.write(move |tx, events| {
         Box::pin(async move { ContentGenerator::begin(tx, amount, seed, events.now).await })

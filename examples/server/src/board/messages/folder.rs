@@ -103,16 +103,20 @@ pub async fn unread(connection: &Connection<'_>, owner: i64) -> db::DbResult<u64
 }
 
 fn summary(row: &mut RowReader<'_>) -> db::DbResult<MessageSummary> {
-    Ok(MessageSummary {
+    let mut summary = MessageSummary {
         message_id: row.id()?,
         folder: row.value().map(folder)?,
         subject: row.value()?,
         sender: row.author()?,
         recipients: row.text()?.map_or(Ok(Vec::new()), authors)?,
         sent_at: row.value()?,
+        read: false,
         read_at: row.value()?,
         receipt_requested: row.value()?,
-    })
+        extra: None,
+    };
+    summary.read = summary.read_at.is_some();
+    Ok(summary)
 }
 
 pub const fn stored(folder: Folder) -> &'static str {
@@ -158,7 +162,7 @@ impl ReferenceBoard {
         let texts = self.texts;
         let found = self.read(move |connection| Box::pin(one(connection, owner, copy)));
         let found = found.await?;
-        if opening == MarkRead::No || found.summary.read_at.is_some() {
+        if opening == MarkRead::No || found.summary.read {
             return Ok(found);
         }
         let open = self.write(move |tx, events| {

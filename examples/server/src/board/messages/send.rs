@@ -114,7 +114,7 @@ async fn find_recipients(
     let most = RECIPIENTS_MAX.get(connection).await?;
     let named = named(to, most, texts)?;
     let found = look_up(connection, sender, &named).await?;
-    let unknown = || BoardError::NotFound(texts.recipient_unknown.into());
+    let unknown = || BoardError::not_found(texts.recipient_unknown);
     let found = found.ok_or_else(unknown)?;
     if found.len() > most as usize {
         return Err(too_many(most, texts));
@@ -132,7 +132,7 @@ fn named(to: &[UserRef], most: u32, texts: &Texts) -> BoardResult<Value> {
     let names = names.filter(|name| seen.insert(name.clone()));
     let names: Vec<Value> = names.take(most_names + 1).collect();
     match names.len() {
-        0 => Err(BoardError::invalid("to", texts.no_recipients)),
+        0 => Err(BoardError::validation("to", texts.no_recipients)),
         count if count > most_names => Err(too_many(most, texts)),
         _ => Ok(names.into()),
     }
@@ -171,19 +171,19 @@ fn recipient(row: &mut RowReader<'_>) -> db::DbResult<Option<Recipient>> {
 }
 
 fn too_many(most: u32, texts: &Texts) -> BoardError {
-    BoardError::invalid("to", fill(texts.too_many_recipients, most))
+    BoardError::validation("to", fill(texts.too_many_recipients, most))
 }
 
 impl Recipient {
     /// Returns the id, if the member accepts the message and the inbox is below its quota.
     fn take(&self, quota: u32, texts: &Texts) -> BoardResult<i64> {
         if self.ignores_sender {
-            return Err(BoardError::Forbidden(fill(texts.ignored, &self.name)));
+            return Err(BoardError::forbidden(fill(texts.ignored, &self.name)));
         }
         let has_capacity = self.inbox_used < i64::from(quota);
         has_capacity
             .then_some(self.id)
-            .ok_or_else(|| BoardError::invalid("to", fill(texts.inbox_full, &self.name)))
+            .ok_or_else(|| BoardError::validation("to", fill(texts.inbox_full, &self.name)))
     }
 }
 

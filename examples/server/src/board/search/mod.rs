@@ -74,7 +74,7 @@ fn few_words(query: &SearchQuery) -> BoardResult<()> {
         .iter()
         .map(|term| index::words(&term.text).count());
     let few = words.sum::<usize>() <= SearchQuery::MAX_TERMS;
-    few.then_some(()).ok_or(BoardError::InvalidParameter(
+    few.then_some(()).ok_or(BoardError::invalid_parameter(
         "q",
         SearchQuery::EXPECTED_FORMAT,
     ))

@@ -1,0 +1,128 @@
+//! Error codes (`docs/protocol.md`, section 5).
+
+use std::fmt;
+use std::str::FromStr;
+
+use http::StatusCode;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use thiserror::Error;
+
+use crate::scope::Surface;
+
+macro_rules! codes {
+    ($($name:ident $status:ident $code:literal [$($surface:ident),+] $meaning:literal)+) => {
+        /// Error code of a response.
+        ///
+        /// The library raises the lower-case codes. The board raises the upper-case codes, with its own messages. The
+        /// library also raises two of the board's codes for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` if
+        /// the caller can no longer see the resource of the stored response.
+        ///
+        /// ```
+        /// use forum_api::model::ErrorCode;
+        ///
+        /// let code: ErrorCode = "FORBIDDEN".parse().unwrap();
+        /// assert_eq!((code, code.status().as_u16()), (ErrorCode::Forbidden, 403));
+        /// assert_eq!(ErrorCode::NotFound.as_str(), "not_found");
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorCode {
+            $(#[doc = concat!("`", $code, "`: ", $meaning)] $name,)+
+        }
+
+        impl ErrorCode {
+            const ALL: &'static [Self] = &[$(Self::$name,)+];
+
+            /// Returns the status of responses with this code. A `internal_error` of an overloaded backend has the status
+            /// 503 instead.
+            pub const fn status(self) -> StatusCode {
+                match self { $(Self::$name => StatusCode::$status,)+ }
+            }
+
+            /// Returns the text of the code.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $code,)+ }
+            }
+
+            pub(crate) const fn meaning(self) -> &'static str {
+                match self { $(Self::$name => $meaning,)+ }
+            }
+
+            /// The surfaces that document the code.
+            const fn surfaces(self) -> &'static [Surface] {
+                match self { $(Self::$name => &[$(Surface::$surface),+],)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A query parameter, header or field is missing or invalid."
+    Unauthenticated UNAUTHORIZED "unauthenticated" [Full, Compact] "The bearer token is missing or not valid."
+    MissingScope FORBIDDEN "missing_scope" [Full, Compact] "The token lacks the scope required by this endpoint."
+    OwnerUnavailable FORBIDDEN "owner_unavailable" [Full, Compact] "The token owner's account can no longer be used."
+    NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "Unknown endpoint."
+    NotFound NOT_FOUND "not_found" [Full] "The resource does not exist, or the caller may not see it."
+    RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Rate limit exceeded. Retry after `retry-after` seconds."
+    InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log contains the cause under the request id."
+    NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
+    BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline for this caller."
+    Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions or the board's rules do not allow the operation, for example a vote in a closed poll. More scopes do not help."
+    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource named in the request does not exist, or the caller may not see it."
+    Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource."
+    Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules reject the content, for example because it is too long, comes too soon after the last post, or has no subject."
+    BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "One of the board's anti-flood limits is exceeded. They are separate from the API's rate limit."
+}
+
+impl ErrorCode {
+    /// Codes that the board raises.
+    pub(crate) const BOARD: &'static [Self] = &[
+        Self::Forbidden,
+        Self::BoardNotFound,
+        Self::Conflict,
+        Self::Validation,
+        Self::BoardRateLimited,
+    ];
+
+    /// Returns the codes that `surface` documents.
+    pub(crate) fn of(surface: Surface) -> impl Iterator<Item = Self> {
+        let all = Self::ALL.iter().copied();
+        all.filter(move |code| code.surfaces().contains(&surface))
+    }
+}
+
+/// Error of the conversion of a text to an [`ErrorCode`]: this version of the library has no such code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("unknown error code")]
+#[non_exhaustive]
+pub struct ParseErrorCodeError;
+
+impl FromStr for ErrorCode {
+    type Err = ParseErrorCodeError;
+
+    fn from_str(text: &str) -> Result<Self, ParseErrorCodeError> {
+        let mut codes = Self::ALL.iter().copied();
+        codes
+            .find(|code| code.as_str() == text)
+            .ok_or(ParseErrorCodeError)
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ErrorCode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
