@@ -16,8 +16,11 @@ use axum::Router;
 use axum::extract::{ConnectInfo, OriginalUri};
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::routing::get;
-use forum_api::host::{Access, Authorizer, BackendResult, Board, VisibleForums};
-use forum_api::model::UserId;
+use forum_api::host::{
+    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, RequestInfo,
+    ResourceRef, VisibleForums,
+};
+use forum_api::model::{ForumId, UserId};
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::{ForumApi, async_trait};
@@ -28,16 +31,21 @@ struct EmptyBoard;
 
 #[async_trait]
 impl Authorizer for EmptyBoard {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(&self, _: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
         Ok(None)
     }
 }
 
-impl Board for EmptyBoard {}
+#[async_trait]
+impl Board for EmptyBoard {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Err(BoardError::NotImplemented)
+    }
+}
 
 /// Returns a layer that responds to `OPTIONS` itself, and lets browsers send and read the headers of the API.
 fn cors(origin: HeaderValue) -> CorsLayer {

@@ -12,9 +12,10 @@
 use std::sync::Arc;
 
 use forum_api::host::{
-    Access, Authorizer, BackendResult, Board, BoardResult, Caller, VisibleForums,
+    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, RequestInfo,
+    ResourceRef, VisibleForums,
 };
-use forum_api::model::{Forum, ForumId, UserId};
+use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
@@ -32,14 +33,18 @@ pub struct Toy {
 
 #[async_trait]
 impl Authorizer for Toy {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         let public = (1..).zip(&self.forums).filter(|(_, (_, public))| *public);
         Ok(Access::new(VisibleForums::from_ids(
             public.map(|(id, _)| ForumId::from(id)),
         )))
     }
 
-    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(
+        &self,
+        owner: &UserId,
+        _: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
         let members = 1..=self.member_count;
         let is_member = owner.to_i64().is_ok_and(|number| members.contains(&number));
         Ok(is_member.then(|| Access::new(VisibleForums::all())))
@@ -48,7 +53,11 @@ impl Authorizer for Toy {
 
 #[async_trait]
 impl Board for Toy {
-    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Err(BoardError::NotImplemented)
+    }
+
+    async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
         let all = (1..).zip(&self.forums).map(|(position, (title, _))| Forum {
             forum_id: ForumId::from(i64::from(position)),
             parent_id: None,
@@ -61,10 +70,8 @@ impl Board for Toy {
             can_start_thread: false,
             extra: None,
         });
-        let visible = caller.access().visible_forums();
-        Ok(all
-            .filter(|forum| visible.contains(&forum.forum_id))
-            .collect())
+        // The library removes the forums that the caller cannot see.
+        Ok(Page::from(all.collect::<Vec<_>>()))
     }
 }
 

@@ -13,18 +13,21 @@
 //!
 //! #[async_trait]
 //! impl Authorizer for MyBoard {
-//!     async fn guest_access(&self) -> BackendResult<Access> {
+//!     async fn guest_access(&self, _request: &RequestInfo) -> BackendResult<Access> {
 //!         Ok(Access::new(VisibleForums::all())) // the forums that a guest can see
 //!     }
-//!     async fn member_access(&self, _owner: &UserId) -> BackendResult<Option<Access>> {
+//!     async fn member_access(&self, _owner: &UserId, _request: &RequestInfo) -> BackendResult<Option<Access>> {
 //!         Ok(Some(Access::new(VisibleForums::all()))) // the forums that this member can see now
 //!     }
 //! }
 //!
 //! #[async_trait]
 //! impl Board for MyBoard {
-//!     async fn list_forums(&self, _caller: &Caller) -> BoardResult<Vec<Forum>> {
-//!         Ok(vec![]) // your query; every other method returns 501 until you implement it
+//!     async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+//!         Err(BoardError::NotImplemented) // the forum of a thread, post or poll, for writes
+//!     }
+//!     async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+//!         Ok(vec![].into()) // your query; every other method returns 501 until you implement it
 //!     }
 //! }
 //!

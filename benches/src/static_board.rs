@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, InForum,
-    VisibleForums,
+    RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::{
     Author, ContentState, ForumId, ListPostsParams, Page, Post, PostId, ThreadId, Timestamp, UserId,
@@ -97,17 +97,21 @@ fn post(thread: i64, number: u64, body: &str) -> Post {
 
 #[async_trait]
 impl Authorizer for StaticBoard {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(&self, _: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
         Ok(Some(Access::new(VisibleForums::all())))
     }
 }
 
 #[async_trait]
 impl Board for StaticBoard {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Err(BoardError::NotImplemented)
+    }
+
     async fn list_posts(
         &self,
         _: &Caller,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::USER_AGENT;
 use http::request::Parts;
 use http::{Extensions, StatusCode};
 use tracing::field::Empty;
@@ -15,12 +16,13 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 use super::ApiSettings;
 use super::error::ApiError;
 use crate::environment::Environment;
-use crate::host::{Authorizer, Board};
+use crate::host::{Authorizer, Board, RequestId, RequestInfo};
 use crate::http_util::OriginalUri;
 use crate::model::Timestamp;
 use crate::rate_limit::{RateLimitDecision, RateLimitKey};
 use crate::runtime::RandomSource;
 use crate::store::Stores;
+use crate::token::Lookup;
 
 const X_REQUEST_ID: &str = "x-request-id";
 
@@ -44,6 +46,8 @@ pub(super) struct RequestContext<'h> {
     /// Its URI includes the path prefix that a router in front of the service removed.
     pub(super) head: &'h Parts,
     pub(super) id: RequestId,
+    /// Address of the client; `None` if the server does not know the peer.
+    pub(super) client_ip: Option<IpAddr>,
     /// Budget that is charged for a request without a valid token.
     pub(super) guest_key: RateLimitKey,
     pub(super) received_at: Timestamp,
@@ -64,12 +68,14 @@ impl<'h> RequestContext<'h> {
     pub(super) fn new(
         head: &'h Parts,
         id: RequestId,
+        client_ip: Option<IpAddr>,
         guest_key: RateLimitKey,
         received_at: Timestamp,
     ) -> Self {
         Self {
             head,
             id,
+            client_ip,
             guest_key,
             received_at,
             route: None,
@@ -105,6 +111,21 @@ impl<'h> RequestContext<'h> {
         ((1..=64).contains(&text.len()) && text.bytes().all(is_plain)).then_some(text)
     }
 
+    /// Describes the request for the host.
+    pub(super) fn request_info(&self, token: Option<Lookup>) -> RequestInfo {
+        let user_agent = self.head.headers.get(USER_AGENT).cloned();
+        let mut request = RequestInfo::new(self.received_at)
+            .with_request_id(self.id)
+            .with_user_agent_header(user_agent);
+        if let Some(client_ip) = self.client_ip {
+            request = request.with_client_ip(client_ip);
+        }
+        match token {
+            Some(lookup) => request.with_token_lookup(lookup),
+            None => request,
+        }
+    }
+
     /// Logs the end of the request. Records all fields in one call, because each call makes a subscriber look up the
     /// span.
     pub(super) fn log_response(
@@ -137,16 +158,6 @@ pub(super) fn log_error(error: &ApiError, id: RequestId) {
             tracing::warn!(request_id, ?reason, "unauthenticated");
         }
         _ => {}
-    }
-}
-
-/// Id of a request: 128 bits as 32 lower-case hexadecimal digits.
-#[derive(Clone, Copy)]
-pub(super) struct RequestId([u8; 32]);
-
-impl RequestId {
-    pub(super) fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 

@@ -9,7 +9,7 @@ use http::request::Parts;
 use http_body_util::Full;
 use tracing::Instrument;
 
-use super::context::{ApiInner, RequestContext, RequestId, log_error};
+use super::context::{ApiInner, RequestContext, log_error};
 use super::endpoint::{ApiEndpoint, Invocation};
 use super::endpoints::{self, Route};
 use super::error::{ApiError, AuthFailure, MalformedRequest};
@@ -18,7 +18,7 @@ use super::extract::params::{NoParams, Params, RawPathParams, Source};
 use super::extract::value::{self, InputValue};
 use super::response::{self, ApiResponse};
 use super::{access, idempotency};
-use crate::host::{Caller, MemberCaller};
+use crate::host::{Caller, MemberCaller, RequestId};
 use crate::http_util::{LazyBody, restore_uri, run};
 use crate::metrics::recorder;
 use crate::model::Expected;
@@ -35,8 +35,9 @@ impl ApiInner {
         restore_uri(&mut head, self.original_uri);
         let received_at = self.environment.clock.now();
         let id = self.request_ids.next(received_at);
-        let guest_key = self.guest_key(&head.extensions, &head.headers);
-        let context = RequestContext::new(&head, id, guest_key, received_at);
+        let client_ip = self.client_ip(&head.extensions, &head.headers);
+        let guest_key = self.guest_key(client_ip);
+        let context = RequestContext::new(&head, id, client_ip, guest_key, received_at);
         let span = context.span();
         self.respond(context, body).instrument(span).await
     }
@@ -113,7 +114,8 @@ impl ApiInner {
 
         // 4. Scope check, 5. access, 6. online check
         access::require_scope(presented, endpoint.scope)?;
-        let caller = access::resolve_caller(token, &*self.authorizer).await?;
+        let request = context.request_info(presented.map(|token| token.lookup));
+        let caller = access::resolve_caller(token, request, &*self.authorizer).await?;
         access::require_online(&caller)?;
 
         // 7. Input decoding

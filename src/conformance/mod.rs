@@ -13,8 +13,8 @@
 //! use forum_api::conformance::{
 //!     BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role, run_all,
 //! };
-//! use forum_api::host::{Access, Authorizer, BackendResult, Board, BoardResult, Caller, VisibleForums};
-//! use forum_api::model::{Forum, ForumId, UserId};
+//! use forum_api::host::*;
+//! use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
 //! use forum_api::runtime::ManualClock;
 //!
 //! #[derive(Clone, Default)]
@@ -22,11 +22,15 @@
 //!
 //! #[async_trait]
 //! impl Authorizer for MyBoard {
-//!     async fn guest_access(&self) -> BackendResult<Access> {
+//!     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
 //!         Ok(Access::new(VisibleForums::all()))
 //!     }
 //!
-//!     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+//!     async fn member_access(
+//!         &self,
+//!         owner: &UserId,
+//!         _: &RequestInfo,
+//!     ) -> BackendResult<Option<Access>> {
 //!         let members = 1..=self.0.lock().unwrap().0.len() as i64;
 //!         let is_member = owner.to_i64().is_ok_and(|number| members.contains(&number));
 //!         Ok(is_member.then(|| Access::new(VisibleForums::all())))
@@ -35,7 +39,11 @@
 //!
 //! #[async_trait]
 //! impl Board for MyBoard {
-//!     async fn list_forums(&self, _: &Caller) -> BoardResult<Vec<Forum>> {
+//!     async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+//!         Err(BoardError::NotImplemented)
+//!     }
+//!
+//!     async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
 //!         let forums = self.0.lock().unwrap().1.clone().into_iter();
 //!         let forum = |(position, title)| Forum {
 //!             forum_id: ForumId::from(i64::from(position)),
@@ -49,7 +57,7 @@
 //!             can_start_thread: false,
 //!             extra: None,
 //!         };
-//!         Ok((1..).zip(forums).map(forum).collect())
+//!         Ok(Page::from((1..).zip(forums).map(forum).collect::<Vec<_>>()))
 //!     }
 //! }
 //!

@@ -1,7 +1,7 @@
 //! Forums (`docs/protocol.md`, section 11.3).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Extra, ForumId, Timestamp};
 
@@ -61,3 +61,9 @@ impl Forum {
         }
     }
 }
+
+/// Query parameters of `GET /forums`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ListForumsParams {}

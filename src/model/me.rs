@@ -1,7 +1,7 @@
 //! Response of `GET /me`: owner, scopes and token (`docs/protocol.md`, section 11.2).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Member, Timestamp};
 
@@ -57,3 +57,9 @@ impl Me {
         }
     }
 }
+
+/// Query parameters of `GET /me`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GetMeParams {}

@@ -1,7 +1,7 @@
 //! Public profiles of members (`docs/protocol.md`, section 11.6).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Extra, Timestamp, UserId};
 
@@ -48,3 +48,9 @@ impl Member {
         }
     }
 }
+
+/// Query parameters of `GET /members/{userId}`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GetMemberParams {}

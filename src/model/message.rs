@@ -94,12 +94,29 @@ impl Message {
 }
 
 /// Effect of [`open_message`](crate::host::Board::open_message).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MarkRead {
     /// `GET`: the first opening marks the copy as read, and sends the receipt if the sender requested one.
+    #[default]
     Yes,
     /// `HEAD`: changes nothing.
     No,
+}
+
+/// Parameters of `GET /messages/{messageId}`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct OpenMessageParams {
+    /// Set by the library from the method of the request. Default: [`MarkRead::Yes`].
+    #[serde(skip)]
+    pub mark_read: MarkRead,
+}
+
+impl From<MarkRead> for OpenMessageParams {
+    fn from(mark_read: MarkRead) -> Self {
+        Self { mark_read }
+    }
 }
 
 /// Query parameters of `GET /messages`.

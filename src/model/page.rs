@@ -74,6 +74,13 @@ impl<T> Page<T> {
     }
 }
 
+/// Creates a page that is the whole list.
+impl<T> From<Vec<T>> for Page<T> {
+    fn from(items: Vec<T>) -> Self {
+        Self { items, next: None }
+    }
+}
+
 /// Sort key of the last item of a page, in a text format that the host chooses, such as `time.id`. The next page starts
 /// after this item.
 ///

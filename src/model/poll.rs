@@ -208,3 +208,9 @@ pub struct PollUpdate {
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,
 }
+
+/// Query parameters of `GET /threads/{threadId}/poll`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GetPollParams {}

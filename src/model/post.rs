@@ -150,3 +150,9 @@ pub struct PostUpdate {
     #[serde(default)]
     pub expected_version: Option<i64>,
 }
+
+/// Query parameters of `DELETE /threads/{threadId}/posts/{postId}`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct DeletePostParams {}

@@ -134,3 +134,9 @@ pub struct NewThread {
     /// `true` to subscribe the author to the thread, which also requires the scope `subscriptions:write`. Default: `false`.
     pub subscribe: bool,
 }
+
+/// Query parameters of `GET /threads/{threadId}`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GetThreadParams {}

@@ -8,12 +8,19 @@
 //! # struct EmptyBoard;
 //! # #[async_trait]
 //! # impl Authorizer for EmptyBoard {
-//! #     async fn guest_access(&self) -> BackendResult<Access> { Ok(Access::new(VisibleForums::none())) }
-//! #     async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+//! #     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
+//! #         Ok(Access::new(VisibleForums::none()))
+//! #     }
+//! #     async fn member_access(&self, _: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
 //! #         Ok(Some(Access::new(VisibleForums::all())))
 //! #     }
 //! # }
-//! # impl Board for EmptyBoard {}
+//! # #[async_trait]
+//! # impl Board for EmptyBoard {
+//! #     async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+//! #         Err(BoardError::NotImplemented)
+//! #     }
+//! # }
 //! # let (authorizer, board) = (Arc::new(EmptyBoard), Arc::new(EmptyBoard));
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let api = TestApi::new(authorizer, board);

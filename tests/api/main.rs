@@ -22,5 +22,6 @@ mod properties;
 mod queries;
 mod rate_limits;
 mod replays;
+mod request_info;
 mod tokens;
 mod visibility;

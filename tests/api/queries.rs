@@ -149,14 +149,14 @@ async fn only_a_get_of_a_message_marks_it_as_read() {
         (
             "HEAD",
             "/messages/alice-1",
-            "open_message (MessageId(alice-1), No)",
+            "open_message (MessageId(alice-1), OpenMessageParams { mark_read: No })",
         ),
         ("GET", "/messages", "list_messages"),
         ("GET", "/me", "get_me"),
         (
             "GET",
             "/messages/alice-1",
-            "open_message (MessageId(alice-1), Yes)",
+            "open_message (MessageId(alice-1), OpenMessageParams { mark_read: Yes })",
         ),
     ] {
         let outcome = server.outcome_for(&alice, Request::new(method, path)).await;

@@ -12,10 +12,12 @@ use super::value::InputValue;
 use crate::host::ResourceRef;
 use crate::http_util::percent_decode;
 use crate::model::{
-    Expected, ForumId, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
-    ListThreadsParams, MarkRead, MessageId, NewMessage, NewPost, NewRating, NewSubscription,
-    NewThread, NewVote, PageKey, PollId, PollUpdate, PostId, PostPath, PostUpdate, SearchParams,
-    SubscriptionTarget, SubscriptionTargetKind, TargetId, ThreadId, UserRef,
+    DeletePostParams, Expected, ForumId, GetMeParams, GetMemberParams, GetPollParams,
+    GetThreadParams, ListForumsParams, ListMessagesParams, ListPostsParams,
+    ListSubscriptionsParams, ListThreadsParams, MarkRead, MessageId, NewMessage, NewPost,
+    NewRating, NewSubscription, NewThread, NewVote, OpenMessageParams, PageKey, PollId, PollUpdate,
+    PostId, PostPath, PostUpdate, SearchParams, SubscriptionTarget, SubscriptionTargetKind,
+    TargetId, ThreadId, UnsubscribeParams, UserRef,
 };
 
 /// Variable segments of a path, still percent-encoded. No endpoint has more than two.
@@ -200,19 +202,15 @@ pub(crate) struct NoParams {}
 
 impl Params for NoParams {}
 
-/// Rejects every parameter. The method determines whether the message is marked as read.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OpenMessage {
-    #[serde(skip, default = "mark_read")]
-    pub(crate) mark_read: MarkRead,
-}
+impl Params for GetMeParams {}
+impl Params for ListForumsParams {}
+impl Params for GetThreadParams {}
+impl Params for DeletePostParams {}
+impl Params for GetMemberParams {}
+impl Params for GetPollParams {}
+impl Params for UnsubscribeParams {}
 
-fn mark_read() -> MarkRead {
-    MarkRead::Yes
-}
-
-impl Params for OpenMessage {
+impl Params for OpenMessageParams {
     fn for_method(self, method: &Method) -> Self {
         let mark_read = match *method {
             Method::HEAD => MarkRead::No,

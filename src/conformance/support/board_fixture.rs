@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::Capability;
-use crate::host::{Authorizer, Board, BoxError, MemberCaller};
+use crate::host::{Authorizer, Board, BoxError, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
-use crate::runtime::{InlineRuntime, ManualClock, Runtime};
+use crate::runtime::{Clock as _, InlineRuntime, ManualClock, Runtime, SystemClock};
 use crate::webhook::Event;
 
 /// The result of a step that prepares a board or a store.
@@ -194,9 +194,10 @@ impl NewForum {
 }
 
 async fn member_caller(authorizer: &dyn Authorizer, id: &UserId) -> FixtureResult<MemberCaller> {
-    let access = authorizer.member_access(id).await?;
+    let request = RequestInfo::new(SystemClock.now());
+    let access = authorizer.member_access(id, &request).await?;
     let access = access.ok_or_else(|| format!("{id:?} has no access"))?;
-    Ok(MemberCaller::new(id.clone(), access))
+    Ok(MemberCaller::new(id.clone(), access, request))
 }
 
 fn unsupported_by_fixture<T>(method: &str, arguments: impl std::fmt::Debug) -> FixtureResult<T> {

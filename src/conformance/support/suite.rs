@@ -12,7 +12,7 @@ use super::{
     TestResult, new_post, new_thread, only,
 };
 use crate::api::ApiSettings;
-use crate::host::Access;
+use crate::host::{Access, RequestInfo};
 use crate::model::*;
 use crate::runtime::{Clock, ManualClock, Runtime};
 use crate::store::Stores;
@@ -168,7 +168,12 @@ impl Suite {
 
     /// Returns the current access of the member with this id.
     pub async fn access_of(&self, member: &UserId) -> TestResult<Option<Access>> {
-        Ok(self.inner.authorizer.member_access(member).await?)
+        let request = RequestInfo::new(self.now());
+        Ok(self
+            .inner
+            .authorizer
+            .member_access(member, &request)
+            .await?)
     }
 
     fn caller(&self, name: &str, user: Option<UserId>) -> TestCaller {

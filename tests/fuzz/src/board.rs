@@ -8,7 +8,7 @@ use std::task::{Context, Waker};
 use bytes::Bytes;
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, InForum,
-    MemberCaller, ResourceRef, VisibleForums,
+    MemberCaller, RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
 use forum_api::scope::Surface;
@@ -95,11 +95,11 @@ struct EchoBoard;
 
 #[async_trait]
 impl Authorizer for EchoBoard {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         Ok(Access::new(VisibleForums::all()))
     }
 
-    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(&self, _: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
         Ok(Some(Access::new(VisibleForums::all())))
     }
 }
@@ -112,8 +112,8 @@ macro_rules! echo {
                 Ok(ForumId::from(1))
             }
 
-            async fn list_forums(&self, _: &Caller) -> BoardResult<Vec<Forum>> {
-                Ok(Vec::new())
+            async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+                Ok(Vec::new().into())
             }
 
             async fn list_threads(&self, _: &Caller, _: ForumId, list: ListThreadsParams) -> BoardResult<Page<Thread>> {
@@ -144,5 +144,5 @@ echo! {
     send_message(&MemberCaller, :NewMessage) -> Message;
     vote(&MemberCaller, PollId, :NewVote) -> InForum<Poll>;
     update_poll(&MemberCaller, PollId, :PollUpdate) -> InForum<Poll>;
-    subscribe(&MemberCaller, :SubscriptionTarget) -> SubscribeOutcome;
+    subscribe(&MemberCaller, :NewSubscription) -> SubscribeOutcome;
 }

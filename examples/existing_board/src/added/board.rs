@@ -3,8 +3,9 @@
 use forum_api::async_trait;
 use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
-    BodyFormat, Forum, ForumId, ListPostsParams, ListThreadsParams, Member, NewPost, OwnAccount,
-    Page, PageKey, PageLimit, Post, PostId, Thread, ThreadId, Timestamp, UserRef,
+    BodyFormat, Forum, ForumId, GetMeParams, GetMemberParams, GetThreadParams, ListForumsParams,
+    ListPostsParams, ListThreadsParams, Member, NewPost, OwnAccount, Page, PageKey, PageLimit,
+    Post, PostId, Thread, ThreadId, Timestamp, UserRef,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -51,23 +52,29 @@ impl Board for Club {
         }
     }
 
-    async fn get_me(&self, member: &MemberCaller) -> BoardResult<OwnAccount> {
+    async fn get_me(&self, member: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
         Ok(OwnAccount {
             owner: self.member(Some(member.user_id().to_i64()?), None).await?,
             unread_messages: None,
         })
     }
 
-    async fn get_member(&self, _: &Caller, user: UserRef) -> BoardResult<Member> {
+    async fn get_member(
+        &self,
+        _: &Caller,
+        user: UserRef,
+        _: GetMemberParams,
+    ) -> BoardResult<Member> {
         match user {
             UserRef::Id(id) => self.member(Some(id.to_i64()?), None).await,
             UserRef::Name(name) => self.member(None, Some(&name)).await,
         }
     }
 
-    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
+    async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
         let rows = self.rows(FORUMS, &[&rank(caller)?]).await?;
-        Ok((1..).zip(&rows).map(forum).collect())
+        let forums: Vec<_> = (1..).zip(&rows).map(forum).collect();
+        Ok(forums.into())
     }
 
     async fn list_threads(
@@ -93,7 +100,12 @@ impl Board for Club {
         ))
     }
 
-    async fn get_thread(&self, caller: &Caller, id: ThreadId) -> BoardResult<Thread> {
+    async fn get_thread(
+        &self,
+        caller: &Caller,
+        id: ThreadId,
+        _: GetThreadParams,
+    ) -> BoardResult<Thread> {
         Ok(thread(&self.topic(caller, &id).await?, rank(caller)?))
     }
 
