@@ -52,7 +52,7 @@ async fn main() -> Result<()> {
     };
     let now = SystemClock.now();
     let tokens = SqlxTokenStore(pool.clone());
-    issue_token(&tokens, &OsRandom, Surface::Full, &token, now).await?;
+    issue_token(&tokens, &OsRandom, Surface::Full, token, now).await?;
     write_post(&pool, "Hello").await?;
     pool.close().await;
     Ok(())

@@ -1,20 +1,22 @@
 //! Migrations of the library's tables.
 
 use forum_api::store::sqlite_schema::MIGRATIONS;
-use sqlx::SqlitePool;
+use sqlx::{Executor, Row, SqlitePool};
 
 use crate::Result;
 
 /// Creates or migrates the library's tables.
 pub async fn migrate(pool: &SqlitePool) -> Result<()> {
     let mut transaction = pool.begin_with("BEGIN IMMEDIATE").await?;
-    sqlx::raw_sql(&MIGRATIONS.create_table_sql())
-        .execute(&mut *transaction)
-        .await?;
-    let applied: Vec<(String, String)> = sqlx::query_as(&MIGRATIONS.applied_sql())
-        .fetch_all(&mut *transaction)
-        .await?;
+    let create_table = MIGRATIONS.create_table_sql();
+    transaction.execute(create_table.as_str()).await?;
+    let applied = MIGRATIONS.applied_sql();
+    let rows = transaction.fetch_all(applied.as_str()).await?;
+    let applied = rows
+        .iter()
+        .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
+    let applied: Vec<(String, String)> = applied.collect::<Result<_>>()?;
     let pending = MIGRATIONS.pending_sql(&applied)?;
-    sqlx::raw_sql(&pending).execute(&mut *transaction).await?;
+    transaction.execute(pending.as_str()).await?;
     Ok(transaction.commit().await?)
 }
