@@ -1501,7 +1501,7 @@ impl Board for MemoryBoard {
             .public_entries()
             .filter_map(|entry| data.hit(&viewer, entry, &params));
         let mut hits: Vec<_> = hits
-            .filter(|hit| hit.post_id.to_i64() <= Ok(last_id))
+            .filter(|hit| hit.post_id.to_i64().is_ok_and(|id| id <= last_id))
             .collect();
         if params.show == SearchShow::Threads {
             let mut threads = HashSet::new();
@@ -1636,7 +1636,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("curl {url}/forums/{forum}/threads");
     println!("curl '{url}/search?q=tea'");
 
-    let api = ForumApi::builder(board.clone(), board, stores, TokioRuntime).build();
+    let api = ForumApi::builder(board, stores, TokioRuntime).build()?;
     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 }
 
@@ -1645,6 +1645,7 @@ mod tests {
     use forum_api::conformance::{
         Audience, BoardFactory, BoardFixture, FixtureResult, NewForum, Role as TestRole,
     };
+    use forum_api::host::Host;
     use forum_api::runtime::{ManualClock, Runtime};
 
     use super::*;
@@ -1706,8 +1707,8 @@ mod tests {
 
     #[async_trait]
     impl BoardFixture for Fixture {
-        fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
-            (self.0.clone(), self.0.clone())
+        fn board(&self) -> Host {
+            self.0.clone().into()
         }
 
         async fn add_member(&self, name: &str, role: TestRole) -> FixtureResult<UserId> {
@@ -1780,7 +1781,7 @@ mod tests {
 
         async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {
             self.account(member, |account| {
-                drop(account.ignored.insert(ignored.clone()))
+                account.ignored.insert(ignored.clone());
             });
             Ok(())
         }

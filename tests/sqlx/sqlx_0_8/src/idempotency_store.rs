@@ -1,12 +1,13 @@
 //! Idempotency store.
 
 use forum_api::async_trait;
+use forum_api::host::OrInternal;
 use forum_api::model::{ForumId, PostId, ThreadId, Timestamp};
 use forum_api::store::sqlite_schema::idempotency::{
     COMPLETE, DELETE_EXPIRED, FIND, RELEASE, RESERVE,
 };
 use forum_api::store::{
-    BackendError, BackendResult, BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore,
+    BackendResult, BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore,
     IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 use sqlx::{FromRow, SqlitePool};
@@ -24,7 +25,7 @@ impl IdempotencyStore for SqlxIdempotencyStore {
         now: Timestamp,
     ) -> BackendResult<BeginOutcome> {
         let begun = begin(&self.0, request, now).await;
-        begun.map_err(BackendError::new)
+        begun.or_internal()
     }
 
     async fn complete(
@@ -33,7 +34,7 @@ impl IdempotencyStore for SqlxIdempotencyStore {
         completion: Completion,
     ) -> BackendResult<()> {
         let completed = complete(&self.0, reservation, completion).await;
-        completed.map_err(BackendError::new)
+        completed.or_internal()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Token store.
 
 use forum_api::async_trait;
+use forum_api::host::OrInternal;
 use forum_api::model::{Timestamp, UserId};
 use forum_api::store::sqlite_schema::tokens::{CREATE, FIND, LIST, RECORD_USE, REVOKE};
-use forum_api::store::{BackendError, BackendResult, TokenStore};
+use forum_api::store::{BackendResult, TokenStore};
 use forum_api::token::{Lookup, SecretDigest, TokenRecord};
 use sqlx::{FromRow, SqlitePool};
 
@@ -15,7 +16,7 @@ pub struct SqlxTokenStore(pub SqlitePool);
 #[async_trait]
 impl TokenStore for SqlxTokenStore {
     async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
-        let scopes = serde_json::to_string(&*token.scopes).map_err(BackendError::new)?;
+        let scopes = serde_json::to_string(&*token.scopes).or_internal()?;
         let created = sqlx::query(CREATE)
             .bind(token.lookup.as_str())
             .bind(token.digest.as_bytes().as_slice())
@@ -28,7 +29,7 @@ impl TokenStore for SqlxTokenStore {
             .bind(token.last_used_at.map(Timestamp::as_millis))
             .execute(&self.0)
             .await;
-        Ok(created.map_err(BackendError::new)?.rows_affected() > 0)
+        Ok(created.or_internal()?.rows_affected() > 0)
     }
 
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
@@ -36,9 +37,9 @@ impl TokenStore for SqlxTokenStore {
             .bind(lookup.as_str())
             .fetch_optional(&self.0)
             .await
-            .map_err(BackendError::new)?;
+            .or_internal()?;
         let record = row.map(TokenRow::into_record).transpose();
-        record.map_err(BackendError::new)
+        record.or_internal()
     }
 
     async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool> {
@@ -47,7 +48,7 @@ impl TokenStore for SqlxTokenStore {
             .bind(now.as_millis())
             .execute(&self.0)
             .await;
-        Ok(revoked.map_err(BackendError::new)?.rows_affected() > 0)
+        Ok(revoked.or_internal()?.rows_affected() > 0)
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
@@ -58,7 +59,7 @@ impl TokenStore for SqlxTokenStore {
             .bind(too_old.as_millis())
             .execute(&self.0)
             .await;
-        recorded.map(drop).map_err(BackendError::new)
+        recorded.map(drop).or_internal()
     }
 
     async fn list(
@@ -74,12 +75,12 @@ impl TokenStore for SqlxTokenStore {
             .bind(limit)
             .fetch_all(&self.0)
             .await
-            .map_err(BackendError::new)?;
+            .or_internal()?;
         let records = rows
             .into_iter()
             .map(TokenRow::into_record)
             .collect::<Result<_>>();
-        records.map_err(BackendError::new)
+        records.or_internal()
     }
 }
 
