@@ -170,5 +170,5 @@ async fn find(fixture: &StoreFixture, endpoint: &Endpoint) -> TestResult<Option<
 }
 
 fn key(text: &str) -> TestResult<KeyId> {
-    KeyId::new(text).ok_or_else(|| TestFailure::mismatch(text, "no id", "the id of a key"))
+    Ok(KeyId::parse(text)?)
 }
