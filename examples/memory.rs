@@ -1443,14 +1443,7 @@ impl Board for MemoryBoard {
         let page = page(selected, params.after, params.limit, |(number, _)| {
             [-number, 0, 0]
         })?;
-        Ok(Page {
-            items: page
-                .items
-                .into_iter()
-                .map(|(_, subscription)| subscription)
-                .collect(),
-            next: page.next,
-        })
+        Ok(page.map(|(_, subscription)| subscription))
     }
 
     async fn subscribe(
@@ -1612,16 +1605,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let forum = board.add_forum("General", None, Role::Guest, Role::Newcomer);
 
     let stores = Stores::in_memory();
-    let scopes: Vec<_> = Surface::Full
-        .scopes()
-        .map(|scope| scope.as_str().into())
-        .collect();
-    let request = TokenRequest {
-        owner: &alice,
-        label: "example",
-        scopes: &scopes,
-        expires_in_days: "",
-    };
+    let scopes: Vec<_> = Surface::Full.scopes().collect();
+    let request = TokenRequest::new(&alice, &scopes);
     let now = SystemClock.now();
     let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
 

@@ -126,28 +126,30 @@ struct KeyRow {
 
 impl KeyRow {
     fn into_record(self) -> Result<IdempotencyRecord> {
-        let is_running = !self.ended;
         Ok(IdempotencyRecord {
             fingerprint: self.request.as_slice().try_into()?,
             started_at: Timestamp::from_millis(self.began_at),
-            completion: match is_running {
-                true => None,
-                false => Some(self.into_response()),
+            completion: match self.ended {
+                true => Some(self.into_response()?),
+                false => None,
             },
         })
     }
 
     /// Returns `None` for an unknown outcome.
-    fn into_response(self) -> Option<StoredResponse> {
-        Some(StoredResponse {
-            status: self.status?,
+    fn into_response(self) -> Result<Option<StoredResponse>> {
+        let Some((status, body)) = self.status.zip(self.body) else {
+            return Ok(None);
+        };
+        Ok(Some(StoredResponse {
+            status,
             location: self.location,
-            body: self.body?.into(),
+            body: body.into(),
             resource: ResourceIds {
-                forum_id: self.forum_id.as_deref().and_then(ForumId::parse),
-                thread_id: self.thread_id.as_deref().and_then(ThreadId::parse),
-                post_id: self.post_id.as_deref().and_then(PostId::parse),
+                forum_id: self.forum_id.map(|id| id.parse()).transpose()?,
+                thread_id: self.thread_id.map(|id| id.parse()).transpose()?,
+                post_id: self.post_id.map(|id| id.parse()).transpose()?,
             },
-        })
+        }))
     }
 }

@@ -15,7 +15,7 @@ use forum_api::conformance::FixtureResult;
 use forum_api::conformance::stores::{CASES, StoreFactory, StoreFixture};
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom, Runtime, SystemClock, TokioRuntime};
-use forum_api::scope::Surface;
+use forum_api::scope::{Scope, Surface};
 use forum_api::store::{Stores, WebhookStores};
 use forum_api::token::{TokenRequest, issue_token};
 use forum_api::webhook::{Event, EventMeta, Topic};
@@ -44,12 +44,8 @@ async fn main() -> Result<()> {
     for _ in 0..2 {
         migrate(&pool).await?;
     }
-    let token = TokenRequest {
-        owner: &UserId::from(7),
-        label: "sqlx 0.8",
-        scopes: &["forums:read".into()],
-        expires_in_days: "",
-    };
+    let owner = UserId::from(7);
+    let token = TokenRequest::new(&owner, &[Scope::ForumsRead]).label("sqlx 0.8");
     let now = SystemClock.now();
     let tokens = SqlxTokenStore(pool.clone());
     issue_token(&tokens, &OsRandom, Surface::Full, token, now).await?;
@@ -70,7 +66,7 @@ async fn write_post(pool: &SqlitePool, body: &str) -> Result<()> {
         .await?;
 
     let meta = EventMeta::new(&OsRandom, SystemClock.now())?;
-    let topic = Topic::parse("post.greeted").ok_or("not a topic")?;
+    let topic = Topic::parse("post.greeted")?;
     let event = Event::new(topic, meta, None, &json!({ "body": body }));
     let [id, topic, occurred_at, forum, body] = event.insert_parameters();
     sqlx::query(Event::INSERT_SQL)

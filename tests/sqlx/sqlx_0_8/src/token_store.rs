@@ -103,9 +103,9 @@ impl TokenRow {
         let digest: [u8; 32] = self.digest.as_slice().try_into()?;
         let scopes: Vec<String> = serde_json::from_str(&self.scopes)?;
         Ok(TokenRecord {
-            lookup: Lookup::parse(&self.lookup).ok_or("not a lookup")?,
+            lookup: Lookup::parse(&self.lookup)?,
             digest: SecretDigest::new(digest),
-            owner: UserId::parse(&self.owner).ok_or("not a user id")?,
+            owner: UserId::parse(&self.owner)?,
             label: self.label,
             scopes: scopes.into(),
             created_at: Timestamp::from_millis(self.created_at),

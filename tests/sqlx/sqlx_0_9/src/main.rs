@@ -41,7 +41,7 @@ async fn main() -> Result<()> {
 }
 
 async fn insert_event(pool: &SqlitePool, now: Timestamp) -> Result<()> {
-    let topic = Topic::parse("post.read").ok_or("not a topic")?;
+    let topic = Topic::parse("post.read")?;
     let event = Event::new(topic, EventMeta::new(&OsRandom, now)?, None, &json!({}));
     let mut insert = sqlx::query(Event::INSERT_SQL);
     for parameter in event.insert_parameters() {
