@@ -40,5 +40,4 @@ mod texts;
 pub mod threads;
 mod visibility;
 
-pub use authorizer::OfflineMembers;
 pub use reference_board::ReferenceBoard;
