@@ -68,24 +68,20 @@ fn cors(origin: HeaderValue) -> CorsLayer {
 }
 
 #[tokio::main]
-async fn main() -> std::io::Result<()> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(EmptyBoard);
-    let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime)
-        .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
-        .peer_ip(|extensions| {
-            extensions
-                .get::<ConnectInfo<SocketAddr>>()
-                .map(|info| info.0.ip())
+    let api = ForumApi::builder(board, Stores::in_memory(), TokioRuntime)
+        .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
+        .peer_ip(|head| {
+            let peer = head.extensions.get::<ConnectInfo<SocketAddr>>();
+            peer.map(|info| info.0.ip())
         })
-        .build();
+        .build()?;
     let app = Router::new()
         .route("/", get(|| async { "A board's own page" }))
         .nest_service("/api/v1", api)
         .layer(cors(HeaderValue::from_static("http://localhost:3000")));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-    axum::serve(
-        listener,
-        app.into_make_service_with_connect_info::<SocketAddr>(),
-    )
-    .await
+    let service = app.into_make_service_with_connect_info::<SocketAddr>();
+    Ok(axum::serve(listener, service).await?)
 }

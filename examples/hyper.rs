@@ -48,9 +48,9 @@ impl Board for EmptyBoard {
 }
 
 #[tokio::main]
-async fn main() -> std::io::Result<()> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(EmptyBoard);
-    let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
+    let api = ForumApi::builder(board, Stores::in_memory(), TokioRuntime).build()?;
     let listener = TcpListener::bind("127.0.0.1:8080").await?;
     loop {
         // `accept` fails if the client has disconnected already.

@@ -100,6 +100,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         listener.local_addr()?
     );
 
-    let api = ForumApi::builder(board.clone(), board, stores, TokioRuntime).build();
+    let api = ForumApi::builder(board, stores, TokioRuntime).build()?;
     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 }

@@ -32,11 +32,11 @@
 //! }
 //!
 //! #[tokio::main]
-//! async fn main() -> std::io::Result<()> {
+//! async fn main() -> Result<(), BoxError> {
 //!     let board = Arc::new(MyBoard);
-//!     let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
+//!     let api = ForumApi::builder(board, Stores::in_memory(), TokioRuntime).build()?;
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-//!     axum::serve(listener, axum::Router::new().fallback_service(api)).await
+//!     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 //! }
 //! ```
 //!
@@ -103,13 +103,13 @@ macro_rules! opaque_debug {
     };
 }
 
-/// Implements `Debug` with the settings of the wrapped value only.
+/// Implements `Debug` with the settings in this field only.
 macro_rules! settings_debug {
-    ($type:ident) => {
+    ($type:ident, $($field:tt).+) => {
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($type))
-                    .field("settings", &self.0.settings)
+                    .field("settings", &self.$($field).+)
                     .finish_non_exhaustive()
             }
         }
@@ -118,6 +118,7 @@ macro_rules! settings_debug {
 
 mod api;
 mod base62;
+mod build_error;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod environment;
@@ -153,5 +154,7 @@ pub use api::{
     openapi_document,
 };
 pub use async_trait::async_trait;
+pub use build_error::BuildError;
 pub use environment::Environment;
+pub use http_util::{ResponseBody, ResponseFuture};
 pub use ipnet::IpNet;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use forum_api::ForumApi;
 use forum_api::model::UserId;
 use forum_api::rate_limit::Budget;
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
-use forum_api::{ApiSettings, ForumApi};
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use serde_json::json;
@@ -81,16 +81,13 @@ pub fn api(rig: &BenchFixture, board: ReferenceBoard) -> ForumApi {
     let (board, stores) = (Arc::new(board), rig.place.database.stores());
     let units = u32::MAX;
     let length = Duration::from_secs(300);
-    let settings = ApiSettings {
-        token_budget: Budget {
+    ForumApi::builder(board, stores, TokioRuntime)
+        .token_budget(Budget {
             units,
             window: length,
-        },
-        ..ApiSettings::default()
-    };
-    ForumApi::builder(board.clone(), board, stores, TokioRuntime)
-        .settings(settings)
+        })
         .build()
+        .unwrap()
 }
 
 /// A thread and its writers.

@@ -72,8 +72,10 @@ impl BenchFixture {
     /// Starts a worker with these settings.
     pub fn work(&self, settings: WorkerSettings) -> WorkerHandle {
         let authority = Arc::new(self.board.clone());
-        Worker::new(self.webhooks.clone(), authority, transport(), TokioRuntime)
+        Worker::builder(self.webhooks.clone(), authority, transport(), TokioRuntime)
             .settings(settings)
+            .build()
+            .unwrap()
             .start()
     }
 

@@ -18,10 +18,10 @@ use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
-use forum_api::{ApiSettings, ForumApi, async_trait};
+use forum_api::{ApiSettings, ForumApi, ResponseBody, async_trait};
 use http::header::{ACCEPT, AUTHORIZATION, HOST};
 use http::{Request, Response};
-use http_body_util::{Empty, Full};
+use http_body_util::Empty;
 use serde::Serialize;
 use tower::Service;
 
@@ -151,8 +151,8 @@ impl BenchFixture {
         let mut settings = ApiSettings::default();
         settings.token_budget.units = u32::MAX;
         let window = settings.token_budget;
-        let builder = ForumApi::builder(board.clone(), board, stores, TokioRuntime);
-        let api = builder.settings(settings).build();
+        let builder = ForumApi::builder(board, stores, TokioRuntime);
+        let api = builder.settings(settings).build().unwrap();
         Self {
             api,
             bearer,
@@ -172,7 +172,7 @@ impl BenchFixture {
     }
 
     /// Returns the response, which is ready at once.
-    pub fn answer(&self, request: Request<Empty<Bytes>>) -> Response<Full<Bytes>> {
+    pub fn answer(&self, request: Request<Empty<Bytes>>) -> Response<ResponseBody> {
         at_once(self.api.clone().call(request)).unwrap()
     }
 }

@@ -1,22 +1,22 @@
 //! Shared parts of the service, and the context of one request: its id, client, token budget and log lines.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::StatusCode;
 use http::header::USER_AGENT;
 use http::request::Parts;
-use http::{Extensions, StatusCode};
 use tracing::field::Empty;
 use tracing::{Span, record_all};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::ApiSettings;
 use super::error::ApiError;
+use super::rate_limit::PeerIp;
 use crate::environment::Environment;
-use crate::host::{Authorizer, Board, RequestId, RequestInfo};
+use crate::host::{Host, RequestId, RequestInfo};
 use crate::http_util::OriginalUri;
 use crate::model::Timestamp;
 use crate::rate_limit::{RateLimitDecision, RateLimitKey};
@@ -28,16 +28,15 @@ const X_REQUEST_ID: &str = "x-request-id";
 
 /// State shared by all clones of a [`ForumApi`](crate::ForumApi).
 pub(super) struct ApiInner {
-    pub(super) authorizer: Arc<dyn Authorizer>,
-    pub(super) board: Arc<dyn Board>,
+    pub(super) host: Host,
     pub(super) stores: Stores,
     pub(super) environment: Environment,
     pub(super) settings: ApiSettings,
     pub(super) request_ids: RequestIdGenerator,
     /// The OpenAPI document as JSON.
     pub(super) document: Bytes,
-    pub(super) peer_ip: fn(&Extensions) -> Option<IpAddr>,
-    pub(super) original_uri: OriginalUri,
+    pub(super) peer_ip: Box<PeerIp>,
+    pub(super) original_uri: Box<OriginalUri>,
     pub(super) warned_no_peer_ip: AtomicBool,
 }
 

@@ -63,8 +63,8 @@
 //!
 //! #[async_trait]
 //! impl BoardFixture for MyBoard {
-//!     fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
-//!         (Arc::new(self.clone()), Arc::new(self.clone()))
+//!     fn board(&self) -> Host {
+//!         Arc::new(self.clone()).into()
 //!     }
 //!
 //!     async fn add_member(&self, name: &str, _: Role) -> FixtureResult<UserId> {

@@ -14,6 +14,7 @@ mod board;
 mod caller;
 mod error;
 mod in_forum;
+mod parts;
 mod request_info;
 
 pub use crate::error::{
@@ -27,6 +28,7 @@ pub(crate) use caller::PresentedToken;
 pub use caller::{Caller, GuestCaller, MemberCaller};
 pub use error::BoardError;
 pub use in_forum::{HasForum, InForum};
+pub use parts::Host;
 pub(crate) use request_info::RequestId;
 pub use request_info::RequestInfo;
 

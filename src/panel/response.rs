@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::{CACHE_CONTROL, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
-use http_body_util::Full;
 use maud::Markup;
 
 use super::components::bare_document;
 use crate::host::{BackendError, BoxError, OverloadedError};
-use crate::http_util::{self, Content};
+use crate::http_util::{self, Content, ResponseBody};
 use crate::task::PanicError;
 use crate::webhook_admin::WebhookAdminError;
 
@@ -64,7 +62,7 @@ impl PageResponse {
         self
     }
 
-    pub(super) fn into_response(self, head: &Parts) -> Response<Full<Bytes>> {
+    pub(super) fn into_response(self, head: &Parts) -> Response<ResponseBody> {
         let Self {
             status,
             headers,

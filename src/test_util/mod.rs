@@ -21,9 +21,9 @@
 //! #         Err(BoardError::NotImplemented)
 //! #     }
 //! # }
-//! # let (authorizer, board) = (Arc::new(EmptyBoard), Arc::new(EmptyBoard));
+//! # let board = Arc::new(EmptyBoard);
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-//! let api = TestApi::new(authorizer, board);
+//! let api = TestApi::new(board);
 //! let response = api.as_member("alice").get("/forums").await;
 //! assert_eq!((response.status, response.code()), (501, Some(ErrorCode::NotImplemented)));
 //! # });
@@ -44,7 +44,7 @@ use tower_service::Service;
 
 use crate::api::{ApiSettings, ForumApi};
 use crate::environment::Environment;
-use crate::host::{Authorizer, Board};
+use crate::host::Host;
 use crate::model::{ErrorCode, Timestamp, UserId};
 use crate::runtime::{BoxFuture, Clock, InlineRuntime, ManualClock, SeededRandom};
 use crate::scope::Surface;
@@ -68,19 +68,20 @@ pub struct TestApi {
 }
 
 impl TestApi {
-    /// Creates an API with the default settings.
-    pub fn new(authorizer: Arc<dyn Authorizer>, board: Arc<dyn Board>) -> Self {
+    /// Creates an API with the default settings. `host` is an [`Arc`] of the board, or a [`Host`].
+    pub fn new(host: impl Into<Host>) -> Self {
         let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
-        Self::with_settings(authorizer, board, stores, settings, |environment| {
-            environment
-        })
+        Self::with_settings(host, stores, settings, |environment| environment)
     }
 
     /// Creates an API with these stores and settings. `change` receives the environment with the manual clock and
     /// returns the one to use. The token store must be in memory.
+    ///
+    /// # Panics
+    /// If a setting is invalid.
+    #[expect(clippy::expect_used, reason = "invalid settings fail the test")]
     pub fn with_settings(
-        authorizer: Arc<dyn Authorizer>,
-        board: Arc<dyn Board>,
+        host: impl Into<Host>,
         stores: Stores,
         settings: ApiSettings,
         change: impl FnOnce(Environment) -> Environment,
@@ -88,9 +89,10 @@ impl TestApi {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let own_clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
         let environment = change(Environment::new(InlineRuntime).clock(own_clock));
-        let api = ForumApi::builder(authorizer, board, stores.clone(), &environment);
+        let api = ForumApi::builder(host, stores.clone(), &environment);
+        let api = api.settings(settings.clone()).build();
         Self {
-            api: api.settings(settings.clone()).build(),
+            api: api.expect("valid settings"),
             surface: environment.surface,
             stores,
             settings,

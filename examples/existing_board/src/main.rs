@@ -22,7 +22,7 @@ async fn main() -> Result<(), BoxError> {
     let club = Club::open(connect(&database)?, Duration::from_secs(15)).await?;
     let (alice, link) = members::sample(&club).await?;
 
-    let app = pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)); // Added.
+    let app = pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)?); // Added.
     added::webhooks::start(&club)?; // Added.
 
     let listener = tokio::net::TcpListener::bind(address).await?;

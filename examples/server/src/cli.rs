@@ -316,11 +316,11 @@ fn base_url(text: &str) -> Result<String, &'static str> {
     let url = text.trim_end_matches('/');
     let parsed: http::Uri = url
         .parse()
-        .map_err(|_| "expected http://… or https://… without username, query or fragment")?;
+        .map_err(|_| "expected http://… or https://… without username, path, query or fragment")?;
     let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
-    let fits = is_web && !url.contains(['?', '#', '@']);
+    let fits = is_web && parsed.path() == "/" && !url.contains(['?', '#', '@']);
     fits.then(|| url.into())
-        .ok_or("expected http://… or https://… without username, query or fragment")
+        .ok_or("expected http://… or https://… without username, path, query or fragment")
 }
 
 /// An origin as a browser sends it, or `*`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::{BoardError, BoardResult, OrInternal};
-use forum_api::panel::{self, Panel};
+use forum_api::panel::Panel;
 use forum_api::rate_limit::Budget;
 use forum_api::store::Stores;
 use forum_api::swagger_ui::SwaggerUi;
@@ -86,20 +86,15 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         stores.rate_limits.clone(),
     );
     let host = Arc::new(sign_in.clone());
-    let panel = Panel::builder(host, stores.clone(), registry, &environment).settings(
-        panel::PanelSettings {
-            base_path: PANEL.into(),
-            ..panel::PanelSettings::default()
-        },
-    );
+    let panel = Panel::builder(host, stores.clone(), registry, &environment).base_path(PANEL);
     let host = Arc::new(board.clone());
-    let api = ForumApi::builder(host.clone(), host, stores, &environment).settings(settings);
+    let api = ForumApi::builder(host, stores, &environment).settings(settings);
     let router = ServerRouter {
-        api: api.build(),
+        api: api.build().or_internal()?,
         cors_origins: options.cors_origin.clone(),
-        panel: panel.build(),
+        panel: panel.build().or_internal()?,
         sign_in,
-        docs: SwaggerUi::new(DOCS, API),
+        docs: SwaggerUi::new(DOCS, API).or_internal()?,
         metrics,
         readiness: Readiness::new(database.clone(), board.clone()),
     };
@@ -140,12 +135,11 @@ fn settings(options: &ServeArgs) -> ApiSettings {
         units,
         window: length,
     };
-    ApiSettings {
-        base_path: API.into(),
-        error_messages: ErrorMessages::for_language(options.language.into()),
-        token_budget: window(options.token_budget),
-        guest_budget: window(options.guest_budget),
-        trusted_proxies: options.trusted_proxies.clone(),
-        ..ApiSettings::default()
-    }
+    let mut settings = ApiSettings::default();
+    settings.base_path = API.into();
+    settings.error_messages = ErrorMessages::for_language(options.language.into());
+    settings.token_budget = window(options.token_budget);
+    settings.guest_budget = window(options.guest_budget);
+    settings.trusted_proxies = options.trusted_proxies.clone();
+    settings
 }

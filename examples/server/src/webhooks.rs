@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use forum_api::Environment;
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::EndpointId;
 use forum_api::webhook::{
     AddressError, Backoff, HttpTransport, HttpTransportSettings, KeyId, Topic,
@@ -70,25 +70,26 @@ pub fn start(
         ..HttpTransportSettings::default()
     });
     let defaults = WorkerSettings::default();
-    let settings = WorkerSettings {
-        backoff: Backoff {
-            initial: retries.webhook_initial_backoff,
-            max: retries.webhook_max_backoff,
-        },
-        step_timeout: defaults.step_timeout.max(timeout.mul_f64(1.5)),
-        retention: keep,
-        sweep_interval: defaults
-            .sweep_interval
-            .min(keep.max(Duration::from_secs(1))),
-        ..defaults
-    };
-    let worker = Worker::new(
+    let worker = Worker::builder(
         database.webhooks(),
         Arc::new(board.clone()),
         transport.map_err(BoardError::Internal)?,
         environment,
     );
-    Ok(worker.settings(settings).start())
+    let worker = worker
+        .backoff(Backoff {
+            initial: retries.webhook_initial_backoff,
+            max: retries.webhook_max_backoff,
+        })
+        .step_timeout(defaults.step_timeout.max(timeout.mul_f64(1.5)))
+        .retention(keep)
+        .sweep_interval(
+            defaults
+                .sweep_interval
+                .min(keep.max(Duration::from_secs(1))),
+        );
+    let worker = worker.build().or_internal()?;
+    Ok(worker.start())
 }
 
 /// Stops a worker. Attempts that are cut off count as failed when their lease ends.

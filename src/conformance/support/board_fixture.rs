@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::Capability;
-use crate::host::{Authorizer, Board, BoxError, MemberCaller, RequestInfo};
+use crate::host::{Authorizer, BoxError, Host, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
 use crate::runtime::{Clock as _, InlineRuntime, ManualClock, Runtime, SystemClock};
 use crate::webhook::Event;
@@ -45,7 +45,7 @@ pub trait BoardFactory: Send + Sync {
 #[async_trait]
 pub trait BoardFixture: Send + Sync {
     /// Returns the board, as [`ForumApi::builder`](crate::ForumApi::builder) takes it.
-    fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>);
+    fn board(&self) -> Host;
 
     /// Adds a member. No other member has this name.
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId>;
@@ -122,7 +122,7 @@ pub trait BoardFixture: Send + Sync {
         forum: &ForumId,
         new: NewThread,
     ) -> FixtureResult<(ThreadId, PostId)> {
-        let (authorizer, board) = self.board();
+        let Host { authorizer, board } = self.board();
         let author = member_caller(&*authorizer, author).await?;
         let thread = board.create_thread(&author, forum.clone(), new).await;
         let thread = thread.map_err(|error| format!("create_thread failed: {error:?}"))?;
@@ -136,7 +136,7 @@ pub trait BoardFixture: Send + Sync {
         thread: &ThreadId,
         new: NewPost,
     ) -> FixtureResult<PostId> {
-        let (authorizer, board) = self.board();
+        let Host { authorizer, board } = self.board();
         let author = member_caller(&*authorizer, author).await?;
         let post = board.create_post(&author, thread.clone(), new).await;
         let post = post.map_err(|error| format!("create_post failed: {error:?}"))?;

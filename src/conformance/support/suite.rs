@@ -12,7 +12,7 @@ use super::{
     TestResult, new_post, new_thread, only,
 };
 use crate::api::ApiSettings;
-use crate::host::{Access, RequestInfo};
+use crate::host::{Access, Host, RequestInfo};
 use crate::model::*;
 use crate::runtime::{Clock, ManualClock, Runtime};
 use crate::store::Stores;
@@ -41,7 +41,7 @@ impl Suite {
     pub async fn new(factory: &dyn BoardFactory) -> TestResult<Self> {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let fixture = factory.create(Arc::clone(&clock)).await?;
-        let (authorizer, board) = fixture.board();
+        let Host { authorizer, board } = fixture.board();
         let unsupported = factory.unsupported().to_vec();
         Ok(Self {
             fixture,
@@ -98,10 +98,9 @@ impl Suite {
 
     /// Returns the API over the board.
     pub fn api(&self) -> TestApi {
-        let (authorizer, board) = self.fixture.board();
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
         let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
-        TestApi::with_settings(authorizer, board, stores, settings, |environment| {
+        TestApi::with_settings(self.fixture.board(), stores, settings, |environment| {
             environment.clock(clock)
         })
     }

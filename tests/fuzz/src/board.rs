@@ -27,8 +27,8 @@ static BOARD: LazyLock<TestApi> = LazyLock::new(|| {
     let mut settings = ApiSettings::default();
     settings.token_budget.units = u32::MAX;
     settings.guest_budget.units = u32::MAX;
-    let (authority, board) = (Arc::new(EchoBoard), Arc::new(EchoBoard));
-    TestApi::with_settings(authority, board, Stores::in_memory(), settings, |it| it)
+    let board = Arc::new(EchoBoard);
+    TestApi::with_settings(board, Stores::in_memory(), settings, |it| it)
 });
 
 /// A member's token with all scopes.

@@ -63,7 +63,7 @@ impl Site {
         let issued = issue_token(&tokens, &OsRandom, Surface::Full, request, now).await;
         Self {
             token: issued.unwrap().0,
-            app: pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)),
+            app: pages::routes(club.clone()).nest_service("/api/v1", added::api(&club).unwrap()),
             club,
             alice,
             session,

@@ -49,7 +49,6 @@ impl Demo {
         let shared: Arc<ReferenceBoard> = Arc::new(board.clone());
         let ticking = clock.clone();
         let api = TestApi::with_settings(
-            shared.clone(),
             shared,
             Stores::in_memory(),
             ApiSettings::default(),

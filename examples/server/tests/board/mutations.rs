@@ -12,7 +12,7 @@ use forum_api::conformance::{
 };
 use forum_api::host::{
     Access, Authorizer, BackendError, BackendResult, Board, BoardError, BoardResult, Caller,
-    GuestCaller, InForum, MemberCaller, RequestInfo, ResourceRef, VisibleForums,
+    GuestCaller, Host, InForum, MemberCaller, RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
 use forum_api::runtime::{ManualClock, OsRandom};
@@ -162,12 +162,12 @@ struct MutantFactory(&'static str, Mutation);
 impl BoardFactory for MutantFactory {
     async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
         let stage = Backend::Memory.create(clock).await?;
-        let (authority, board) = stage.board();
+        let host = stage.board();
         Ok(Box::new(Mutant(Arc::new(Inner {
             root: stage.add_member("root", Role::Administrator).await?,
             stage,
-            authority,
-            board,
+            authority: host.authorizer().clone(),
+            board: host.board().clone(),
             method: self.0,
             mutation: self.1,
             results: Mutex::default(),
@@ -423,8 +423,8 @@ macro_rules! operations {
     ($($name:ident($($argument:ident: $type:ty),*);)+) => {
         #[async_trait]
         impl BoardFixture for Mutant {
-            fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
-                (Arc::new(self.clone()), Arc::new(self.clone()))
+            fn board(&self) -> Host {
+                Arc::new(self.clone()).into()
             }
 
             async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {

@@ -156,7 +156,6 @@ async fn demo() -> (Place, Arc<ReferenceBoard>, TestApi) {
     let board = Arc::new(place.demo(clock.clone(), Language::English).await);
     let api = TestApi::with_settings(
         board.clone(),
-        board.clone(),
         place.database.stores(),
         ApiSettings::default(),
         |environment| environment.clock(clock as Arc<dyn Clock>),

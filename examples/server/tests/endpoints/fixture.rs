@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use forum_api::host::{self, Authorizer};
+use forum_api::host::{self, Host};
 use forum_api::model::Timestamp;
 use forum_api::runtime::ManualClock;
 use forum_api::store::redis::{self, RedisRateLimitStore};
@@ -49,12 +49,8 @@ impl Fixture {
         if env::var("FORUM_API_BACKEND").is_ok_and(|backend| backend == "redis") {
             stores.rate_limits = Arc::new(budgets().await);
         }
-        let hosts = (
-            board.clone() as Arc<dyn Authorizer>,
-            board.clone() as Arc<dyn host::Board>,
-        );
         Self {
-            api: api(hosts, &stores, &settings, &clock),
+            api: api(board.clone().into(), &stores, &settings, &clock),
             board,
             clock,
             stores,
@@ -66,8 +62,8 @@ impl Fixture {
 
     /// The same API over another board, for the same members.
     pub fn replace_board(&mut self, board: Arc<dyn host::Board>) {
-        let hosts = (self.board.clone() as Arc<dyn Authorizer>, board);
-        self.api = api(hosts, &self.stores, &self.settings, &self.clock);
+        let host = Host::new(self.board.clone(), board);
+        self.api = api(host, &self.stores, &self.settings, &self.clock);
     }
 
     /// Sends a request of a member with these scopes, or of a guest.
@@ -173,20 +169,11 @@ impl Fixture {
     }
 }
 
-fn api(
-    (authority, board): (Arc<dyn Authorizer>, Arc<dyn host::Board>),
-    stores: &Stores,
-    settings: &ApiSettings,
-    clock: &Arc<ManualClock>,
-) -> TestApi {
+fn api(host: Host, stores: &Stores, settings: &ApiSettings, clock: &Arc<ManualClock>) -> TestApi {
     let clock = clock.clone();
-    TestApi::with_settings(
-        authority,
-        board,
-        stores.clone(),
-        settings.clone(),
-        |builder| builder.clock(clock),
-    )
+    TestApi::with_settings(host, stores.clone(), settings.clone(), |builder| {
+        builder.clock(clock)
+    })
 }
 
 /// A clock at 2026-01-01T00:00:00Z.

@@ -35,20 +35,16 @@ impl ModelRunner {
     pub async fn new(backend: Backend) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let stage = backend.create(clock.clone()).await.unwrap();
-        let (authority, board) = stage.board();
         let plenty = Budget {
             units: u32::MAX,
             ..ApiSettings::default().token_budget
         };
-        let settings = ApiSettings {
-            token_budget: plenty,
-            guest_budget: plenty,
-            ..ApiSettings::default()
-        };
+        let mut settings = ApiSettings::default();
+        settings.token_budget = plenty;
+        settings.guest_budget = plenty;
         let ticking: Arc<dyn Clock> = clock.clone();
         let api = TestApi::with_settings(
-            authority,
-            board,
+            stage.board(),
             Stores::in_memory(),
             settings,
             |environment| environment.clock(ticking),
