@@ -45,8 +45,8 @@ impl EndpointStore for PostgresStore {
     }
 
     async fn is_subscribed(&self, topic: &Topic) -> BackendResult<bool> {
-        let topic = topic.as_str();
-        let found = self.first(Event::IS_SUBSCRIBED_SQL, &[&topic], |columns| {
+        let parameters: Parameters<'_> = &[&topic.as_str()];
+        let found = self.first(Event::IS_SUBSCRIBED_SQL, parameters, |columns| {
             columns.value("is_subscribed")
         });
         Ok(found.await?.unwrap_or_default())
