@@ -63,6 +63,7 @@ mod outbox;
 mod pool;
 mod rows;
 mod store;
+mod tls;
 mod tokens;
 mod types;
 

@@ -94,7 +94,7 @@ fn usage_is_counted_from_covering_indexes_of_the_period() {
 /// the selected rows, in the order of the list.
 #[test]
 fn a_list_scans_the_rows_that_its_filter_selects() {
-    let (to, topic) = (EndpointId::parse("whe_1"), Some(Topic::PING));
+    let (to, topic) = (EndpointId::parse("whe_1").ok(), Some(Topic::PING));
     for (endpoint, topic, index) in [
         (None, None, "by_state (state=?"),
         (to.clone(), None, "by_endpoint (endpoint=? AND state=?"),
@@ -111,7 +111,10 @@ fn a_list_scans_the_rows_that_its_filter_selects() {
         ] {
             for (after, condition) in [
                 (None, ")"),
-                (DeliveryId::parse("dlv_1"), " AND (created_at,id)<(?,?))"),
+                (
+                    DeliveryId::parse("dlv_1").ok(),
+                    " AND (created_at,id)<(?,?))",
+                ),
             ] {
                 let filter = DeliveryFilter {
                     state,

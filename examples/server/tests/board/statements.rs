@@ -164,16 +164,8 @@ async fn demo() -> (Place, Arc<ReferenceBoard>, TestApi) {
 }
 
 async fn token(database: &BoardDatabase) -> String {
-    let scopes: Vec<_> = Surface::Full
-        .scopes()
-        .map(|scope| scope.to_string())
-        .collect();
-    let wanted = TokenRequest {
-        owner: &UserId::from(2),
-        label: "test",
-        scopes: &scopes,
-        expires_in_days: "",
-    };
+    let (owner, scopes) = (UserId::from(2), Vec::from_iter(Surface::Full.scopes()));
+    let wanted = TokenRequest::new(&owner, &scopes).label("test");
     let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);
     let issued = issue_token(

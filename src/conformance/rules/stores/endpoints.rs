@@ -132,8 +132,7 @@ store_rules! {
                 check_eq!(endpoints.is_subscribed(topic).await?, expected)?;
             }
         }
-        let part = Topic::parse("ost.created");
-        let part = part.ok_or_else(|| TestFailure::mismatch("ost.created", "no topic", "a topic"))?;
+        let part = Topic::parse("ost.created")?;
         endpoint.topics = named(&Topic::POST_CREATED);
         endpoints.update(&endpoint).await?;
         check_eq!(endpoints.is_subscribed(&part).await?, false)
@@ -198,5 +197,5 @@ async fn find(fixture: &StoreFixture, endpoint: &Endpoint) -> TestResult<Option<
 }
 
 fn key(text: &str) -> TestResult<KeyId> {
-    KeyId::new(text).ok_or_else(|| TestFailure::mismatch(text, "no id", "the id of a key"))
+    Ok(KeyId::parse(text)?)
 }
