@@ -43,6 +43,7 @@ impl Backend {
         settings: &'static [(&'static str, &'static str)],
     ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
         let place = self.place().await;
+        place.add_endpoint().await;
         let stage = Stage {
             board: Arc::new(place.board(clock, Language::English)),
             _place: place,
