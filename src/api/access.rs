@@ -65,7 +65,8 @@ pub(super) async fn authenticate(
     let scopes = record
         .scopes
         .iter()
-        .filter_map(|scope| surface.parse_scope(scope));
+        .filter_map(|scope| Scope::parse(scope).ok())
+        .filter(|scope| surface.has_scope(*scope));
     let presented = PresentedToken {
         lookup: record.lookup,
         scopes: scopes.collect(),

@@ -19,7 +19,6 @@ pub mod listings;
 pub mod markdown;
 mod messages;
 pub mod moderation;
-mod page_keys;
 pub mod passwords;
 pub mod permissions;
 mod poll_rules;
@@ -41,5 +40,4 @@ mod texts;
 pub mod threads;
 mod visibility;
 
-pub use authorizer::OfflineMembers;
 pub use reference_board::ReferenceBoard;

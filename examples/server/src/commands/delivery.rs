@@ -201,7 +201,7 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
 }
 
 fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
-    DeliveryId::parse(id).ok_or("expected a delivery id, as printed by `delivery list`")
+    DeliveryId::parse(id).map_err(|_| "expected a delivery id, as printed by `delivery list`")
 }
 
 fn not_found(id: &DeliveryId) -> BoardError {
@@ -216,7 +216,7 @@ fn ended_state(name: &str) -> Result<DeliveryState, &'static str> {
 }
 
 fn state(name: &str) -> Result<DeliveryState, String> {
-    DeliveryState::parse(name).ok_or_else(|| {
+    DeliveryState::parse(name).map_err(|_| {
         let known = DeliveryState::ALL.map(DeliveryState::as_str).join(", ");
         format!("expected one of {known}")
     })

@@ -230,7 +230,7 @@ async fn reveal(
 
 /// Parses an endpoint's id.
 pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
-    EndpointId::parse(id).ok_or("expected an endpoint id, as printed by `webhook list`")
+    EndpointId::parse(id).map_err(|_| "expected an endpoint id, as printed by `webhook list`")
 }
 
 /// An endpoint in the output. `secret` is present when it was just made.
