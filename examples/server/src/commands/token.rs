@@ -1,6 +1,7 @@
 //! `token`.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
@@ -119,7 +120,7 @@ impl IssueArgs {
     }
 }
 
-fn invalid(reason: impl fmt::Display) -> BoardError {
+fn invalid(reason: impl Display) -> BoardError {
     BoardError::validation("token", reason.to_string())
 }
 

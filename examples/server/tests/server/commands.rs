@@ -189,6 +189,16 @@ fn the_printed_document_is_the_served_one() {
 }
 
 #[test]
+fn the_version_is_that_of_the_package() {
+    let directory = ServerDirectory::in_sqlite();
+    let version = directory.run(&["--version"], "").stdout;
+    assert_eq!(
+        version,
+        format!("forum-server {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
 fn completions_name_the_commands_of_the_shell() {
     for shell in ["bash", "zsh", "fish"] {
         let directory = ServerDirectory::in_sqlite();
