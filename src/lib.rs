@@ -70,8 +70,9 @@
 //! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
 //!   enforced.
 //! - `sqlite`: stores for tokens, idempotency records and webhooks in SQLite.
-//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes.
-//! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes.
+//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes, with or without
+//!   TLS.
+//! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
 //! - `panel`: the control panel. Enables `webhooks`.
 //! - `swagger-ui`: the interactive reference. Adds 0.5 MB of assets to the binary.
@@ -169,6 +170,8 @@ pub mod swagger_ui;
 mod task;
 #[cfg(feature = "test-util")]
 pub mod test_util;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "webhooks"))]
+mod tls;
 pub mod token;
 pub mod webhook;
 #[cfg(feature = "webhooks")]

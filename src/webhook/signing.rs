@@ -106,8 +106,8 @@ pub fn verify<'a>(
     body: &'a [u8],
     now: Timestamp,
 ) -> Result<Verified<'a>, VerifyError> {
-    let topic = read(headers, EVENT, Topic::parse)?;
-    let delivery = read(headers, DELIVERY, DeliveryId::parse)?;
+    let topic = read(headers, EVENT, |text| Topic::parse(text).ok())?;
+    let delivery = read(headers, DELIVERY, |text| DeliveryId::parse(text).ok())?;
     let (timestamp, sent_at) = read(headers, TIMESTAMP, |text| {
         Some((text, parse_unix_time(text)?))
     })?;

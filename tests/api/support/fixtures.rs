@@ -88,7 +88,7 @@ pub(crate) fn nearest(forum: &str, among: &[&str]) -> Option<&'static str> {
 pub(crate) fn forum(id: &str, parent: Option<&str>) -> Forum {
     Forum {
         forum_id: ForumId::parse(id).unwrap(),
-        parent_id: parent.and_then(ForumId::parse),
+        parent_id: parent.map(|id| ForumId::parse(id).unwrap()),
         title: format!("The {id} forum"),
         description: String::new(),
         position: 1,

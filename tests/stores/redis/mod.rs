@@ -3,6 +3,7 @@
 mod invalid_servers;
 mod recovery;
 mod sharing;
+mod tls;
 mod unreachable;
 
 use std::env;

@@ -18,7 +18,6 @@ mod hints;
 pub mod markdown;
 mod messages;
 pub mod moderation;
-mod page_keys;
 pub mod passwords;
 pub mod permissions;
 mod poll_rules;
@@ -40,5 +39,4 @@ mod texts;
 pub mod threads;
 mod visibility;
 
-pub use authorizer::OfflineMembers;
 pub use reference_board::ReferenceBoard;

@@ -140,7 +140,7 @@ impl WebhookCommand {
                 let disabled = registry.set_enabled(&id, false).await;
                 (id, disabled.map(|_| "Disabled endpoint"))
             }
-            Action::Reencrypt { .. } => return Output::done(),
+            Action::Reencrypt { .. } => return Output::nothing(),
         };
         let change = changed.map_err(|error| refusal_for(&id, error))?;
         Output::done_with(format_args!("{change} {id}."))
@@ -226,7 +226,7 @@ async fn reveal(
 
 /// Parses an endpoint's id.
 pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
-    EndpointId::parse(id).ok_or("expected an endpoint id, as printed by `webhook list`")
+    EndpointId::parse(id).map_err(|_| "expected an endpoint id, as printed by `webhook list`")
 }
 
 /// An endpoint in the output. `secret` is present when it was just made.
