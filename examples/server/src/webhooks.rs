@@ -71,11 +71,10 @@ pub fn start(
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
     let (timeout, keep) = (retries.webhook_timeout, retries.webhook_retention);
-    let transport = HttpTransport::new(HttpTransportSettings {
-        allow_private: options.allow_private_webhooks,
-        attempt_timeout: timeout,
-        ..HttpTransportSettings::default()
-    });
+    let mut settings = HttpTransportSettings::default();
+    settings.allow_private = options.allow_private_webhooks;
+    settings.attempt_timeout = timeout;
+    let transport = HttpTransport::new(settings);
     let defaults = WorkerSettings::default();
     let worker = Worker::builder(
         database.webhooks(),

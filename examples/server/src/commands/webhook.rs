@@ -217,7 +217,9 @@ async fn list(webhooks: &WebhookStores, board: &ReferenceBoard) -> BoardResult<O
 }
 
 async fn reveal(
-    EndpointWithSecret { endpoint, secret }: EndpointWithSecret,
+    EndpointWithSecret {
+        endpoint, secret, ..
+    }: EndpointWithSecret,
     board: &ReferenceBoard,
 ) -> BoardResult<Output> {
     let text = format!("{} {}", endpoint.id, secret.expose_secret());
