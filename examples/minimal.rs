@@ -11,14 +11,13 @@
 
 use std::sync::Arc;
 
-use forum_api::audit::AuditActor;
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, RequestInfo,
     ResourceRef, VisibleForums,
 };
 use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
-use forum_api::scope::Surface;
+use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ForumApi, async_trait};
@@ -83,14 +82,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         member_count: 1,
     });
     let stores = Stores::in_memory();
-    let (owner, scopes) = (&UserId::from(1), &["forums:read".to_owned()]);
-    let request = TokenRequest {
-        owner,
-        label: "",
-        scopes,
-        expires_in_days: "",
-        issuer: &AuditActor::SYSTEM,
-    };
+    let owner = UserId::from(1);
+    let request = TokenRequest::new(&owner, &[Scope::ForumsRead]);
     let now = SystemClock.now();
     let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
     let address = std::env::args().nth(1);

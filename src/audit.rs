@@ -22,6 +22,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use crate::base62;
+use crate::error::{ParseError, impl_from_str};
 use crate::model::{AuditEntryId, Timestamp, UserId, is_single_line_char};
 use crate::runtime::{RandomError, RandomSource};
 
@@ -90,9 +91,14 @@ impl AuditAction {
         Self(Cow::Borrowed(name))
     }
 
-    /// Parses a name; `None` unless it is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
-    pub fn parse(name: &str) -> Option<Self> {
-        is_action(name.as_bytes()).then(|| Self(name.to_owned().into()))
+    /// Parses a name.
+    ///
+    /// # Errors
+    /// [`ParseError`] unless it is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
+    pub fn parse(name: &str) -> Result<Self, ParseError> {
+        is_action(name.as_bytes())
+            .then(|| Self(name.to_owned().into()))
+            .ok_or(ParseError::new("an action, for example token.revoked"))
     }
 
     /// Returns the name.
@@ -126,6 +132,8 @@ impl fmt::Display for AuditAction {
     }
 }
 
+impl_from_str!(AuditAction);
+
 /// Part of the program through which a change was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -142,9 +150,13 @@ impl AuditOrigin {
     /// All origins.
     pub const ALL: [Self; 3] = [Self::Panel, Self::CommandLine, Self::System];
 
-    /// Parses the text of [`as_str`](Self::as_str); `None` for other texts.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
+    /// Parses the text of [`as_str`](Self::as_str).
+    ///
+    /// # Errors
+    /// [`ParseError`] for other texts.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let origin = Self::ALL.into_iter().find(|one| one.as_str() == text);
+        origin.ok_or(ParseError::new("an origin, for example panel"))
     }
 
     /// Returns `panel`, `command_line` or `system`.
@@ -157,6 +169,8 @@ impl AuditOrigin {
     }
 }
 
+impl_from_str!(AuditOrigin);
+
 /// Who makes a change, and from where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditActor {
@@ -164,7 +178,9 @@ pub struct AuditActor {
     pub user_id: Option<UserId>,
     /// Name of the user of the operating system who ran a command; `None` for other origins, or if it is unknown.
     pub system_user: Option<String>,
-    /// Part of the program through which the change is made.
+    impl_from_str!(AuditAction);
+
+/// Part of the program through which the change is made.
     pub origin: AuditOrigin,
     /// Client address of the administrator; `None` if it is unknown, and for origins other than the panel.
     pub address: Option<IpAddr>,
@@ -230,7 +246,7 @@ impl AuditEntryId {
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let characters = base62::random::<22>(random)?.map(char::from);
         let id: String = "aud_".chars().chain(characters).collect();
-        Ok(Self::parse(&id).unwrap_or_else(Self::empty))
+        Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
     }
 }
 
@@ -328,7 +344,7 @@ mod tests {
     #[test]
     fn names_of_actions_have_at_least_two_words() {
         for action in AuditAction::STANDARD {
-            assert_eq!(AuditAction::parse(action.as_str()).as_ref(), Some(action));
+            assert_eq!(AuditAction::parse(action.as_str()).as_ref(), Ok(action));
         }
         for name in [
             "",
@@ -338,7 +354,7 @@ mod tests {
             "member..banned",
             "Member.banned",
         ] {
-            assert_eq!(AuditAction::parse(name), None, "{name:?}");
+            assert!(AuditAction::parse(name).is_err(), "{name:?}");
         }
     }
 

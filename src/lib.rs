@@ -71,8 +71,9 @@
 //! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
 //!   enforced.
 //! - `sqlite`: stores for tokens, idempotency records and webhooks in SQLite.
-//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes.
-//! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes.
+//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes, with or without
+//!   TLS.
+//! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
 //! - `panel`: the control panel. Enables `webhooks`.
 //! - `swagger-ui`: the interactive reference. Adds 0.5 MB of assets to the binary.
@@ -92,6 +93,33 @@
         clippy::unwrap_used
     )
 )]
+
+/// Implements a trait for `Arc<T>` and `Box<T>` by calls of the inner value. Clippy reports a method that the list lacks.
+/// Async methods come first.
+macro_rules! forward {
+    (impl $trait:ident for $pointer:ident {
+        $(async fn $async_name:ident($($async_arg:ident: $async_type:ty),*) -> $async_output:ty;)*
+        $(fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*
+    }) => {
+        #[async_trait::async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: $trait + ?Sized> $trait for $pointer<T> {
+            $(async fn $async_name(&self, $($async_arg: $async_type),*) -> $async_output {
+                (**self).$async_name($($async_arg),*).await
+            })*
+            $(fn $name(&self, $($arg: $type),*) -> $output {
+                (**self).$name($($arg),*)
+            })*
+        }
+    };
+    ($trait:ident $methods:tt) => {
+        const _: () = {
+            use std::sync::Arc;
+            forward!(impl $trait for Arc $methods);
+            forward!(impl $trait for Box $methods);
+        };
+    };
+}
 
 /// Implements `Debug` with the type's name only, for secrets and for values without readable state.
 macro_rules! opaque_debug {
@@ -144,6 +172,8 @@ pub mod swagger_ui;
 mod task;
 #[cfg(feature = "test-util")]
 pub mod test_util;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "webhooks"))]
+mod tls;
 pub mod token;
 pub mod webhook;
 #[cfg(feature = "webhooks")]

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use forum_api::ForumApi;
-use forum_api::audit::AuditActor;
 use forum_api::model::UserId;
 use forum_api::rate_limit::Budget;
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
@@ -117,14 +116,8 @@ async fn people(rig: &BenchFixture) -> (i64, Vec<UserId>) {
 
 async fn token(stores: &Stores, owner: &UserId) -> String {
     let surface = Surface::Full;
-    let scopes: Vec<_> = surface.scopes().map(|scope| scope.to_string()).collect();
-    let wanted = TokenRequest {
-        owner,
-        label: "",
-        scopes: &scopes,
-        expires_in_days: "",
-        issuer: &AuditActor::SYSTEM,
-    };
+    let scopes: Vec<_> = surface.scopes().collect();
+    let wanted = TokenRequest::new(owner, &scopes);
     let now = SystemClock.now();
     let issued = issue_token(&*stores.tokens, &OsRandom, surface, wanted, now);
     issued.await.unwrap().0.expose_secret().to_owned()

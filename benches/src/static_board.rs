@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use forum_api::audit::AuditActor;
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, InForum,
     RequestInfo, ResourceRef, VisibleForums,
@@ -16,7 +15,7 @@ use forum_api::model::{
 };
 use forum_api::rate_limit::Budget;
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
-use forum_api::scope::Surface;
+use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ApiSettings, ForumApi, ResponseBody, async_trait};
@@ -180,13 +179,8 @@ impl BenchFixture {
 
 /// Issues a token that may list posts.
 pub fn token(stores: &Stores) -> String {
-    let wanted = TokenRequest {
-        owner: &UserId::from(3),
-        label: "bench",
-        scopes: &["threads:read".into(), "posts:read".into()],
-        expires_in_days: "",
-        issuer: &AuditActor::SYSTEM,
-    };
+    let (owner, scopes) = (UserId::from(3), [Scope::ThreadsRead, Scope::PostsRead]);
+    let wanted = TokenRequest::new(&owner, &scopes).label("bench");
     let (tokens, now) = (&*stores.tokens, SystemClock.now());
     let issued = at_once(issue_token(tokens, &OsRandom, Surface::Full, wanted, now));
     issued.unwrap().0.expose_secret().to_owned()

@@ -50,20 +50,23 @@ pub(super) async fn authenticate(
     let record = tokens.find(&lookup).await;
     let record = record.inspect_err(|_| recorder::record_store_error(STORE))?;
     let record = record.unwrap_or_else(|| DUMMY_RECORD.clone());
-    if record.digest != digest {
-        return Err(AuthFailure::Unknown.into());
-    }
-    match record.state(now) {
-        TokenState::Revoked => return Err(AuthFailure::Revoked.into()),
-        TokenState::Expired => return Err(AuthFailure::Expired.into()),
-        TokenState::Valid => {}
+    let failure = match record.state(now) {
+        _ if record.digest != digest => Some(AuthFailure::Unknown),
+        TokenState::Revoked => Some(AuthFailure::Revoked),
+        TokenState::Expired => Some(AuthFailure::Expired),
+        TokenState::Valid => None,
+    };
+    if let Some(failure) = failure {
+        tracing::Span::current().record("token", lookup.as_str());
+        return Err(failure.into());
     }
     record_use(&record, tokens, now).await;
     // Scopes that this surface does not know have no effect.
     let scopes = record
         .scopes
         .iter()
-        .filter_map(|scope| surface.parse_scope(scope));
+        .filter_map(|scope| Scope::parse(scope).ok())
+        .filter(|scope| surface.has_scope(*scope));
     let presented = PresentedToken {
         lookup: record.lookup,
         scopes: scopes.collect(),

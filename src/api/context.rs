@@ -92,6 +92,7 @@ impl<'h> RequestContext<'h> {
             "request",
             request_id = self.id.as_str(),
             client_request_id = self.client_request_id(),
+            client = self.client_ip.map(tracing::field::display),
             method = %self.head.method,
             route = Empty,
             cost = Empty,

@@ -46,9 +46,10 @@ mod text;
 mod thread;
 mod time;
 
+pub use crate::error::ParseError;
 pub use author::Author;
 pub use date_range::DateRange;
-pub use error_code::{ErrorCode, ParseErrorCodeError};
+pub use error_code::ErrorCode;
 pub(crate) use expected::Expected;
 pub use extra::{Extra, ExtraError};
 pub use forum::{Forum, ListForumsParams};

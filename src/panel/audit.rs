@@ -63,7 +63,7 @@ async fn parse_filter(context: &PageContext) -> Result<Option<AuditFilter>, Pane
     }
     let action = field(context, "action");
     if !action.is_empty() {
-        filter.action = AuditAction::parse(action);
+        filter.action = AuditAction::parse(action).ok();
         if filter.action.is_none() {
             return Ok(None);
         }

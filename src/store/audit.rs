@@ -52,3 +52,8 @@ pub trait AuditStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>>;
 }
+
+forward!(AuditStore {
+    async fn insert(entry: &AuditEntry) -> BackendResult<()>;
+    async fn list(filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>>;
+});

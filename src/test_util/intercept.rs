@@ -20,7 +20,7 @@ use crate::store::{
     Settlement, Stores, TokenStore, UsageStats, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
-use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
+use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId, Topic};
 
 /// Wraps stores, and observes, delays, changes or fails their calls.
 ///
@@ -49,6 +49,7 @@ use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
 pub struct StoreInterceptor(Arc<Mutex<Hooks>>);
 
 /// The effect of a [`StoreInterceptor`] on a call.
+#[non_exhaustive]
 pub enum Intervention {
     /// Calls the store.
     Proceed,
@@ -312,6 +313,7 @@ intercepted! {
             (endpoint.clone(), audit.clone()) => (endpoint, audit);
         remove(id: &EndpointId, audit: &AuditEntry) -> bool: (id.clone(), audit.clone()) => (id, audit);
         list() -> Vec<Endpoint>: () => ();
+        is_subscribed(topic: &Topic) -> bool: (topic.clone()) => (topic);
         key_id() -> Option<KeyId>: () => ();
         replace_key(
             former: Option<&KeyId>,

@@ -48,9 +48,9 @@ use crate::environment::Environment;
 use crate::host::Host;
 use crate::model::{AuditEntryId, ErrorCode, Timestamp, UserId};
 use crate::runtime::{BoxFuture, Clock, InlineRuntime, ManualClock, SeededRandom};
-use crate::scope::Surface;
+use crate::scope::{Scope, Surface};
 use crate::store::Stores;
-use crate::token::{PlainToken, TokenRequest, issue_token};
+use crate::token::{Expiry, PlainToken, TokenRequest, issue_token};
 
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
@@ -129,8 +129,7 @@ impl TestApi {
     /// # Panics
     /// If the id is invalid.
     pub fn as_member(&self, user: &str) -> TestClient<'_> {
-        let scopes = self.surface.scopes();
-        let scopes: Vec<_> = scopes.map(|scope| scope.as_str()).collect();
+        let scopes: Vec<_> = self.surface.scopes().collect();
         self.with_scopes(user, &scopes)
     }
 
@@ -138,26 +137,20 @@ impl TestApi {
     ///
     /// # Panics
     /// If the id is invalid or the surface has no such scope.
-    pub fn with_scopes(&self, user: &str, scopes: &[&str]) -> TestClient<'_> {
-        let token = self.token(user, scopes, "");
+    pub fn with_scopes(&self, user: &str, scopes: &[Scope]) -> TestClient<'_> {
+        let token = self.token(user, scopes, Expiry::NEVER);
         self.client(Some(token.expose_secret().to_owned()))
     }
 
     /// Issues a token of this member.
     ///
     /// # Panics
-    /// If the id or the expiry is invalid, or the surface has no such scope.
+    /// If the id is invalid or the surface has no such scope.
     #[expect(clippy::expect_used, reason = "invalid arguments fail the test")]
-    pub fn token(&self, user: &str, scopes: &[&str], expires_in_days: &str) -> PlainToken {
+    pub fn token(&self, user: &str, scopes: &[Scope], expiry: Expiry) -> PlainToken {
         let owner = UserId::parse(user).expect("a member's id");
-        let scopes: Vec<_> = scopes.iter().map(ToString::to_string).collect();
-        let request = TokenRequest {
-            owner: &owner,
-            label: "test",
-            scopes: &scopes,
-            expires_in_days,
-            issuer: &AuditActor::SYSTEM,
-        };
+        let request = TokenRequest::new(&owner, scopes).label("test");
+        let request = request.expiry(expiry);
         let (tokens, random, now) = (&*self.stores.tokens, &*self.random, self.clock.now());
         let issued = issue_token(tokens, random, self.surface, request, now);
         block_on_ready(issued).expect("a valid token request").0

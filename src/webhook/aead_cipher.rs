@@ -51,7 +51,7 @@ impl AeadCipher {
         let hash = Sha256::new().chain_update(ID_CONTEXT).chain_update(*bits);
         let mut id = base16ct::lower::encode_string(&hash.finalize());
         id.truncate(ID_DIGITS);
-        let id = KeyId::new(&id).ok_or(KeyTooShortError)?;
+        let id = KeyId::parse(&id).map_err(|_| KeyTooShortError)?;
         let key = UnboundKey::new(&CHACHA20_POLY1305, &*bits).ok();
         let key = key.filter(|_| material.len() >= Self::MIN_LEN);
         let key = LessSafeKey::new(key.ok_or(KeyTooShortError)?);

@@ -9,8 +9,10 @@ use forum_api::host::{
 };
 use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
 use forum_api::runtime::Clock;
+use forum_api::scope::Scope;
 use forum_api::store::Stores;
 use forum_api::test_util::{TestApi, TestRequest, TestResponse};
+use forum_api::token::Expiry;
 use forum_api::{ApiSettings, async_trait};
 
 /// A board without content, which keeps the descriptions that it receives.
@@ -58,7 +60,7 @@ impl Fixture {
         let mut settings = ApiSettings::default();
         settings.trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
         let stores = Stores::in_memory();
-        let api = TestApi::with_settings(board.clone(), board.clone(), stores, settings, |own| own);
+        let api = TestApi::with_settings(board.clone(), stores, settings, |own| own);
         Self { board, api }
     }
 
@@ -93,7 +95,7 @@ async fn authorizer_and_board_receive_id_address_user_agent_and_time() {
 #[tokio::test]
 async fn the_lookup_of_the_token_identifies_it_without_its_secret() {
     let fixture = Fixture::new();
-    let token = fixture.api.token("7", &["forums:read"], "");
+    let token = fixture.api.token("7", &[Scope::ForumsRead], Expiry::NEVER);
     let client = fixture.api.client(Some(token.expose_secret().into()));
     let (_, seen) = fixture.send(client.get("/forums")).await;
     for request in seen {

@@ -5,12 +5,11 @@ use std::time::Duration;
 
 use existing_board::added;
 use existing_board::before::{Club, connect, members, pages};
-use forum_api::audit::AuditActor;
 use forum_api::host::BoxError;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
 use forum_api::store::postgres::PostgresStore;
-use forum_api::token::{TokenRequest, issue_token};
+use forum_api::token::{Expiry, TokenRequest, issue_token};
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
@@ -42,14 +41,9 @@ async fn main() -> Result<(), BoxError> {
 
 /// Issues a token of this member for all scopes.
 async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
-    let scopes = Surface::Full.scopes().map(|scope| scope.to_string());
-    let request = TokenRequest {
-        owner: &member.into(),
-        label: "first steps",
-        scopes: &scopes.collect::<Vec<_>>(),
-        expires_in_days: "1",
-        issuer: &AuditActor::SYSTEM,
-    };
+    let (owner, scopes) = (member.into(), Vec::from_iter(Surface::Full.scopes()));
+    let request = TokenRequest::new(&owner, &scopes).label("first steps");
+    let request = request.expiry(Expiry::from_days(1)?);
     let tokens = PostgresStore::new(club.pool.clone());
     let now = SystemClock.now();
     let (token, _) = issue_token(&tokens, &OsRandom, Surface::Full, request, now).await?;

@@ -35,7 +35,7 @@ board_rules! {
         let other = suite.thread(&alice, &forum).await?;
         let elsewhere = suite.post(&alice, &other.thread_id).await?.post_id;
         let before = otto.fetch_thread(&reply.thread_id).await?;
-        let unknown = [Some(PostId::from(987_654_321)), PostId::parse("no-such_post")].into_iter().flatten();
+        let unknown = [Ok(PostId::from(987_654_321)), PostId::parse("no-such_post")].into_iter().flatten();
         for post_id in unknown.chain([elsewhere, PostId::empty()]) {
             let answered = PostPath { thread_id: reply.thread_id.clone(), post_id };
             otto.answer(&answered).await.expect_not_found()?;

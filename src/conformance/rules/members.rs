@@ -26,7 +26,7 @@ board_rules! {
         let names = ["unknown", "ALICE alice", "' OR 1=1 --", "%", "*", "älice"];
         let names = names.map(|name| UserRef::Name(name.into())).into_iter();
         let ids = ["0", "-1", "007", "9223372036854775808", "alice", "no-such_member"];
-        let ids = ids.into_iter().filter_map(UserId::parse).map(UserRef::Id);
+        let ids = ids.into_iter().flat_map(UserId::parse).map(UserRef::Id);
         for user in names.chain(ids) {
             alice.get_member(&user).await.expect_path_not_found()?;
         }

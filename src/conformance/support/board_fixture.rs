@@ -108,7 +108,8 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("remove_account", member)
     }
 
-    /// Returns the events that the board wrote to its outbox since the previous call, in insertion order.
+    /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. If the board writes
+    /// events only while an endpoint is enabled, the factory adds an endpoint for `*` and `message.sent`.
     async fn events(&self) -> FixtureResult<Vec<Event>> {
         unsupported_by_fixture("events", ())
     }

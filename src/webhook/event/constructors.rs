@@ -150,7 +150,7 @@ fn deleted_post() -> Post {
 
 pub(super) fn example_meta() -> EventMeta {
     EventMeta {
-        id: EventId::parse("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(EventId::empty),
+        id: EventId::parse("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(|_| EventId::empty()),
         occurred_at: THREAD.created_at,
     }
 }

@@ -141,7 +141,7 @@ impl FullBoard {
         let forum = forum_in(id, bounds).filter(|forum| self.can_see(access, forum));
         let forum = forum.filter(|_| !self.is_deleted(id));
         forum
-            .and_then(ForumId::parse)
+            .and_then(|id| ForumId::parse(id).ok())
             .ok_or(BoardError::PathNotFound)
     }
 
@@ -171,7 +171,7 @@ impl FullBoard {
         let forums = visible
             .get(user)?
             .iter()
-            .filter_map(|forum| ForumId::parse(forum));
+            .flat_map(|forum| ForumId::parse(forum));
         let offline = self.offline.load(Ordering::SeqCst) && user != "admin";
         let is_moderator = IsModerator(self.moderators.lock().unwrap().contains(user));
         let access = Access::new(VisibleForums::from_ids(forums));

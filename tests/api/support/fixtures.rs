@@ -62,7 +62,7 @@ pub(crate) fn author(name: &str) -> Author {
 
 /// Fields that only the test board has.
 pub(crate) fn extra() -> Option<Extra> {
-    Some(Extra::new(serde_json::json!({ "mood": "curious" })).unwrap())
+    Some(Extra::new(serde_json::json!({ "score": 12 })).unwrap())
 }
 
 pub(crate) fn member(name: &str) -> Member {
@@ -88,7 +88,7 @@ pub(crate) fn nearest(forum: &str, among: &[&str]) -> Option<&'static str> {
 pub(crate) fn forum(id: &str, parent: Option<&str>) -> Forum {
     Forum {
         forum_id: ForumId::parse(id).unwrap(),
-        parent_id: parent.and_then(ForumId::parse),
+        parent_id: parent.map(|id| ForumId::parse(id).unwrap()),
         title: format!("The {id} forum"),
         description: String::new(),
         position: 1,

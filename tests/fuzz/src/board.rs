@@ -14,6 +14,7 @@ use forum_api::model::*;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::{TestApi, TestResponse};
+use forum_api::token::Expiry;
 use forum_api::{ApiSettings, async_trait};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Uri};
@@ -33,8 +34,9 @@ static BOARD: LazyLock<TestApi> = LazyLock::new(|| {
 
 /// A member's token with all scopes.
 pub(super) static TOKEN: LazyLock<String> = LazyLock::new(|| {
-    let scopes: Vec<_> = Surface::Full.scopes().map(|scope| scope.as_str()).collect();
-    BOARD.token("1", &scopes, "").expose_secret().into()
+    let scopes: Vec<_> = Surface::Full.scopes().collect();
+    let token = BOARD.token("1", &scopes, Expiry::NEVER);
+    token.expose_secret().into()
 });
 
 /// Returns the member's response, or `None` if `uri` is invalid.

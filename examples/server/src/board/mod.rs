@@ -15,10 +15,10 @@ pub mod forums;
 pub mod generate;
 pub mod groups;
 mod hints;
+pub mod listings;
 pub mod markdown;
 mod messages;
 pub mod moderation;
-mod page_keys;
 pub mod passwords;
 pub mod permissions;
 mod poll_rules;
@@ -40,5 +40,4 @@ mod texts;
 pub mod threads;
 mod visibility;
 
-pub use authorizer::OfflineMembers;
 pub use reference_board::ReferenceBoard;

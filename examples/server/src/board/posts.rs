@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, Post, PostId, PostUpdate,
-    Timestamp, UserId,
+    BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, PageKey, Post, PostId,
+    PostUpdate, Timestamp, UserId,
 };
 
 use super::actor::Actor;
@@ -19,7 +19,7 @@ use super::reference_board::Command;
 use super::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
 use super::texts::Texts;
 use super::visibility::{Visibility, sees_post, sees_thread};
-use super::{markdown, page_keys, rules, search, subscriptions, visibility};
+use super::{markdown, rules, search, subscriptions, visibility};
 
 /// Columns that are the same for all posts of a thread.
 const THREAD_COLUMNS: &str = "
@@ -96,9 +96,8 @@ pub async fn list(
     now: Timestamp,
 ) -> BoardResult<InForum<Page<Post>>> {
     // A post is not ordered before the time of its creation.
-    let since = list.since.map(|time| (time.as_millis(), i64::MAX));
-    let start = page_keys::read(list.after.as_ref())?.max(since);
-    let (time, id) = start.unwrap_or((i64::MIN, i64::MIN));
+    let since = list.since.map(|time| [time.as_millis(), i64::MAX]);
+    let [time, id] = list.after_ints()?.max(since).unwrap_or([i64::MIN; 2]);
     let from = list
         .from
         .as_ref()
@@ -108,7 +107,7 @@ pub async fn list(
         ":thread": thread, ":time": time, ":id": id, ":from": from,
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
         ":source": list.body != BodyFormat::Html, ":html": list.body != BodyFormat::Source,
-        ":rows": page_keys::rows(list.limit), ":window": EDIT_WINDOW.key,
+        ":rows": list.limit.plus_one(), ":window": EDIT_WINDOW.key,
     };
     let rows = connection
         .all(&PAGE, &visibility.with(parameters), |row| {
@@ -130,7 +129,7 @@ pub async fn list(
     posts.truncate(fitting(&posts));
     let more = found > posts.len() as i64;
     let last = posts.last().filter(|_| more);
-    let next = last.map(|(ordered_at, last)| page_keys::of(*ordered_at, &last.post_id));
+    let next = last.map(|(ordered_at, last)| PageKey::from_time_and_id(*ordered_at, &last.post_id));
     let items = posts.into_iter().map(|(_, post)| post).collect();
     Ok(InForum::new(forum, Page { items, next }))
 }

@@ -1,7 +1,5 @@
 //! `audit`.
 
-use std::fmt;
-
 use clap::{Args, Subcommand};
 use forum_api::audit::AuditAction;
 use forum_api::host::BoardResult;
@@ -11,7 +9,7 @@ use serde::Serialize;
 
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts};
-use crate::output::Output;
+use crate::output::{ListItem, Output};
 use crate::sign_in::accounts::names as member_names;
 
 /// Entries of a page of the store.
@@ -80,7 +78,7 @@ impl AuditCommand {
 }
 
 fn action(name: &str) -> Result<AuditAction, &'static str> {
-    AuditAction::parse(name).ok_or("expected an action, for example token.revoked")
+    AuditAction::parse(name).map_err(|_| "expected an action, for example token.revoked")
 }
 
 /// An entry in the output.
@@ -117,22 +115,24 @@ impl AuditListing {
     }
 }
 
-/// A line of the list.
-impl fmt::Display for AuditListing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl ListItem<6> for AuditListing {
+    const HEADINGS: [&'static str; 6] = ["TIME", "ACTION", "TARGET", "BY", "FROM", "DETAILS"];
+
+    fn cells(&self) -> [String; 6] {
         let by = self.actor.as_ref().or(self.system_user.as_ref());
         let by = by.map_or("-", String::as_str);
         let from = self.address.as_deref().unwrap_or(self.origin);
-        let Self {
-            at,
-            action,
+        let target = match self.count {
+            1 => self.target.clone(),
+            count => format!("{} x{count}", self.target).trim_start().to_owned(),
+        };
+        [
+            self.at.to_string(),
+            self.action.clone(),
             target,
-            details,
-            ..
-        } = self;
-        write!(
-            f,
-            "{at}  {action:24}  {by:16}  {from:16}  {target}  {details}"
-        )
+            by.into(),
+            from.into(),
+            self.details.clone(),
+        ]
     }
 }

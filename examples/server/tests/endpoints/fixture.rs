@@ -10,10 +10,12 @@ use std::time::Duration;
 use forum_api::host::{self, Host};
 use forum_api::model::Timestamp;
 use forum_api::runtime::ManualClock;
+use forum_api::scope::Scope;
 use forum_api::store::redis::{self, RedisRateLimitStore};
 use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::store::{Stores, postgres};
 use forum_api::test_util::{TestApi, TestResponse};
+use forum_api::token::Expiry;
 use forum_api::{ApiSettings, Language};
 use forum_server::board::db::BoardDatabase;
 use forum_server::board::forums::{self, ForumInsert};
@@ -79,10 +81,10 @@ impl Fixture {
                 let mut tokens = self.tokens.lock().unwrap();
                 let token = tokens.entry(format!("{name} {scopes:?}"));
                 let issue = || {
-                    self.api
-                        .token(&owner, scopes, "")
-                        .expose_secret()
-                        .to_owned()
+                    let scopes = scopes.iter().map(|scope| Scope::parse(scope).unwrap());
+                    let scopes: Vec<_> = scopes.collect();
+                    let token = self.api.token(&owner, &scopes, Expiry::NEVER);
+                    token.expose_secret().to_owned()
                 };
                 self.api.client(Some(token.or_insert_with(issue).clone()))
             }
@@ -217,10 +219,8 @@ async fn fill(database: &BoardDatabase) {
 async fn budgets() -> RedisRateLimitStore {
     static CREATED: AtomicU32 = AtomicU32::new(0);
     let number = CREATED.fetch_add(1, Ordering::Relaxed);
-    let settings = redis::RedisSettings {
-        prefix: format!("endpoints_{}_{number}:", std::process::id()),
-        ..redis::RedisSettings::default()
-    };
+    let mut settings = redis::RedisSettings::default();
+    settings.prefix = format!("endpoints_{}_{number}:", std::process::id());
     let url = env::var("FORUM_API_REDIS").unwrap();
     RedisRateLimitStore::connect(&url, settings).await.unwrap()
 }

@@ -5,13 +5,17 @@
 use forum_test_support::{client, postgres, program, receiver};
 
 mod commands;
+mod config;
 mod connections;
 mod deliveries;
+mod deploy;
 mod faults;
 mod keys;
 mod kill;
+mod lifecycle;
 mod log;
 mod panel;
 mod recorded;
 mod routes;
 mod start;
+mod tls;

@@ -105,7 +105,7 @@ store_rules! {
         check!(!endpoints.add(&endpoint, &entry(2)).await?)?;
         check!(endpoints.update(&endpoint, &entry(3)).await?)?;
         check!(!endpoints.update(&endpoint, &entry(4)).await?)?;
-        let key = KeyId::new("a_Key-02").ok_or_else(|| TestFailure::mismatch("a_Key-02", "no id", "the id of a key"))?;
+        let key = KeyId::parse("a_Key-02")?;
         check!(!endpoints.replace_key(Some(&key), &key, &[], Some(&entry(5))).await?)?;
         check!(endpoints.replace_key(None, &key, &[], Some(&entry(6))).await?)?;
         check!(endpoints.remove(&endpoint.id, &entry(7)).await?)?;
