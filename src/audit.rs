@@ -178,9 +178,8 @@ pub struct AuditActor {
     pub user_id: Option<UserId>,
     /// Name of the user of the operating system who ran a command; `None` for other origins, or if it is unknown.
     pub system_user: Option<String>,
-    impl_from_str!(AuditAction);
 
-/// Part of the program through which the change is made.
+    /// Part of the program through which the change is made.
     pub origin: AuditOrigin,
     /// Client address of the administrator; `None` if it is unknown, and for origins other than the panel.
     pub address: Option<IpAddr>,

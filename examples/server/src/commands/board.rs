@@ -212,15 +212,12 @@ pub enum PostCommand {
 
 impl PostCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let text = match &self {
+        let (post, action, done) = match &self {
             Self::List { state } => return content::list_posts(board, *state).await,
-            Self::Approve(PostId { id }) => format!("Approved post {id}."),
-            Self::Restore(PostId { id }) => format!("Restored post {id}."),
+            Self::Approve(PostId { id }) => (*id, audit::POST_APPROVED, "Approved"),
+            Self::Restore(PostId { id }) => (*id, audit::POST_RESTORED, "Restored"),
         };
-        let entry = match &self {
-            Self::Approve(PostId { id }) => audit::entry(audit::POST_APPROVED, id)?,
-            Self::Restore(PostId { id }) => audit::entry(audit::POST_RESTORED, id)?,
-        };
+        let entry = audit::entry(action, post)?;
         let change = board.write_audited(entry, move |tx, events| {
             Box::pin(async move {
                 match self {
@@ -231,7 +228,7 @@ impl PostCommand {
             })
         });
         change.await?;
-        Output::done_with(text)
+        Output::done_with(format_args!("{done} post {post}."))
     }
 }
 
