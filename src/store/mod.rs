@@ -41,8 +41,8 @@ pub use deliveries::{
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{
-    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
-    ResourceIds, StoredResponse,
+    BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
+    IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 use lock::lock;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]

@@ -9,7 +9,8 @@ use super::rows::read_response;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::{
-    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
+    BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
+    IdempotentRequest, Reservation,
 };
 
 const DELETE_EXPIRED: &str = include_str!("sql/forget_keys.sql");
@@ -117,6 +118,9 @@ fn read_record(row: &Row<'_>) -> Result<IdempotencyRecord> {
     Ok(IdempotencyRecord {
         fingerprint: row.get("request")?,
         started_at: row.get("began_at")?,
-        completion: has_ended.then(|| read_response(row)).transpose()?,
+        progress: match has_ended {
+            true => read_response(row)?.into(),
+            false => IdempotencyProgress::InProgress,
+        },
     })
 }
