@@ -70,6 +70,7 @@ impl Subscription {
 
 /// Outcome of [`subscribe`](crate::host::Board::subscribe).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SubscribeOutcome {
     /// A new subscription: 201.
     Created(Subscription),

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::error::BackendResult;
 use crate::model::EndpointId;
-use crate::webhook::{Endpoint, KeyId};
+use crate::webhook::{Endpoint, KeyId, Topic};
 
 /// Stores webhook endpoints. It is designed for up to some hundreds of them: [`list`](Self::list) returns all.
 #[async_trait]
@@ -44,6 +44,19 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn list(&self) -> BackendResult<Vec<Endpoint>>;
+
+    /// Returns whether an enabled endpoint subscribes to `topic`, so that a host can omit an event that no endpoint receives.
+    /// A host with SQL transactions runs [`Event::IS_SUBSCRIBED_SQL`](crate::webhook::Event::IS_SUBSCRIBED_SQL) instead.
+    ///
+    /// Default: searches [`list`](Self::list).
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
+    async fn is_subscribed(&self, topic: &Topic) -> BackendResult<bool> {
+        let endpoints = self.list().await?;
+        let mut enabled = endpoints.iter().filter(|endpoint| endpoint.enabled);
+        Ok(enabled.any(|endpoint| endpoint.topics.contains(topic)))
+    }
 
     /// Returns the recorded id of the key that encrypts the secrets; `None` if no key is recorded yet.
     ///

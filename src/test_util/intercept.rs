@@ -19,7 +19,7 @@ use crate::store::{
     UsageStats, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
-use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
+use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId, Topic};
 
 /// Wraps stores, and observes, delays, changes or fails their calls.
 ///
@@ -300,6 +300,7 @@ intercepted! {
         update(endpoint: &Endpoint) -> bool: (endpoint.clone()) => (endpoint);
         remove(id: &EndpointId) -> bool: (id.clone()) => (id);
         list() -> Vec<Endpoint>: () => ();
+        is_subscribed(topic: &Topic) -> bool: (topic.clone()) => (topic);
         key_id() -> Option<KeyId>: () => ();
         replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> bool:
             (former.cloned(), key.clone(), endpoints.to_vec()) => (former.as_ref(), key, endpoints);

@@ -60,7 +60,7 @@ impl Fixture {
         let mut settings = ApiSettings::default();
         settings.trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
         let stores = Stores::in_memory();
-        let api = TestApi::with_settings(board.clone(), board.clone(), stores, settings, |own| own);
+        let api = TestApi::with_settings(board.clone(), stores, settings, |own| own);
         Self { board, api }
     }
 

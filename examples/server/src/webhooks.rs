@@ -14,8 +14,8 @@ use forum_api::webhook::{
 use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
+use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
-use crate::board::{OfflineMembers, ReferenceBoard};
 use crate::cli::{number, seconds};
 use crate::shutdown::Shutdown;
 
@@ -79,7 +79,7 @@ pub fn start(
     let defaults = WorkerSettings::default();
     let worker = Worker::builder(
         database.webhooks(),
-        Arc::new(OfflineMembers(board.clone())),
+        Arc::new(board.clone()),
         transport.map_err(BoardError::Internal)?,
         environment,
     );

@@ -116,6 +116,9 @@ pub trait BoardFixture: Send + Sync {
 
     /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. By default it
     /// reads them from the [`outbox`](Self::outbox) and marks them as fanned out to no endpoint, which removes them.
+    ///
+    /// If the board writes events only while an endpoint is enabled, the factory adds an endpoint for `*` and
+    /// `message.sent`.
     async fn events(&self) -> FixtureResult<Vec<Event>> {
         match self.outbox() {
             Some(outbox) => take_events(&*outbox).await,

@@ -20,30 +20,13 @@ impl Authorizer for ReferenceBoard {
     async fn member_access(
         &self,
         owner: &UserId,
-        _: &RequestInfo,
+        request: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
         let actor = self.owner(owner).await?;
-        actor.iter().for_each(|actor| self.record_last_seen(actor));
+        if !request.is_background() {
+            actor.iter().for_each(|actor| self.record_last_seen(actor));
+        }
         Ok(actor.map(access))
-    }
-}
-
-/// Authorizes members who make no request, such as owners of webhooks, and does not record them as seen.
-#[derive(Clone, Debug)]
-pub struct OfflineMembers(pub ReferenceBoard);
-
-#[async_trait]
-impl Authorizer for OfflineMembers {
-    async fn guest_access(&self, request: &RequestInfo) -> BackendResult<Access> {
-        self.0.guest_access(request).await
-    }
-
-    async fn member_access(
-        &self,
-        owner: &UserId,
-        _: &RequestInfo,
-    ) -> BackendResult<Option<Access>> {
-        Ok(self.0.owner(owner).await?.map(access))
     }
 }
 

@@ -19,6 +19,8 @@ pub struct EventRecorder {
     pub now: Timestamp,
     /// `None` for an operator.
     pub actor: Option<i64>,
+    /// False if no webhook endpoint is enabled: then no event is recorded.
+    pub has_endpoints: bool,
     recorded: Vec<DomainEvent>,
 }
 
@@ -27,13 +29,16 @@ impl EventRecorder {
         Self {
             now,
             actor: None,
+            has_endpoints: true,
             recorded: Vec::new(),
         }
     }
 
     /// Records an event that all callers who see the forum may receive.
     pub fn record(&mut self, event_source: DomainEvent) {
-        self.recorded.push(event_source);
+        if self.has_endpoints {
+            self.recorded.push(event_source);
+        }
     }
 
     /// Writes the recorded events to the outbox, with the data at the end of the command.

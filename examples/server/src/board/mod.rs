@@ -39,5 +39,4 @@ mod texts;
 pub mod threads;
 mod visibility;
 
-pub use authorizer::OfflineMembers;
 pub use reference_board::ReferenceBoard;

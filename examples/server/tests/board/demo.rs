@@ -129,6 +129,11 @@ impl Demo {
         generate::run(&self.board, amount, 1, |_| ()).await.unwrap();
     }
 
+    /// Registers an endpoint for all topics.
+    pub async fn add_endpoint(&self) {
+        self.place.add_endpoint().await;
+    }
+
     /// Approves a post, as an operator does.
     pub async fn approve(&self, post: i64) -> BoardResult<()> {
         self.board

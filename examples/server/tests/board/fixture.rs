@@ -42,6 +42,7 @@ impl BoardFactory for Backend {
         clock: Arc<ManualClock>,
     ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
         let place = self.place().await;
+        place.add_endpoint().await;
         Ok(Box::new(Stage {
             board: Arc::new(place.board(clock, Language::English)),
             place: place,

@@ -22,8 +22,8 @@ use crate::board::db::BoardDatabase;
 use crate::board::generate::{self, ContentSize};
 
 /// What mod asks for, and how many statements it takes. One finds the token, one the access, and before a write one
-/// finds the place; one reads the data of its events (none of a message), and one writes each event. `{}` is a post of
-/// thread 16, `{message}` the message that was sent last.
+/// finds the place; one reads the data of its events (none of a message), and one writes each event, if an endpoint is
+/// enabled. `{}` is a post of thread 16, `{message}` the message that was sent last.
 const REQUESTS: [(&str, &str, &str, usize); 23] = [
     ("GET", "/me", "", 4),
     ("GET", "/forums", "", 3),
@@ -90,7 +90,10 @@ async fn no_request_costs_more_statements_than_its_maximum() {
         .read(|_| Box::pin(async { Ok(thread::current().id()) }))
         .await
         .unwrap();
-    for (post, who) in [("61", "@alice"), ("64", "@bob")] {
+    for (post, who, is_subscribed) in [("61", "@alice", false), ("64", "@bob", true)] {
+        if is_subscribed {
+            place.add_endpoint().await;
+        }
         for (method, path, body, expected) in REQUESTS {
             let named = path.replace("{}", post).replace("{who}", who);
             take(thread);
@@ -105,6 +108,14 @@ async fn no_request_costs_more_statements_than_its_maximum() {
             let untraced =
                 matches!(place.database, BoardDatabase::Postgres(_)) && CASCADES.contains(&path);
             let expected = expected - usize::from(untraced);
+            let is_outbox = |sql: &String| sql.contains("forum_api_events");
+            let needs_events =
+                is_subscribed && method != "GET" && !path.starts_with("/subscriptions");
+            assert_eq!(
+                statements.iter().any(is_outbox),
+                needs_events,
+                "{method} {path}: {statements:#?}"
+            );
             assert!(
                 (200..300).contains(&answer.status),
                 "{method} {path}: {answer:?}"
