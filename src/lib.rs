@@ -93,6 +93,33 @@
     )
 )]
 
+/// Implements a trait for `Arc<T>` and `Box<T>` by calls of the inner value. Clippy reports a method that the list lacks.
+/// Async methods come first.
+macro_rules! forward {
+    (impl $trait:ident for $pointer:ident {
+        $(async fn $async_name:ident($($async_arg:ident: $async_type:ty),*) -> $async_output:ty;)*
+        $(fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*
+    }) => {
+        #[async_trait::async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: $trait + ?Sized> $trait for $pointer<T> {
+            $(async fn $async_name(&self, $($async_arg: $async_type),*) -> $async_output {
+                (**self).$async_name($($async_arg),*).await
+            })*
+            $(fn $name(&self, $($arg: $type),*) -> $output {
+                (**self).$name($($arg),*)
+            })*
+        }
+    };
+    ($trait:ident $methods:tt) => {
+        const _: () = {
+            use std::sync::Arc;
+            forward!(impl $trait for Arc $methods);
+            forward!(impl $trait for Box $methods);
+        };
+    };
+}
+
 /// Implements `Debug` with the type's name only, for secrets and for values without readable state.
 macro_rules! opaque_debug {
     ($type:ident) => {

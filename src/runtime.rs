@@ -24,6 +24,10 @@ pub trait Clock: Debug + Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 }
 
+forward!(Clock {
+    fn now() -> Timestamp;
+});
+
 /// Cryptographically secure source of random bytes. Tokens and secrets depend on it.
 pub trait RandomSource: Debug + Send + Sync + 'static {
     /// Fills `bytes` with random bytes.
@@ -32,6 +36,10 @@ pub trait RandomSource: Debug + Send + Sync + 'static {
     /// [`RandomError`] if the source is not available.
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError>;
 }
+
+forward!(RandomSource {
+    fn fill(bytes: &mut [u8]) -> Result<(), RandomError>;
+});
 
 /// The random source is not available.
 ///
@@ -66,6 +74,11 @@ pub trait Runtime: Debug + Send + Sync + 'static {
     /// Returns a future that is ready after `duration`.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
+
+forward!(Runtime {
+    fn spawn(work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
+    fn sleep(duration: Duration) -> BoxFuture<'static, ()>;
+});
 
 /// Clock of the operating system.
 #[derive(Clone, Copy, Debug, Default)]

@@ -67,6 +67,7 @@ impl_serde_str!(Scope);
 
 /// API surface: the set of endpoints and scopes that a service has (`docs/protocol.md`, section 1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Surface {
     /// All endpoints, and all scopes except `admin:read`.
     #[default]

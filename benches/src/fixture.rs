@@ -117,10 +117,8 @@ impl BenchFixture {
 
 /// A transport that may send to loopback.
 pub fn transport() -> HttpTransport {
-    let settings = HttpTransportSettings {
-        allow_private: true,
-        ..HttpTransportSettings::default()
-    };
+    let mut settings = HttpTransportSettings::default();
+    settings.allow_private = true;
     HttpTransport::new(settings).unwrap()
 }
 

@@ -10,6 +10,7 @@ type Text = Cow<'static, str>;
 /// Messages of the library's own errors (`docs/protocol.md`, section 5.6). A board supplies the messages of its own
 /// errors.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ErrorMessages {
     /// 401 `unauthenticated`: the same message for every reason.
     pub unauthenticated: Text,
@@ -54,6 +55,7 @@ pub struct ErrorMessages {
 
 /// Language of the library's own messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Language {
     /// English.
     #[default]

@@ -66,6 +66,16 @@ pub trait AdminAuth: Send + Sync + 'static {
     }
 }
 
+forward!(AdminAuth {
+    async fn session(head: &Parts) -> BackendResult<Option<Session>>;
+    async fn verify_password(session: &Session, password: &str) -> BackendResult<bool>;
+    async fn user_id_by_name(username: &str) -> BackendResult<Option<UserId>>;
+    async fn username(user_id: &UserId) -> BackendResult<Option<String>>;
+    async fn usernames(user_ids: &[UserId]) -> BackendResult<HashMap<UserId, String>>;
+    fn sign_in_url(return_to: &str) -> String;
+    fn sign_out_path() -> Option<&str>;
+});
+
 /// Sign-in session of a member in a browser.
 #[derive(Clone)]
 pub struct Session {

@@ -68,6 +68,11 @@ pub trait Authorizer: Send + Sync + 'static {
     ) -> BackendResult<Option<Access>>;
 }
 
+forward!(Authorizer {
+    async fn guest_access(request: &RequestInfo) -> BackendResult<Access>;
+    async fn member_access(owner: &UserId, request: &RequestInfo) -> BackendResult<Option<Access>>;
+});
+
 /// Access of a caller during one request.
 ///
 /// # Examples

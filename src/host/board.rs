@@ -222,11 +222,14 @@ pub trait Board: Send + Sync + 'static {
 
     /// `POST /threads/{threadId}/posts`: creates a reply.
     ///
-    /// Rules: [posts](crate::guide::board_rules#posts), [permissions](crate::guide::board_rules#permissions).
+    /// Rules: [posts](crate::guide::board_rules#posts),
+    /// [replies to a post](crate::guide::board_rules#replies-to-a-post),
+    /// [permissions](crate::guide::board_rules#permissions).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
     /// - [`BoardError::Forbidden`] if the thread is locked, or the member may not reply in the forum.
+    /// - [`BoardError::NotFound`] if `in_reply_to` is not a post of the thread that the member can see.
     /// - [`BoardError::Validation`] if the text breaks a rule of the board.
     /// - [`BoardError::RateLimited`] over an anti-flood limit.
     async fn create_post(
@@ -476,3 +479,28 @@ pub trait Board: Send + Sync + 'static {
         Err(BoardError::NotImplemented)
     }
 }
+
+forward!(Board {
+    async fn containing_forum(caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId>;
+    async fn get_me(member: &MemberCaller, params: GetMeParams) -> BoardResult<OwnAccount>;
+    async fn list_forums(caller: &Caller, params: ListForumsParams) -> BoardResult<Page<Forum>>;
+    async fn list_threads(caller: &Caller, forum_id: ForumId, params: ListThreadsParams) -> BoardResult<Page<Thread>>;
+    async fn create_thread(member: &MemberCaller, forum_id: ForumId, new: NewThread) -> BoardResult<Thread>;
+    async fn get_thread(caller: &Caller, thread_id: ThreadId, params: GetThreadParams) -> BoardResult<Thread>;
+    async fn list_posts(caller: &Caller, thread_id: ThreadId, params: ListPostsParams) -> BoardResult<InForum<Page<Post>>>;
+    async fn create_post(member: &MemberCaller, thread_id: ThreadId, new: NewPost) -> BoardResult<InForum<Post>>;
+    async fn update_post(member: &MemberCaller, path: PostPath, update: PostUpdate) -> BoardResult<InForum<Post>>;
+    async fn delete_post(member: &MemberCaller, path: PostPath, params: DeletePostParams) -> BoardResult<()>;
+    async fn get_member(caller: &Caller, user: UserRef, params: GetMemberParams) -> BoardResult<Member>;
+    async fn rate_member(member: &MemberCaller, user: UserRef, new: NewRating) -> BoardResult<Rating>;
+    async fn list_messages(member: &MemberCaller, params: ListMessagesParams) -> BoardResult<Page<MessageSummary>>;
+    async fn send_message(member: &MemberCaller, new: NewMessage) -> BoardResult<Message>;
+    async fn open_message(member: &MemberCaller, message_id: MessageId, params: OpenMessageParams) -> BoardResult<Message>;
+    async fn get_poll(caller: &Caller, thread_id: ThreadId, params: GetPollParams) -> BoardResult<InForum<Poll>>;
+    async fn vote(member: &MemberCaller, poll_id: PollId, new: NewVote) -> BoardResult<InForum<Poll>>;
+    async fn update_poll(member: &MemberCaller, poll_id: PollId, update: PollUpdate) -> BoardResult<InForum<Poll>>;
+    async fn list_subscriptions(member: &MemberCaller, params: ListSubscriptionsParams) -> BoardResult<Page<Subscription>>;
+    async fn subscribe(member: &MemberCaller, new: NewSubscription) -> BoardResult<SubscribeOutcome>;
+    async fn unsubscribe(member: &MemberCaller, target: SubscriptionTarget, params: UnsubscribeParams) -> BoardResult<()>;
+    async fn search(caller: &Caller, params: SearchParams) -> BoardResult<Page<SearchHit>>;
+});

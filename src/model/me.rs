@@ -31,6 +31,7 @@ pub struct TokenInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "The token's owner, scopes and expiry.", example = Me::example())]
+#[non_exhaustive]
 pub struct Me {
     /// The token's owner.
     pub owner: Member,

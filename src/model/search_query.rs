@@ -31,6 +31,7 @@ pub struct SearchQuery {
 
 /// Term of a query: a word, or a phrase of adjacent words.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SearchTerm {
     /// Text of the term without `-` and quotes. It contains at least one letter or digit, and can contain characters that
     /// separate words, such as `-` or `.`.

@@ -307,6 +307,22 @@ pub trait DeliveryStore: Send + Sync + 'static {
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64>;
 }
 
+forward!(DeliveryStore {
+    async fn claim(request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch>;
+    async fn begin_sending(claimed: &[ClaimedDelivery], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;
+    async fn settle(settlements: &[Settlement], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;
+    async fn release(claimed: &[ClaimedDelivery], delay: Duration, now: Timestamp) -> BackendResult<()>;
+    async fn queue_stats(now: Timestamp) -> BackendResult<QueueStats>;
+    async fn usage(since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
+    async fn enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> BackendResult<Option<DeliveryId>>;
+    async fn retry(id: &DeliveryId, now: Timestamp) -> BackendResult<bool>;
+    async fn retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32) -> BackendResult<u64>;
+    async fn remove(id: &DeliveryId) -> BackendResult<bool>;
+    async fn find(id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
+    async fn list(filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
+    async fn sweep(before: Timestamp, limit: u32) -> BackendResult<u64>;
+});
+
 /// Returns the start of the retention period of a delivery that reached this progress at `now`; `None` if it is not
 /// finished, or dead: operators retry dead deliveries.
 pub(crate) fn ended_at(progress: &DeliveryProgress, now: Timestamp) -> Option<Timestamp> {

@@ -82,3 +82,14 @@ pub trait EndpointStore: Send + Sync + 'static {
         endpoints: &[Endpoint],
     ) -> BackendResult<bool>;
 }
+
+forward!(EndpointStore {
+    async fn add(endpoint: &Endpoint) -> BackendResult<bool>;
+    async fn find(id: &EndpointId) -> BackendResult<Option<Endpoint>>;
+    async fn update(endpoint: &Endpoint) -> BackendResult<bool>;
+    async fn remove(id: &EndpointId) -> BackendResult<bool>;
+    async fn list() -> BackendResult<Vec<Endpoint>>;
+    async fn is_subscribed(topic: &Topic) -> BackendResult<bool>;
+    async fn key_id() -> BackendResult<Option<KeyId>>;
+    async fn replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> BackendResult<bool>;
+});

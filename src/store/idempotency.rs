@@ -179,3 +179,8 @@ pub trait IdempotencyStore: Send + Sync + 'static {
         completion: Completion,
     ) -> BackendResult<()>;
 }
+
+forward!(IdempotencyStore {
+    async fn begin(request: &IdempotentRequest, now: Timestamp) -> BackendResult<BeginOutcome>;
+    async fn complete(reservation: &Reservation, completion: Completion) -> BackendResult<()>;
+});

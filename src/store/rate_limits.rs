@@ -38,3 +38,8 @@ pub trait RateLimitStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> BackendResult<()>;
 }
+
+forward!(RateLimitStore {
+    async fn charge(key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) -> BackendResult<RateLimitDecision>;
+    async fn refund(key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) -> BackendResult<()>;
+});

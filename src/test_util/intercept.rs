@@ -48,6 +48,7 @@ use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId, Topic};
 pub struct StoreInterceptor(Arc<Mutex<Hooks>>);
 
 /// The effect of a [`StoreInterceptor`] on a call.
+#[non_exhaustive]
 pub enum Intervention {
     /// Calls the store.
     Proceed,

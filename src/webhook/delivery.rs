@@ -14,6 +14,7 @@ pub const MAX_ATTEMPTS: u32 = 6;
 
 /// The state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DeliveryState {
     /// Waits for its first attempt. A finished delivery that an operator retries is in this state again.
     Queued,
@@ -84,6 +85,7 @@ pub struct DeliveryProgress {
 
 /// Result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AttemptOutcome {
     /// The receiver responded with this status.
     Responded(u16),

@@ -114,6 +114,12 @@ pub trait SecretCipher: Send + Sync + 'static {
     ) -> Result<WebhookSecret, BoxError>;
 }
 
+forward!(SecretCipher {
+    fn key_id() -> KeyId;
+    fn encrypt(secret: &WebhookSecret, endpoint: &EndpointId) -> Result<EncryptedSecret, BoxError>;
+    fn decrypt(encrypted: &EncryptedSecret, endpoint: &EndpointId) -> Result<WebhookSecret, BoxError>;
+});
+
 /// Stores secrets in plain text. Decrypting an encrypted secret fails.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlaintextCipher;

@@ -41,6 +41,7 @@ const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 ///
 /// The signature covers only the timestamp and the body, not the headers. The body contains the topic as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verified<'a> {
     /// Topic of the event, from `x-forum-event`.
     pub topic: Topic,

@@ -107,3 +107,7 @@ pub trait Transport: Send + Sync + 'static {
     /// [`TransportError`] if there was no response, or the address is not allowed.
     async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError>;
 }
+
+forward!(Transport {
+    async fn send(request: SignedRequest) -> Result<ReceiverResponse, TransportError>;
+});

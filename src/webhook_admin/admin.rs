@@ -41,6 +41,7 @@ pub struct NewEndpoint {
 
 /// An endpoint with its new secret. The secret cannot be read again.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct EndpointWithSecret {
     /// The endpoint after the operation.
     pub endpoint: Endpoint,

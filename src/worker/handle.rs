@@ -12,6 +12,7 @@ pub struct WorkerHandle(Arc<WorkerContext>);
 
 /// The health of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WorkerHealth {
     /// Number of attempts in progress.
     pub in_flight: u32,

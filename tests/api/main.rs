@@ -4,6 +4,7 @@ mod support;
 
 mod authentication;
 mod bodies;
+mod builder;
 mod client_disconnects;
 mod cursors;
 mod endpoints;

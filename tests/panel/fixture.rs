@@ -38,7 +38,7 @@ pub const URL: &str = "https://93.184.215.14/?<script>";
 const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
 
 #[derive(Default)]
-struct Members {
+pub struct Members {
     names_calls: AtomicU32,
 }
 

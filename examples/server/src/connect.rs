@@ -72,10 +72,11 @@ fn must_be_current(status: SchemaStatus) -> BoardResult<()> {
 impl DatabaseUrl {
     /// Parses the URL. With `create`, a missing SQLite file is created when the database is opened.
     pub fn parse(url: &str, options: &DatabaseOptions, create: bool) -> BoardResult<Self> {
-        let settings = || sqlite::DatabaseSettings {
-            readers: options.readers(),
-            cache_kib: options.sqlite_cache.saturating_mul(1024),
-            ..sqlite::DatabaseSettings::default()
+        let settings = || {
+            let mut settings = sqlite::DatabaseSettings::default();
+            settings.readers = options.readers();
+            settings.cache_kib = options.sqlite_cache.saturating_mul(1024);
+            settings
         };
         match url.split_once(':') {
             Some(("sqlite", ":memory:")) => {
@@ -177,10 +178,8 @@ pub async fn budgets(
     redis: Option<&str>,
     timeout: Duration,
 ) -> BoardResult<Arc<dyn RateLimitStore>> {
-    let settings = redis::RedisSettings {
-        timeout,
-        ..redis::RedisSettings::default()
-    };
+    let mut settings = redis::RedisSettings::default();
+    settings.timeout = timeout;
     Ok(match redis {
         Some(url) => Arc::new(RedisRateLimitStore::connect(url, settings).await?),
         None => Arc::new(MemoryRateLimitStore::default()),

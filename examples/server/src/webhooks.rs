@@ -71,11 +71,10 @@ pub fn start(
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
     let (timeout, keep) = (retries.webhook_timeout, retries.webhook_retention);
-    let transport = HttpTransport::new(HttpTransportSettings {
-        allow_private: options.allow_private_webhooks,
-        attempt_timeout: timeout,
-        ..HttpTransportSettings::default()
-    });
+    let mut settings = HttpTransportSettings::default();
+    settings.allow_private = options.allow_private_webhooks;
+    settings.attempt_timeout = timeout;
+    let transport = HttpTransport::new(settings);
     let defaults = WorkerSettings::default();
     let worker = Worker::builder(
         database.webhooks(),
@@ -133,7 +132,7 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
         }
         WebhookAdminError::Key(mismatch) => {
             let remedy = if mismatch.stored == KeyId::plaintext() {
-                "run `webhook reseal --new-key FILE` to encrypt them"
+                "run `webhook reseal --new-key-file FILE` to encrypt them"
             } else {
                 "pass the file of their key with --secret-key-file"
             };

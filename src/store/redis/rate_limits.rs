@@ -184,6 +184,7 @@ impl fmt::Debug for RedisRateLimitStore {
 
 /// Settings of a [`RedisRateLimitStore`]. All have defaults.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RedisSettings {
     /// Prefix of all keys, the same for all nodes of a board and different for each board in one Redis. Default:
     /// `forum_api:`.
@@ -196,6 +197,7 @@ pub struct RedisSettings {
 
 /// Treatment of charges while Redis is unreachable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RedisFallback {
     /// The node charges locally, starting from the last known state.
     #[default]

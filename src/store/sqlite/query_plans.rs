@@ -1,9 +1,10 @@
 //! Query plans: each statement finds its rows by an index, so its cost does not depend on the size of the tables.
 
-use super::migrations::{LIBRARY, apply_migrations};
-use super::{claim, deliveries, endpoints, lists, outbox, tokens};
+use super::migrations::apply_migrations;
+use super::{claim, deliveries, endpoints, lists, outbox};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::DeliveryFilter;
+use crate::store::sqlite_schema::{MIGRATIONS, idempotency, tokens};
 use crate::webhook::{DeliveryState, Topic};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -19,7 +20,10 @@ const ENDPOINT: &str =
 /// Each statement, and the index that it searches.
 #[rustfmt::skip]
 const STATEMENTS: &[(&str, &str)] = &[
+    (tokens::FIND, "forum_api_tokens USING PRIMARY KEY (lookup=?)"),
     (tokens::LIST, "forum_api_tokens USING INDEX forum_api_tokens_by_age ((created_at,lookup)<(?,?))"),
+    (idempotency::FIND, "forum_api_idempotency_keys USING INDEX sqlite_autoindex_forum_api_idempotency_keys_1 (token=? AND key=?)"),
+    (idempotency::DELETE_EXPIRED, "forum_api_idempotency_keys USING COVERING INDEX forum_api_idempotency_keys_by_age (began_at<?)"),
     (outbox::MARK_FANNED_OUT, EVENT),
     (outbox::DELETE, EVENT),
     (outbox::DELETE, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_event (event=?)"),
@@ -155,7 +159,7 @@ fn assert_search(plan: &str, search: &str) {
 
 fn plan(statement: &str) -> String {
     let connection = Connection::open_in_memory().unwrap();
-    apply_migrations(&connection, &LIBRARY).unwrap();
+    apply_migrations(&connection, &MIGRATIONS).unwrap();
     // The pool enables the same stability of plans.
     let stable = DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
     connection.set_db_config(stable, true).unwrap();

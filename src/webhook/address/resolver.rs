@@ -20,6 +20,10 @@ pub trait Resolver: Send + Sync + 'static {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
+forward!(Resolver {
+    async fn resolve(name: &str) -> io::Result<Vec<IpAddr>>;
+});
+
 /// Largest number of threads that look up names. Tokio's blocking pool has 512 threads by default; the others stay free for
 /// the host's own blocking work, such as hashing passwords.
 const THREADS: usize = 64;

@@ -25,6 +25,7 @@ use crate::webhook::{
 
 /// Settings of an [`HttpTransport`].
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct HttpTransportSettings {
     /// Allows loopback, private and unique-local addresses. Default: false.
     pub allow_private: bool,

@@ -5,10 +5,8 @@ use forum_test_support::tls::{Certificate, TlsRedis};
 use tokio::time::Duration;
 
 async fn store(url: &str) -> RedisRateLimitStore {
-    let settings = RedisSettings {
-        timeout: Duration::from_secs(5),
-        ..RedisSettings::default()
-    };
+    let mut settings = RedisSettings::default();
+    settings.timeout = Duration::from_secs(5);
     RedisRateLimitStore::connect(url, settings).await.unwrap()
 }
 

@@ -19,8 +19,8 @@ macro_rules! texts {
 impl Texts {
     pub const fn of(language: Language) -> &'static Self {
         match language {
-            Language::English => &ENGLISH,
             Language::German => &GERMAN,
+            _ => &ENGLISH,
         }
     }
 }

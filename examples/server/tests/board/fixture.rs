@@ -35,18 +35,37 @@ struct Stage {
     place: Place,
 }
 
+impl Backend {
+    /// Creates a board with these settings.
+    pub async fn stage(
+        self,
+        clock: Arc<ManualClock>,
+        settings: &'static [(&'static str, &'static str)],
+    ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
+        let place = self.place().await;
+        place.add_endpoint().await;
+        let stage = Stage {
+            board: Arc::new(place.board(clock, Language::English)),
+            place,
+        };
+        for (key, value) in settings {
+            let setting = settings::named(key).unwrap();
+            let set = stage.change(move |tx| {
+                Box::pin(async move { Ok(setting.set(tx, value).await?.unwrap()) })
+            });
+            set.await?;
+        }
+        Ok(Box::new(stage))
+    }
+}
+
 #[async_trait]
 impl BoardFactory for Backend {
     async fn create(
         &self,
         clock: Arc<ManualClock>,
     ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
-        let place = self.place().await;
-        place.add_endpoint().await;
-        Ok(Box::new(Stage {
-            board: Arc::new(place.board(clock, Language::English)),
-            place: place,
-        }))
+        self.stage(clock, &[]).await
     }
 
     fn unsupported(&self) -> &[Capability] {

@@ -219,10 +219,8 @@ async fn fill(database: &BoardDatabase) {
 async fn budgets() -> RedisRateLimitStore {
     static CREATED: AtomicU32 = AtomicU32::new(0);
     let number = CREATED.fetch_add(1, Ordering::Relaxed);
-    let settings = redis::RedisSettings {
-        prefix: format!("endpoints_{}_{number}:", std::process::id()),
-        ..redis::RedisSettings::default()
-    };
+    let mut settings = redis::RedisSettings::default();
+    settings.prefix = format!("endpoints_{}_{number}:", std::process::id());
     let url = env::var("FORUM_API_REDIS").unwrap();
     RedisRateLimitStore::connect(&url, settings).await.unwrap()
 }
