@@ -1311,7 +1311,7 @@ impl Board for MemoryBoard {
         let max_choices = update.max_choices.unwrap_or(poll.max_choices.into());
         poll.max_choices = check_options(&texts, max_choices)?;
         poll.can_change_vote = update.can_change_vote.unwrap_or(poll.can_change_vote);
-        poll.closes_at = update.closes_at.unwrap_or(poll.closes_at);
+        poll.closes_at = update.closes_at.apply(poll.closes_at);
         poll.version += 1;
 
         let ballot = found(data.ballots.get_mut(&poll_id))?;

@@ -129,6 +129,7 @@ pub(super) fn change_result(result: &mut dyn Any) {
             SubscribeOutcome::Created(subscription) | SubscribeOutcome::Existing(subscription) => {
                 change_subscription(subscription);
             }
+            other => panic!("unknown outcome: {other:?}"),
         }
     } else if let Some(member) = result.downcast_mut::<Member>() {
         member.post_count *= 2;
