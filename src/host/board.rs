@@ -347,9 +347,9 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /messages/{messageId}`: opens the member's copy of a message.
     ///
-    /// With [`MarkRead::Yes`](crate::model::MarkRead::Yes) the first call marks the copy as read and, if the sender requested a receipt, sends it,
-    /// in one transaction. The library runs such a call to completion like a write. For `HEAD` the library passes
-    /// [`MarkRead::No`](crate::model::MarkRead::No).
+    /// With [`MarkRead::Yes`](crate::model::MarkRead::Yes) the first call marks the copy as read and, if the sender requested
+    /// a receipt, sends it, in one transaction. The library runs such a call to completion like a write. For `HEAD` the
+    /// library passes [`MarkRead::No`](crate::model::MarkRead::No).
     ///
     /// Rules: [messages](crate::guide::board_rules#messages), [receipts](crate::guide::board_rules#receipts).
     ///

@@ -125,10 +125,10 @@ pub(super) fn change_result(result: &mut dyn Any) {
         page.items.reverse();
         page.items.iter_mut().for_each(change_subscription);
     } else if let Some(outcome) = result.downcast_mut::<SubscribeOutcome>() {
-        match outcome {
-            SubscribeOutcome::Created(subscription) | SubscribeOutcome::Existing(subscription) => {
-                change_subscription(subscription);
-            }
+        if let SubscribeOutcome::Created(subscription) | SubscribeOutcome::Existing(subscription) =
+            outcome
+        {
+            change_subscription(subscription);
         }
     } else if let Some(member) = result.downcast_mut::<Member>() {
         member.post_count *= 2;
