@@ -135,7 +135,7 @@ pub mod idempotency {
     /// Returns the record of the key `?2` of the token `?1`.
     ///
     /// The columns are `request` (the fingerprint), `began_at`, `ended`, `status`, `location`, `body`, `forum_id`, `thread_id`
-    /// and `post_id`, in this order. A row with `ended` = 0 has no completion. A row with `ended` = 1 and `status` null has
+    /// and `post_id`, in this order. A row with `ended` = 0 is in progress. A row with `ended` = 1 and `status` null has
     /// an unknown outcome.
     pub const FIND: &str = "
         SELECT request, began_at, ended, status, location, body, forum_id, thread_id, post_id
