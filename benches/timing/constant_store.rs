@@ -42,4 +42,8 @@ impl TokenStore for ConstantStore {
     ) -> BackendResult<Vec<TokenRecord>> {
         Ok(Vec::new())
     }
+
+    async fn purge(&self, _: Timestamp, _: u32) -> BackendResult<u64> {
+        Ok(0)
+    }
 }

@@ -265,6 +265,7 @@ intercepted! {
         revoke(lookup: &Lookup, at: Timestamp) -> bool: (*lookup, at) => (lookup, *at);
         record_use(lookup: &Lookup, at: Timestamp) -> (): (*lookup, at) => (lookup, *at);
         list(after: Option<(Timestamp, Lookup)>, limit: u32) -> Vec<TokenRecord>: (after, limit) => (*after, *limit);
+        purge(before: Timestamp, limit: u32) -> u64: (before, limit) => (*before, *limit);
     }
 }
 

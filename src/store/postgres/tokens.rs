@@ -30,6 +30,10 @@ SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at,
 FROM forum_api_tokens WHERE (created_at, lookup) < ($1, $2)
 ORDER BY created_at DESC, lookup DESC LIMIT $3";
 
+const PURGE: &str = "
+DELETE FROM forum_api_tokens WHERE lookup IN (
+    SELECT lookup FROM forum_api_tokens WHERE expires_at < $1 OR revoked_at < $1 LIMIT $2)";
+
 #[async_trait]
 impl TokenStore for PostgresStore {
     async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
@@ -75,5 +79,9 @@ impl TokenStore for PostgresStore {
         let lookup = after.as_ref().map_or("~", |(_, lookup)| lookup.as_str());
         let parameters: Parameters<'_> = &[&created_at, &lookup, &i64::from(limit)];
         Ok(self.all(LIST, parameters, read_token).await?)
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
+        Ok(self.execute(PURGE, &[&before, &i64::from(limit)]).await?)
     }
 }

@@ -8,7 +8,7 @@ use super::rows::read_token;
 use super::{Database, SqliteError};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, RECORD_USE, REVOKE};
+use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, PURGE, RECORD_USE, REVOKE};
 use crate::store::{ScopeList, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
@@ -82,5 +82,13 @@ impl TokenStore for SqliteTokenStore {
                 Ok(all(connection, LIST, after, read_token)?)
             })
             .await
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
+        let purge = self.0.write(move |savepoint| {
+            let removed = change(savepoint, PURGE, params![before, limit])?;
+            Ok(u64::try_from(removed).unwrap_or(u64::MAX))
+        });
+        purge.await
     }
 }

@@ -84,7 +84,7 @@ enum Command {
 /// A command that works on a board's database, beside a running server or without one.
 #[derive(Debug, Subcommand)]
 enum DatabaseCommand {
-    /// Issue, list and revoke API tokens
+    /// Issue, list, revoke and purge API tokens
     #[command(subcommand)]
     Token(TokenCommand),
     /// Take the board offline or online

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
@@ -14,13 +15,16 @@ use serde::Serialize;
 
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts, passwords};
-use crate::cli::SurfaceArg;
+use crate::cli::{SurfaceArg, days};
 use crate::output::{ListItem, Output};
 use crate::prompt;
 use crate::sign_in::accounts::names as member_names;
 
 /// Tokens of a page of the store.
 const PAGE: u32 = 100;
+
+/// Tokens that one transaction removes.
+const PURGE_BATCH: u32 = 1000;
 
 /// API tokens.
 #[derive(Debug, Subcommand)]
@@ -29,6 +33,12 @@ pub enum TokenCommand {
     Issue(IssueArgs),
     /// List all tokens
     List,
+    /// Remove the tokens that expired or were revoked some days ago
+    Purge {
+        /// Least time since the end of a token in days
+        #[arg(long, value_name = "DAYS", value_parser = days)]
+        older_than: Duration,
+    },
     /// Revoke a token
     Revoke {
         /// Lookup of the token: the part between the second and the third underscore
@@ -84,6 +94,7 @@ impl TokenCommand {
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
             Self::List => list(tokens, board).await,
+            Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
                 if tokens.revoke(&lookup, SystemClock.now()).await? {
                     return Output::done_with(format_args!("Revoked token {lookup}."));
@@ -157,6 +168,21 @@ async fn check_password(
         return Err(BoardError::forbidden("incorrect password"));
     }
     Ok(())
+}
+
+async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Output> {
+    let before = SystemClock.now().saturating_sub(older_than);
+    let mut removed = 0;
+    loop {
+        match tokens.purge(before, PURGE_BATCH).await? {
+            0 => break,
+            batch => removed += batch,
+        }
+    }
+    let noun = if removed == 1 { "token" } else { "tokens" };
+    Output::done_with(format_args!(
+        "Removed {removed} expired and revoked {noun}."
+    ))
 }
 
 async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
