@@ -189,8 +189,8 @@ impl DatabaseCommand {
             Self::Migrate { check: false } => Migrations::Apply,
             _ => Migrations::Require,
         };
-        let options = DatabaseOptions::default();
-        let (database, board) = connect::existing(url, &options, migrations).await?;
+        let options = &DatabaseOptions::COMMAND;
+        let (database, board) = connect::existing(url, options, migrations).await?;
         let outcome = match self {
             Self::Token(command) => command.run(&database, &board).await,
             Self::Board(command) => command.run(&board).await,
