@@ -42,8 +42,8 @@ pub use deliveries::{
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{
-    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
-    ResourceIds, StoredResponse,
+    BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
+    IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 use lock::lock;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};

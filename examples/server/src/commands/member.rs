@@ -2,16 +2,21 @@
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::{Timestamp, UserId};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::board::groups::Groups;
+use crate::board::listings::{self, ListedMember};
 use crate::board::{ReferenceBoard, accounts, passwords};
-use crate::output::Output;
+use crate::output::{ListItem, Output};
 use crate::prompt;
 
 /// The board's members.
 #[derive(Debug, Subcommand)]
 pub enum MemberCommand {
+    /// List all members
+    List,
     /// Add a member and print the id
     Add {
         /// Username
@@ -57,6 +62,7 @@ enum Change {
 impl MemberCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let (name, new) = match self {
+            Self::List => return list(board).await,
             Self::Add { name, groups } => return add(board, name, groups).await,
             Self::Password {
                 name,
@@ -72,6 +78,66 @@ impl MemberCommand {
             Self::Groups { name, groups } => (name, Change::Groups(Groups::named(&groups)?)),
         };
         change(board, name, new).await
+    }
+}
+
+async fn list(board: &ReferenceBoard) -> BoardResult<Output> {
+    let members =
+        board.read(|connection| Box::pin(async move { Ok(listings::members(connection).await?) }));
+    let members = members.await?.into_iter().map(MemberListing::from);
+    Output::list(members.collect())
+}
+
+/// A member in the output.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MemberListing {
+    user_id: UserId,
+    username: String,
+    groups: Vec<String>,
+    banned: bool,
+    joined_at: Timestamp,
+    last_seen_at: Option<Timestamp>,
+    post_count: i64,
+}
+
+impl From<ListedMember> for MemberListing {
+    fn from(member: ListedMember) -> Self {
+        Self {
+            user_id: member.id.into(),
+            username: member.username,
+            groups: member.groups.split(',').map(Into::into).collect(),
+            banned: member.banned,
+            joined_at: member.joined_at,
+            last_seen_at: member.last_seen_at,
+            post_count: member.post_count,
+        }
+    }
+}
+
+impl ListItem<7> for MemberListing {
+    const HEADINGS: [&'static str; 7] = [
+        "ID",
+        "NAME",
+        "GROUPS",
+        "STATE",
+        "JOINED",
+        "LAST SEEN",
+        "POSTS",
+    ];
+
+    fn cells(&self) -> [String; 7] {
+        let seen = self.last_seen_at.map(|time| time.to_string());
+        let state = if self.banned { "banned" } else { "active" };
+        [
+            self.user_id.to_string(),
+            self.username.clone(),
+            self.groups.join(","),
+            state.into(),
+            self.joined_at.to_string(),
+            seen.unwrap_or_else(|| "never".into()),
+            self.post_count.to_string(),
+        ]
     }
 }
 

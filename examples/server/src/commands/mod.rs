@@ -3,6 +3,7 @@
 pub mod backup;
 pub mod board;
 pub mod config;
+mod content;
 pub mod delivery;
 pub mod member;
 pub mod token;

@@ -1,7 +1,7 @@
 //! `token`.
 
 use std::collections::HashMap;
-use std::fmt;
+use std::fmt::Display;
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts, passwords};
 use crate::cli::SurfaceArg;
-use crate::output::Output;
+use crate::output::{ListItem, Output};
 use crate::prompt;
 use crate::sign_in::accounts::names as member_names;
 
@@ -120,7 +120,7 @@ impl IssueArgs {
     }
 }
 
-fn invalid(reason: impl fmt::Display) -> BoardError {
+fn invalid(reason: impl Display) -> BoardError {
     BoardError::validation("token", reason.to_string())
 }
 
@@ -209,21 +209,22 @@ impl TokenListing {
     }
 }
 
-/// A line of the list. The label is quoted and escaped: it may have been stored before labels were checked.
-impl fmt::Display for TokenListing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let owner = self.owner.as_deref().unwrap_or("(deleted)");
+/// The label is quoted and escaped: it may have been stored before labels were checked.
+impl ListItem<7> for TokenListing {
+    const HEADINGS: [&'static str; 7] = [
+        "LOOKUP", "STATE", "OWNER", "CREATED", "EXPIRES", "LABEL", "SCOPES",
+    ];
+
+    fn cells(&self) -> [String; 7] {
         let expires = self.expires_at.map(|time| time.to_string());
-        let expires = expires.as_deref().unwrap_or("never");
-        let Self {
-            lookup,
-            state,
-            label,
-            ..
-        } = self;
-        write!(
-            f,
-            "{lookup}  {state:7}  {owner:16}  expires {expires:24}  {label:?}"
-        )
+        [
+            self.lookup.clone(),
+            self.state.into(),
+            self.owner.clone().unwrap_or_else(|| "(deleted)".into()),
+            self.created_at.to_string(),
+            expires.unwrap_or_else(|| "never".into()),
+            format!("{:?}", self.label),
+            self.scopes.join(","),
+        ]
     }
 }

@@ -1,6 +1,5 @@
 //! `webhook`.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -14,7 +13,7 @@ use serde::Serialize;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts};
 use crate::keys::Secrets;
-use crate::output::Output;
+use crate::output::{ListItem, Output};
 use crate::prompt::{self, Confirm};
 use crate::webhooks::{WebhookOptions, refusal, refusal_for, unknown_endpoint};
 
@@ -55,10 +54,12 @@ enum Action {
     Reencrypt {
         /// File of the current key; omit it if the secrets are stored in plain text
         #[arg(long, value_name = "FILE")]
-        old_key: Option<PathBuf>,
+        old_key_file: Option<PathBuf>,
         /// File of the new key (at least 16 bytes)
         #[arg(long, value_name = "FILE")]
-        new_key: PathBuf,
+        new_key_file: PathBuf,
+        #[arg(long, hide = true)]
+        secret_key_file: Option<PathBuf>,
     },
 }
 
@@ -92,8 +93,13 @@ impl WebhookCommand {
         database: &BoardDatabase,
         board: &ReferenceBoard,
     ) -> BoardResult<Output> {
-        if let Action::Reencrypt { old_key, new_key } = self.action {
-            return reencrypt(&self.options, database, old_key.as_deref(), &new_key).await;
+        if let Action::Reencrypt {
+            old_key_file: old,
+            new_key_file: new,
+            ..
+        } = self.action
+        {
+            return reencrypt(&self.options, database, old.as_deref(), &new).await;
         }
         let secrets = Secrets::find(url, self.options.secret_key_file.as_deref())?;
         let registry = self.options.registry(database, &secrets.environment());
@@ -161,7 +167,7 @@ async fn reencrypt(
     new_key: &Path,
 ) -> BoardResult<Output> {
     if options.secret_key_file.is_some() {
-        let reason = "use --old-key and --new-key instead of --secret-key-file";
+        let reason = "use --old-key-file and --new-key-file instead of --secret-key-file";
         return Err(BoardError::validation("key", reason));
     }
     let (old, new) = (
@@ -264,11 +270,17 @@ impl EndpointListing {
     }
 }
 
-impl fmt::Display for EndpointListing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (id, url, topics) = (&self.id, &self.url, self.topics.join(","));
-        let owner = self.owner.as_deref().unwrap_or("(deleted)");
+impl ListItem<5> for EndpointListing {
+    const HEADINGS: [&'static str; 5] = ["ID", "STATE", "OWNER", "TOPICS", "URL"];
+
+    fn cells(&self) -> [String; 5] {
         let state = if self.enabled { "enabled" } else { "disabled" };
-        write!(f, "{id}  {state:8}  {owner:16}  {topics}  {url}")
+        [
+            self.id.to_string(),
+            state.into(),
+            self.owner.clone().unwrap_or_else(|| "(deleted)".into()),
+            self.topics.join(","),
+            self.url.clone(),
+        ]
     }
 }

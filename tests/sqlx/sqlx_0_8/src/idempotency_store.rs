@@ -2,7 +2,7 @@
 
 use forum_api::async_trait;
 use forum_api::host::OrInternal;
-use forum_api::model::{ForumId, PostId, ThreadId, Timestamp};
+use forum_api::model::Timestamp;
 use forum_api::store::sqlite_schema::idempotency::{
     COMPLETE, DELETE_EXPIRED, FIND, RELEASE, RESERVE,
 };
