@@ -406,7 +406,7 @@ impl Data {
             edited_at: None,
             edited_by: None,
             body: Some(body.into()),
-            body_html: Some(html(body)),
+            body_html: Some(text_to_html(body)),
             can_edit: false,
             can_delete: false,
             version: 1,
@@ -593,7 +593,7 @@ impl Data {
                 receipt_requested: new.request_receipt,
                 extra: None,
             },
-            body_html: html(&new.body),
+            body_html: text_to_html(&new.body),
             body: new.body,
         };
         let sent = message.clone();
@@ -1054,7 +1054,7 @@ impl Board for MemoryBoard {
         entry.post = Post {
             edited_at: Some(now),
             edited_by: Some(author),
-            body_html: Some(html(&update.body)),
+            body_html: Some(text_to_html(&update.body)),
             body: Some(update.body),
             version: post.version + 1,
             ..entry.post.clone()
@@ -1314,7 +1314,7 @@ impl Board for MemoryBoard {
         let max_choices = update.max_choices.unwrap_or(poll.max_choices.into());
         poll.max_choices = check_options(&texts, max_choices)?;
         poll.can_change_vote = update.can_change_vote.unwrap_or(poll.can_change_vote);
-        poll.closes_at = update.closes_at.unwrap_or(poll.closes_at);
+        poll.closes_at = update.closes_at.apply(poll.closes_at);
         poll.version += 1;
 
         let ballot = found(data.ballots.get_mut(&poll_id))?;
@@ -1489,14 +1489,6 @@ fn check_version(expected: Option<i64>, version: i64) -> BoardResult<()> {
         true => Ok(()),
         false => Err(BoardError::conflict("It was changed in the meantime.")),
     }
-}
-
-fn html(text: &str) -> String {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    format!("<p>{}</p>", text.replace('\n', "<br>"))
 }
 
 /// Returns the words of a text in lower case and composed form.

@@ -171,6 +171,7 @@ ids! {
     EventId: "The id of a webhook event.";
     EndpointId: "The id of an endpoint that receives webhooks.";
     DeliveryId: "The id of a webhook delivery, which is the same for each attempt.";
+    AuditEntryId: "The id of an entry of the audit log.";
 }
 
 macro_rules! convert_ids {

@@ -61,8 +61,8 @@ pub use extra::{Extra, ExtraError};
 pub use field_update::FieldUpdate;
 pub use forum::{Forum, ForumList, ListForumsParams};
 pub use id::{
-    DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId, PollId, PostId,
-    RatingId, TargetId, ThreadId, UserId, UserRef,
+    AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId,
+    PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
 };
 pub use me::{GetMeParams, Me, OwnAccount, TokenInfo};
 pub use member::{GetMemberParams, Member};
@@ -82,6 +82,7 @@ pub use subscription::{
     ListSubscriptionsParams, NewSubscription, SubscribeOutcome, Subscription, SubscriptionTarget,
     SubscriptionTargetKind, UnsubscribeParams,
 };
+pub(crate) use text::is_single_line_char;
 pub use text::{is_single_line, text_to_html};
 pub use thread::{ContentState, GetThreadParams, LastPost, ListThreadsParams, NewThread, Thread};
 pub use time::Timestamp;

@@ -13,10 +13,13 @@
 /// assert!(!is_single_line("Which\ntea?"));
 /// ```
 pub fn is_single_line(text: &str) -> bool {
-    !text.chars().any(|c| {
-        c.is_control()
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    })
+    text.chars().all(is_single_line_char)
+}
+
+/// Returns whether a single-line text can contain the character.
+pub(crate) fn is_single_line_char(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Converts a plain text to HTML, for boards without markup: escapes it, and makes a paragraph of each block of lines and
