@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::PostgresStore;
 use super::execute::Parameters;
 use super::rows::read_token;
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::{ScopeList, TokenStore};
@@ -36,9 +37,9 @@ DELETE FROM forum_api_tokens WHERE lookup IN (
 
 #[async_trait]
 impl TokenStore for PostgresStore {
-    async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
+    async fn create(&self, token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool> {
         let created = self
-            .execute(
+            .execute_audited(
                 CREATE,
                 &[
                     &token.lookup,
@@ -51,6 +52,7 @@ impl TokenStore for PostgresStore {
                     &token.revoked_at,
                     &token.last_used_at,
                 ],
+                audit,
             )
             .await?;
         Ok(created > 0)
@@ -60,8 +62,14 @@ impl TokenStore for PostgresStore {
         Ok(self.first(FIND, &[lookup], read_token).await?)
     }
 
-    async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool> {
-        Ok(self.execute(REVOKE, &[lookup, &now]).await? > 0)
+    async fn revoke(
+        &self,
+        lookup: &Lookup,
+        now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let parameters: Parameters<'_> = &[lookup, &now];
+        Ok(self.execute_audited(REVOKE, parameters, audit).await? > 0)
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {

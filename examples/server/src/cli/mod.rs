@@ -22,6 +22,7 @@ pub use options::{
 };
 pub use values::{days, number, seconds, without_password};
 
+use crate::commands::audit::AuditCommand;
 use crate::commands::backup::BackupCommand;
 use crate::commands::board::{
     BoardCommand, ForumCommand, GenerateCommand, PostCommand, SettingCommand, ThreadCommand,
@@ -107,6 +108,9 @@ enum DatabaseCommand {
     /// List, show, retry, remove and purge webhook deliveries
     #[command(subcommand)]
     Delivery(DeliveryCommand),
+    /// List the changes that administrators made
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// List or change the board's settings
     Setting(SettingCommand),
     /// Fill the forums General, Help and Members with generated content
@@ -200,6 +204,7 @@ impl DatabaseCommand {
             Self::Post(command) => command.run(&board).await,
             Self::Webhook(command) => command.run(url, &database, &board).await,
             Self::Delivery(command) => command.run(&database).await,
+            Self::Audit(command) => command.run(&database, &board).await,
             Self::Setting(command) => command.run(&board).await,
             Self::Generate(command) => command.run(&board).await,
             Self::Migrate { .. } => Output::done_with("The schema is up to date."),

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::content;
+use crate::audit;
 use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, ContentSize};
 use crate::board::groups::Groups;
@@ -30,7 +31,12 @@ pub enum BoardCommand {
 impl BoardCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let offline = matches!(self, Self::Offline);
-        let set = board.write(move |tx, _| {
+        let action = match offline {
+            true => audit::BOARD_OFFLINE,
+            false => audit::BOARD_ONLINE,
+        };
+        let entry = audit::entry(action, "")?;
+        let set = board.write_audited(entry, move |tx, _| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
         });
         set.await?;
@@ -84,7 +90,9 @@ impl ForumCommand {
             Self::Add(args) => args.add(board).await,
             Self::Moderator { id, name } => {
                 let text = format!("Made {name:?} a moderator of forum {id}.");
-                let set = board.write(move |tx, _| {
+                let entry = audit::entry(audit::FORUM_MODERATOR_ADDED, id)?;
+                let entry = entry.with_details(format_args!("member {name}"));
+                let set = board.write_audited(entry, move |tx, _| {
                     Box::pin(async move {
                         let member = accounts::named(tx, &name).await?;
                         forums::add_moderator(tx, id, member).await
@@ -110,7 +118,10 @@ impl AddForumArgs {
                 reply: groups(self.reply)?,
             },
         };
-        let add = board.write(move |tx, _| Box::pin(async move { forums::add(tx, &forum).await }));
+        let entry = audit::entry(audit::FORUM_ADDED, &forum.title)?;
+        let add = board.write_audited(entry, move |tx, _| {
+            Box::pin(async move { forums::add(tx, &forum).await })
+        });
         let id = add.await?;
         Output::new(id, json!({ "forumId": id.to_string() }))
     }
@@ -155,14 +166,22 @@ fn id(text: &str) -> Result<i64, &'static str> {
 
 impl ThreadCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let (thread, flag, on, done) = match self {
+        use audit::{THREAD_LOCKED, THREAD_PINNED, THREAD_UNLOCKED, THREAD_UNPINNED};
+        let (thread, flag, on, action, done) = match self {
             Self::List { forum } => return content::list_threads(board, forum).await,
-            Self::Lock(ThreadId { id }) => (id, ThreadFlag::Locked, true, "Locked"),
-            Self::Unlock(ThreadId { id }) => (id, ThreadFlag::Locked, false, "Unlocked"),
-            Self::Pin(ThreadId { id }) => (id, ThreadFlag::Pinned, true, "Pinned"),
-            Self::Unpin(ThreadId { id }) => (id, ThreadFlag::Pinned, false, "Unpinned"),
+            Self::Lock(ThreadId { id }) => (id, ThreadFlag::Locked, true, THREAD_LOCKED, "Locked"),
+            Self::Unlock(ThreadId { id }) => {
+                (id, ThreadFlag::Locked, false, THREAD_UNLOCKED, "Unlocked")
+            }
+            Self::Pin(ThreadId { id }) => (id, ThreadFlag::Pinned, true, THREAD_PINNED, "Pinned"),
+            Self::Unpin(ThreadId { id }) => {
+                (id, ThreadFlag::Pinned, false, THREAD_UNPINNED, "Unpinned")
+            }
         };
-        let set = board.write(move |tx, _| Box::pin(moderation::set_flag(tx, thread, flag, on)));
+        let entry = audit::entry(action, thread)?;
+        let set = board.write_audited(entry, move |tx, _| {
+            Box::pin(moderation::set_flag(tx, thread, flag, on))
+        });
         set.await?;
         Output::done_with(format_args!("{done} thread {thread}."))
     }
@@ -193,12 +212,13 @@ pub enum PostCommand {
 
 impl PostCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let text = match &self {
+        let (post, action, done) = match &self {
             Self::List { state } => return content::list_posts(board, *state).await,
-            Self::Approve(PostId { id }) => format!("Approved post {id}."),
-            Self::Restore(PostId { id }) => format!("Restored post {id}."),
+            Self::Approve(PostId { id }) => (*id, audit::POST_APPROVED, "Approved"),
+            Self::Restore(PostId { id }) => (*id, audit::POST_RESTORED, "Restored"),
         };
-        let change = board.write(move |tx, events| {
+        let entry = audit::entry(action, post)?;
+        let change = board.write_audited(entry, move |tx, events| {
             Box::pin(async move {
                 match self {
                     Self::List { .. } => Ok(()),
@@ -208,7 +228,7 @@ impl PostCommand {
             })
         });
         change.await?;
-        Output::done_with(text)
+        Output::done_with(format_args!("{done} post {post}."))
     }
 }
 
@@ -275,7 +295,9 @@ fn unknown_setting(key: &str) -> BoardError {
 async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<Output> {
     let setting = settings::named(&key).ok_or_else(|| unknown_setting(&key))?;
     let text = format!("Set {key} to {value}.");
-    let set = board.write(move |tx, _| {
+    let entry = audit::entry(audit::SETTING_CHANGED, &key)?;
+    let entry = entry.with_details(format_args!("value {value}"));
+    let set = board.write_audited(entry, move |tx, _| {
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;
             set.ok_or_else(|| {
@@ -333,6 +355,13 @@ impl GenerateCommand {
         let style = ProgressStyle::with_template("{bar:40} {human_pos} of {human_len}, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::new(amount.total()).with_style(style);
+        let entry = audit::entry(audit::CONTENT_GENERATED, "")?.with_details(format_args!(
+            "members {}; threads {}; posts {}",
+            amount.members, amount.threads, amount.posts
+        ));
+        board
+            .write_audited(entry, |_, _| Box::pin(async { Ok(()) }))
+            .await?;
         generate::run(board, amount, self.seed, |made| bar.set_position(made)).await?;
         bar.finish_and_clear();
         let ContentSize {

@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use forum_api::audit::AuditAction;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
-use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
+use forum_api::runtime::TokioRuntime;
 use forum_api::store::{DeliveryFilter, WebhookStores};
 use forum_api::webhook::{self, AttemptRecord, DeliveryState};
 use forum_api::webhook_admin::WebhookAdmin;
 use serde::Serialize;
 
 use super::webhook::endpoint;
+use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::cli::days;
 use crate::output::{ListItem, Output, Table};
@@ -98,7 +100,7 @@ impl DeliveryCommand {
                     return Output::nothing();
                 };
                 let retried = WebhookAdmin::new(webhooks, TokioRuntime)
-                    .retry_dead(&endpoint)
+                    .retry_dead(&endpoint, &audit::actor())
                     .await;
                 let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
                 let noun = if count == 1 { "delivery" } else { "deliveries" };
@@ -108,7 +110,8 @@ impl DeliveryCommand {
             }
             Self::Purge { state, older_than } => purge(&webhooks, state, older_than).await,
             Self::Remove { id } => {
-                if webhooks.deliveries.remove(&id).await? {
+                let audit = audit::entry(AuditAction::DELIVERY_REMOVED, &id)?;
+                if webhooks.deliveries.remove(&id, &audit).await? {
                     return Output::done_with(format_args!("Removed delivery {id}."));
                 }
                 Err(not_found(&id))
@@ -123,7 +126,10 @@ async fn purge(
     state: DeliveryState,
     older_than: Duration,
 ) -> BoardResult<Output> {
-    let before = SystemClock.now().saturating_sub(older_than);
+    let days = older_than.as_secs() / (24 * 60 * 60);
+    let audit = audit::entry(AuditAction::DELIVERY_PURGED, "")?;
+    let before = audit.occurred_at.saturating_sub(older_than);
+    let audit = audit.with_details(format_args!("{}; older than {days} days", state.as_str()));
     let mut filter = DeliveryFilter {
         state: Some(state),
         limit: PAGE,
@@ -135,7 +141,7 @@ async fn purge(
         let Some(last) = page.last() else { break };
         filter.after = Some((last.created_at, last.id.clone()));
         for delivery in page.iter().filter(|delivery| delivery.created_at < before) {
-            removed += u64::from(webhooks.deliveries.remove(&delivery.id).await?);
+            removed += u64::from(webhooks.deliveries.remove(&delivery.id, &audit).await?);
         }
     }
     let noun = if removed == 1 {
@@ -187,7 +193,9 @@ async fn disabled(webhooks: &WebhookStores) -> BoardResult<Vec<EndpointId>> {
 }
 
 async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
-    if webhooks.deliveries.retry(id, SystemClock.now()).await? {
+    let audit = audit::entry(AuditAction::DELIVERY_REDELIVERED, id)?;
+    let now = audit.occurred_at;
+    if webhooks.deliveries.retry(id, now, &audit).await? {
         return Output::done_with(format_args!("Queued delivery {id} again."));
     }
     let found = webhooks.deliveries.find(id).await?;

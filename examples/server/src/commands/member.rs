@@ -6,6 +6,7 @@ use forum_api::model::{Timestamp, UserId};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::audit;
 use crate::board::groups::Groups;
 use crate::board::listings::{self, ListedMember};
 use crate::board::{ReferenceBoard, accounts, passwords};
@@ -143,7 +144,9 @@ impl ListItem<7> for MemberListing {
 
 async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResult<Output> {
     let groups = Groups::named(&groups)?;
-    let add = board.write(move |tx, events| {
+    let entry = audit::entry(audit::MEMBER_ADDED, &name)?;
+    let entry = entry.with_details(format_args!("groups {groups}"));
+    let add = board.write_audited(entry, move |tx, events| {
         Box::pin(async move { accounts::add(tx, &name, groups, events.now).await })
     });
     let id = add.await?;
@@ -157,7 +160,14 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
         Change::Banned(false) => format!("Lifted the ban of {name:?}."),
         Change::Groups(groups) => format!("Set the groups of {name:?} to {groups}."),
     };
-    let set = board.write(move |tx, _| {
+    let entry = match &new {
+        Change::PasswordHash(_) => audit::entry(audit::MEMBER_PASSWORD_CHANGED, &name)?,
+        Change::Banned(true) => audit::entry(audit::MEMBER_BANNED, &name)?,
+        Change::Banned(false) => audit::entry(audit::MEMBER_UNBANNED, &name)?,
+        Change::Groups(groups) => audit::entry(audit::MEMBER_GROUPS_CHANGED, &name)?
+            .with_details(format_args!("groups {groups}")),
+    };
+    let set = board.write_audited(entry, move |tx, _| {
         Box::pin(async move {
             let member = accounts::named(tx, &name).await?;
             let administrators = accounts::administrators(tx).await?;

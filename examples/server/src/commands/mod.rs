@@ -1,5 +1,6 @@
 //! The commands beside `serve`.
 
+pub mod audit;
 pub mod backup;
 pub mod board;
 pub mod config;

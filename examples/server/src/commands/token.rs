@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
@@ -13,6 +14,7 @@ use forum_api::store::TokenStore;
 use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, issue_token};
 use serde::Serialize;
 
+use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts, passwords};
 use crate::cli::{SurfaceArg, days};
@@ -96,7 +98,8 @@ impl TokenCommand {
             Self::List => list(tokens, board).await,
             Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
-                if tokens.revoke(&lookup, SystemClock.now()).await? {
+                let audit = audit::entry(AuditAction::TOKEN_REVOKED, lookup)?;
+                if tokens.revoke(&lookup, audit.occurred_at, &audit).await? {
                     return Output::done_with(format_args!("Revoked token {lookup}."));
                 }
                 let reason = format!("unknown token \"{lookup}\"");
@@ -110,15 +113,26 @@ impl IssueArgs {
     async fn issue(self, tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
         let prompt = format!("Password of {}", self.admin);
         let password = prompt::password(&prompt, self.password_stdin)?;
-        check_password(board, self.admin, password).await?;
+        check_password(board, self.admin.clone(), password).await?;
         let surface = self.surface.into();
-        let owner = board.read(move |connection| {
-            Box::pin(async move { accounts::named(connection, &self.owner).await })
-        });
-        let owner = UserId::from(owner.await?);
+        let (owner, admin) = board
+            .read(move |connection| {
+                Box::pin(async move {
+                    let owner = accounts::named(connection, &self.owner).await?;
+                    Ok((owner, accounts::named(connection, &self.admin).await?))
+                })
+            })
+            .await?;
+        let issuer = AuditActor {
+            user_id: Some(UserId::from(admin)),
+            ..audit::actor()
+        };
+        let owner = UserId::from(owner);
         let scopes = scopes(&self.scopes, surface)?;
         let expiry = Expiry::parse(&self.expires_in_days).map_err(invalid)?;
-        let wanted = TokenRequest::new(&owner, &scopes).label(&self.label);
+        let wanted = TokenRequest::new(&owner, &scopes)
+            .label(&self.label)
+            .issuer(&issuer);
         let (wanted, now) = (wanted.expiry(expiry), SystemClock.now());
         let issued = issue_token(tokens, &OsRandom, surface, wanted, now).await;
         let (token, record) = issued.map_err(invalid)?;

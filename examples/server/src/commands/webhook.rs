@@ -10,6 +10,7 @@ use forum_api::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
 use forum_api::webhook_admin::{EndpointChanges, EndpointWithSecret, NewEndpoint, WebhookAdmin};
 use serde::Serialize;
 
+use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts};
 use crate::keys::Secrets;
@@ -151,15 +152,15 @@ impl WebhookCommand {
                     found.url
                 );
                 confirm.ask(&what)?;
-                let removed = registry.remove(&id).await;
+                let removed = registry.remove(&id, &audit::actor()).await;
                 (id, removed.map(|()| "Removed endpoint"))
             }
             Action::Rotate(Id { id }) => {
-                let rotated = registry.rotate(&id).await;
+                let rotated = registry.rotate(&id, &audit::actor()).await;
                 return reveal(rotated.map_err(|error| refusal_for(&id, error))?, board).await;
             }
             Action::Activate(Id { id }) => {
-                let activated = registry.activate(&id).await;
+                let activated = registry.activate(&id, &audit::actor()).await;
                 (
                     id,
                     activated.map(|_| "Activated the new secret of endpoint"),
@@ -170,11 +171,11 @@ impl WebhookCommand {
                 return Output::done_with(sent.map_err(|error| refusal_for(&id, error))?);
             }
             Action::Enable(Id { id }) => {
-                let enabled = registry.set_enabled(&id, true).await;
+                let enabled = registry.set_enabled(&id, true, &audit::actor()).await;
                 (id, enabled.map(|_| "Enabled endpoint"))
             }
             Action::Disable(Id { id }) => {
-                let disabled = registry.set_enabled(&id, false).await;
+                let disabled = registry.set_enabled(&id, false, &audit::actor()).await;
                 (id, disabled.map(|_| "Disabled endpoint"))
             }
             Action::Reencrypt { .. } => return Output::nothing(),
@@ -206,7 +207,10 @@ async fn reencrypt(
         Secrets::read(new_key)?,
     );
     let registry = options.registry(database, &old.environment());
-    let count = registry.reencrypt(&*new.0).await.map_err(refusal)?;
+    let count = registry
+        .reencrypt(&*new.0, &audit::actor())
+        .await
+        .map_err(refusal)?;
     let (id, noun) = (
         new.0.key_id(),
         if count == 1 { "endpoint" } else { "endpoints" },
@@ -250,7 +254,7 @@ impl AddArgs {
             owner: member_named(board, self.owner).await?,
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
-        let added = registry.add(new).await;
+        let added = registry.add(new, &audit::actor()).await;
         reveal(added.map_err(refusal)?, board).await
     }
 }

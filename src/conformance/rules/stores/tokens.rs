@@ -32,7 +32,7 @@ store_rules! {
     async fn a_lookup_is_unique(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         let second = TokenRecord { label: "second".into(), ..token(1)? };
-        check!(!fixture.stores.tokens.create(&second).await?)?;
+        check!(!fixture.stores.tokens.create(&second, &audit_entry()).await?)?;
         check_eq!(find(fixture, &lookup(1)?).await?, Some(token(1)?))
     }
 
@@ -40,7 +40,7 @@ store_rules! {
     async fn one_of_concurrent_creations_succeeds(fixture: &StoreFixture) -> TestResult {
         let token = token(1)?;
         let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
-            .map(|(tokens, token)| async move { tokens.create(&token).await });
+            .map(|(tokens, token)| async move { tokens.create(&token, &audit_entry()).await });
         let mut created = 0;
         for result in fixture.run_concurrently(calls).await {
             created += u32::from(result?);
@@ -59,7 +59,7 @@ store_rules! {
         create(fixture, &token(1)?).await?;
         create(fixture, &token(2)?).await?;
         for time in [10, 5, 20] {
-            check!(fixture.stores.tokens.revoke(&lookup(1)?, instant(time)).await?)?;
+            check!(fixture.stores.tokens.revoke(&lookup(1)?, instant(time), &audit_entry()).await?)?;
         }
         let revoked = TokenRecord { revoked_at: Some(instant(10)), ..token(1)? };
         check_eq!(find(fixture, &lookup(1)?).await?, Some(revoked))?;
@@ -68,7 +68,7 @@ store_rules! {
 
     /// Revoking an unknown token returns `false` and creates nothing.
     async fn an_unknown_token_cannot_be_revoked(fixture: &StoreFixture) -> TestResult {
-        check!(!fixture.stores.tokens.revoke(&lookup(1)?, instant(10)).await?)?;
+        check!(!fixture.stores.tokens.revoke(&lookup(1)?, instant(10), &audit_entry()).await?)?;
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
@@ -178,7 +178,7 @@ fn token(number: u64) -> TestResult<TokenRecord> {
 }
 
 async fn create(fixture: &StoreFixture, token: &TokenRecord) -> TestResult {
-    check!(fixture.stores.tokens.create(token).await?)
+    check!(fixture.stores.tokens.create(token, &audit_entry()).await?)
 }
 
 async fn find(fixture: &StoreFixture, lookup: &Lookup) -> TestResult<Option<TokenRecord>> {
@@ -196,7 +196,7 @@ async fn use_token(fixture: &StoreFixture, token: &Lookup, now: i64) -> TestResu
         !fixture
             .stores
             .tokens
-            .revoke(&lookup(99)?, instant(0))
+            .revoke(&lookup(99)?, instant(0), &audit_entry())
             .await?
     )
 }
