@@ -44,7 +44,7 @@ impl TokenStore for ConstantStore {
         Ok(Vec::new())
     }
 
-    async fn purge(&self, _: Timestamp, _: u32) -> BackendResult<u64> {
+    async fn purge(&self, _: Timestamp, _: u32, _: &AuditEntry) -> BackendResult<u64> {
         Ok(0)
     }
 }

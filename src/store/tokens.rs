@@ -60,7 +60,7 @@ pub trait TokenStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn purge(&self, before: Timestamp, limit: u32) -> BackendResult<u64>;
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
 }
 
 forward!(TokenStore {
@@ -69,5 +69,5 @@ forward!(TokenStore {
     async fn revoke(lookup: &Lookup, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
     async fn record_use(lookup: &Lookup, now: Timestamp) -> BackendResult<()>;
     async fn list(after: Option<(Timestamp, Lookup)>, limit: u32) -> BackendResult<Vec<TokenRecord>>;
-    async fn purge(before: Timestamp, limit: u32) -> BackendResult<u64>;
+    async fn purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
 });

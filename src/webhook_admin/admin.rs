@@ -340,6 +340,7 @@ impl WebhookAdmin {
         &self,
         id: &EndpointId,
         changes: EndpointChanges,
+        actor: &AuditActor,
     ) -> Result<Endpoint, WebhookAdminError> {
         let EndpointChanges { url, topics, owner } = changes;
         let topics = topics.map(|topics| topics.validated(&self.custom_topics));
@@ -348,6 +349,14 @@ impl WebhookAdmin {
         if let Some(url) = &url {
             EndpointUrl::check_registration(url, self.allow_private, &*self.resolver).await?;
         }
+        let details = [
+            url.as_ref().map(|url| format!("url {url}")),
+            topics.as_ref().map(|topics| format!("topics {topics}")),
+            owner.as_ref().map(|owner| format!("owner {owner}")),
+        ];
+        let details: Vec<_> = details.into_iter().flatten().collect();
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
+        let audit = audit.with_details(details.join("; "));
         let change = |endpoint: Endpoint| {
             Ok(Endpoint {
                 url: url.clone().unwrap_or(endpoint.url),
@@ -356,7 +365,7 @@ impl WebhookAdmin {
                 ..endpoint
             })
         };
-        self.update(id, change).await
+        self.update(id, &audit, change).await
     }
 
     /// Queues a `ping` for this endpoint only.

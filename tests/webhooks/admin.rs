@@ -98,7 +98,7 @@ async fn a_change_keeps_the_values_that_it_does_not_name() {
         owner: Some(UserId::from(2)),
         topics: None,
     };
-    let changed = admin.change(&id, changes).await.unwrap();
+    let changed = admin.change(&id, changes, &BY).await.unwrap();
     let expected = Endpoint {
         url: "https://other.example/".into(),
         owner: UserId::from(2),
@@ -111,10 +111,12 @@ async fn a_change_keeps_the_values_that_it_does_not_name() {
         url: Some("http://127.0.0.1/".into()),
         ..EndpointChanges::default()
     };
-    let refused = admin.change(&id, private).await;
+    let refused = admin.change(&id, private, &BY).await;
     assert!(matches!(refused, Err(WebhookAdminError::Address(_))));
     let missing = EndpointId::parse("whe_none").unwrap();
-    let result = admin.change(&missing, EndpointChanges::default()).await;
+    let result = admin
+        .change(&missing, EndpointChanges::default(), &BY)
+        .await;
     assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
     assert_eq!(changed, find(&webhooks, &id).await);
 }

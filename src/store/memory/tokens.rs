@@ -88,8 +88,8 @@ impl TokenStore for MemoryTokenStore {
         Ok(page.take(limit as usize).collect())
     }
 
-    async fn purge(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
-        let mut table = lock(&self.0);
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let mut table = lock(&self.table);
         let is_old = |time: Option<Timestamp>| time.is_some_and(|time| time < before);
         let ended = table.records.values();
         let ended = ended.filter(|token| is_old(token.expires_at) || is_old(token.revoked_at));
@@ -99,6 +99,7 @@ impl TokenStore for MemoryTokenStore {
             table.by_age.remove(key);
             table.records.remove(&key.1);
         }
+        self.audit.record(audit, ended.len() as u64);
         Ok(ended.len() as u64)
     }
 }

@@ -89,7 +89,8 @@ impl TokenStore for PostgresStore {
         Ok(self.all(LIST, parameters, read_token).await?)
     }
 
-    async fn purge(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
-        Ok(self.execute(PURGE, &[&before, &i64::from(limit)]).await?)
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let parameters: Parameters<'_> = &[&before, &i64::from(limit)];
+        Ok(self.execute_audited(PURGE, parameters, audit).await?)
     }
 }

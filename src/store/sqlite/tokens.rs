@@ -96,10 +96,13 @@ impl TokenStore for SqliteTokenStore {
             .await
     }
 
-    async fn purge(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let audit = audit.clone();
         let purge = self.0.write(move |savepoint| {
             let removed = change(savepoint, PURGE, params![before, limit])?;
-            Ok(u64::try_from(removed).unwrap_or(u64::MAX))
+            let removed = u64::try_from(removed).unwrap_or(u64::MAX);
+            record(savepoint, &audit, removed)?;
+            Ok(removed)
         });
         purge.await
     }

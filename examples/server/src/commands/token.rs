@@ -185,10 +185,13 @@ async fn check_password(
 }
 
 async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Output> {
-    let before = SystemClock.now().saturating_sub(older_than);
+    let days = older_than.as_secs() / (24 * 60 * 60);
+    let audit = audit::entry(AuditAction::TOKEN_PURGED, "")?;
+    let before = audit.occurred_at.saturating_sub(older_than);
+    let audit = audit.with_details(format_args!("older than {days} days"));
     let mut removed = 0;
     loop {
-        match tokens.purge(before, PURGE_BATCH).await? {
+        match tokens.purge(before, PURGE_BATCH, &audit).await? {
             0 => break,
             batch => removed += batch,
         }

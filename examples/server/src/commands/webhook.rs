@@ -137,7 +137,8 @@ impl WebhookCommand {
                 id: Id { id },
                 changes,
             }) => {
-                let changed = registry.change(&id, changes.parse(board).await?).await;
+                let changes = changes.parse(board).await?;
+                let changed = registry.change(&id, changes, &audit::actor()).await;
                 (id, changed.map(|_| "Changed endpoint"))
             }
             Action::List => return list(&database.webhooks(), board).await,

@@ -111,7 +111,7 @@ store_rules! {
         }
         let tokens = &fixture.stores.tokens;
         for (limit, expected) in [(0, 0), (2, 2), (2, 1), (2, 0)] {
-            check_eq!(tokens.purge(instant(10), limit).await?, expected)?;
+            check_eq!(tokens.purge(instant(10), limit, &audit_entry()).await?, expected)?;
         }
         let left = tokens.list(None, u32::MAX).await?.into_iter();
         let mut left: Vec<_> = left.map(|token| token.lookup).collect();
@@ -121,7 +121,7 @@ store_rules! {
         check_eq!(left, expected)?;
         for token in old {
             check_eq!(find(fixture, &token.lookup).await?, None)?;
-            check!(tokens.create(&token).await?)?;
+            create(fixture, &token).await?;
         }
         Ok(())
     }
