@@ -108,6 +108,11 @@ pub mod tokens {
         SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
         FROM forum_api_tokens WHERE (created_at, lookup) < (?1, ?2)
         ORDER BY created_at DESC, lookup DESC LIMIT ?3";
+
+    /// Removes up to `?2` tokens that expired or were revoked before `?1`.
+    pub const PURGE: &str = "
+        DELETE FROM forum_api_tokens WHERE lookup IN (
+            SELECT lookup FROM forum_api_tokens WHERE expires_at < ?1 OR revoked_at < ?1 LIMIT ?2)";
 }
 
 /// Statements of the table `forum_api_idempotency_keys`, for an [`IdempotencyStore`](crate::store::IdempotencyStore).

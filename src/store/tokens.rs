@@ -55,6 +55,12 @@ pub trait TokenStore: Send + Sync + 'static {
         after: Option<(Timestamp, Lookup)>,
         limit: u32,
     ) -> BackendResult<Vec<TokenRecord>>;
+
+    /// Removes up to `limit` tokens that expired or were revoked before `before`, in one transaction. Returns their number.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
 }
 
 forward!(TokenStore {
@@ -63,4 +69,5 @@ forward!(TokenStore {
     async fn revoke(lookup: &Lookup, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
     async fn record_use(lookup: &Lookup, now: Timestamp) -> BackendResult<()>;
     async fn list(after: Option<(Timestamp, Lookup)>, limit: u32) -> BackendResult<Vec<TokenRecord>>;
+    async fn purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
 });

@@ -87,4 +87,19 @@ impl TokenStore for MemoryTokenStore {
         let page = page.filter_map(|(_, lookup)| table.records.get(lookup).cloned());
         Ok(page.take(limit as usize).collect())
     }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let mut table = lock(&self.table);
+        let is_old = |time: Option<Timestamp>| time.is_some_and(|time| time < before);
+        let ended = table.records.values();
+        let ended = ended.filter(|token| is_old(token.expires_at) || is_old(token.revoked_at));
+        let ended = ended.map(|token| (token.created_at, token.lookup));
+        let ended: Vec<_> = ended.take(limit as usize).collect();
+        for key in &ended {
+            table.by_age.remove(key);
+            table.records.remove(&key.1);
+        }
+        self.audit.record(audit, ended.len() as u64);
+        Ok(ended.len() as u64)
+    }
 }

@@ -31,6 +31,10 @@ SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at,
 FROM forum_api_tokens WHERE (created_at, lookup) < ($1, $2)
 ORDER BY created_at DESC, lookup DESC LIMIT $3";
 
+const PURGE: &str = "
+DELETE FROM forum_api_tokens WHERE lookup IN (
+    SELECT lookup FROM forum_api_tokens WHERE expires_at < $1 OR revoked_at < $1 LIMIT $2)";
+
 #[async_trait]
 impl TokenStore for PostgresStore {
     async fn create(&self, token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool> {
@@ -83,5 +87,10 @@ impl TokenStore for PostgresStore {
         let lookup = after.as_ref().map_or("~", |(_, lookup)| lookup.as_str());
         let parameters: Parameters<'_> = &[&created_at, &lookup, &i64::from(limit)];
         Ok(self.all(LIST, parameters, read_token).await?)
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let parameters: Parameters<'_> = &[&before, &i64::from(limit)];
+        Ok(self.execute_audited(PURGE, parameters, audit).await?)
     }
 }

@@ -10,7 +10,7 @@ use super::{Database, SqliteError};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, RECORD_USE, REVOKE};
+use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, PURGE, RECORD_USE, REVOKE};
 use crate::store::{ScopeList, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
@@ -94,5 +94,16 @@ impl TokenStore for SqliteTokenStore {
                 Ok(all(connection, LIST, after, read_token)?)
             })
             .await
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let audit = audit.clone();
+        let purge = self.0.write(move |savepoint| {
+            let removed = change(savepoint, PURGE, params![before, limit])?;
+            let removed = u64::try_from(removed).unwrap_or(u64::MAX);
+            record(savepoint, &audit, removed)?;
+            Ok(removed)
+        });
+        purge.await
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use forum_api::audit::{AuditAction, AuditActor};
@@ -16,13 +17,16 @@ use serde::Serialize;
 use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts, passwords};
-use crate::cli::SurfaceArg;
+use crate::cli::{SurfaceArg, days};
 use crate::output::{ListItem, Output};
 use crate::prompt;
 use crate::sign_in::accounts::names as member_names;
 
 /// Tokens of a page of the store.
 const PAGE: u32 = 100;
+
+/// Tokens that one transaction removes.
+const PURGE_BATCH: u32 = 1000;
 
 /// API tokens.
 #[derive(Debug, Subcommand)]
@@ -31,6 +35,12 @@ pub enum TokenCommand {
     Issue(IssueArgs),
     /// List all tokens
     List,
+    /// Remove the tokens that expired or were revoked some days ago
+    Purge {
+        /// Least time since the end of a token in days
+        #[arg(long, value_name = "DAYS", value_parser = days)]
+        older_than: Duration,
+    },
     /// Revoke a token
     Revoke {
         /// Lookup of the token: the part between the second and the third underscore
@@ -86,6 +96,7 @@ impl TokenCommand {
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
             Self::List => list(tokens, board).await,
+            Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
                 let audit = audit::entry(AuditAction::TOKEN_REVOKED, lookup)?;
                 if tokens.revoke(&lookup, audit.occurred_at, &audit).await? {
@@ -171,6 +182,24 @@ async fn check_password(
         return Err(BoardError::forbidden("incorrect password"));
     }
     Ok(())
+}
+
+async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Output> {
+    let days = older_than.as_secs() / (24 * 60 * 60);
+    let audit = audit::entry(AuditAction::TOKEN_PURGED, "")?;
+    let before = audit.occurred_at.saturating_sub(older_than);
+    let audit = audit.with_details(format_args!("older than {days} days"));
+    let mut removed = 0;
+    loop {
+        match tokens.purge(before, PURGE_BATCH, &audit).await? {
+            0 => break,
+            batch => removed += batch,
+        }
+    }
+    let noun = if removed == 1 { "token" } else { "tokens" };
+    Output::done_with(format_args!(
+        "Removed {removed} expired and revoked {noun}."
+    ))
 }
 
 async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {

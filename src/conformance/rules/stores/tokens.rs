@@ -93,6 +93,39 @@ store_rules! {
         check_eq!(find(fixture, &lookup(2)?).await?, None)
     }
 
+    /// A purge removes up to the given number of tokens that expired or were revoked before the given time, and no other
+    /// token.
+    async fn old_expired_and_revoked_tokens_are_purged(fixture: &StoreFixture) -> TestResult {
+        let ended = |number, expires_at, revoked_at| -> TestResult<TokenRecord> {
+            let time = |millis: Option<i64>| millis.map(instant);
+            Ok(TokenRecord {
+                expires_at: time(expires_at),
+                revoked_at: time(revoked_at),
+                ..token(number)?
+            })
+        };
+        let kept = [ended(1, None, None)?, ended(2, Some(10), None)?, ended(3, Some(11), Some(10))?];
+        let old = [ended(4, Some(9), None)?, ended(5, None, Some(9))?, ended(6, Some(99), Some(-9))?];
+        for token in kept.iter().chain(&old) {
+            create(fixture, token).await?;
+        }
+        let tokens = &fixture.stores.tokens;
+        for (limit, expected) in [(0, 0), (2, 2), (2, 1), (2, 0)] {
+            check_eq!(tokens.purge(instant(10), limit, &audit_entry()).await?, expected)?;
+        }
+        let left = tokens.list(None, u32::MAX).await?.into_iter();
+        let mut left: Vec<_> = left.map(|token| token.lookup).collect();
+        left.sort_unstable();
+        let mut expected = kept.map(|token| token.lookup);
+        expected.sort_unstable();
+        check_eq!(left, expected)?;
+        for token in old {
+            check_eq!(find(fixture, &token.lookup).await?, None)?;
+            create(fixture, &token).await?;
+        }
+        Ok(())
+    }
+
     /// Tokens are listed newest first, and by descending lookup for equal times. A page starts after any position, even
     /// one without a token.
     async fn tokens_are_listed_newest_first(fixture: &StoreFixture) -> TestResult {
