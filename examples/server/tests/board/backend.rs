@@ -84,7 +84,9 @@ impl Place {
             pending_secret: None,
             version: 1,
         };
-        assert!(self.webhooks().endpoints.add(&endpoint).await.unwrap());
+        let endpoints = self.webhooks().endpoints;
+        let entry = forum_api::test_util::audit_entry();
+        assert!(endpoints.add(&endpoint, &entry).await.unwrap());
     }
 
     /// Its board, once everything of the demo board is on it.
