@@ -1481,7 +1481,9 @@ fn check_options(options: &[String], max_choices: i64) -> BoardResult<u32> {
     }
     let choices = u32::try_from(max_choices).ok();
     let choices = choices.filter(|choices| (1..=options.len()).contains(&(*choices as usize)));
-    choices.ok_or_else(|| BoardError::validation("maxChoices", "It must be from 1 to the number of options."))
+    choices.ok_or_else(|| {
+        BoardError::validation("maxChoices", "It must be 1 to the number of options.")
+    })
 }
 
 fn check_version(expected: Option<i64>, version: i64) -> BoardResult<()> {
