@@ -22,7 +22,7 @@ SELECT id, url, topics, owner, enabled, created_at, secret, pending_secret, pend
 FROM forum_api_endpoints ORDER BY number";
 const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = $1";
 const KEY_ID: &str = "SELECT key_id FROM forum_api_webhook_key";
-/// The common table expressions; `recorded` has a row if the key is replaced.
+/// Common table expressions that replace the key. `recorded` has a row if the key is replaced.
 const REPLACE_KEY: &str = include_str!("sql/replace_key.sql");
 
 #[async_trait]
