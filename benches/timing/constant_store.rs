@@ -32,6 +32,10 @@ impl TokenStore for ConstantStore {
         Ok(false)
     }
 
+    async fn purge(&self, _: Timestamp, _: u32, _: &AuditEntry) -> BackendResult<u64> {
+        Ok(0)
+    }
+
     async fn record_use(&self, _: &Lookup, _: Timestamp) -> BackendResult<()> {
         Ok(())
     }

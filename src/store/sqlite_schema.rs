@@ -51,6 +51,7 @@
 //! ```sql
 #![doc = include_str!("sqlite/migrations/0001_init.sql")]
 #![doc = include_str!("sqlite/migrations/0002_audit_log.sql")]
+#![doc = include_str!("sqlite/migrations/0003_endpoint_failures.sql")]
 //! ```
 
 use super::migrations::{Migration, Migrations};
@@ -66,6 +67,10 @@ pub const MIGRATIONS: Migrations = Migrations {
         Migration {
             name: "0002_audit_log",
             sql: include_str!("sqlite/migrations/0002_audit_log.sql"),
+        },
+        Migration {
+            name: "0003_endpoint_failures",
+            sql: include_str!("sqlite/migrations/0003_endpoint_failures.sql"),
         },
     ],
 };
@@ -94,6 +99,11 @@ pub mod tokens {
     /// the row as well. Changes no row if the token does not exist.
     pub const REVOKE: &str = "
         UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
+
+    /// Removes up to `?2` tokens that were revoked or expired before `?1`.
+    pub const PURGE: &str = "
+        DELETE FROM forum_api_tokens WHERE lookup IN (
+            SELECT lookup FROM forum_api_tokens WHERE revoked_at < ?1 OR expires_at < ?1 LIMIT ?2)";
 
     /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is `?2` less
     /// [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION).

@@ -23,6 +23,10 @@ FROM forum_api_tokens WHERE lookup = $1";
 const REVOKE: &str = "
 UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, $2) WHERE lookup = $1";
 
+const PURGE: &str = "
+DELETE FROM forum_api_tokens WHERE lookup IN (
+    SELECT lookup FROM forum_api_tokens WHERE revoked_at < $1 OR expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)";
+
 const RECORD_USE: &str = include_str!("sql/record_token_use.sql");
 
 /// No lookup begins with `~` or a later character, so a list after `i64::MAX` and `~` is complete.
@@ -66,6 +70,11 @@ impl TokenStore for PostgresStore {
     ) -> BackendResult<bool> {
         let parameters: Parameters<'_> = &[lookup, &now];
         Ok(self.execute_audited(REVOKE, parameters, audit).await? > 0)
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let parameters: Parameters<'_> = &[&before, &i64::from(limit)];
+        Ok(self.execute_audited(PURGE, parameters, audit).await?)
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {

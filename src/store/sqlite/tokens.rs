@@ -10,7 +10,7 @@ use super::{Database, SqliteError};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, RECORD_USE, REVOKE};
+use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, PURGE, RECORD_USE, REVOKE};
 use crate::store::{ScopeList, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
@@ -66,6 +66,16 @@ impl TokenStore for SqliteTokenStore {
             let revoked = changes(savepoint, REVOKE, params![lookup, now])?;
             record(savepoint, &audit, revoked.into())?;
             Ok(revoked)
+        });
+        write.await
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let audit = audit.clone();
+        let write = self.0.write_background(move |savepoint| {
+            let purged = change(savepoint, PURGE, params![before, limit])? as u64;
+            record(savepoint, &audit, purged)?;
+            Ok(purged)
         });
         write.await
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use forum_api::audit::{AuditAction, AuditActor};
@@ -16,13 +17,16 @@ use serde::Serialize;
 use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts, passwords};
-use crate::cli::SurfaceArg;
+use crate::cli::{SurfaceArg, days};
 use crate::output::{ListItem, Output};
 use crate::prompt;
 use crate::sign_in::accounts::names as member_names;
 
 /// Tokens of a page of the store.
 const PAGE: u32 = 100;
+
+/// Tokens that one call of the store removes.
+const PURGE_BATCH: u32 = 500;
 
 /// API tokens.
 #[derive(Debug, Subcommand)]
@@ -36,6 +40,12 @@ pub enum TokenCommand {
         /// Lookup of the token: the part between the second and the third underscore
         #[arg(value_parser = lookup)]
         lookup: Lookup,
+    },
+    /// Remove tokens that expired or were revoked some days ago
+    Purge {
+        /// Least time since the expiry or revocation in days
+        #[arg(long, value_name = "DAYS", value_parser = days)]
+        older_than: Duration,
     },
 }
 
@@ -86,6 +96,7 @@ impl TokenCommand {
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
             Self::List => list(tokens, board).await,
+            Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
                 let audit = audit::entry(AuditAction::TOKEN_REVOKED, lookup)?;
                 if tokens.revoke(&lookup, audit.occurred_at, &audit).await? {
@@ -187,6 +198,23 @@ async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Ou
         page = tokens.list(Some(last), PAGE).await?;
     }
     Output::list(all)
+}
+
+/// Removes tokens in batches.
+async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Output> {
+    let days = older_than.as_secs() / (24 * 60 * 60);
+    let audit = audit::entry(AuditAction::TOKEN_PURGED, "")?;
+    let audit = audit.with_details(format_args!("older than {days} days"));
+    let before = audit.occurred_at.saturating_sub(older_than);
+    let mut removed = 0;
+    loop {
+        match tokens.purge(before, PURGE_BATCH, &audit).await? {
+            0 => break,
+            batch => removed += batch,
+        }
+    }
+    let noun = if removed == 1 { "token" } else { "tokens" };
+    Output::done_with(format_args!("Removed {removed} {noun}."))
 }
 
 fn lookup(text: &str) -> Result<Lookup, &'static str> {

@@ -72,6 +72,30 @@ store_rules! {
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
+    /// A purge removes tokens that were revoked or expired before the given time, up to its limit, and no others.
+    async fn revoked_and_expired_tokens_are_purged(fixture: &StoreFixture) -> TestResult {
+        let tokens = &fixture.stores.tokens;
+        for (number, revoked_at, expires_at) in [
+            (1, Some(9), None),
+            (2, None, Some(9)),
+            (3, Some(9), Some(50)),
+            (4, Some(10), None),
+            (5, None, Some(10)),
+            (6, None, None),
+        ] {
+            let (revoked_at, expires_at) = (revoked_at.map(instant), expires_at.map(instant));
+            create(fixture, &TokenRecord { revoked_at, expires_at, ..token(number)? }).await?;
+        }
+        for expected in [2, 1, 0] {
+            check_eq!(tokens.purge(instant(10), 2, &audit_entry()).await?, expected)?;
+        }
+        for number in 1..=6 {
+            let found = find(fixture, &lookup(number)?).await?;
+            check_eq!(found.is_some(), number > 3, "whether token {number} exists")?;
+        }
+        check_eq!(tokens.list(None, 9).await?.len(), 3)
+    }
+
     /// A use is recorded unless another use was recorded in the minute before. A use of an unknown token is not
     /// recorded.
     async fn a_use_is_recorded_once_a_minute(fixture: &StoreFixture) -> TestResult {
