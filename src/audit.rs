@@ -56,7 +56,7 @@ actions! {
     TOKEN_PURGED "token.purged"
     /// An endpoint was added. The target of this and the following actions is the id of the endpoint.
     ENDPOINT_ADDED "endpoint.added"
-    /// The topics of an endpoint were changed.
+    /// The URL, the topics or the owner of an endpoint was changed.
     ENDPOINT_UPDATED "endpoint.updated"
     /// A new secret was generated, which is pending.
     ENDPOINT_SECRET_ROTATED "endpoint.secret_rotated"

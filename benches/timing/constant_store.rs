@@ -32,10 +32,6 @@ impl TokenStore for ConstantStore {
         Ok(false)
     }
 
-    async fn purge(&self, _: Timestamp, _: u32, _: &AuditEntry) -> BackendResult<u64> {
-        Ok(0)
-    }
-
     async fn record_use(&self, _: &Lookup, _: Timestamp) -> BackendResult<()> {
         Ok(())
     }
@@ -46,5 +42,9 @@ impl TokenStore for ConstantStore {
         _: u32,
     ) -> BackendResult<Vec<TokenRecord>> {
         Ok(Vec::new())
+    }
+
+    async fn purge(&self, _: Timestamp, _: u32, _: &AuditEntry) -> BackendResult<u64> {
+        Ok(0)
     }
 }

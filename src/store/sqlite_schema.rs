@@ -100,11 +100,6 @@ pub mod tokens {
     pub const REVOKE: &str = "
         UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
 
-    /// Removes up to `?2` tokens that were revoked or expired before `?1`.
-    pub const PURGE: &str = "
-        DELETE FROM forum_api_tokens WHERE lookup IN (
-            SELECT lookup FROM forum_api_tokens WHERE revoked_at < ?1 OR expires_at < ?1 LIMIT ?2)";
-
     /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is `?2` less
     /// [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION).
     pub const RECORD_USE: &str = "
@@ -118,6 +113,11 @@ pub mod tokens {
         SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
         FROM forum_api_tokens WHERE (created_at, lookup) < (?1, ?2)
         ORDER BY created_at DESC, lookup DESC LIMIT ?3";
+
+    /// Removes up to `?2` tokens that expired or were revoked before `?1`.
+    pub const PURGE: &str = "
+        DELETE FROM forum_api_tokens WHERE lookup IN (
+            SELECT lookup FROM forum_api_tokens WHERE expires_at < ?1 OR revoked_at < ?1 LIMIT ?2)";
 }
 
 /// Statements of the table `forum_api_idempotency_keys`, for an [`IdempotencyStore`](crate::store::IdempotencyStore).

@@ -35,12 +35,6 @@ pub trait TokenStore: Send + Sync + 'static {
         audit: &AuditEntry,
     ) -> BackendResult<bool>;
 
-    /// Removes up to `limit` tokens that were revoked or expired before `before`. Returns their number.
-    ///
-    /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
-
     /// Records a use, unless the last recorded use is less than [`TokenRecord::LAST_USED_RESOLUTION`] ago.
     ///
     /// May return before the record is durable: the time of the last use is only informative.
@@ -61,13 +55,19 @@ pub trait TokenStore: Send + Sync + 'static {
         after: Option<(Timestamp, Lookup)>,
         limit: u32,
     ) -> BackendResult<Vec<TokenRecord>>;
+
+    /// Removes up to `limit` tokens that expired or were revoked before `before`, in one transaction. Returns their number.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
 }
 
 forward!(TokenStore {
     async fn create(token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool>;
     async fn find(lookup: &Lookup) -> BackendResult<Option<TokenRecord>>;
     async fn revoke(lookup: &Lookup, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
-    async fn purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
     async fn record_use(lookup: &Lookup, now: Timestamp) -> BackendResult<()>;
     async fn list(after: Option<(Timestamp, Lookup)>, limit: u32) -> BackendResult<Vec<TokenRecord>>;
+    async fn purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
 });

@@ -266,10 +266,10 @@ intercepted! {
         find(lookup: &Lookup) -> Option<TokenRecord>: (*lookup) => (lookup);
         revoke(lookup: &Lookup, at: Timestamp, audit: &AuditEntry) -> bool:
             (*lookup, at, audit.clone()) => (lookup, *at, audit);
-        purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
-            (before, limit, audit.clone()) => (*before, *limit, audit);
         record_use(lookup: &Lookup, at: Timestamp) -> (): (*lookup, at) => (lookup, *at);
         list(after: Option<(Timestamp, Lookup)>, limit: u32) -> Vec<TokenRecord>: (after, limit) => (*after, *limit);
+        purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
+            (before, limit, audit.clone()) => (*before, *limit, audit);
     }
 }
 

@@ -43,6 +43,17 @@ pub struct NewEndpoint {
     pub secret: Option<WebhookSecret>,
 }
 
+/// New values of an endpoint; `None` keeps a value.
+#[derive(Clone, Debug, Default)]
+pub struct EndpointChanges {
+    /// URL to which deliveries are sent: `https` or `http`, at most 2048 bytes.
+    pub url: Option<String>,
+    /// Topics to which the endpoint subscribes.
+    pub topics: Option<TopicSet>,
+    /// The member for whom the endpoint acts.
+    pub owner: Option<UserId>,
+}
+
 /// An endpoint with its new secret. The secret cannot be read again.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -321,6 +332,46 @@ impl WebhookAdmin {
             Ok(Endpoint { topics, ..endpoint })
         };
         self.update(id, &audit, set).await
+    }
+
+    /// Changes the URL, the topics and the owner of an endpoint. Queued deliveries are sent to the new URL.
+    ///
+    /// # Errors
+    /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`] or
+    /// [`WebhookAdminError::Backend`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with time enabled, if the URL changes.
+    pub async fn change(
+        &self,
+        id: &EndpointId,
+        changes: EndpointChanges,
+        actor: &AuditActor,
+    ) -> Result<Endpoint, WebhookAdminError> {
+        let EndpointChanges { url, topics, owner } = changes;
+        let topics = topics.map(|topics| topics.validated(&self.custom_topics));
+        let topics = topics.transpose()?;
+        self.find(id).await?;
+        if let Some(url) = &url {
+            EndpointUrl::check_registration(url, self.allow_private, &*self.resolver).await?;
+        }
+        let details = [
+            url.as_ref().map(|url| format!("url {url}")),
+            topics.as_ref().map(|topics| format!("topics {topics}")),
+            owner.as_ref().map(|owner| format!("owner {owner}")),
+        ];
+        let details: Vec<_> = details.into_iter().flatten().collect();
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
+        let audit = audit.with_details(details.join("; "));
+        let change = |endpoint: Endpoint| {
+            Ok(Endpoint {
+                url: url.clone().unwrap_or(endpoint.url),
+                topics: topics.clone().unwrap_or(endpoint.topics),
+                owner: owner.clone().unwrap_or(endpoint.owner),
+                ..endpoint
+            })
+        };
+        self.update(id, &audit, change).await
     }
 
     /// Queues a `ping` for this endpoint only.

@@ -12,7 +12,7 @@ use forum_api::test_util::StoreInterceptor;
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
 };
-use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin, WebhookAdminError};
+use forum_api::webhook_admin::{EndpointChanges, NewEndpoint, WebhookAdmin, WebhookAdminError};
 
 use crate::sample::{after, secret};
 use crate::secret::cipher;
@@ -85,6 +85,40 @@ async fn a_host_may_have_its_own_topics() {
     let missing = EndpointId::parse("whe_none").unwrap();
     let result = admin.set_topics(&missing, "*".parse().unwrap(), &BY).await;
     assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
+}
+
+#[tokio::test]
+async fn a_change_keeps_the_values_that_it_does_not_name() {
+    let webhooks = WebhookStores::in_memory();
+    let admin = admin_without_key(&webhooks);
+    let id = add_endpoint(&admin, "*").await.unwrap();
+    let before = find(&webhooks, &id).await;
+    let changes = EndpointChanges {
+        url: Some("https://other.example/".into()),
+        owner: Some(UserId::from(2)),
+        topics: None,
+    };
+    let changed = admin.change(&id, changes, &BY).await.unwrap();
+    let expected = Endpoint {
+        url: "https://other.example/".into(),
+        owner: UserId::from(2),
+        version: before.version + 1,
+        ..before
+    };
+    assert_eq!(changed, expected);
+    assert_eq!(changed, find(&webhooks, &id).await);
+    let private = EndpointChanges {
+        url: Some("http://127.0.0.1/".into()),
+        ..EndpointChanges::default()
+    };
+    let refused = admin.change(&id, private, &BY).await;
+    assert!(matches!(refused, Err(WebhookAdminError::Address(_))));
+    let missing = EndpointId::parse("whe_none").unwrap();
+    let result = admin
+        .change(&missing, EndpointChanges::default(), &BY)
+        .await;
+    assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
+    assert_eq!(changed, find(&webhooks, &id).await);
 }
 
 #[tokio::test]

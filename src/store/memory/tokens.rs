@@ -67,22 +67,6 @@ impl TokenStore for MemoryTokenStore {
         Ok(revoked_at.is_some())
     }
 
-    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
-        let mut table = lock(&self.table);
-        let is_old = |at: Option<Timestamp>| at.is_some_and(|at| at < before);
-        let old = table.records.values();
-        let old = old.filter(|token| is_old(token.revoked_at) || is_old(token.expires_at));
-        let old: Vec<_> = old.map(|token| (token.created_at, token.lookup)).collect();
-        let purged = old.iter().take(limit as usize);
-        let count = purged.len() as u64;
-        for position in purged {
-            table.by_age.remove(position);
-            table.records.remove(&position.1);
-        }
-        self.audit.record(audit, count);
-        Ok(count)
-    }
-
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let mut table = lock(&self.table);
         let token = table.records.get_mut(lookup);
@@ -102,5 +86,20 @@ impl TokenStore for MemoryTokenStore {
         let page = table.by_age.range((Bound::Unbounded, before)).rev();
         let page = page.filter_map(|(_, lookup)| table.records.get(lookup).cloned());
         Ok(page.take(limit as usize).collect())
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let mut table = lock(&self.table);
+        let is_old = |time: Option<Timestamp>| time.is_some_and(|time| time < before);
+        let ended = table.records.values();
+        let ended = ended.filter(|token| is_old(token.expires_at) || is_old(token.revoked_at));
+        let ended = ended.map(|token| (token.created_at, token.lookup));
+        let ended: Vec<_> = ended.take(limit as usize).collect();
+        for key in &ended {
+            table.by_age.remove(key);
+            table.records.remove(&key.1);
+        }
+        self.audit.record(audit, ended.len() as u64);
+        Ok(ended.len() as u64)
     }
 }

@@ -23,10 +23,6 @@ FROM forum_api_tokens WHERE lookup = $1";
 const REVOKE: &str = "
 UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, $2) WHERE lookup = $1";
 
-const PURGE: &str = "
-DELETE FROM forum_api_tokens WHERE lookup IN (
-    SELECT lookup FROM forum_api_tokens WHERE revoked_at < $1 OR expires_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED)";
-
 const RECORD_USE: &str = include_str!("sql/record_token_use.sql");
 
 /// No lookup begins with `~` or a later character, so a list after `i64::MAX` and `~` is complete.
@@ -34,6 +30,10 @@ const LIST: &str = "
 SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
 FROM forum_api_tokens WHERE (created_at, lookup) < ($1, $2)
 ORDER BY created_at DESC, lookup DESC LIMIT $3";
+
+const PURGE: &str = "
+DELETE FROM forum_api_tokens WHERE lookup IN (
+    SELECT lookup FROM forum_api_tokens WHERE expires_at < $1 OR revoked_at < $1 LIMIT $2)";
 
 #[async_trait]
 impl TokenStore for PostgresStore {
@@ -72,11 +72,6 @@ impl TokenStore for PostgresStore {
         Ok(self.execute_audited(REVOKE, parameters, audit).await? > 0)
     }
 
-    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
-        let parameters: Parameters<'_> = &[&before, &i64::from(limit)];
-        Ok(self.execute_audited(PURGE, parameters, audit).await?)
-    }
-
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
         self.execute(RECORD_USE, &[lookup, &now, &too_old]).await?;
@@ -92,5 +87,10 @@ impl TokenStore for PostgresStore {
         let lookup = after.as_ref().map_or("~", |(_, lookup)| lookup.as_str());
         let parameters: Parameters<'_> = &[&created_at, &lookup, &i64::from(limit)];
         Ok(self.all(LIST, parameters, read_token).await?)
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let parameters: Parameters<'_> = &[&before, &i64::from(limit)];
+        Ok(self.execute_audited(PURGE, parameters, audit).await?)
     }
 }

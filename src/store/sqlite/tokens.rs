@@ -70,16 +70,6 @@ impl TokenStore for SqliteTokenStore {
         write.await
     }
 
-    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
-        let audit = audit.clone();
-        let write = self.0.write_background(move |savepoint| {
-            let purged = change(savepoint, PURGE, params![before, limit])? as u64;
-            record(savepoint, &audit, purged)?;
-            Ok(purged)
-        });
-        write.await
-    }
-
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let lookup = *lookup;
         let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
@@ -104,5 +94,16 @@ impl TokenStore for SqliteTokenStore {
                 Ok(all(connection, LIST, after, read_token)?)
             })
             .await
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let audit = audit.clone();
+        let purge = self.0.write(move |savepoint| {
+            let removed = change(savepoint, PURGE, params![before, limit])?;
+            let removed = u64::try_from(removed).unwrap_or(u64::MAX);
+            record(savepoint, &audit, removed)?;
+            Ok(removed)
+        });
+        purge.await
     }
 }

@@ -85,7 +85,7 @@ enum Command {
 /// A command that works on a board's database, beside a running server or without one.
 #[derive(Debug, Subcommand)]
 enum DatabaseCommand {
-    /// Issue, list and revoke API tokens
+    /// Issue, list, revoke and purge API tokens
     #[command(subcommand)]
     Token(TokenCommand),
     /// Take the board offline or online
@@ -193,8 +193,8 @@ impl DatabaseCommand {
             Self::Migrate { check: false } => Migrations::Apply,
             _ => Migrations::Require,
         };
-        let options = DatabaseOptions::default();
-        let (database, board) = connect::existing(url, &options, migrations).await?;
+        let options = &DatabaseOptions::COMMAND;
+        let (database, board) = connect::existing(url, options, migrations).await?;
         let outcome = match self {
             Self::Token(command) => command.run(&database, &board).await,
             Self::Board(command) => command.run(&board).await,

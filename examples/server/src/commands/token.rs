@@ -1,4 +1,4 @@
-//! `token`.
+//! Command `token`.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -25,8 +25,8 @@ use crate::sign_in::accounts::names as member_names;
 /// Tokens of a page of the store.
 const PAGE: u32 = 100;
 
-/// Tokens that one call of the store removes.
-const PURGE_BATCH: u32 = 500;
+/// Maximum number of tokens that one transaction removes.
+const PURGE_BATCH: u32 = 1000;
 
 /// API tokens.
 #[derive(Debug, Subcommand)]
@@ -35,17 +35,17 @@ pub enum TokenCommand {
     Issue(IssueArgs),
     /// List all tokens
     List,
+    /// Remove old expired and revoked tokens
+    Purge {
+        /// Minimum number of days since the token expired or was revoked
+        #[arg(long, value_name = "DAYS", value_parser = days)]
+        older_than: Duration,
+    },
     /// Revoke a token
     Revoke {
         /// Lookup of the token: the part between the second and the third underscore
         #[arg(value_parser = lookup)]
         lookup: Lookup,
-    },
-    /// Remove tokens that expired or were revoked some days ago
-    Purge {
-        /// Least time since the expiry or revocation in days
-        #[arg(long, value_name = "DAYS", value_parser = days)]
-        older_than: Duration,
     },
 }
 
@@ -184,6 +184,24 @@ async fn check_password(
     Ok(())
 }
 
+async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Output> {
+    let days = older_than.as_secs() / (24 * 60 * 60);
+    let audit = audit::entry(AuditAction::TOKEN_PURGED, "")?;
+    let before = audit.occurred_at.saturating_sub(older_than);
+    let audit = audit.with_details(format_args!("older than {days} days"));
+    let mut removed = 0;
+    loop {
+        match tokens.purge(before, PURGE_BATCH, &audit).await? {
+            0 => break,
+            batch => removed += batch,
+        }
+    }
+    let noun = if removed == 1 { "token" } else { "tokens" };
+    Output::done_with(format_args!(
+        "Removed {removed} expired and revoked {noun}."
+    ))
+}
+
 async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
     let now = SystemClock.now();
     let mut all = Vec::new();
@@ -198,23 +216,6 @@ async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Ou
         page = tokens.list(Some(last), PAGE).await?;
     }
     Output::list(all)
-}
-
-/// Removes tokens in batches.
-async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Output> {
-    let days = older_than.as_secs() / (24 * 60 * 60);
-    let audit = audit::entry(AuditAction::TOKEN_PURGED, "")?;
-    let audit = audit.with_details(format_args!("older than {days} days"));
-    let before = audit.occurred_at.saturating_sub(older_than);
-    let mut removed = 0;
-    loop {
-        match tokens.purge(before, PURGE_BATCH, &audit).await? {
-            0 => break,
-            batch => removed += batch,
-        }
-    }
-    let noun = if removed == 1 { "token" } else { "tokens" };
-    Output::done_with(format_args!("Removed {removed} {noun}."))
 }
 
 fn lookup(text: &str) -> Result<Lookup, &'static str> {

@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::store::WebhookStores;
-use forum_api::webhook::{Endpoint, TopicSet, WebhookSecret};
-use forum_api::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdmin};
+use forum_api::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
+use forum_api::webhook_admin::{EndpointChanges, EndpointWithSecret, NewEndpoint, WebhookAdmin};
 use serde::Serialize;
 
 use crate::audit;
@@ -31,6 +31,8 @@ pub struct WebhookCommand {
 enum Action {
     /// Add an endpoint and print its id and secret once
     Add(AddArgs),
+    /// Change the URL, the topics or the owner of an endpoint
+    Update(UpdateArgs),
     /// List all endpoints
     List,
     /// Remove an endpoint and its deliveries
@@ -87,6 +89,28 @@ struct AddArgs {
     secret_stdin: bool,
 }
 
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+struct Changes {
+    /// URL to which deliveries are sent
+    #[arg(long)]
+    url: Option<String>,
+    /// Comma-separated topics; * is all except message.sent
+    #[arg(long, value_name = "a,b|*")]
+    topics: Option<String>,
+    /// Owner's username
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct UpdateArgs {
+    #[command(flatten)]
+    id: Id,
+    #[command(flatten)]
+    changes: Changes,
+}
+
 impl WebhookCommand {
     pub async fn run(
         self,
@@ -109,6 +133,14 @@ impl WebhookCommand {
         }
         let (id, changed) = match self.action {
             Action::Add(args) => return args.add(&registry, board).await,
+            Action::Update(UpdateArgs {
+                id: Id { id },
+                changes,
+            }) => {
+                let changes = changes.parse(board).await?;
+                let changed = registry.change(&id, changes, &audit::actor()).await;
+                (id, changed.map(|_| "Changed endpoint"))
+            }
             Action::List => return list(&database.webhooks(), board).await,
             Action::Remove {
                 id: Id { id },
@@ -190,16 +222,37 @@ async fn reencrypt(
     ))
 }
 
+fn parse_topics(text: &str) -> BoardResult<TopicSet> {
+    text.parse()
+        .map_err(|unknown: UnknownTopicError| refusal(unknown.into()))
+}
+
+async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserId> {
+    let member = board
+        .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }));
+    member.await.map(UserId::from)
+}
+
+impl Changes {
+    async fn parse(self, board: &ReferenceBoard) -> BoardResult<EndpointChanges> {
+        let owner = match self.owner {
+            Some(name) => Some(member_named(board, name).await?),
+            None => None,
+        };
+        Ok(EndpointChanges {
+            url: self.url,
+            topics: self.topics.as_deref().map(parse_topics).transpose()?,
+            owner,
+        })
+    }
+}
+
 impl AddArgs {
     async fn add(self, registry: &WebhookAdmin, board: &ReferenceBoard) -> BoardResult<Output> {
-        let topics = self.topics.parse::<TopicSet>();
-        let owner = board.read(move |connection| {
-            Box::pin(async move { accounts::named(connection, &self.owner).await })
-        });
         let new = NewEndpoint {
             url: self.url,
-            topics: topics.map_err(|unknown| refusal(unknown.into()))?,
-            owner: UserId::from(owner.await?),
+            topics: parse_topics(&self.topics)?,
+            owner: member_named(board, self.owner).await?,
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
         let added = registry.add(new, &audit::actor()).await;

@@ -269,13 +269,20 @@ fn commands_add_entries_to_the_audit_log() {
         ["post.per_hour", "value 30"]
     );
     assert_eq!([&ban["target"], &ban["origin"]], ["bob", "command_line"]);
-    assert_eq!(issued["actor"], "admin", "the administrator whose password was given");
+    assert_eq!(
+        issued["actor"], "admin",
+        "the administrator whose password was given"
+    );
     assert_eq!(first["origin"], "system", "the token of a new board");
     assert_eq!(list(&format!("--target {endpoint}")).len(), 2);
     assert_eq!(list("--action member.banned").len(), 1);
     assert_eq!(list("--actor admin").len(), 1);
     let refused = server.run("member ban ghost");
-    assert_eq!((refused.status, list("").len()), (1, 6), "a refused change has no entry");
+    assert_eq!(
+        (refused.status, list("").len()),
+        (1, 6),
+        "a refused change has no entry"
+    );
 }
 
 #[test]

@@ -88,14 +88,17 @@ store_rules! {
         expect_count(fixture, 1, 3).await
     }
 
-    /// Creating and revoking a token writes its entry; a rejected creation and an unknown token do not.
+    /// Creating, revoking and purging a token writes its entry; a rejected creation, an unknown token and a purge of nothing
+    /// do not.
     async fn changes_of_tokens_write_their_entries(fixture: &StoreFixture) -> TestResult {
         let tokens = &fixture.stores.tokens;
         check!(tokens.create(&token()?, &entry(1)).await?)?;
         check!(!tokens.create(&token()?, &entry(2)).await?)?;
         check!(tokens.revoke(&lookup(1)?, instant(0), &entry(3)).await?)?;
         check!(!tokens.revoke(&lookup(2)?, instant(0), &entry(4)).await?)?;
-        expect_entries(fixture, &[3, 1]).await
+        check_eq!(tokens.purge(instant(0), 1, &entry(5)).await?, 0)?;
+        check_eq!(tokens.purge(instant(1), 1, &entry(6)).await?, 1)?;
+        expect_entries(fixture, &[6, 3, 1]).await
     }
 
     /// Changes of endpoints and of the key write their entries; rejected changes do not.

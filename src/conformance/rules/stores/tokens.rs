@@ -72,30 +72,6 @@ store_rules! {
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
-    /// A purge removes tokens that were revoked or expired before the given time, up to its limit, and no others.
-    async fn revoked_and_expired_tokens_are_purged(fixture: &StoreFixture) -> TestResult {
-        let tokens = &fixture.stores.tokens;
-        for (number, revoked_at, expires_at) in [
-            (1, Some(9), None),
-            (2, None, Some(9)),
-            (3, Some(9), Some(50)),
-            (4, Some(10), None),
-            (5, None, Some(10)),
-            (6, None, None),
-        ] {
-            let (revoked_at, expires_at) = (revoked_at.map(instant), expires_at.map(instant));
-            create(fixture, &TokenRecord { revoked_at, expires_at, ..token(number)? }).await?;
-        }
-        for expected in [2, 1, 0] {
-            check_eq!(tokens.purge(instant(10), 2, &audit_entry()).await?, expected)?;
-        }
-        for number in 1..=6 {
-            let found = find(fixture, &lookup(number)?).await?;
-            check_eq!(found.is_some(), number > 3, "whether token {number} exists")?;
-        }
-        check_eq!(tokens.list(None, 9).await?.len(), 3)
-    }
-
     /// A use is recorded unless another use was recorded in the minute before. A use of an unknown token is not
     /// recorded.
     async fn a_use_is_recorded_once_a_minute(fixture: &StoreFixture) -> TestResult {
@@ -115,6 +91,39 @@ store_rules! {
         }
         use_token(fixture, &lookup(2)?, 0).await?;
         check_eq!(find(fixture, &lookup(2)?).await?, None)
+    }
+
+    /// A purge removes up to the given number of tokens that expired or were revoked before the given time, and no other
+    /// token.
+    async fn old_expired_and_revoked_tokens_are_purged(fixture: &StoreFixture) -> TestResult {
+        let ended = |number, expires_at, revoked_at| -> TestResult<TokenRecord> {
+            let time = |millis: Option<i64>| millis.map(instant);
+            Ok(TokenRecord {
+                expires_at: time(expires_at),
+                revoked_at: time(revoked_at),
+                ..token(number)?
+            })
+        };
+        let kept = [ended(1, None, None)?, ended(2, Some(10), None)?, ended(3, Some(11), Some(10))?];
+        let old = [ended(4, Some(9), None)?, ended(5, None, Some(9))?, ended(6, Some(99), Some(-9))?];
+        for token in kept.iter().chain(&old) {
+            create(fixture, token).await?;
+        }
+        let tokens = &fixture.stores.tokens;
+        for (limit, expected) in [(0, 0), (2, 2), (2, 1), (2, 0)] {
+            check_eq!(tokens.purge(instant(10), limit, &audit_entry()).await?, expected)?;
+        }
+        let left = tokens.list(None, u32::MAX).await?.into_iter();
+        let mut left: Vec<_> = left.map(|token| token.lookup).collect();
+        left.sort_unstable();
+        let mut expected = kept.map(|token| token.lookup);
+        expected.sort_unstable();
+        check_eq!(left, expected)?;
+        for token in old {
+            check_eq!(find(fixture, &token.lookup).await?, None)?;
+            create(fixture, &token).await?;
+        }
+        Ok(())
     }
 
     /// Tokens are listed newest first, and by descending lookup for equal times. A page starts after any position, even
