@@ -88,8 +88,8 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`update`](Self::update).
     ///
     /// Returns `false`, and changes nothing, unless the recorded key is `former` and each endpoint is stored with the
-    /// `version` that `endpoints` contains. `audit` is `None` if no administrator requests the change, and a key is recorded
-    /// for the first time.
+    /// `version` that `endpoints` contains. `audit` is `None` if the
+    /// library itself records a key for the first time.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

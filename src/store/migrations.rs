@@ -81,7 +81,7 @@ impl Migrations {
     /// Compares the applied migrations, each with its name and its checksum, with those of the program.
     ///
     /// # Errors
-    /// [`MigrationError::Changed`] if an applied migration is not this program's.
+    /// [`MigrationError::Changed`] if an applied migration differs from that of this program.
     pub fn status(&self, applied: &[(String, String)]) -> Result<SchemaStatus, MigrationError> {
         for ((name, checksum), known) in applied.iter().zip(self.all) {
             if name != known.name || *checksum != known.checksum() {
@@ -99,7 +99,8 @@ impl Migrations {
     /// migration is pending. Run it in the transaction that read `applied`.
     ///
     /// # Errors
-    /// [`MigrationError`] if a newer program migrated the database, or an applied migration is not this program's.
+    /// [`MigrationError`] if a newer program migrated the database, or an applied migration differs from that of this
+    /// program.
     pub fn pending_sql(&self, applied: &[(String, String)]) -> Result<String, MigrationError> {
         let mut sql = String::new();
         match self.status(applied)? {

@@ -20,7 +20,7 @@ const BATCH: u32 = 500;
 
 /// Registers and changes webhook endpoints (`docs/protocol.md`, section 13).
 ///
-/// Each change is recorded in the audit log, with the actor that the methods take.
+/// Each change is recorded in the audit log with the `actor` of the call.
 #[derive(Clone)]
 pub struct WebhookAdmin {
     webhooks: WebhookStores,
@@ -430,7 +430,7 @@ impl WebhookAdmin {
     }
 
     /// Queues a finished delivery again, or makes a retrying one due at once. Returns `false`, and changes nothing, if it is
-    /// queued or leased, or does not exist.
+    /// queued or leased, or if it does not exist.
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].

@@ -29,7 +29,7 @@ use crate::tls;
 /// Protocol name that libpq sends.
 const ALPN: &[u8] = b"postgresql";
 
-/// Use of TLS that the parameters `sslmode` and `sslrootcert` of a URL ask for.
+/// Use of TLS according to the parameters `sslmode` and `sslrootcert` of a URL.
 pub(super) struct TlsMode {
     pub(super) negotiation: SslMode,
     pub(super) connector: PostgresTls,

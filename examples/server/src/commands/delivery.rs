@@ -1,4 +1,4 @@
-//! `delivery`.
+//! Command `delivery`.
 
 use std::time::Duration;
 
@@ -43,12 +43,12 @@ pub enum DeliveryCommand {
     /// Retry a finished delivery, or send a retrying one at once
     #[command(visible_alias = "redeliver")]
     Retry(RetryArgs),
-    /// Remove the deliveries in a state that were created some days ago
+    /// Remove the old deliveries in a state
     Purge {
         /// State of the deliveries: dead, delivered, gone or withheld
         #[arg(long, value_name = "STATE", value_parser = ended_state)]
         state: DeliveryState,
-        /// Least age of the deliveries in days
+        /// Minimum age of the deliveries in days
         #[arg(long, value_name = "DAYS", value_parser = days)]
         older_than: Duration,
     },
@@ -227,7 +227,7 @@ struct DeliveryListing {
     attempts: u32,
     created_at: Timestamp,
     next_attempt_at: Option<Timestamp>,
-    /// Whether the endpoint is disabled. Its deliveries wait until it is enabled.
+    /// `true` if the endpoint is disabled. Its deliveries wait until it is enabled.
     #[serde(skip)]
     paused: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `member`.
+//! Command `member`.
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};

@@ -1,4 +1,4 @@
-//! `webhook`.
+//! Command `webhook`.
 
 use std::path::{Path, PathBuf};
 

@@ -88,8 +88,8 @@ store_rules! {
         expect_count(fixture, 1, 3).await
     }
 
-    /// Creating, revoking and purging a token writes its entry; a rejected creation, an unknown token and a purge of nothing
-    /// do not.
+    /// Creating and revoking a token and purging tokens write an entry. A rejected creation, the revocation of an unknown
+    /// token and a purge that removes no token do not.
     async fn changes_of_tokens_write_their_entries(fixture: &StoreFixture) -> TestResult {
         let tokens = &fixture.stores.tokens;
         check!(tokens.create(&token()?, &entry(1)).await?)?;
