@@ -141,6 +141,14 @@ mod tests {
     fn published_migrations_do_not_change() {
         for (sql, checksum) in [
             (
+                include_str!("postgres/migrations/0003_endpoint_failures.sql"),
+                "3a352526bb3256050c04a15352e3b40bad080e98b685155616f5089188a3b03b",
+            ),
+            (
+                include_str!("sqlite/migrations/0003_endpoint_failures.sql"),
+                "8fcc3562078139e94164d3ad17f8a08db3cd44f7a6245e0c18344b66849a2980",
+            ),
+            (
                 include_str!("postgres/migrations/0002_audit_log.sql"),
                 "51d2c53e8c43390c592d1fdff44b27d8ac4cd4b4743abbac718a35fd6d2a07e2",
             ),

@@ -54,6 +54,7 @@
 //! ```sql
 #![doc = include_str!("sqlite/migrations/0001_init.sql")]
 #![doc = include_str!("sqlite/migrations/0002_audit_log.sql")]
+#![doc = include_str!("sqlite/migrations/0003_endpoint_failures.sql")]
 //! ```
 
 use super::migrations::{Migration, Migrations};
@@ -69,6 +70,10 @@ pub const MIGRATIONS: Migrations = Migrations {
         Migration {
             name: "0002_audit_log",
             sql: include_str!("sqlite/migrations/0002_audit_log.sql"),
+        },
+        Migration {
+            name: "0003_endpoint_failures",
+            sql: include_str!("sqlite/migrations/0003_endpoint_failures.sql"),
         },
     ],
 };

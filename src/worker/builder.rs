@@ -119,6 +119,18 @@ impl WorkerBuilder {
         self
     }
 
+    /// Sets [`WorkerSettings::dead_retention`]. Default: `None`.
+    pub fn dead_retention(mut self, dead_retention: Option<Duration>) -> Self {
+        self.0.settings.dead_retention = dead_retention;
+        self
+    }
+
+    /// Sets [`WorkerSettings::disable_after`]. Default: 5 days.
+    pub fn disable_after(mut self, disable_after: Option<Duration>) -> Self {
+        self.0.settings.disable_after = disable_after;
+        self
+    }
+
     /// Sets [`WorkerSettings::sweep_interval`]. Default: 1 hour.
     pub fn sweep_interval(mut self, sweep_interval: Duration) -> Self {
         self.0.settings.sweep_interval = sweep_interval;
