@@ -82,6 +82,8 @@ impl Place {
             created_at: Timestamp::default(),
             secret: EncryptedSecret::new(vec![7; 16]),
             pending_secret: None,
+            failing_since: None,
+            auto_disabled: false,
             version: 1,
         };
         let endpoints = self.webhooks().endpoints;
