@@ -1,4 +1,5 @@
-//! The board's commands, as the API calls them: each is a read of one state, or one transaction.
+//! The board's commands, as the API calls them: each is a read of one state, or one transaction. Replies share one on
+//! Postgres.
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use forum_api::model::{
 };
 
 use super::actor::Actor;
+use super::locks::LockTarget;
 use super::visibility::{self, ContentRef};
 use super::{
     ReferenceBoard, accounts, forums, messages, polls, posts, ratings, search, subscriptions,
@@ -76,7 +78,7 @@ impl host::Board for ReferenceBoard {
         new: NewThread,
     ) -> BoardResult<Thread> {
         let forum = forum.to_i64()?;
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Nothing, move |command| {
             Box::pin(threads::start(command, forum, new))
         })
         .await
@@ -109,11 +111,7 @@ impl host::Board for ReferenceBoard {
         thread: ThreadId,
         reply: NewPost,
     ) -> BoardResult<InForum<Post>> {
-        let thread = thread.to_i64()?;
-        self.act(by, move |command| {
-            Box::pin(posts::reply(command, thread, reply))
-        })
-        .await
+        self.reply(by, thread.to_i64()?, reply).await
     }
 
     async fn update_post(
@@ -123,14 +121,18 @@ impl host::Board for ReferenceBoard {
         edit: PostUpdate,
     ) -> BoardResult<InForum<Post>> {
         let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
-        self.act(by, move |command| Box::pin(posts::edit(command, at, edit)))
-            .await
+        self.act(by, LockTarget::Post(at.1), move |command| {
+            Box::pin(posts::edit(command, at, edit))
+        })
+        .await
     }
 
     async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
         let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
-        self.act(by, move |command| Box::pin(posts::delete(command, at)))
-            .await
+        self.act(by, LockTarget::Post(at.1), move |command| {
+            Box::pin(posts::delete(command, at))
+        })
+        .await
     }
 
     async fn get_member(&self, _: &Caller, user: UserRef) -> BoardResult<Member> {
@@ -148,7 +150,7 @@ impl host::Board for ReferenceBoard {
         user: UserRef,
         rating: NewRating,
     ) -> BoardResult<Rating> {
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Member(user.clone()), move |command| {
             Box::pin(ratings::rate(command, user, rating))
         })
         .await
@@ -168,7 +170,7 @@ impl host::Board for ReferenceBoard {
 
     async fn send_message(&self, by: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
         let member = by.user_id().to_i64()?;
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Recipients(new.clone()), move |command| {
             Box::pin(messages::send(command, member, new))
         })
         .await
@@ -199,7 +201,7 @@ impl host::Board for ReferenceBoard {
         vote: NewVote,
     ) -> BoardResult<InForum<Poll>> {
         let poll = poll.to_i64()?;
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Poll(poll), move |command| {
             Box::pin(polls::vote(command, poll, vote))
         })
         .await
@@ -212,7 +214,7 @@ impl host::Board for ReferenceBoard {
         edit: PollUpdate,
     ) -> BoardResult<InForum<Poll>> {
         let poll = poll.to_i64()?;
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Poll(poll), move |command| {
             Box::pin(polls::edit(command, poll, edit))
         })
         .await
@@ -235,14 +237,14 @@ impl host::Board for ReferenceBoard {
         by: &MemberCaller,
         what: SubscriptionTarget,
     ) -> BoardResult<SubscribeOutcome> {
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Nothing, move |command| {
             Box::pin(subscriptions::follow(command, what))
         })
         .await
     }
 
     async fn unsubscribe(&self, by: &MemberCaller, what: SubscriptionTarget) -> BoardResult<()> {
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Nothing, move |command| {
             Box::pin(subscriptions::unfollow(command, what))
         })
         .await

@@ -291,8 +291,7 @@ pub async fn reply(
         at: events.now,
         counts: access.counts,
     };
-    let ordered_at = new.at.max(location.last_ordered_at);
-    let post = post_insert::reply(tx, (forum, thread), new, ordered_at).await?;
+    let post = post_insert::reply(tx, thread, new).await?;
     if reply.subscribe {
         subscriptions::add_thread(tx, actor, forum, thread, events.now).await?;
     }
@@ -300,6 +299,7 @@ pub async fn reply(
     let post = seen(&scope, actor, settings.of(&EDIT_WINDOW), events.now)?;
     if new.state == ContentState::Visible {
         events.record(DomainEvent::Post(REPLIED, scope.into()));
+        events.count_reply(forum, new.at);
     }
     Ok(InForum::new(ForumId::from(forum), post))
 }

@@ -131,7 +131,7 @@ pub struct ThreadId {
     id: i64,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct PostId {
     /// Post id; the first post of a thread represents the thread
     #[arg(value_parser = id)]
@@ -157,7 +157,7 @@ impl ThreadCommand {
 }
 
 /// The board's posts. The first post of a thread represents the thread.
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum PostCommand {
     /// Approve a post
     Approve(PostId),

@@ -5,7 +5,7 @@ use forum_api::host::{BoardError, BoardResult};
 use serde_json::json;
 
 use crate::board::groups::Groups;
-use crate::board::{ReferenceBoard, accounts, passwords};
+use crate::board::{ReferenceBoard, accounts, locks, passwords};
 use crate::output::Output;
 use crate::prompt;
 
@@ -48,6 +48,7 @@ pub struct Name {
     name: String,
 }
 
+#[derive(Clone)]
 enum Change {
     PasswordHash(String),
     Banned(bool),
@@ -94,6 +95,7 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
     let set = board.write(move |tx, _| {
         Box::pin(async move {
             let member = accounts::named(tx, &name).await?;
+            locks::member_and_administrators(tx, member).await?;
             let administrators = accounts::administrators(tx).await?;
             match new {
                 Change::PasswordHash(hash) => accounts::set_password(tx, member, &hash).await?,

@@ -93,7 +93,7 @@ impl Demo {
     /// Changes the board behind the API's back.
     pub async fn change(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()> + Send + 'static,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()> + Clone + Send + 'static,
     ) {
         self.board.write(move |tx, _| change(tx)).await.unwrap();
     }

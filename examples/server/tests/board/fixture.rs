@@ -207,7 +207,7 @@ impl Stage {
 
     async fn change(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()> + Send + 'static,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()> + Clone + Send + 'static,
     ) -> FixtureResult<()> {
         Ok(self
             .board

@@ -19,10 +19,16 @@ const SQLITE: Migrations = Migrations {
 
 const POSTGRES: Migrations = Migrations {
     table: TABLE,
-    all: &[Migration {
-        name: "0001_init",
-        sql: include_str!("postgres/0001_init.sql"),
-    }],
+    all: &[
+        Migration {
+            name: "0001_init",
+            sql: include_str!("postgres/0001_init.sql"),
+        },
+        Migration {
+            name: "0003_post_index",
+            sql: include_str!("postgres/0003_post_index.sql"),
+        },
+    ],
 };
 
 /// Returns whether the database has a board.
@@ -42,7 +48,7 @@ pub async fn status(connection: &Connection<'_>) -> db::DbResult<SchemaStatus> {
             migration_status(&****client, &POSTGRES).await?
         }
         Connection::Postgres(Postgres::Transaction(transaction)) => {
-            migration_status(&***transaction, &POSTGRES).await?
+            migration_status(transaction.inner(), &POSTGRES).await?
         }
     })
 }
@@ -55,7 +61,7 @@ pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
     match &**tx {
         Connection::Sqlite(sqlite) => Ok(sqlite::apply_migrations(sqlite, &SQLITE)?),
         Connection::Postgres(Postgres::Transaction(transaction)) => {
-            Ok(apply_migrations(transaction, &POSTGRES).await?)
+            Ok(apply_migrations(transaction.inner(), &POSTGRES).await?)
         }
         Connection::Postgres(Postgres::Connection(_)) => {
             Err(db::DbError::Invalid("migrations are applied in a transaction").into())
@@ -83,11 +89,14 @@ mod tests {
         for (migrations, checksums) in [
             (
                 POSTGRES,
-                ["45d9e9a26ab72dc3b28b462470d6a031a8a0e6dc49ef53b223dee322c2398fa3"],
+                vec![
+                    "45d9e9a26ab72dc3b28b462470d6a031a8a0e6dc49ef53b223dee322c2398fa3",
+                    "62d97c8d8427e2694a9913af360ed69f78caf98cb0992f477addb98ec4808e13",
+                ],
             ),
             (
                 SQLITE,
-                ["a16471b58dd38fd8d1b7ce057c4b1b13609d3ea6f66b681ccb8bb656826cb182"],
+                vec!["a16471b58dd38fd8d1b7ce057c4b1b13609d3ea6f66b681ccb8bb656826cb182"],
             ),
         ] {
             for (migration, expected) in migrations.all.iter().zip(checksums) {
