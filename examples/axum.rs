@@ -16,8 +16,11 @@ use axum::Router;
 use axum::extract::{ConnectInfo, OriginalUri};
 use axum::http::{HeaderName, HeaderValue, Method};
 use axum::routing::get;
-use forum_api::host::{Access, Authorizer, BackendResult, Board, VisibleForums};
-use forum_api::model::UserId;
+use forum_api::host::{
+    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, RequestInfo,
+    ResourceRef, VisibleForums,
+};
+use forum_api::model::{ForumId, UserId};
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::{ForumApi, async_trait};
@@ -28,16 +31,21 @@ struct EmptyBoard;
 
 #[async_trait]
 impl Authorizer for EmptyBoard {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(&self, _: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
         Ok(None)
     }
 }
 
-impl Board for EmptyBoard {}
+#[async_trait]
+impl Board for EmptyBoard {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Err(BoardError::NotImplemented)
+    }
+}
 
 /// Returns a layer that responds to `OPTIONS` itself, and lets browsers send and read the headers of the API.
 fn cors(origin: HeaderValue) -> CorsLayer {
@@ -60,24 +68,20 @@ fn cors(origin: HeaderValue) -> CorsLayer {
 }
 
 #[tokio::main]
-async fn main() -> std::io::Result<()> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(EmptyBoard);
-    let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime)
-        .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
-        .peer_ip(|extensions| {
-            extensions
-                .get::<ConnectInfo<SocketAddr>>()
-                .map(|info| info.0.ip())
+    let api = ForumApi::builder(board, Stores::in_memory(), TokioRuntime)
+        .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
+        .peer_ip(|head| {
+            let peer = head.extensions.get::<ConnectInfo<SocketAddr>>();
+            peer.map(|info| info.0.ip())
         })
-        .build();
+        .build()?;
     let app = Router::new()
         .route("/", get(|| async { "A board's own page" }))
         .nest_service("/api/v1", api)
         .layer(cors(HeaderValue::from_static("http://localhost:3000")));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-    axum::serve(
-        listener,
-        app.into_make_service_with_connect_info::<SocketAddr>(),
-    )
-    .await
+    let service = app.into_make_service_with_connect_info::<SocketAddr>();
+    Ok(axum::serve(listener, service).await?)
 }

@@ -11,8 +11,11 @@
 
 use std::sync::Arc;
 
-use forum_api::host::{Access, Authorizer, BackendResult, Board, VisibleForums};
-use forum_api::model::UserId;
+use forum_api::host::{
+    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, RequestInfo,
+    ResourceRef, VisibleForums,
+};
+use forum_api::model::{ForumId, UserId};
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::{ForumApi, async_trait};
@@ -28,21 +31,26 @@ struct EmptyBoard;
 
 #[async_trait]
 impl Authorizer for EmptyBoard {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(&self, _: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
         Ok(None)
     }
 }
 
-impl Board for EmptyBoard {}
+#[async_trait]
+impl Board for EmptyBoard {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Err(BoardError::NotImplemented)
+    }
+}
 
 #[tokio::main]
-async fn main() -> std::io::Result<()> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(EmptyBoard);
-    let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
+    let api = ForumApi::builder(board, Stores::in_memory(), TokioRuntime).build()?;
     let listener = TcpListener::bind("127.0.0.1:8080").await?;
     loop {
         // `accept` fails if the client has disconnected already.

@@ -12,11 +12,12 @@
 use std::sync::Arc;
 
 use forum_api::host::{
-    Access, Authorizer, BackendResult, Board, BoardResult, Caller, VisibleForums,
+    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, RequestInfo,
+    ResourceRef, VisibleForums,
 };
-use forum_api::model::{Forum, ForumId, UserId};
+use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
-use forum_api::scope::Surface;
+use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ForumApi, async_trait};
@@ -32,14 +33,18 @@ pub struct Toy {
 
 #[async_trait]
 impl Authorizer for Toy {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         let public = (1..).zip(&self.forums).filter(|(_, (_, public))| *public);
         Ok(Access::new(VisibleForums::from_ids(
             public.map(|(id, _)| ForumId::from(id)),
         )))
     }
 
-    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(
+        &self,
+        owner: &UserId,
+        _: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
         let members = 1..=self.member_count;
         let is_member = owner.to_i64().is_ok_and(|number| members.contains(&number));
         Ok(is_member.then(|| Access::new(VisibleForums::all())))
@@ -48,7 +53,11 @@ impl Authorizer for Toy {
 
 #[async_trait]
 impl Board for Toy {
-    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Err(BoardError::NotImplemented)
+    }
+
+    async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
         let all = (1..).zip(&self.forums).map(|(position, (title, _))| Forum {
             forum_id: ForumId::from(i64::from(position)),
             parent_id: None,
@@ -59,11 +68,10 @@ impl Board for Toy {
             post_count: 0,
             last_activity_at: None,
             can_start_thread: false,
+            extra: None,
         });
-        let visible = caller.access().visible_forums();
-        Ok(all
-            .filter(|forum| visible.contains(&forum.forum_id))
-            .collect())
+        // The library removes the forums that the caller cannot see.
+        Ok(Page::from(all.collect::<Vec<_>>()))
     }
 }
 
@@ -74,13 +82,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         member_count: 1,
     });
     let stores = Stores::in_memory();
-    let (owner, scopes) = (&UserId::from(1), &["forums:read".to_owned()]);
-    let request = TokenRequest {
-        owner,
-        label: "",
-        scopes,
-        expires_in_days: "",
-    };
+    let owner = UserId::from(1);
+    let request = TokenRequest::new(&owner, &[Scope::ForumsRead]);
     let now = SystemClock.now();
     let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
     let address = std::env::args().nth(1);
@@ -92,6 +95,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         listener.local_addr()?
     );
 
-    let api = ForumApi::builder(board.clone(), board, stores, TokioRuntime).build();
+    let api = ForumApi::builder(board, stores, TokioRuntime).build()?;
     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 }

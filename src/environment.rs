@@ -3,6 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use http::uri::Authority;
+
+use crate::build_error::BuildError;
 use crate::runtime::{Clock, OsRandom, RandomSource, Runtime, SystemClock};
 use crate::scope::Surface;
 #[cfg(feature = "webhooks")]
@@ -70,11 +73,13 @@ impl Environment {
         Self { surface, ..self }
     }
 
-    /// Sets the public origin of the host, such as `https://board.example`. Default: empty; clients and the control
-    /// panel then use the origin of each request.
+    /// Sets the public origin of the host, such as `https://board.example`. Default: empty.
     ///
-    /// The OpenAPI document contains it as the server URL. The control panel accepts forms from this origin and from
-    /// the host of the request.
+    /// The server URL of the OpenAPI document is this origin and the base path; without an origin it is a relative URL.
+    /// The control panel accepts forms from this origin and from the host of the request.
+    ///
+    /// The builders of the API and the panel reject a text with a path, a slash at the end, user information, or another
+    /// scheme than `http` and `https`.
     #[must_use]
     pub fn public_origin(self, public_origin: impl Into<String>) -> Self {
         Self {
@@ -92,6 +97,23 @@ impl Environment {
             ..self
         }
     }
+
+    /// Requires that the public origin is empty or an origin.
+    pub(crate) fn validate(&self) -> Result<(), BuildError> {
+        let is_valid = self.public_origin.is_empty() || is_origin(&self.public_origin);
+        let expected =
+            "an origin such as `https://board.example`, without a path or a slash at the end";
+        BuildError::require(is_valid, "public_origin", expected)
+    }
+}
+
+fn is_origin(text: &str) -> bool {
+    let authority = ["https://", "http://"]
+        .into_iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    let parsed = authority.and_then(|authority| authority.parse::<Authority>().ok());
+    parsed
+        .is_some_and(|authority| !authority.host().is_empty() && !authority.as_str().contains('@'))
 }
 
 impl<R: Runtime> From<R> for Environment {

@@ -7,7 +7,8 @@ use thiserror::Error;
 /// Error of any type, such as a database driver's, used as the source of another error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Result of a store operation.
+/// Result of an operation of a store, an [`Authorizer`](crate::host::Authorizer) or an
+/// [`AdminAuth`](crate::host::AdminAuth).
 pub type BackendResult<T> = Result<T, BackendError>;
 
 /// Error of a store or another backend. The API returns 500 `internal_error` and logs the source.
@@ -80,6 +81,85 @@ impl<T, E: Into<BoxError>> OrInternal<T> for Result<T, E> {
         self.map_err(BackendError::new)
     }
 }
+
+/// Error of the conversion of a text or a number to a type of [`model`](crate::model), [`scope`](crate::scope),
+/// [`token`](crate::token) or [`webhook`](crate::webhook): it has another format. `Display` names the expected format.
+///
+/// ```
+/// use forum_api::model::Timestamp;
+///
+/// let error = "yesterday".parse::<Timestamp>().unwrap_err();
+/// assert_eq!(error.to_string(), "expected an RFC 3339 time, for example 2026-01-31T12:00:00Z");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Error)]
+#[error("expected {0}")]
+#[non_exhaustive]
+pub struct ParseError(&'static str);
+
+impl ParseError {
+    /// `expected` completes the sentence "expected …".
+    pub(crate) const fn new(expected: &'static str) -> Self {
+        Self(expected)
+    }
+}
+
+/// Implements `FromStr` and `TryFrom<&str>` by the type's `parse`.
+macro_rules! impl_from_str {
+    ($($type:ty)+) => {$(
+        impl std::str::FromStr for $type {
+            type Err = crate::error::ParseError;
+
+            fn from_str(text: &str) -> Result<Self, crate::error::ParseError> {
+                Self::parse(text)
+            }
+        }
+
+        impl TryFrom<&str> for $type {
+            type Error = crate::error::ParseError;
+
+            fn try_from(text: &str) -> Result<Self, crate::error::ParseError> {
+                Self::parse(text)
+            }
+        }
+    )+};
+}
+
+/// Implements `Display` and `AsRef<str>` by the type's `as_str`.
+macro_rules! impl_as_str {
+    ($($type:ty)+) => {$(
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl AsRef<str> for $type {
+            fn as_ref(&self) -> &str {
+                self.as_str()
+            }
+        }
+    )+};
+}
+
+/// Implements `Serialize` and `Deserialize` by the type's `as_str` and `parse`.
+macro_rules! impl_serde_str {
+    ($($type:ty)+) => {$(
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+                Self::parse(&text).map_err(serde::de::Error::custom)
+            }
+        }
+    )+};
+}
+
+pub(crate) use {impl_as_str, impl_from_str, impl_serde_str};
 
 /// The backend rejected an operation because its queue is full. The operation did not run.
 ///

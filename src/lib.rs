@@ -13,27 +13,30 @@
 //!
 //! #[async_trait]
 //! impl Authorizer for MyBoard {
-//!     async fn guest_access(&self) -> BackendResult<Access> {
-//!         Ok(Access::new(VisibleForums::none())) // the forums that a guest can see
+//!     async fn guest_access(&self, _request: &RequestInfo) -> BackendResult<Access> {
+//!         Ok(Access::new(VisibleForums::all())) // the forums that a guest can see
 //!     }
-//!     async fn member_access(&self, _owner: &UserId) -> BackendResult<Option<Access>> {
+//!     async fn member_access(&self, _owner: &UserId, _request: &RequestInfo) -> BackendResult<Option<Access>> {
 //!         Ok(Some(Access::new(VisibleForums::all()))) // the forums that this member can see now
 //!     }
 //! }
 //!
 //! #[async_trait]
 //! impl Board for MyBoard {
-//!     async fn list_forums(&self, _caller: &Caller) -> BoardResult<Vec<Forum>> {
-//!         Ok(vec![]) // your query; every other method returns 501 until you implement it
+//!     async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+//!         Err(BoardError::NotImplemented) // the forum of a thread, post or poll, for writes
+//!     }
+//!     async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+//!         Ok(vec![].into()) // your query; every other method returns 501 until you implement it
 //!     }
 //! }
 //!
 //! #[tokio::main]
-//! async fn main() -> std::io::Result<()> {
+//! async fn main() -> Result<(), BoxError> {
 //!     let board = Arc::new(MyBoard);
-//!     let api = ForumApi::builder(board.clone(), board, Stores::in_memory(), TokioRuntime).build();
+//!     let api = ForumApi::builder(board, Stores::in_memory(), TokioRuntime).build()?;
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
-//!     axum::serve(listener, axum::Router::new().fallback_service(api)).await
+//!     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 //! }
 //! ```
 //!
@@ -67,8 +70,9 @@
 //! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
 //!   enforced.
 //! - `sqlite`: stores for tokens, idempotency records and webhooks in SQLite.
-//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes.
-//! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes.
+//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes, with or without
+//!   TLS.
+//! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
 //! - `panel`: the control panel. Enables `webhooks`.
 //! - `swagger-ui`: the interactive reference. Adds 0.5 MB of assets to the binary.
@@ -89,6 +93,33 @@
     )
 )]
 
+/// Implements a trait for `Arc<T>` and `Box<T>` by calls of the inner value. Clippy reports a method that the list lacks.
+/// Async methods come first.
+macro_rules! forward {
+    (impl $trait:ident for $pointer:ident {
+        $(async fn $async_name:ident($($async_arg:ident: $async_type:ty),*) -> $async_output:ty;)*
+        $(fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*
+    }) => {
+        #[async_trait::async_trait]
+        #[deny(clippy::missing_trait_methods)]
+        impl<T: $trait + ?Sized> $trait for $pointer<T> {
+            $(async fn $async_name(&self, $($async_arg: $async_type),*) -> $async_output {
+                (**self).$async_name($($async_arg),*).await
+            })*
+            $(fn $name(&self, $($arg: $type),*) -> $output {
+                (**self).$name($($arg),*)
+            })*
+        }
+    };
+    ($trait:ident $methods:tt) => {
+        const _: () = {
+            use std::sync::Arc;
+            forward!(impl $trait for Arc $methods);
+            forward!(impl $trait for Box $methods);
+        };
+    };
+}
+
 /// Implements `Debug` with the type's name only, for secrets and for values without readable state.
 macro_rules! opaque_debug {
     ($type:ident) => {
@@ -100,13 +131,13 @@ macro_rules! opaque_debug {
     };
 }
 
-/// Implements `Debug` with the settings of the wrapped value only.
+/// Implements `Debug` with the settings in this field only.
 macro_rules! settings_debug {
-    ($type:ident) => {
+    ($type:ident, $($field:tt).+) => {
         impl std::fmt::Debug for $type {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($type))
-                    .field("settings", &self.0.settings)
+                    .field("settings", &self.$($field).+)
                     .finish_non_exhaustive()
             }
         }
@@ -115,6 +146,7 @@ macro_rules! settings_debug {
 
 mod api;
 mod base62;
+mod build_error;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod environment;
@@ -138,6 +170,8 @@ pub mod swagger_ui;
 mod task;
 #[cfg(feature = "test-util")]
 pub mod test_util;
+#[cfg(any(feature = "postgres", feature = "redis", feature = "webhooks"))]
+mod tls;
 pub mod token;
 pub mod webhook;
 #[cfg(feature = "webhooks")]
@@ -150,5 +184,7 @@ pub use api::{
     openapi_document,
 };
 pub use async_trait::async_trait;
+pub use build_error::BuildError;
 pub use environment::Environment;
+pub use http_util::{ResponseBody, ResponseFuture};
 pub use ipnet::IpNet;

@@ -1,13 +1,14 @@
 //! Interfaces to the clock, the random source and the executor: [`Clock`], [`RandomSource`], [`Runtime`].
 //!
 //! The library reads the time, generates random bytes and starts tasks only through these traits. Exceptions: the SQL
-//! and Redis stores and the HTTP transport also use threads and timers of std and tokio.
+//! and Redis stores, the HTTP transport, the system's resolver and the check of a new endpoint's URL also use threads
+//! and timers of std and tokio.
 
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use thiserror::Error;
 
@@ -23,6 +24,10 @@ pub trait Clock: Debug + Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 }
 
+forward!(Clock {
+    fn now() -> Timestamp;
+});
+
 /// Cryptographically secure source of random bytes. Tokens and secrets depend on it.
 pub trait RandomSource: Debug + Send + Sync + 'static {
     /// Fills `bytes` with random bytes.
@@ -31,6 +36,10 @@ pub trait RandomSource: Debug + Send + Sync + 'static {
     /// [`RandomError`] if the source is not available.
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError>;
 }
+
+forward!(RandomSource {
+    fn fill(bytes: &mut [u8]) -> Result<(), RandomError>;
+});
 
 /// The random source is not available.
 ///
@@ -66,16 +75,18 @@ pub trait Runtime: Debug + Send + Sync + 'static {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
+forward!(Runtime {
+    fn spawn(work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
+    fn sleep(duration: Duration) -> BoxFuture<'static, ()>;
+});
+
 /// Clock of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        Timestamp::default().saturating_add(since)
+        SystemTime::now().into()
     }
 }
 

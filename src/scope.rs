@@ -1,6 +1,6 @@
 //! Scopes of tokens, and the surfaces that define them (`docs/protocol.md`, sections 1.3 and 3.5).
 
-use std::fmt;
+use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 
 macro_rules! scopes {
     ($($name:ident $text:literal [$($surface:ident),+] $description:literal)+) => {
@@ -49,14 +49,25 @@ scopes! {
     AdminRead "admin:read" [Compact] "No endpoint requires this scope."
 }
 
-impl fmt::Display for Scope {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+impl Scope {
+    /// Parses the name of a scope of any surface.
+    ///
+    /// # Errors
+    /// [`ParseError`] if the library has no such scope.
+    pub fn parse(name: &str) -> Result<Self, ParseError> {
+        let mut scopes = Self::ALL.iter().copied();
+        let scope = scopes.find(|scope| scope.as_str() == name);
+        scope.ok_or(ParseError::new("a scope, for example forums:read"))
     }
 }
 
+impl_from_str!(Scope);
+impl_as_str!(Scope);
+impl_serde_str!(Scope);
+
 /// API surface: the set of endpoints and scopes that a service has (`docs/protocol.md`, section 1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Surface {
     /// All endpoints, and all scopes except `admin:read`.
     #[default]
@@ -71,25 +82,25 @@ impl Surface {
         Scope::ALL
             .iter()
             .copied()
-            .filter(move |scope| scope.surfaces().contains(&self))
+            .filter(move |scope| self.has_scope(*scope))
     }
 
-    /// Parses the name of a scope of this surface.
-    pub fn parse_scope(self, text: &str) -> Option<Scope> {
-        self.scopes().find(|scope| scope.as_str() == text)
+    /// Returns whether this surface defines the scope.
+    pub fn has_scope(self, scope: Scope) -> bool {
+        scope.surfaces().contains(&self)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Surface;
+    use super::{Scope, Surface};
 
     #[test]
     fn the_full_surface_has_13_scopes_and_the_compact_surface_8() {
         assert_eq!(Surface::Full.scopes().count(), 13);
         assert_eq!(Surface::Compact.scopes().count(), 8);
-        assert!(Surface::Full.parse_scope("admin:read").is_none());
-        assert!(Surface::Compact.parse_scope("admin:read").is_some());
-        assert!(Surface::Compact.parse_scope("admin:write").is_none());
+        let admin: Scope = "admin:read".parse().unwrap();
+        assert!(Surface::Compact.has_scope(admin) && !Surface::Full.has_scope(admin));
+        assert!(Scope::parse("admin:write").is_err());
     }
 }

@@ -37,11 +37,8 @@ async fn main() {
 }
 
 async fn redis(url: &str) -> Arc<RedisRateLimitStore> {
-    let prefix = format!("forum_api_bench_{}:", std::process::id());
-    let settings = RedisSettings {
-        prefix,
-        ..RedisSettings::default()
-    };
+    let mut settings = RedisSettings::default();
+    settings.prefix = format!("forum_api_bench_{}:", std::process::id());
     Arc::new(RedisRateLimitStore::connect(url, settings).await.unwrap())
 }
 

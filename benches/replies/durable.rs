@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use forum_api::webhook::Topic;
+
 use crate::ROUNDS;
 use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
@@ -41,6 +43,9 @@ pub async fn measure() {
 /// Measures on a new board. The API writes the first reply for both.
 async fn side(through_api: bool) -> Side {
     let rig = BenchFixture::new().await;
+    // Without an endpoint no event is written.
+    rig.endpoint("http://127.0.0.1:9", &Topic::POST_CREATED)
+        .await;
     let writers = Writers::on(&rig).await;
     let api = api(&rig, rig.board.clone());
     writers.one(&api).await;

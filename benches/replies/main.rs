@@ -4,10 +4,10 @@
 //! Concurrent members write replies through the whole API in this process: token, rate limit, access, Markdown, search
 //! index, counters and events. Flood control is off. Each round uses a new SQLite file with full durability.
 //!
-//! `durable` compares them with a bare writer: a loop over one connection (two on Postgres, with `FORUM_API_BACKEND=postgres`)
-//! that inserts the same rows, given their contents, and commits all queued replies together. `http` compares replies over
-//! sockets on SQLite, on Postgres, and on two nodes that share a Postgres. `webhooks` compares a board with ten endpoints that receive each
-//! reply with a board without endpoints.
+//! `durable` compares them with a bare writer that inserts the same rows, given their contents, and commits all queued
+//! replies together: on SQLite over one connection, on Postgres (`FORUM_API_BACKEND=postgres`) over two. `http` compares
+//! replies over sockets on SQLite, on Postgres, and on two nodes that share a Postgres. `webhooks` compares a board with
+//! ten endpoints that receive each reply with a board without endpoints.
 //!
 //! Configurations take turns in five rounds; each figure is printed as least, median and most. Takes a minute and 1 GB
 //! of disk.

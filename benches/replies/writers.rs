@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use forum_api::ForumApi;
 use forum_api::model::UserId;
 use forum_api::rate_limit::Budget;
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
-use forum_api::{ApiSettings, ForumApi};
 use http::{Request, StatusCode};
 use http_body_util::Full;
 use serde_json::json;
@@ -86,16 +86,13 @@ pub fn api(rig: &BenchFixture, board: ReferenceBoard) -> ForumApi {
     let (board, stores) = (Arc::new(board), rig.place.database.stores());
     let units = u32::MAX;
     let length = Duration::from_secs(300);
-    let settings = ApiSettings {
-        token_budget: Budget {
+    ForumApi::builder(board, stores, TokioRuntime)
+        .token_budget(Budget {
             units,
             window: length,
-        },
-        ..ApiSettings::default()
-    };
-    ForumApi::builder(board.clone(), board, stores, TokioRuntime)
-        .settings(settings)
+        })
         .build()
+        .unwrap()
 }
 
 /// A thread and its writers.
@@ -124,13 +121,8 @@ async fn people(rig: &BenchFixture) -> (i64, Vec<UserId>) {
 
 async fn token(stores: &Stores, owner: &UserId) -> String {
     let surface = Surface::Full;
-    let scopes: Vec<_> = surface.scopes().map(|scope| scope.to_string()).collect();
-    let wanted = TokenRequest {
-        owner,
-        label: "",
-        scopes: &scopes,
-        expires_in_days: "",
-    };
+    let scopes: Vec<_> = surface.scopes().collect();
+    let wanted = TokenRequest::new(owner, &scopes);
     let now = SystemClock.now();
     let issued = issue_token(&*stores.tokens, &OsRandom, surface, wanted, now);
     issued.await.unwrap().0.expose_secret().to_owned()

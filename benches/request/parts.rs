@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use bytes::Bytes;
-use forum_api::host::Authorizer as _;
+use forum_api::host::{Authorizer as _, RequestInfo};
 use forum_api::rate_limit::{Budget, RateLimitKey};
 use forum_api::runtime::{Clock as _, SystemClock};
 use forum_api::store::Stores;
@@ -55,7 +55,8 @@ impl<'a> Parts<'a> {
         let key = RateLimitKey::Token(lookup);
         let charge = self.stores.rate_limits.charge(&key, 1, self.window, now);
         assert!(charge.await.unwrap().allowed);
-        let access = self.board.member_access(&found.owner).await.unwrap();
-        black_box(access.unwrap());
+        let request = RequestInfo::new(now);
+        let access = self.board.member_access(&found.owner, &request);
+        black_box(access.await.unwrap().unwrap());
     }
 }

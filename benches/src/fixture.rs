@@ -76,8 +76,10 @@ impl BenchFixture {
     /// Starts a worker with these settings.
     pub fn work(&self, settings: WorkerSettings) -> WorkerHandle {
         let authority = Arc::new(self.board.clone());
-        Worker::new(self.webhooks.clone(), authority, transport(), TokioRuntime)
+        Worker::builder(self.webhooks.clone(), authority, transport(), TokioRuntime)
             .settings(settings)
+            .build()
+            .unwrap()
             .start()
     }
 
@@ -119,10 +121,8 @@ impl BenchFixture {
 
 /// A transport that may send to loopback.
 pub fn transport() -> HttpTransport {
-    let settings = HttpTransportSettings {
-        allow_private: true,
-        ..HttpTransportSettings::default()
-    };
+    let mut settings = HttpTransportSettings::default();
+    settings.allow_private = true;
     HttpTransport::new(settings).unwrap()
 }
 

@@ -8,20 +8,20 @@ use std::task::{Context, Poll, Waker};
 use bytes::Bytes;
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, InForum,
-    VisibleForums,
+    RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::{
     Author, ContentState, ForumId, ListPostsParams, Page, Post, PostId, ThreadId, Timestamp, UserId,
 };
 use forum_api::rate_limit::Budget;
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
-use forum_api::scope::Surface;
+use forum_api::scope::{Scope, Surface};
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
-use forum_api::{ApiSettings, ForumApi, async_trait};
+use forum_api::{ApiSettings, ForumApi, ResponseBody, async_trait};
 use http::header::{ACCEPT, AUTHORIZATION, HOST};
 use http::{Request, Response};
-use http_body_util::{Empty, Full};
+use http_body_util::Empty;
 use serde::Serialize;
 use tower::Service;
 
@@ -76,6 +76,7 @@ fn post(thread: i64, number: u64, body: &str) -> Post {
         post_id: PostId::from(40),
         thread_id: ThreadId::from(thread),
         number,
+        in_reply_to: None,
         author: Some(Author {
             user_id: UserId::from(3),
             username: "alice".into(),
@@ -90,22 +91,27 @@ fn post(thread: i64, number: u64, body: &str) -> Post {
         can_edit: false,
         can_delete: false,
         version: 1,
+        extra: None,
     }
 }
 
 #[async_trait]
 impl Authorizer for StaticBoard {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(&self, _: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
         Ok(Some(Access::new(VisibleForums::all())))
     }
 }
 
 #[async_trait]
 impl Board for StaticBoard {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Err(BoardError::NotImplemented)
+    }
+
     async fn list_posts(
         &self,
         _: &Caller,
@@ -145,8 +151,8 @@ impl BenchFixture {
         let mut settings = ApiSettings::default();
         settings.token_budget.units = u32::MAX;
         let window = settings.token_budget;
-        let builder = ForumApi::builder(board.clone(), board, stores, TokioRuntime);
-        let api = builder.settings(settings).build();
+        let builder = ForumApi::builder(board, stores, TokioRuntime);
+        let api = builder.settings(settings).build().unwrap();
         Self {
             api,
             bearer,
@@ -166,19 +172,15 @@ impl BenchFixture {
     }
 
     /// Returns the response, which is ready at once.
-    pub fn answer(&self, request: Request<Empty<Bytes>>) -> Response<Full<Bytes>> {
+    pub fn answer(&self, request: Request<Empty<Bytes>>) -> Response<ResponseBody> {
         at_once(self.api.clone().call(request)).unwrap()
     }
 }
 
 /// Issues a token that may list posts.
 pub fn token(stores: &Stores) -> String {
-    let wanted = TokenRequest {
-        owner: &UserId::from(3),
-        label: "bench",
-        scopes: &["threads:read".into(), "posts:read".into()],
-        expires_in_days: "",
-    };
+    let (owner, scopes) = (UserId::from(3), [Scope::ThreadsRead, Scope::PostsRead]);
+    let wanted = TokenRequest::new(&owner, &scopes).label("bench");
     let (tokens, now) = (&*stores.tokens, SystemClock.now());
     let issued = at_once(issue_token(tokens, &OsRandom, Surface::Full, wanted, now));
     issued.unwrap().0.expose_secret().to_owned()

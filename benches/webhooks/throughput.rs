@@ -31,10 +31,8 @@ pub async fn measure() {
     for _ in 0..ROUNDS {
         bare.add(alone().await);
         default.add(worker(WorkerSettings::default()).await);
-        let settings = WorkerSettings {
-            max_in_flight_per_endpoint: AT_ONCE,
-            ..WorkerSettings::default()
-        };
+        let mut settings = WorkerSettings::default();
+        settings.max_in_flight_per_endpoint = AT_ONCE;
         wide.add(worker(settings).await);
     }
     bare.report(&format!("the transport only, {AT_ONCE} in flight"));

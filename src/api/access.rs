@@ -11,10 +11,11 @@ use super::error::{ApiError, AuthFailure};
 use super::extract::value::InputValue;
 use super::output::can_see;
 use crate::host::{
-    Authorizer, Board, BoardError, Caller, MemberCaller, PresentedToken, ResourceRef,
+    Authorizer, Board, BoardError, Caller, GuestCaller, MemberCaller, PresentedToken, RequestInfo,
+    ResourceRef,
 };
 use crate::metrics::recorder;
-use crate::model::{ForumId, Timestamp, TokenInfo, UserId};
+use crate::model::{ForumId, GetMemberParams, Timestamp, TokenInfo, UserId};
 use crate::scope::{Scope, Surface};
 use crate::store::{ResourceIds, TokenStore};
 use crate::token::{self, Lookup, SecretDigest, TokenRecord, TokenState};
@@ -49,20 +50,23 @@ pub(super) async fn authenticate(
     let record = tokens.find(&lookup).await;
     let record = record.inspect_err(|_| recorder::record_store_error(STORE))?;
     let record = record.unwrap_or_else(|| DUMMY_RECORD.clone());
-    if record.digest != digest {
-        return Err(AuthFailure::Unknown.into());
-    }
-    match record.state(now) {
-        TokenState::Revoked => return Err(AuthFailure::Revoked.into()),
-        TokenState::Expired => return Err(AuthFailure::Expired.into()),
-        TokenState::Valid => {}
+    let failure = match record.state(now) {
+        _ if record.digest != digest => Some(AuthFailure::Unknown),
+        TokenState::Revoked => Some(AuthFailure::Revoked),
+        TokenState::Expired => Some(AuthFailure::Expired),
+        TokenState::Valid => None,
+    };
+    if let Some(failure) = failure {
+        tracing::Span::current().record("token", lookup.as_str());
+        return Err(failure.into());
     }
     record_use(&record, tokens, now).await;
     // Scopes that this surface does not know have no effect.
     let scopes = record
         .scopes
         .iter()
-        .filter_map(|scope| surface.parse_scope(scope));
+        .filter_map(|scope| Scope::parse(scope).ok())
+        .filter(|scope| surface.has_scope(*scope));
     let presented = PresentedToken {
         lookup: record.lookup,
         scopes: scopes.collect(),
@@ -124,14 +128,16 @@ pub(super) fn require_field_scope(
 /// Asks the host for the caller's current access. The library does not cache it.
 pub(super) async fn resolve_caller(
     token: Option<(UserId, PresentedToken)>,
+    request: RequestInfo,
     authorizer: &dyn Authorizer,
 ) -> Result<Caller, ApiError> {
     let Some((owner, presented)) = token else {
-        return Ok(Caller::Guest(authorizer.guest_access().await?));
+        let access = authorizer.guest_access(&request).await?;
+        return Ok(GuestCaller::new(access, request).into());
     };
-    let access = authorizer.member_access(&owner).await?;
+    let access = authorizer.member_access(&owner, &request).await?;
     let access = access.ok_or(ApiError::OwnerUnavailable)?;
-    Ok(Caller::bearer(owner, access, presented))
+    Ok(Caller::bearer(owner, access, request, presented))
 }
 
 /// Rejects callers who may not see the board while it is offline.
@@ -156,28 +162,17 @@ pub(super) async fn require_visible(
         ResourceRef::Forum(forum) => caller.access().visible_forums.contains(forum),
         _ if endpoint.is_read() => true,
         resource => {
-            let forum = board.containing_forum(caller, resource).await;
-            let forum = forum.inspect_err(|error| warn_forum_unknown(endpoint.operation_id, error));
-            can_see(caller, &forum?, endpoint.operation_id)
+            let forum = board.containing_forum(caller, resource).await?;
+            can_see(caller, &forum, endpoint.operation_id)
         }
     };
     is_visible.then_some(()).ok_or(ApiError::NotFound)
 }
 
-/// Logs why a write is a 501 although the host implements the endpoint's own method.
-fn warn_forum_unknown(operation_id: &str, error: &BoardError) {
-    if let BoardError::NotImplemented = error {
-        tracing::info!(
-            command = operation_id,
-            "`Board::containing_forum` is not implemented; write rejected"
-        );
-    }
-}
-
 /// Checks that the caller can still see the resource of a stored response, and that a member in the path still exists.
 ///
-/// The path does not name a created thread or post, nor a subscribed thread. Checks only the forum if the board does not
-/// implement `containing_forum`.
+/// The path does not name a created thread or post, nor a subscribed thread. Checks only the forum if the board returns
+/// `NotImplemented`.
 pub(super) async fn require_replay_visible(
     board: &dyn Board,
     invocation: &dyn Invocation,
@@ -185,7 +180,10 @@ pub(super) async fn require_replay_visible(
 ) -> Result<(), ApiError> {
     let caller = invocation.caller();
     if let Some(member) = invocation.member() {
-        match board.get_member(caller, member.clone()).await {
+        match board
+            .get_member(caller, member.clone(), GetMemberParams::default())
+            .await
+        {
             Ok(_) | Err(BoardError::NotImplemented) => {}
             Err(error) => return Err(error.into()),
         }

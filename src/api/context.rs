@@ -1,41 +1,42 @@
 //! Shared parts of the service, and the context of one request: its id, client, token budget and log lines.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::StatusCode;
+use http::header::USER_AGENT;
 use http::request::Parts;
-use http::{Extensions, StatusCode};
 use tracing::field::Empty;
 use tracing::{Span, record_all};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::ApiSettings;
 use super::error::ApiError;
+use super::rate_limit::PeerIp;
 use crate::environment::Environment;
-use crate::host::{Authorizer, Board};
+use crate::host::{Host, RequestId, RequestInfo};
 use crate::http_util::OriginalUri;
 use crate::model::Timestamp;
 use crate::rate_limit::{RateLimitDecision, RateLimitKey};
 use crate::runtime::RandomSource;
 use crate::store::Stores;
+use crate::token::Lookup;
 
 const X_REQUEST_ID: &str = "x-request-id";
 
 /// State shared by all clones of a [`ForumApi`](crate::ForumApi).
 pub(super) struct ApiInner {
-    pub(super) authorizer: Arc<dyn Authorizer>,
-    pub(super) board: Arc<dyn Board>,
+    pub(super) host: Host,
     pub(super) stores: Stores,
     pub(super) environment: Environment,
     pub(super) settings: ApiSettings,
     pub(super) request_ids: RequestIdGenerator,
     /// The OpenAPI document as JSON.
     pub(super) document: Bytes,
-    pub(super) peer_ip: fn(&Extensions) -> Option<IpAddr>,
-    pub(super) original_uri: OriginalUri,
+    pub(super) peer_ip: Box<PeerIp>,
+    pub(super) original_uri: Box<OriginalUri>,
     pub(super) warned_no_peer_ip: AtomicBool,
 }
 
@@ -44,6 +45,8 @@ pub(super) struct RequestContext<'h> {
     /// Its URI includes the path prefix that a router in front of the service removed.
     pub(super) head: &'h Parts,
     pub(super) id: RequestId,
+    /// Address of the client; `None` if the server does not know the peer.
+    pub(super) client_ip: Option<IpAddr>,
     /// Budget that is charged for a request without a valid token.
     pub(super) guest_key: RateLimitKey,
     pub(super) received_at: Timestamp,
@@ -64,12 +67,14 @@ impl<'h> RequestContext<'h> {
     pub(super) fn new(
         head: &'h Parts,
         id: RequestId,
+        client_ip: Option<IpAddr>,
         guest_key: RateLimitKey,
         received_at: Timestamp,
     ) -> Self {
         Self {
             head,
             id,
+            client_ip,
             guest_key,
             received_at,
             route: None,
@@ -87,6 +92,7 @@ impl<'h> RequestContext<'h> {
             "request",
             request_id = self.id.as_str(),
             client_request_id = self.client_request_id(),
+            client = self.client_ip.map(tracing::field::display),
             method = %self.head.method,
             route = Empty,
             cost = Empty,
@@ -103,6 +109,21 @@ impl<'h> RequestContext<'h> {
         let text = self.head.headers.get(X_REQUEST_ID)?.to_str().ok()?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         ((1..=64).contains(&text.len()) && text.bytes().all(is_plain)).then_some(text)
+    }
+
+    /// Describes the request for the host.
+    pub(super) fn request_info(&self, token: Option<Lookup>) -> RequestInfo {
+        let user_agent = self.head.headers.get(USER_AGENT).cloned();
+        let mut request = RequestInfo::new(self.received_at)
+            .with_request_id(self.id)
+            .with_user_agent_header(user_agent);
+        if let Some(client_ip) = self.client_ip {
+            request = request.with_client_ip(client_ip);
+        }
+        match token {
+            Some(lookup) => request.with_token_lookup(lookup),
+            None => request,
+        }
     }
 
     /// Logs the end of the request. Records all fields in one call, because each call makes a subscriber look up the
@@ -137,16 +158,6 @@ pub(super) fn log_error(error: &ApiError, id: RequestId) {
             tracing::warn!(request_id, ?reason, "unauthenticated");
         }
         _ => {}
-    }
-}
-
-/// Id of a request: 128 bits as 32 lower-case hexadecimal digits.
-#[derive(Clone, Copy)]
-pub(super) struct RequestId([u8; 32]);
-
-impl RequestId {
-    pub(super) fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 

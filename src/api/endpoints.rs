@@ -3,9 +3,9 @@
 use http::Method;
 
 use super::endpoint::{ApiEndpoint, Handler, Privacy};
-use super::extract::params::{NoParams, OpenMessage, RawPathParams};
+use super::extract::params::RawPathParams;
 use crate::host::{Caller, MemberCaller};
-use crate::model::{ErrorCode, NewSubscription};
+use crate::model::ErrorCode;
 use crate::scope::Scope::*;
 use crate::scope::Surface::{self, Compact, Full};
 
@@ -76,10 +76,10 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::GET, path: "/me", operation_id: "getMe", tag: "me",
         summary: "Returns the token's owner, scopes and expiry.",
-        notes: "Call it first: it returns the token's owner and scopes.",
+        notes: "Call it first to check the token.",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &MemberCaller, (), NoParams {}| b.get_me(m)),
+        handler: &Handler::ok(|b, m: &MemberCaller, (), params| b.get_me(m, params)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/forums", operation_id: "listForums", tag: "forums",
@@ -87,7 +87,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Each forum has the id of its parent. Parents come before their children.",
         scope: ForumsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, (), NoParams {}| b.list_forums(c)),
+        handler: &Handler::ok(|b, c: &Caller, (), params| b.list_forums(c, params)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/forums/{forumId}/threads", operation_id: "listThreads", tag: "forums",
@@ -111,7 +111,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, path, NoParams {}| b.get_thread(c, path)),
+        handler: &Handler::ok(|b, c: &Caller, path, params| b.get_thread(c, path, params)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/posts", operation_id: "listPosts", tag: "threads",
@@ -141,12 +141,12 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/threads/{threadId}/posts/{postId}", operation_id: "deletePost", tag: "threads",
-        summary: "Soft-deletes a post. Deleting the first post deletes the thread.",
-        notes: "The post's `canDelete` shows whether the caller may delete it. A moderator can restore it, but not \
+        summary: "Soft-deletes a post.",
+        notes: "Deleting the first post deletes the thread. The post's `canDelete` shows whether the caller may delete it. A moderator can restore it, but not \
             through this API. Deleting a deleted post is a 404, or a 409 for a moderator, who can still see it.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::no_content(|b, m: &MemberCaller, path, NoParams {}| b.delete_post(m, path)),
+        handler: &Handler::no_content(|b, m: &MemberCaller, path, params| b.delete_post(m, path, params)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/members/{userId}", operation_id: "getMember", tag: "members",
@@ -154,7 +154,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, path, NoParams {}| b.get_member(c, path)),
+        handler: &Handler::ok(|b, c: &Caller, path, params| b.get_member(c, path, params)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/members/{userId}/reputation", operation_id: "rateMember", tag: "members",
@@ -183,11 +183,12 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages/{messageId}", operation_id: "openMessage", tag: "messages",
-        summary: "Opens a private message: marks it as read and sends the receipt if one was requested.",
-        notes: "Each request reaches the board, so the response has no `etag`. HEAD does not mark the message as read.",
+        summary: "Opens a private message and marks it as read.",
+        notes: "Also sends the receipt if the sender requested one. The response has no `etag`. HEAD does not mark the \
+            message as read.",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: &[],
-        handler: &Handler::ok(|b, m: &MemberCaller, path, params: OpenMessage| b.open_message(m, path, params.mark_read)),
+        handler: &Handler::ok(|b, m: &MemberCaller, path, params| b.open_message(m, path, params)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/poll", operation_id: "getPoll", tag: "threads",
@@ -195,7 +196,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "A thread without a poll is a 404.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, path, NoParams {}| b.get_poll(c, path)),
+        handler: &Handler::ok(|b, c: &Caller, path, params| b.get_poll(c, path, params)),
     },
     ApiEndpoint {
         method: Method::POST, path: "/polls/{pollId}/votes", operation_id: "vote", tag: "polls",
@@ -234,7 +235,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             that does not exist or is hidden is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, (), new: NewSubscription| b.subscribe(m, new.into())),
+        handler: &Handler::created(|b, m: &MemberCaller, (), new| b.subscribe(m, new)),
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/subscriptions/{target}/{targetId}", operation_id: "unsubscribe", tag: "subscriptions",
@@ -242,7 +243,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "The caller can also unsubscribe from a target that has become hidden. A subscription that does not exist is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::no_content(|b, m: &MemberCaller, path, NoParams {}| b.unsubscribe(m, path)),
+        handler: &Handler::no_content(|b, m: &MemberCaller, path, params| b.unsubscribe(m, path, params)),
     },
     ApiEndpoint {
         method: Method::GET, path: "/search", operation_id: "search", tag: "search",

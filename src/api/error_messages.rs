@@ -10,6 +10,7 @@ type Text = Cow<'static, str>;
 /// Messages of the library's own errors (`docs/protocol.md`, section 5.6). A board supplies the messages of its own
 /// errors.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ErrorMessages {
     /// 401 `unauthenticated`: the same message for every reason.
     pub unauthenticated: Text,
@@ -37,6 +38,8 @@ pub struct ErrorMessages {
     pub idempotency_key_reused: Text,
     /// 400 `bad_request`, between `name: ` and the expected value.
     pub expected_prefix: Text,
+    /// Introduces the allowed values of a field that takes one of several.
+    pub expected_one_of: Text,
     /// 400 `bad_request`, after `name: `: the field is missing.
     pub field_missing: Text,
     /// 400 `bad_request`, after `name: `: the field or parameter is repeated.
@@ -52,6 +55,7 @@ pub struct ErrorMessages {
 
 /// Language of the library's own messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Language {
     /// English.
     #[default]
@@ -75,7 +79,9 @@ impl ErrorMessages {
         let expected = |phrase: &str| format!("{name}: {} {phrase}", self.expected_prefix);
         match &error.kind {
             InputErrorKind::Expected(phrase) => expected(self.replace(self.translate(*phrase))),
-            InputErrorKind::OneOf(words) => expected(&words.join(", ")),
+            InputErrorKind::OneOf(words) => {
+                format!("{name}: {} {}", self.expected_one_of, words.join(", "))
+            }
             InputErrorKind::Phrase(phrase) => expected(self.replace(phrase)),
             InputErrorKind::Missing => format!("{name}: {}", self.field_missing),
             InputErrorKind::Repeated => format!("{name}: {}", self.field_repeated),
@@ -112,6 +118,7 @@ fn english() -> ErrorMessages {
         idempotency_outcome_unknown: "The outcome of the first request with this Idempotency-Key is unknown. Check whether it took effect before you retry with a new key.".into(),
         idempotency_key_reused: "This Idempotency-Key was already used for a different request.".into(),
         expected_prefix: "expected".into(),
+        expected_one_of: "expected one of".into(),
         field_missing: "required".into(),
         field_repeated: "given more than once".into(),
         field_unknown: "unknown field or parameter".into(),
@@ -135,6 +142,7 @@ fn german() -> ErrorMessages {
         idempotency_outcome_unknown: "Das Ergebnis der ersten Anfrage mit diesem Idempotency-Key ist unbekannt. Prüfen Sie, ob sie wirksam wurde, bevor Sie sie mit einem neuen Schlüssel wiederholen.".into(),
         idempotency_key_reused: "Dieser Idempotency-Key wurde bereits für eine andere Anfrage verwendet.".into(),
         expected_prefix: "erwartet wird".into(),
+        expected_one_of: "erwartet wird einer der Werte".into(),
         field_missing: "fehlt".into(),
         field_repeated: "mehrfach angegeben".into(),
         field_unknown: "unbekanntes Feld oder unbekannter Parameter".into(),

@@ -1,6 +1,7 @@
 //! The HTTP API: the table of endpoints, and the pipeline that every request passes.
 
 mod access;
+mod builder;
 mod context;
 mod endpoint;
 mod endpoints;
@@ -17,9 +18,10 @@ mod response;
 mod service;
 mod settings;
 
+pub use builder::ForumApiBuilder;
 pub use error::MalformedRequest;
 pub use error_messages::{ErrorMessages, Language};
 pub use openapi::document as openapi_document;
 pub use rate_limit::client_ip;
-pub use service::{ForumApi, ForumApiBuilder};
+pub use service::ForumApi;
 pub use settings::ApiSettings;

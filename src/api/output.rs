@@ -103,7 +103,18 @@ impl<T: ForumContent> ToWire for InForum<T> {
 impl ForumContent for Poll {
     type Wire = Self;
 
-    fn to_wire(self, _: &RenderContext<'_>, _: &mut ApiResponse) -> Result<Self, ApiError> {
+    fn to_wire(
+        mut self,
+        context: &RenderContext<'_>,
+        _: &mut ApiResponse,
+    ) -> Result<Self, ApiError> {
+        if self.hide_partial_totals() {
+            tracing::warn!(
+                command = context.operation_id,
+                poll = %self.poll_id,
+                "the board returned only some of a poll's totals; totals dropped"
+            );
+        }
         Ok(self)
     }
 }
@@ -210,7 +221,9 @@ impl ToWire for Member {
 
     fn to_wire(self, context: &RenderContext<'_>, _: &mut ApiResponse) -> Result<Self, ApiError> {
         match context.caller {
-            Caller::Guest(guest) if guest.visible_forums.is_empty() => Err(ApiError::NotFound),
+            Caller::Guest(guest) if guest.access().visible_forums.is_empty() => {
+                Err(ApiError::NotFound)
+            }
             _ => Ok(self),
         }
     }
@@ -292,7 +305,7 @@ pub(super) struct ForumList {
 }
 
 /// Removes hidden forums and renumbers the positions, because a gap would reveal a hidden forum.
-impl ToWire for Vec<Forum> {
+impl ToWire for Page<Forum> {
     type Wire = ForumList;
 
     fn to_wire(
@@ -300,8 +313,14 @@ impl ToWire for Vec<Forum> {
         context: &RenderContext<'_>,
         _: &mut ApiResponse,
     ) -> Result<ForumList, ApiError> {
-        let ancestors = ForumAncestors::new(&self, context);
+        if self.next.is_some() {
+            return Err(ApiError::internal(
+                "the list of forums has no pages, but the board returned one with `next`",
+            ));
+        }
+        let ancestors = ForumAncestors::new(&self.items, context);
         let visible = self
+            .items
             .into_iter()
             .filter(|forum| ancestors.can_see(&forum.forum_id));
         let mut siblings: HashMap<Option<ForumId>, u32> = HashMap::new();

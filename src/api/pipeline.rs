@@ -3,13 +3,11 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::Response;
 use http::request::Parts;
-use http_body_util::Full;
 use tracing::Instrument;
 
-use super::context::{ApiInner, RequestContext, RequestId, log_error};
+use super::context::{ApiInner, RequestContext, log_error};
 use super::endpoint::{ApiEndpoint, Invocation};
 use super::endpoints::{self, Route};
 use super::error::{ApiError, AuthFailure, MalformedRequest};
@@ -18,8 +16,8 @@ use super::extract::params::{NoParams, Params, RawPathParams, Source};
 use super::extract::value::{self, InputValue};
 use super::response::{self, ApiResponse};
 use super::{access, idempotency};
-use crate::host::{Caller, MemberCaller};
-use crate::http_util::{LazyBody, restore_uri, run};
+use crate::host::{Caller, MemberCaller, RequestId};
+use crate::http_util::{LazyBody, ResponseBody, restore_uri, run};
 use crate::metrics::recorder;
 use crate::model::Expected;
 use crate::rate_limit::RateLimitKey;
@@ -31,12 +29,13 @@ impl ApiInner {
         self: &Arc<Self>,
         mut head: Parts,
         body: LazyBody<'_>,
-    ) -> Response<Full<Bytes>> {
-        restore_uri(&mut head, self.original_uri);
+    ) -> Response<ResponseBody> {
+        restore_uri(&mut head, &*self.original_uri);
         let received_at = self.environment.clock.now();
         let id = self.request_ids.next(received_at);
-        let guest_key = self.guest_key(&head.extensions, &head.headers);
-        let context = RequestContext::new(&head, id, guest_key, received_at);
+        let client_ip = self.client_ip(&head);
+        let guest_key = self.guest_key(client_ip);
+        let context = RequestContext::new(&head, id, client_ip, guest_key, received_at);
         let span = context.span();
         self.respond(context, body).instrument(span).await
     }
@@ -46,7 +45,7 @@ impl ApiInner {
         self: &Arc<Self>,
         mut context: RequestContext<'_>,
         body: LazyBody<'_>,
-    ) -> Response<Full<Bytes>> {
+    ) -> Response<ResponseBody> {
         let outcome = {
             // Pinned here, because a future that is passed by value would be stored twice.
             let pipeline = pin!(self.run_pipeline(&mut context, body));
@@ -113,7 +112,8 @@ impl ApiInner {
 
         // 4. Scope check, 5. access, 6. online check
         access::require_scope(presented, endpoint.scope)?;
-        let caller = access::resolve_caller(token, &*self.authorizer).await?;
+        let request = context.request_info(presented.map(|token| token.lookup));
+        let caller = access::resolve_caller(token, request, &*self.host.authorizer).await?;
         access::require_online(&caller)?;
 
         // 7. Input decoding
@@ -172,7 +172,7 @@ impl ApiInner {
         keyed: Option<IdempotentRequest>,
         reservation: &mut Option<Reservation>,
     ) -> Result<ApiResponse, ApiError> {
-        let board = &*self.board;
+        let board = &*self.host.board;
         access::require_visible(board, &*invocation).await?;
         if let Some(request) = keyed {
             let (store, now) = (&*self.stores.idempotency, self.environment.clock.now());

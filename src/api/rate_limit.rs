@@ -3,7 +3,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering;
 
-use http::{Extensions, HeaderMap};
+use http::HeaderMap;
+use http::request::Parts;
 use ipnet::IpNet;
 
 use super::ApiSettings;
@@ -14,21 +15,35 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
+/// Finds the IP address of the peer.
+pub(super) type PeerIp = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
+
 /// Label of the store in the metrics.
 const STORE: &str = "budgets";
 
 impl ApiInner {
-    /// Returns the budget of the client's address.
-    pub(super) fn guest_key(&self, extensions: &Extensions, headers: &HeaderMap) -> RateLimitKey {
-        if let Some(peer) = (self.peer_ip)(extensions) {
-            return guest_key(peer, headers, &self.settings);
+    /// Returns the client's address; `None` if the server does not know the peer.
+    pub(super) fn client_ip(&self, head: &Parts) -> Option<IpAddr> {
+        if let Some(peer) = (self.peer_ip)(head) {
+            return Some(client_ip(
+                peer,
+                &head.headers,
+                &self.settings.trusted_proxies,
+            ));
         }
         if !self.warned_no_peer_ip.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "client IP unknown; all such guests share one budget (see ForumApiBuilder::peer_ip)"
             );
         }
-        RateLimitKey::UnknownAddress
+        None
+    }
+
+    /// Returns the budget of a client's address.
+    pub(super) fn guest_key(&self, client_ip: Option<IpAddr>) -> RateLimitKey {
+        client_ip.map_or(RateLimitKey::UnknownAddress, |address| {
+            RateLimitKey::Prefix(self.settings.address_prefix(address))
+        })
     }
 
     /// Charges `cost` units, or rejects the request without charging it.
@@ -96,14 +111,9 @@ impl ApiInner {
 }
 
 /// Finds the peer's address where a host puts it by default: an `IpAddr` or a `SocketAddr` extension.
-pub(super) fn peer_ip(extensions: &Extensions) -> Option<IpAddr> {
-    let socket = || extensions.get::<SocketAddr>().map(SocketAddr::ip);
-    extensions.get::<IpAddr>().copied().or_else(socket)
-}
-
-fn guest_key(peer: IpAddr, headers: &HeaderMap, settings: &ApiSettings) -> RateLimitKey {
-    let client = client_ip(peer, headers, &settings.trusted_proxies);
-    RateLimitKey::Prefix(settings.address_prefix(client))
+pub(super) fn peer_ip(head: &Parts) -> Option<IpAddr> {
+    let socket = || head.extensions.get::<SocketAddr>().map(SocketAddr::ip);
+    head.extensions.get::<IpAddr>().copied().or_else(socket)
 }
 
 /// Returns the client's IP address.
@@ -187,17 +197,19 @@ mod tests {
     }
 
     /// Separates the lines of the header in `forwarded` by bars.
-    fn key(peer: &str, forwarded: &str) -> RateLimitKey {
+    fn prefix(peer: &str, forwarded: &str) -> u128 {
         let mut headers = HeaderMap::new();
         for line in forwarded.split('|') {
             headers.append(X_FORWARDED_FOR, line.parse().unwrap());
         }
-        guest_key(peer.parse().unwrap(), &headers, &settings())
+        let settings = settings();
+        let client = client_ip(peer.parse().unwrap(), &headers, &settings.trusted_proxies);
+        settings.address_prefix(client)
     }
 
     #[test]
     fn clients_behind_trusted_proxies_are_charged_by_their_own_prefix() {
-        for (peer, forwarded, prefix) in [
+        for (peer, forwarded, expected) in [
             ("192.0.2.17", "", "::ffff:192.0.2.0"),
             ("::ffff:192.0.2.99", "", "::ffff:192.0.2.0"),
             ("2001:db8:1:2:3::4", "", "2001:db8:1:2::"),
@@ -223,18 +235,19 @@ mod tests {
             ),
             ("10.0.0.1", "10.2.2.2, 10.1.1.1", "::ffff:10.2.2.0"),
         ] {
-            let expected: Ipv6Addr = prefix.parse().unwrap();
-            let expected = RateLimitKey::Prefix(expected.into());
-            assert_eq!(key(peer, forwarded), expected, "{peer} {forwarded}");
+            let expected: Ipv6Addr = expected.parse().unwrap();
+            assert_eq!(
+                prefix(peer, forwarded),
+                expected.into(),
+                "{peer} {forwarded}"
+            );
         }
     }
 
     #[test]
     fn an_address_prefix_keeps_the_configured_number_of_bits() {
         let address = Ipv6Addr::from(u128::MAX);
-        for (ipv6_prefix_len, expected) in
-            [(0, 0), (1, 1 << 127), (128, u128::MAX), (200, u128::MAX)]
-        {
+        for (ipv6_prefix_len, expected) in [(0, 0), (1, 1 << 127), (128, u128::MAX)] {
             let settings = ApiSettings {
                 ipv6_prefix_len,
                 ..settings()

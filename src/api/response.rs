@@ -8,7 +8,6 @@ use http::header::{
     RETRY_AFTER, VARY, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, Method, Response, StatusCode, Uri};
-use http_body_util::Full;
 use itoa::{Buffer, Integer};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use schemars::JsonSchema;
@@ -17,7 +16,7 @@ use serde::Serialize;
 use super::context::RequestContext;
 use super::error::ApiError;
 use super::error_messages::ErrorMessages;
-use crate::http_util::{EntityTag, form_decode, retry_after};
+use crate::http_util::{EntityTag, ResponseBody, form_decode, retry_after};
 use crate::rate_limit::RateLimitDecision;
 use crate::store::{ResourceIds, StoredResponse};
 
@@ -128,7 +127,7 @@ pub(super) fn into_http(
     context: &RequestContext<'_>,
     base_path: &str,
     charge: RateLimitDecision,
-) -> Response<Full<Bytes>> {
+) -> Response<ResponseBody> {
     let mut headers = Headers::new();
     headers.add_common(response.status, context.is_private);
     headers.add_rate_limit(charge);
@@ -149,7 +148,7 @@ pub(super) fn into_http(
     if context.head.method == Method::HEAD {
         body.clear();
     }
-    let mut response = Response::new(Full::new(body));
+    let mut response = Response::new(ResponseBody::new(body));
     *response.status_mut() = status;
     *response.headers_mut() = headers.map;
     response

@@ -5,41 +5,43 @@ use std::time::Duration;
 use ipnet::IpNet;
 
 use super::error_messages::{ErrorMessages, Language};
+use crate::build_error::BuildError;
+use crate::http_util::parse_base_path;
 use crate::rate_limit::Budget;
 
-/// Settings of a [`ForumApi`](crate::ForumApi).
+/// Settings of a [`ForumApi`](crate::ForumApi). [`ForumApiBuilder`](crate::ForumApiBuilder) has a setter for each, and
+/// rejects values out of bounds.
 ///
 /// ```
 /// use forum_api::{ApiSettings, ErrorMessages, Language};
 ///
-/// let mut settings = ApiSettings {
-///     error_messages: ErrorMessages::for_language(Language::German),
-///     trusted_proxies: vec!["10.0.0.0/8".parse()?],
-///     ..ApiSettings::default()
-/// };
+/// let mut settings = ApiSettings::default();
+/// settings.error_messages = ErrorMessages::for_language(Language::German);
+/// settings.trusted_proxies.push("10.0.0.0/8".parse()?);
 /// settings.guest_budget.units = 60;
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ApiSettings {
-    /// Path prefix of all endpoints. A trailing slash is removed. Default: `/api/v1`.
+    /// Path prefix of all endpoints, with a leading slash. Slashes at the end are removed. Default: `/api/v1`.
     pub base_path: String,
     /// Messages of the library's own errors. Default: English.
     pub error_messages: ErrorMessages,
-    /// Budget of each token. Default: 600 units per 300 s.
+    /// Budget of each token, at least one unit in a window above zero. Default: 600 units per 300 s.
     pub token_budget: Budget,
-    /// Budget shared by the guests of one address prefix. Default: 120 units per 300 s.
+    /// Budget shared by the guests of one address prefix, with the same bounds. Default: 120 units per 300 s.
     pub guest_budget: Budget,
-    /// Length of an address prefix for IPv4, in bits. Values above 32 mean the whole address. Default: 24.
+    /// Length of an address prefix for IPv4, in bits, at most 32. Default: 24.
     pub ipv4_prefix_len: u8,
-    /// Length of an address prefix for IPv6, in bits. Values above 128 mean the whole address. Default: 64.
+    /// Length of an address prefix for IPv6, in bits, at most 128. Default: 64.
     pub ipv6_prefix_len: u8,
     /// Networks of proxies whose `x-forwarded-for` header is trusted, see [`client_ip`](crate::client_ip). Default: none.
     pub trusted_proxies: Vec<IpNet>,
-    /// Maximum length of a body, in bytes. A longer body is a 400. Default: 1 MiB.
+    /// Maximum length of a body, in bytes, at least 1. A longer body is a 400. Default: 1 MiB.
     pub body_limit: usize,
-    /// Maximum duration of a request, from its head. A read is then canceled; a write still completes. The response is a
-    /// 400 while the body is read, and a 500 afterwards. Default: 30 s.
+    /// Timeout of a request, above zero, measured from the arrival of its head. A read is cancelled; a write that has begun
+    /// completes. The response is a 400 if the body had not arrived completely, otherwise a 500. Default: 30 s.
     pub request_timeout: Duration,
 }
 
@@ -57,5 +59,22 @@ impl Default for ApiSettings {
             body_limit: 1 << 20,
             request_timeout: Duration::from_secs(30),
         }
+    }
+}
+
+impl ApiSettings {
+    /// Checks the bounds of the settings, and removes slashes at the end of the base path.
+    pub(super) fn validate(&mut self) -> Result<(), BuildError> {
+        parse_base_path("base_path", &mut self.base_path, "/api/v1")?;
+        BuildError::require_positive("token_budget.units", self.token_budget.units)?;
+        BuildError::require_duration("token_budget.window", self.token_budget.window)?;
+        BuildError::require_positive("guest_budget.units", self.guest_budget.units)?;
+        BuildError::require_duration("guest_budget.window", self.guest_budget.window)?;
+        let fits = self.ipv4_prefix_len <= 32;
+        BuildError::require(fits, "ipv4_prefix_len", "a number of bits from 0 to 32")?;
+        let fits = self.ipv6_prefix_len <= 128;
+        BuildError::require(fits, "ipv6_prefix_len", "a number of bits from 0 to 128")?;
+        BuildError::require_positive("body_limit", self.body_limit)?;
+        BuildError::require_duration("request_timeout", self.request_timeout)
     }
 }

@@ -13,8 +13,8 @@
 //! use forum_api::conformance::{
 //!     BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role, run_all,
 //! };
-//! use forum_api::host::{Access, Authorizer, BackendResult, Board, BoardResult, Caller, VisibleForums};
-//! use forum_api::model::{Forum, ForumId, UserId};
+//! use forum_api::host::*;
+//! use forum_api::model::{Forum, ForumId, ListForumsParams, Page, UserId};
 //! use forum_api::runtime::ManualClock;
 //!
 //! #[derive(Clone, Default)]
@@ -22,11 +22,15 @@
 //!
 //! #[async_trait]
 //! impl Authorizer for MyBoard {
-//!     async fn guest_access(&self) -> BackendResult<Access> {
+//!     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
 //!         Ok(Access::new(VisibleForums::all()))
 //!     }
 //!
-//!     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+//!     async fn member_access(
+//!         &self,
+//!         owner: &UserId,
+//!         _: &RequestInfo,
+//!     ) -> BackendResult<Option<Access>> {
 //!         let members = 1..=self.0.lock().unwrap().0.len() as i64;
 //!         let is_member = owner.to_i64().is_ok_and(|number| members.contains(&number));
 //!         Ok(is_member.then(|| Access::new(VisibleForums::all())))
@@ -35,7 +39,11 @@
 //!
 //! #[async_trait]
 //! impl Board for MyBoard {
-//!     async fn list_forums(&self, _: &Caller) -> BoardResult<Vec<Forum>> {
+//!     async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+//!         Err(BoardError::NotImplemented)
+//!     }
+//!
+//!     async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
 //!         let forums = self.0.lock().unwrap().1.clone().into_iter();
 //!         let forum = |(position, title)| Forum {
 //!             forum_id: ForumId::from(i64::from(position)),
@@ -47,15 +55,16 @@
 //!             post_count: 0,
 //!             last_activity_at: None,
 //!             can_start_thread: false,
+//!             extra: None,
 //!         };
-//!         Ok((1..).zip(forums).map(forum).collect())
+//!         Ok(Page::from((1..).zip(forums).map(forum).collect::<Vec<_>>()))
 //!     }
 //! }
 //!
 //! #[async_trait]
 //! impl BoardFixture for MyBoard {
-//!     fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
-//!         (Arc::new(self.clone()), Arc::new(self.clone()))
+//!     fn board(&self) -> Host {
+//!         Arc::new(self.clone()).into()
 //!     }
 //!
 //!     async fn add_member(&self, name: &str, _: Role) -> FixtureResult<UserId> {
@@ -126,8 +135,8 @@
 //! - Each rule fails if the backend fails, or if a result has content of a forum that the caller cannot see.
 //! - An optional feature is a [`Capability`]. A call or a helper that needs an unsupported one skips the rule;
 //!   [`Suite::require`] does the same explicitly.
-//! - A change that bypasses the API is a method of [`BoardFixture`]. The method's default implementation returns an
-//!   error with the method's name.
+//! - A change that bypasses the API is a method of [`BoardFixture`]. The default implementation of such a method
+//!   returns an error with the method's name. Those of `write_thread` and `write_reply` call the board.
 //! - Each write takes place a minute after the previous one, so that no rule exceeds an anti-flood limit.
 //!   [`Suite::advance`] advances the clock further, and [`Suite::run_concurrently`] makes calls concurrently.
 

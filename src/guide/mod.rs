@@ -17,6 +17,8 @@
 //! | [`observability`] | Traces, log lines, metrics, health checks, alerts. |
 //! | [`operations`] | The example server: commands, control panel, options, keys, backups. |
 //! | [`performance`] | Cost of a request, and recommendations for a host. |
+//! | [`semver`] | Versions, exhaustive types, supported Rust versions. |
+//! | [`evolution`] | Changes that leave a host compiling, and reserved extensions. |
 //!
 //! For a first result within an hour, read the first sections of [`getting_started`], then [`testing`], and keep
 //! [`board_rules`] open while you implement the methods. `examples/existing_board` in the repository adds the API to a
@@ -60,3 +62,9 @@ pub mod operations {}
 
 #[doc = include_str!("performance.md")]
 pub mod performance {}
+
+#[doc = include_str!("semver.md")]
+pub mod semver {}
+
+#[doc = include_str!("evolution.md")]
+pub mod evolution {}

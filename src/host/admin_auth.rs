@@ -66,6 +66,16 @@ pub trait AdminAuth: Send + Sync + 'static {
     }
 }
 
+forward!(AdminAuth {
+    async fn session(head: &Parts) -> BackendResult<Option<Session>>;
+    async fn verify_password(session: &Session, password: &str) -> BackendResult<bool>;
+    async fn user_id_by_name(username: &str) -> BackendResult<Option<UserId>>;
+    async fn username(user_id: &UserId) -> BackendResult<Option<String>>;
+    async fn usernames(user_ids: &[UserId]) -> BackendResult<HashMap<UserId, String>>;
+    fn sign_in_url(return_to: &str) -> String;
+    fn sign_out_path() -> Option<&str>;
+});
+
 /// Sign-in session of a member in a browser.
 #[derive(Clone)]
 pub struct Session {
@@ -79,7 +89,8 @@ impl Session {
     /// Creates the session of a member. The panel answers 404 unless `is_admin` is `true`.
     ///
     /// `secret` is a random value that is unique to the session and the same on all nodes, such as the value of the
-    /// session cookie. The panel derives the anti-forgery tokens of its forms from it and does not send it.
+    /// session cookie. The panel derives the CSRF tokens of its forms from it and does not send it. With an empty secret
+    /// every form is rejected.
     pub fn new(
         user_id: UserId,
         username: impl Into<String>,

@@ -7,20 +7,21 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::BackendResult;
+use super::{BackendResult, RequestInfo};
 use crate::model::{ForumId, UserId};
 
 /// Resolves the access of the guest and of members.
 ///
-/// The library calls it on each request and does not cache the result: a ban or a change of permissions is effective from
-/// the next request on.
+/// The library calls it on each request, and before each attempt of a webhook delivery. It does not cache the result: a ban
+/// or a change of permissions is effective from the next request on. The [`RequestInfo`] lets a host apply rules about
+/// addresses, such as bans.
 ///
 /// # Examples
 /// ```
 /// use std::collections::HashMap;
 ///
 /// use forum_api::async_trait;
-/// use forum_api::host::{Access, Authorizer, BackendResult, VisibleForums};
+/// use forum_api::host::{Access, Authorizer, BackendResult, RequestInfo, VisibleForums};
 /// use forum_api::model::{ForumId, UserId};
 ///
 /// struct MyAuthorizer {
@@ -30,11 +31,15 @@ use crate::model::{ForumId, UserId};
 ///
 /// #[async_trait]
 /// impl Authorizer for MyAuthorizer {
-///     async fn guest_access(&self) -> BackendResult<Access> {
+///     async fn guest_access(&self, _request: &RequestInfo) -> BackendResult<Access> {
 ///         Ok(Access::new(VisibleForums::from_ids(self.public_forums.clone())))
 ///     }
 ///
-///     async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+///     async fn member_access(
+///         &self,
+///         owner: &UserId,
+///         _request: &RequestInfo,
+///     ) -> BackendResult<Option<Access>> {
 ///         let forums = self.forums_by_member.get(owner).cloned();
 ///         Ok(forums.map(|forums| Access::new(VisibleForums::from_ids(forums))))
 ///     }
@@ -46,22 +51,34 @@ pub trait Authorizer: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500.
-    async fn guest_access(&self) -> BackendResult<Access>;
+    async fn guest_access(&self, request: &RequestInfo) -> BackendResult<Access>;
 
     /// Returns the access of a member. `None` if the account is unknown, removed or banned, or cannot act for any other
     /// reason: the response is a 403 `owner_unavailable`.
     ///
+    /// The webhook worker also calls it before it queues and before it sends deliveries to the endpoints of `owner`. On
+    /// `None` it queues nothing, or withholds the delivery; on an error it sends nothing and tries again later.
+    ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500.
-    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>>;
+    async fn member_access(
+        &self,
+        owner: &UserId,
+        request: &RequestInfo,
+    ) -> BackendResult<Option<Access>>;
 }
+
+forward!(Authorizer {
+    async fn guest_access(request: &RequestInfo) -> BackendResult<Access>;
+    async fn member_access(owner: &UserId, request: &RequestInfo) -> BackendResult<Option<Access>>;
+});
 
 /// Access of a caller during one request.
 ///
 /// # Examples
 /// ```
-/// use forum_api::host::{Access, MemberCaller, VisibleForums};
-/// use forum_api::model::{ForumId, UserId};
+/// use forum_api::host::{Access, MemberCaller, RequestInfo, VisibleForums};
+/// use forum_api::model::{ForumId, Timestamp, UserId};
 ///
 /// struct Permissions {
 ///     is_moderator: bool,
@@ -69,10 +86,11 @@ pub trait Authorizer: Send + Sync + 'static {
 ///
 /// let forums = VisibleForums::from_ids([ForumId::from(1), ForumId::from(2)]);
 /// let access = Access::new(forums).with_extension(Permissions { is_moderator: true });
-/// assert!(access.visible_forums().contains(&ForumId::from(2)));
+/// assert_eq!(access.visible_forums().as_ids().map(|ids| ids.len()), Some(2));
 ///
 /// // In a command of the board:
-/// let member = MemberCaller::new(UserId::from(7), access);
+/// # let request = RequestInfo::background(Timestamp::default());
+/// let member = MemberCaller::new(UserId::from(7), access, request);
 /// let permissions = member.extension::<Permissions>()?;
 /// assert!(permissions.is_moderator);
 /// # Ok::<(), forum_api::host::BoardError>(())
@@ -167,8 +185,17 @@ impl VisibleForums {
         Self(ForumSet::Predicate(Arc::new(is_visible)))
     }
 
-    /// Returns whether the set contains the forum.
-    pub fn contains(&self, forum: &ForumId) -> bool {
+    /// Returns the ids of a set that was created with [`from_ids`](Self::from_ids) or [`none`](Self::none), for the queries
+    /// of a board; `None` for the other sets.
+    pub fn as_ids(&self) -> Option<&HashSet<ForumId>> {
+        match &self.0 {
+            ForumSet::Ids(forums) => Some(forums),
+            ForumSet::All | ForumSet::Predicate(_) => None,
+        }
+    }
+
+    /// Not public, so that a later version can ask the host asynchronously.
+    pub(crate) fn contains(&self, forum: &ForumId) -> bool {
         match &self.0 {
             ForumSet::All => true,
             ForumSet::Ids(forums) => forums.contains(forum),

@@ -4,11 +4,13 @@ use async_trait::async_trait;
 
 use super::{BoardError, BoardResult, Caller, InForum, MemberCaller};
 use crate::model::{
-    Forum, ForumId, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
-    ListThreadsParams, MarkRead, Member, Message, MessageId, MessageSummary, NewMessage, NewPost,
-    NewRating, NewThread, NewVote, OwnAccount, Page, Poll, PollId, PollUpdate, Post, PostId,
-    PostPath, PostUpdate, Rating, SearchHit, SearchParams, SubscribeOutcome, Subscription,
-    SubscriptionTarget, Thread, ThreadId, UserRef,
+    DeletePostParams, Forum, ForumId, GetMeParams, GetMemberParams, GetPollParams, GetThreadParams,
+    ListForumsParams, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
+    ListThreadsParams, Member, Message, MessageId, MessageSummary, NewMessage, NewPost, NewRating,
+    NewSubscription, NewThread, NewVote, OpenMessageParams, OwnAccount, Page, Poll, PollId,
+    PollUpdate, Post, PostId, PostPath, PostUpdate, Rating, SearchHit, SearchParams,
+    SubscribeOutcome, Subscription, SubscriptionTarget, Thread, ThreadId, UnsubscribeParams,
+    UserRef,
 };
 
 /// Reference to the resource in the path of a request.
@@ -29,12 +31,17 @@ pub enum ResourceRef<'a> {
 
 /// The board's commands, shared by the API and the board's web pages.
 ///
-/// A read takes a [`Caller`], which can be the guest. A write takes a [`MemberCaller`]. The ids of the path follow, then
-/// the query parameters or the body. The library has decoded both, and has checked authentication, scope, rate limit and
-/// [`Access`](super::Access).
+/// Each method of an endpoint takes the caller, the ids of the path, and one value with the query parameters or the body.
+/// A method that guests can call takes a [`Caller`]. Every write, and every read of the member's own data, takes a
+/// [`MemberCaller`]. The types of the parameters are `#[non_exhaustive]`, also those that are empty, so that a later version
+/// can add a parameter without a new signature.
 ///
-/// Each method returns [`BoardError::NotImplemented`] by default, so that a host can implement the endpoints one by one.
-/// `#[deny(clippy::missing_trait_methods)]` on the `impl` reports the methods that are missing.
+/// The library has decoded path and parameters, and has checked authentication, rate limit and scope. It checks visibility
+/// before the call if the path names a forum, and before writes. It checks the result of every other read.
+///
+/// [`containing_forum`](Self::containing_forum) is required. Each other method returns [`BoardError::NotImplemented`] by
+/// default, so that a host can implement the endpoints one by one. `#[deny(clippy::missing_trait_methods)]` on the `impl`
+/// reports the methods that are missing.
 ///
 /// A write checks permissions and the board's rules in its own transaction: access can change after the request began. A
 /// command that returns an error has changed nothing. The library runs a write to completion even if the client
@@ -53,14 +60,22 @@ pub enum ResourceRef<'a> {
 ///
 /// ```
 /// use forum_api::async_trait;
-/// use forum_api::host::{Board, BoardResult, Caller};
-/// use forum_api::model::{Forum, ForumId};
+/// use forum_api::host::{Board, BoardError, BoardResult, Caller, ResourceRef};
+/// use forum_api::model::{Forum, ForumId, ListForumsParams, Page};
 ///
 /// struct MyBoard;
 ///
 /// #[async_trait]
 /// impl Board for MyBoard {
-///     async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
+///     async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+///         Err(BoardError::NotImplemented) // the board implements no write
+///     }
+///
+///     async fn list_forums(
+///         &self,
+///         caller: &Caller,
+///         _params: ListForumsParams,
+///     ) -> BoardResult<Page<Forum>> {
 ///         let general = Forum {
 ///             forum_id: ForumId::from(1),
 ///             parent_id: None,
@@ -71,9 +86,9 @@ pub enum ResourceRef<'a> {
 ///             post_count: 0,
 ///             last_activity_at: None,
 ///             can_start_thread: caller.as_member().is_some(),
+///             extra: None,
 ///         };
-///         let is_visible = caller.access().visible_forums().contains(&general.forum_id);
-///         Ok(is_visible.then_some(general).into_iter().collect())
+///         Ok(Page::from(vec![general])) // the library removes the forums that the caller cannot see
 ///     }
 /// }
 /// ```
@@ -85,8 +100,12 @@ pub enum ResourceRef<'a> {
 pub trait Board: Send + Sync + 'static {
     /// Returns the forum that contains `resource`.
     ///
-    /// The library calls it before each write whose path names a thread, a post or a poll, and before it replays a stored
-    /// response. `resource` is never [`ResourceRef::Global`] or [`ResourceRef::Forum`].
+    /// The library calls it before each write whose path names a thread, a post or a poll, and before it replays the stored
+    /// response of a created thread, a created post or a subscription to a thread. `resource` is never
+    /// [`ResourceRef::Global`] or [`ResourceRef::Forum`].
+    ///
+    /// It is required because without it every such write is a 501, even if the host implements the write. A host without
+    /// writes returns [`BoardError::NotImplemented`].
     ///
     /// Rules: [hidden resources](crate::guide::board_rules#hidden-resources),
     /// [deletion](crate::guide::board_rules#deletion).
@@ -98,9 +117,7 @@ pub trait Board: Send + Sync + 'static {
         &self,
         caller: &Caller,
         resource: ResourceRef<'_>,
-    ) -> BoardResult<ForumId> {
-        Err(BoardError::NotImplemented)
-    }
+    ) -> BoardResult<ForumId>;
 
     /// `GET /me`: returns the member's own account.
     ///
@@ -108,7 +125,7 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the account was removed after the request began.
-    async fn get_me(&self, member: &MemberCaller) -> BoardResult<OwnAccount> {
+    async fn get_me(&self, member: &MemberCaller, params: GetMeParams) -> BoardResult<OwnAccount> {
         Err(BoardError::NotImplemented)
     }
 
@@ -117,11 +134,18 @@ pub trait Board: Send + Sync + 'static {
     /// Parents precede their children; siblings are ordered by `position`. The library numbers the positions of the
     /// visible siblings from 1, so that gaps do not reveal hidden forums.
     ///
+    /// The endpoint has no cursor: a host returns all forums, with [`Page::next`] `None`. A board with too many forums for
+    /// one response lists a selection, such as those that the member reads. A page with `next` is a 500.
+    ///
     /// Rules: [forums](crate::guide::board_rules#forums), [permissions](crate::guide::board_rules#permissions).
     ///
     /// # Errors
     /// [`BoardError::NotImplemented`] and [`BoardError::Internal`] only.
-    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
+    async fn list_forums(
+        &self,
+        caller: &Caller,
+        params: ListForumsParams,
+    ) -> BoardResult<Page<Forum>> {
         Err(BoardError::NotImplemented)
     }
 
@@ -168,7 +192,12 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
-    async fn get_thread(&self, caller: &Caller, thread_id: ThreadId) -> BoardResult<Thread> {
+    async fn get_thread(
+        &self,
+        caller: &Caller,
+        thread_id: ThreadId,
+        params: GetThreadParams,
+    ) -> BoardResult<Thread> {
         Err(BoardError::NotImplemented)
     }
 
@@ -237,7 +266,12 @@ pub trait Board: Send + Sync + 'static {
     ///   hidden except from moderators.
     /// - [`BoardError::Forbidden`] if the member may not delete the post or, for a first post, the thread.
     /// - [`BoardError::Conflict`] if the post is already deleted and the member is a moderator.
-    async fn delete_post(&self, member: &MemberCaller, path: PostPath) -> BoardResult<()> {
+    async fn delete_post(
+        &self,
+        member: &MemberCaller,
+        path: PostPath,
+        params: DeletePostParams,
+    ) -> BoardResult<()> {
         Err(BoardError::NotImplemented)
     }
 
@@ -249,7 +283,12 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the board has no such member.
-    async fn get_member(&self, caller: &Caller, user: UserRef) -> BoardResult<Member> {
+    async fn get_member(
+        &self,
+        caller: &Caller,
+        user: UserRef,
+        params: GetMemberParams,
+    ) -> BoardResult<Member> {
         Err(BoardError::NotImplemented)
     }
 
@@ -305,9 +344,9 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /messages/{messageId}`: opens the member's copy of a message.
     ///
-    /// With [`MarkRead::Yes`] the first call marks the copy as read and, if the sender requested a receipt, sends it,
+    /// With [`MarkRead::Yes`](crate::model::MarkRead::Yes) the first call marks the copy as read and, if the sender requested a receipt, sends it,
     /// in one transaction. The library runs such a call to completion like a write. For `HEAD` the library passes
-    /// [`MarkRead::No`].
+    /// [`MarkRead::No`](crate::model::MarkRead::No).
     ///
     /// Rules: [messages](crate::guide::board_rules#messages), [receipts](crate::guide::board_rules#receipts).
     ///
@@ -317,7 +356,7 @@ pub trait Board: Send + Sync + 'static {
         &self,
         member: &MemberCaller,
         message_id: MessageId,
-        mark_read: MarkRead,
+        params: OpenMessageParams,
     ) -> BoardResult<Message> {
         Err(BoardError::NotImplemented)
     }
@@ -328,7 +367,12 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BoardError::PathNotFound`] if the thread does not exist, is hidden, or has no poll.
-    async fn get_poll(&self, caller: &Caller, thread_id: ThreadId) -> BoardResult<InForum<Poll>> {
+    async fn get_poll(
+        &self,
+        caller: &Caller,
+        thread_id: ThreadId,
+        params: GetPollParams,
+    ) -> BoardResult<InForum<Poll>> {
         Err(BoardError::NotImplemented)
     }
 
@@ -395,7 +439,7 @@ pub trait Board: Send + Sync + 'static {
     async fn subscribe(
         &self,
         member: &MemberCaller,
-        target: SubscriptionTarget,
+        new: NewSubscription,
     ) -> BoardResult<SubscribeOutcome> {
         Err(BoardError::NotImplemented)
     }
@@ -410,6 +454,7 @@ pub trait Board: Send + Sync + 'static {
         &self,
         member: &MemberCaller,
         target: SubscriptionTarget,
+        params: UnsubscribeParams,
     ) -> BoardResult<()> {
         Err(BoardError::NotImplemented)
     }
@@ -431,3 +476,28 @@ pub trait Board: Send + Sync + 'static {
         Err(BoardError::NotImplemented)
     }
 }
+
+forward!(Board {
+    async fn containing_forum(caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId>;
+    async fn get_me(member: &MemberCaller, params: GetMeParams) -> BoardResult<OwnAccount>;
+    async fn list_forums(caller: &Caller, params: ListForumsParams) -> BoardResult<Page<Forum>>;
+    async fn list_threads(caller: &Caller, forum_id: ForumId, params: ListThreadsParams) -> BoardResult<Page<Thread>>;
+    async fn create_thread(member: &MemberCaller, forum_id: ForumId, new: NewThread) -> BoardResult<Thread>;
+    async fn get_thread(caller: &Caller, thread_id: ThreadId, params: GetThreadParams) -> BoardResult<Thread>;
+    async fn list_posts(caller: &Caller, thread_id: ThreadId, params: ListPostsParams) -> BoardResult<InForum<Page<Post>>>;
+    async fn create_post(member: &MemberCaller, thread_id: ThreadId, new: NewPost) -> BoardResult<InForum<Post>>;
+    async fn update_post(member: &MemberCaller, path: PostPath, update: PostUpdate) -> BoardResult<InForum<Post>>;
+    async fn delete_post(member: &MemberCaller, path: PostPath, params: DeletePostParams) -> BoardResult<()>;
+    async fn get_member(caller: &Caller, user: UserRef, params: GetMemberParams) -> BoardResult<Member>;
+    async fn rate_member(member: &MemberCaller, user: UserRef, new: NewRating) -> BoardResult<Rating>;
+    async fn list_messages(member: &MemberCaller, params: ListMessagesParams) -> BoardResult<Page<MessageSummary>>;
+    async fn send_message(member: &MemberCaller, new: NewMessage) -> BoardResult<Message>;
+    async fn open_message(member: &MemberCaller, message_id: MessageId, params: OpenMessageParams) -> BoardResult<Message>;
+    async fn get_poll(caller: &Caller, thread_id: ThreadId, params: GetPollParams) -> BoardResult<InForum<Poll>>;
+    async fn vote(member: &MemberCaller, poll_id: PollId, new: NewVote) -> BoardResult<InForum<Poll>>;
+    async fn update_poll(member: &MemberCaller, poll_id: PollId, update: PollUpdate) -> BoardResult<InForum<Poll>>;
+    async fn list_subscriptions(member: &MemberCaller, params: ListSubscriptionsParams) -> BoardResult<Page<Subscription>>;
+    async fn subscribe(member: &MemberCaller, new: NewSubscription) -> BoardResult<SubscribeOutcome>;
+    async fn unsubscribe(member: &MemberCaller, target: SubscriptionTarget, params: UnsubscribeParams) -> BoardResult<()>;
+    async fn search(caller: &Caller, params: SearchParams) -> BoardResult<Page<SearchHit>>;
+});

@@ -4,13 +4,13 @@ use crate::model::{TokenInfo, UserId};
 use crate::scope::Scope;
 use crate::token::Lookup;
 
-use super::{Access, BoardError, BoardResult};
+use super::{Access, BoardError, BoardResult, RequestInfo};
 
-/// Caller of a read.
+/// Caller of a command: the guest or a member.
 #[derive(Clone, Debug)]
 pub enum Caller {
     /// A caller without a token.
-    Guest(Access),
+    Guest(GuestCaller),
     /// A member.
     Member(MemberCaller),
 }
@@ -19,8 +19,16 @@ impl Caller {
     /// Returns the caller's access.
     pub fn access(&self) -> &Access {
         match self {
-            Self::Guest(access) => access,
+            Self::Guest(guest) => &guest.access,
             Self::Member(member) => &member.access,
+        }
+    }
+
+    /// Returns the request that the call serves.
+    pub fn request(&self) -> &RequestInfo {
+        match self {
+            Self::Guest(guest) => &guest.request,
+            Self::Member(member) => &member.request,
         }
     }
 
@@ -46,20 +54,63 @@ impl Caller {
     }
 
     /// Creates the caller of a request with a token.
-    pub(crate) fn bearer(user_id: UserId, access: Access, presented: PresentedToken) -> Self {
+    pub(crate) fn bearer(
+        user_id: UserId,
+        access: Access,
+        request: RequestInfo,
+        presented: PresentedToken,
+    ) -> Self {
         Self::Member(MemberCaller {
             user_id,
             access,
+            request,
             presented: Some(presented),
         })
     }
 }
 
-/// Caller of a write: a member, never the guest.
+impl From<GuestCaller> for Caller {
+    fn from(guest: GuestCaller) -> Self {
+        Self::Guest(guest)
+    }
+}
+
+impl From<MemberCaller> for Caller {
+    fn from(member: MemberCaller) -> Self {
+        Self::Member(member)
+    }
+}
+
+/// Caller without a token.
+#[derive(Clone, Debug)]
+pub struct GuestCaller {
+    access: Access,
+    request: RequestInfo,
+}
+
+impl GuestCaller {
+    /// Creates the guest of a request, so that a host's web page can run the same command as the API.
+    pub fn new(access: Access, request: RequestInfo) -> Self {
+        Self { access, request }
+    }
+
+    /// Returns the guest's access at the start of the request.
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Returns the request that the call serves.
+    pub fn request(&self) -> &RequestInfo {
+        &self.request
+    }
+}
+
+/// A member as the caller of a command.
 #[derive(Clone, Debug)]
 pub struct MemberCaller {
     user_id: UserId,
     access: Access,
+    request: RequestInfo,
     presented: Option<PresentedToken>,
 }
 
@@ -73,10 +124,11 @@ pub(crate) struct PresentedToken {
 
 impl MemberCaller {
     /// Creates a caller without a token, so that a host's web form can run the same command as the API.
-    pub fn new(user_id: UserId, access: Access) -> Self {
+    pub fn new(user_id: UserId, access: Access, request: RequestInfo) -> Self {
         Self {
             user_id,
             access,
+            request,
             presented: None,
         }
     }
@@ -89,6 +141,11 @@ impl MemberCaller {
     /// Returns the member's access at the start of the request.
     pub fn access(&self) -> &Access {
         &self.access
+    }
+
+    /// Returns the request that the call serves.
+    pub fn request(&self) -> &RequestInfo {
+        &self.request
     }
 
     pub(crate) fn presented(&self) -> Option<&PresentedToken> {
@@ -109,7 +166,7 @@ fn extension<T: 'static>(access: &Access) -> BoardResult<&T> {
     let extension = extension.and_then(|extension| extension.downcast_ref());
     extension.ok_or_else(|| {
         BoardError::internal(format!(
-            "the authorizer did not load a {}; keep it with `Access::with_extension`",
+            "the authorizer attached no {}; attach it with `Access::with_extension`",
             std::any::type_name::<T>()
         ))
     })

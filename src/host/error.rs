@@ -59,7 +59,8 @@ pub enum BoardError {
     /// A resource that the *body* names, or a subscription, does not exist or is hidden: 404 `NOT_FOUND`.
     #[error("{0}")]
     NotFound(String),
-    /// The resource was changed since the client read it: 409 `CONFLICT`.
+    /// The command conflicts with the current state of the resource, for example because it was changed since the client
+    /// read it, or because the member has already voted: 409 `CONFLICT`.
     #[error("{0}")]
     Conflict(String),
     /// A field of the body breaks a rule of the board: 422 `VALIDATION`. See [`BoardError::validation`].

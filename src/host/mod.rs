@@ -14,6 +14,8 @@ mod board;
 mod caller;
 mod error;
 mod in_forum;
+mod parts;
+mod request_info;
 
 pub use crate::error::{
     BackendError, BackendResult, BoxError, IntoBackendError, OrInternal, OverloadedError,
@@ -23,9 +25,12 @@ pub use admin_auth::{AdminAuth, Session};
 pub use authorizer::{Access, Authorizer, VisibleForums};
 pub use board::{Board, ResourceRef};
 pub(crate) use caller::PresentedToken;
-pub use caller::{Caller, MemberCaller};
+pub use caller::{Caller, GuestCaller, MemberCaller};
 pub use error::BoardError;
 pub use in_forum::{HasForum, InForum};
+pub use parts::Host;
+pub(crate) use request_info::RequestId;
+pub use request_info::RequestInfo;
 
 /// Result of a [`Board`] method.
 pub type BoardResult<T> = Result<T, BoardError>;

@@ -5,6 +5,7 @@ mod form;
 #[cfg(any(feature = "panel", feature = "swagger-ui"))]
 mod page;
 mod request;
+mod response;
 
 pub(crate) use etag::EntityTag;
 pub(crate) use form::{form_decode, form_pairs, percent_decode};
@@ -13,5 +14,7 @@ pub(crate) use page::{Content, page_headers, respond};
 #[cfg(feature = "panel")]
 pub(crate) use request::run_write;
 pub(crate) use request::{
-    BodyError, LazyBody, OriginalUri, read_body, restore_uri, retry_after, run, trim_base_path,
+    BodyError, LazyBody, OriginalUri, no_original_uri, parse_base_path, read_body, restore_uri,
+    retry_after, run,
 };
+pub use response::{ResponseBody, ResponseFuture};

@@ -6,9 +6,8 @@ use http::header::{
     REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, Method, Response, StatusCode};
-use http_body_util::Full;
 
-use super::EntityTag;
+use super::{EntityTag, ResponseBody};
 
 /// Returns the security headers of pages and their assets.
 pub(crate) fn page_headers(content_security_policy: &'static str) -> HeaderMap {
@@ -57,8 +56,8 @@ pub(crate) fn respond(
     status: StatusCode,
     headers: HeaderMap,
     content: Option<Content>,
-) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::default());
+) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::default());
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     let Some(content) = content else {
@@ -78,7 +77,7 @@ pub(crate) fn respond(
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
     }
     if *method != Method::HEAD {
-        *response.body_mut() = content.body.into();
+        *response.body_mut() = ResponseBody::new(content.body);
     }
     response
 }

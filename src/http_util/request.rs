@@ -5,30 +5,49 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
+use http::Uri;
 use http::request::Parts;
-use http::{Extensions, Uri};
+use http::uri::PathAndQuery;
 use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
+use crate::build_error::BuildError;
 use crate::host::BoxError;
 use crate::runtime::Runtime;
 #[cfg(feature = "panel")]
 use crate::task::spawn_and_join;
 use crate::task::{PanicError, catch_panic, timeout};
 
-/// Finds the original URI in the extensions of a request whose path prefix a router removed.
-pub(crate) type OriginalUri = fn(&Extensions) -> Option<&Uri>;
+/// Finds the original URI of a request whose path prefix a router removed.
+pub(crate) type OriginalUri = dyn Fn(&Parts) -> Option<&Uri> + Send + Sync;
+
+/// Returns the default [`OriginalUri`]: the URI of the request is the original one.
+pub(crate) fn no_original_uri() -> Box<OriginalUri> {
+    Box::new(|_| None)
+}
 
 /// Replaces the URI of a request by the original one.
-pub(crate) fn restore_uri(head: &mut Parts, original_uri: OriginalUri) {
-    if let Some(original) = original_uri(&head.extensions) {
-        head.uri = original.clone();
+pub(crate) fn restore_uri(head: &mut Parts, original_uri: &OriginalUri) {
+    if let Some(original) = original_uri(head).cloned() {
+        head.uri = original;
     }
 }
 
-/// Removes slashes at the end of a base path.
-pub(crate) fn trim_base_path(base_path: &mut String) {
+/// Requires a path as a client sends it, and removes the slashes at its end.
+pub(crate) fn parse_base_path(
+    setting: &'static str,
+    base_path: &mut String,
+    example: &str,
+) -> Result<(), BuildError> {
+    let path = base_path.parse::<PathAndQuery>();
+    let is_path = base_path.starts_with('/') && path.is_ok_and(|path| path.path() == base_path);
+    if !is_path {
+        let expected =
+            format!("a path such as `{example}`, with a leading slash and without a query");
+        return Err(BuildError::new(setting, expected));
+    }
     base_path.truncate(base_path.trim_end_matches('/').len());
+    Ok(())
 }
 
 /// Error of [`read_body`].

@@ -4,6 +4,7 @@ use ::metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 
 /// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MetricKind {
     /// A value that only increases.
     Counter,
@@ -15,6 +16,7 @@ pub enum MetricKind {
 
 /// Name, kind, unit and labels of a metric.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Metric {
     /// Name, such as `forum_api_requests_total`.
     pub name: &'static str,

@@ -1,6 +1,5 @@
 //! Date ranges of searches (`docs/protocol.md`, section 12.9).
 
-use std::fmt;
 use std::time::Duration;
 
 use jiff::civil::Date;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::serde_helpers::inline_schema;
 use super::{Expected, Timestamp};
+use crate::error::{ParseError, impl_as_str, impl_from_str};
 
 /// Date range of a search: `24h`, `7d`, `30d`, `1y`, or two dates in UTC such as `2026-01-01..2026-02-01`, the end
 /// exclusive. Either date can be omitted, but not both.
@@ -18,11 +18,11 @@ use super::{Expected, Timestamp};
 ///
 /// let now = Timestamp::parse("2026-03-08T12:00:00Z").unwrap();
 /// let week = DateRange::parse("7d").unwrap();
-/// assert_eq!(week.bounds(now), (Timestamp::parse("2026-03-01T12:00:00Z"), None));
+/// assert_eq!(week.bounds(now), (Timestamp::parse("2026-03-01T12:00:00Z").ok(), None));
 ///
 /// let until_march = DateRange::parse("..2026-03-01").unwrap();
-/// assert_eq!(until_march.bounds(now), (None, Timestamp::parse("2026-03-01T00:00:00Z")));
-/// assert_eq!(DateRange::parse(".."), None);
+/// assert_eq!(until_march.bounds(now), (None, Timestamp::parse("2026-03-01T00:00:00Z").ok()));
+/// assert!(DateRange::parse("..").is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DateRange {
@@ -40,17 +40,24 @@ const DAY: Duration = Duration::from_secs(86_400);
 const LAST: [(&str, u32); 4] = [("24h", 1), ("7d", 7), ("30d", 30), ("1y", 365)];
 
 impl DateRange {
-    /// Parses a date range; `None` for any other text, including `..` without a date.
-    pub fn parse(text: &str) -> Option<Self> {
+    /// Parses a date range.
+    ///
+    /// # Errors
+    /// [`ParseError`] for any other text, including `..` without a date.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
         let last = LAST.iter().find(|(word, _)| *word == text);
         let kind = match last {
-            Some((_, days)) => RangeKind::Last(DAY * *days),
-            None => between(text)?,
+            Some((_, days)) => Some(RangeKind::Last(DAY * *days)),
+            None => between(text),
         };
-        Some(Self {
-            text: text.into(),
-            kind,
-        })
+        let text = text.into();
+        kind.map(|kind| Self { text, kind })
+            .ok_or(ParseError::new(Expected::DateRange.english()))
+    }
+
+    /// Returns the text that was parsed.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 
     /// Returns the start (inclusive) and the end (exclusive) at the time `now`; `None` means unbounded.
@@ -73,14 +80,13 @@ fn end(text: &str) -> Option<Option<Timestamp>> {
         return Some(None);
     }
     let date: Date = text.parse().ok().filter(|_| text.len() == 10)?;
-    Timestamp::parse(&format!("{date}T00:00:00Z")).map(Some)
+    Timestamp::parse(&format!("{date}T00:00:00Z"))
+        .ok()
+        .map(Some)
 }
 
-impl fmt::Display for DateRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.text.fmt(f)
-    }
-}
+impl_from_str!(DateRange);
+impl_as_str!(DateRange);
 
 impl Serialize for DateRange {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -91,7 +97,7 @@ impl Serialize for DateRange {
 impl<'de> Deserialize<'de> for DateRange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| Expected::DateRange.error())
+        Self::parse(&text).map_err(|_| Expected::DateRange.error())
     }
 }
 
@@ -120,13 +126,13 @@ mod tests {
     fn parses_periods_and_date_ranges() {
         let now = Timestamp::from_millis(10_000_000_000);
         let range = |text| {
-            DateRange::parse(text).map(|range: DateRange| {
+            DateRange::parse(text).ok().map(|range| {
                 let (start, end) = range.bounds(now);
                 let millis = |bound: Option<Timestamp>| bound.map(Timestamp::as_millis);
                 (millis(start), millis(end))
             })
         };
-        assert!(DateRange::parse("..9999-12-31").is_some());
+        assert!(DateRange::parse("..9999-12-31").is_ok());
         assert_eq!(range("24h"), Some((Some(9_913_600_000), None)));
         assert_eq!(range("1970-01-02.."), Some((Some(86_400_000), None)));
         assert_eq!(range("..1970-01-02"), Some((None, Some(86_400_000))));

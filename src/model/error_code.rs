@@ -1,12 +1,8 @@
 //! Error codes (`docs/protocol.md`, section 5).
 
-use std::fmt;
-use std::str::FromStr;
-
 use http::StatusCode;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use thiserror::Error;
 
+use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 use crate::scope::Surface;
 
 macro_rules! codes {
@@ -33,7 +29,7 @@ macro_rules! codes {
         impl ErrorCode {
             const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// Returns the status of responses with this code. A `internal_error` of an overloaded backend has the status
+            /// Returns the status of responses with this code. An `internal_error` of an overloaded backend has the status
             /// 503 instead.
             pub const fn status(self) -> StatusCode {
                 match self { $(Self::$name => StatusCode::$status,)+ }
@@ -67,7 +63,7 @@ codes! {
     InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log contains the cause under the request id."
     NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
     BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline for this caller."
-    Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions do not allow the operation, regardless of the token's scopes."
+    Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions or the board's rules do not allow the operation, for example a vote in a closed poll. More scopes do not help."
     BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource named in the request does not exist, or the caller may not see it."
     Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource."
     Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules reject the content, for example because it is too long, comes too soon after the last post, or has no subject."
@@ -91,38 +87,18 @@ impl ErrorCode {
     }
 }
 
-/// Error of the conversion of a text to an [`ErrorCode`]: this version of the library has no such code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("unknown error code")]
-#[non_exhaustive]
-pub struct ParseErrorCodeError;
-
-impl FromStr for ErrorCode {
-    type Err = ParseErrorCodeError;
-
-    fn from_str(text: &str) -> Result<Self, ParseErrorCodeError> {
+impl ErrorCode {
+    /// Parses a code.
+    ///
+    /// # Errors
+    /// [`ParseError`] if this version of the library has no such code.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
         let mut codes = Self::ALL.iter().copied();
-        codes
-            .find(|code| code.as_str() == text)
-            .ok_or(ParseErrorCodeError)
+        let code = codes.find(|code| code.as_str() == text);
+        code.ok_or(ParseError::new("an error code"))
     }
 }
 
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl Serialize for ErrorCode {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for ErrorCode {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
-    }
-}
+impl_from_str!(ErrorCode);
+impl_as_str!(ErrorCode);
+impl_serde_str!(ErrorCode);

@@ -38,12 +38,12 @@ phrases! {
     Boolean "true or false", "true oder false";
     Change "at least one change", "mindestens eine Änderung";
     CompleteBody "a complete body", "ein vollständiger Inhalt";
-    CompleteBodyInTime "a complete body before the request timeout", "ein vollständiger Inhalt vor Ablauf der Zeitgrenze";
+    CompleteBodyInTime "a complete body before the request timeout", "ein vollständiger Inhalt vor Ablauf des Zeitlimits";
     Cursor "a cursor returned by this list", "ein Cursor, den diese Liste zurückgegeben hat";
     DateRange "24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01",
         "24h, 7d, 30d, 1y oder ein Zeitraum, zum Beispiel 2026-01-01..2026-02-01";
-    ForumIds "comma-separated forum ids", "durch Kommas getrennte forumIds";
-    IdempotencyKey "1 to 64 visible ASCII characters", "1 bis 64 sichtbare ASCII-Zeichen";
+    ForumIds "comma-separated forum ids", "eine durch Kommas getrennte Liste von forumIds";
+    IdempotencyKey "1 to 64 visible ASCII characters", "ein Text aus 1 bis 64 sichtbaren ASCII-Zeichen";
     Json "JSON", "JSON";
     JsonType "application/json", "application/json";
     Limit "1 to 100", "1 bis 100";
@@ -52,7 +52,7 @@ phrases! {
     Object "an object", "ein Objekt";
     PercentEncoding "percent-encoded UTF-8", "prozentkodiertes UTF-8";
     SearchQuery "1 to 200 characters with at least one word to search for, and at most 32 words",
-        "1 bis 200 Zeichen mit mindestens einem Suchwort und höchstens 32 Wörtern";
+        "ein Suchtext aus 1 bis 200 Zeichen mit mindestens einem Suchwort und höchstens 32 Wörtern";
     SmallerBody "a smaller body", "ein kleinerer Inhalt";
     Text "text", "Text";
     Timestamp "an RFC 3339 time, for example 2026-01-31T12:00:00Z", "eine Zeit nach RFC 3339, zum Beispiel 2026-01-31T12:00:00Z";

@@ -1,9 +1,9 @@
 //! Forums (`docs/protocol.md`, section 11.3).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{ForumId, Timestamp};
+use super::{Extra, ForumId, Timestamp};
 
 /// A forum. Counts include visible content of the forum itself, without its sub-forums.
 ///
@@ -41,6 +41,8 @@ pub struct Forum {
     pub last_activity_at: Option<Timestamp>,
     /// `true` if the caller may start a thread in the forum.
     pub can_start_thread: bool,
+    /// Fields that only this board has; null if there are none.
+    pub extra: Option<Extra>,
 }
 
 impl Forum {
@@ -55,6 +57,13 @@ impl Forum {
             post_count: 340,
             last_activity_at: Some(Timestamp::from_millis(1_769_860_800_000)),
             can_start_thread: true,
+            extra: None,
         }
     }
 }
+
+/// Query parameters of `GET /forums`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ListForumsParams {}

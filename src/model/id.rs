@@ -6,7 +6,9 @@ use schemars::{Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
+use super::Expected;
 use super::serde_helpers::{ALLOWED_TEXT_PATTERN, FORBIDDEN_CHARS, inline_schema};
+use crate::error::{ParseError, impl_from_str};
 
 /// Error of the conversion of an id to `i64`: the id is not an integer in canonical form.
 ///
@@ -17,11 +19,11 @@ use super::serde_helpers::{ALLOWED_TEXT_PATTERN, FORBIDDEN_CHARS, inline_schema}
 /// use forum_api::model::ThreadId;
 ///
 /// let id = ThreadId::from(17);
-/// assert_eq!((ThreadId::parse("17"), id.to_i64()), (Some(id.clone()), Ok(17)));
+/// assert_eq!((ThreadId::parse("17"), id.to_i64()), (Ok(id.clone()), Ok(17)));
 ///
-/// let id = ThreadId::parse("0f8fad5b-d9cb-469f-a165-70867728950e").unwrap();
+/// let id: ThreadId = "0f8fad5b-d9cb-469f-a165-70867728950e".parse().unwrap();
 /// assert!(id.to_i64().is_err());
-/// assert_eq!(ThreadId::parse("a/b"), None);
+/// assert!(ThreadId::parse("a/b").is_err());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the id is not a number in canonical form")]
@@ -36,13 +38,15 @@ enum Repr {
 }
 
 impl Repr {
-    fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Result<Self, ParseError> {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if !(1..=64).contains(&text.len()) || !text.bytes().all(is_allowed) {
-            return None;
+            return Err(ParseError::new(
+                "1 to 64 characters of A-Z, a-z, 0-9, _ and -",
+            ));
         }
         let number = text.parse::<i64>().ok().filter(|n| is_canonical(*n, text));
-        Some(number.map_or_else(|| Self::Text(text.into()), Self::Number))
+        Ok(number.map_or_else(|| Self::Text(text.into()), Self::Number))
     }
 }
 
@@ -83,8 +87,11 @@ macro_rules! ids {
         pub struct $name(Repr);
 
         impl $name {
-            /// Parses an id; `None` unless it is 1 to 64 characters of `[A-Za-z0-9_-]`.
-            pub fn parse(text: &str) -> Option<Self> {
+            /// Parses an id.
+            ///
+            /// # Errors
+            /// [`ParseError`] unless the text is 1 to 64 characters of `[A-Za-z0-9_-]`.
+            pub fn parse(text: &str) -> Result<Self, ParseError> {
                 Repr::parse(text).map(Self)
             }
 
@@ -102,6 +109,16 @@ macro_rules! ids {
                     Repr::Number(number) => Ok(number),
                     Repr::Text(_) => Err(InvalidIdError),
                 }
+            }
+        }
+
+        impl_from_str!($name);
+
+        impl TryFrom<&$name> for i64 {
+            type Error = InvalidIdError;
+
+            fn try_from(id: &$name) -> Result<Self, InvalidIdError> {
+                id.to_i64()
             }
         }
 
@@ -132,7 +149,7 @@ macro_rules! ids {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
-                Ok(Self::parse(&text).unwrap_or_else(Self::empty))
+                Ok(Self::parse(&text).unwrap_or_else(|_| Self::empty()))
             }
         }
 
@@ -180,9 +197,9 @@ convert_ids! {
 /// ```
 /// use forum_api::model::{UserId, UserRef};
 ///
-/// assert_eq!(UserRef::parse("3"), Some(UserRef::Id(UserId::from(3))));
-/// assert_eq!(UserRef::parse("@alice"), Some(UserRef::Name("alice".into())));
-/// assert_eq!(UserRef::parse("@"), None);
+/// assert_eq!(UserRef::parse("3"), Ok(UserRef::Id(UserId::from(3))));
+/// assert_eq!(UserRef::parse("@alice"), Ok(UserRef::Name("alice".into())));
+/// assert!(UserRef::parse("@").is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UserRef {
@@ -193,14 +210,25 @@ pub enum UserRef {
 }
 
 impl UserRef {
-    /// Parses a reference; `None` unless the text is an id, or `@` and 1 to 64 characters without U+0000 and byte-order
-    /// marks.
-    pub fn parse(text: &str) -> Option<Self> {
+    /// Parses a reference.
+    ///
+    /// # Errors
+    /// [`ParseError`] unless the text is an id, or `@` and 1 to 64 characters without U+0000 and byte-order marks.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let error = ParseError::new(Expected::UserRef.english());
         let Some(name) = text.strip_prefix('@') else {
-            return UserId::parse(text).map(Self::Id);
+            return UserId::parse(text).map(Self::Id).map_err(|_| error);
         };
         let is_name = (1..=64).contains(&name.chars().count()) && !name.contains(FORBIDDEN_CHARS);
-        is_name.then(|| Self::Name(name.into()))
+        is_name.then(|| Self::Name(name.into())).ok_or(error)
+    }
+}
+
+impl_from_str!(UserRef);
+
+impl From<UserId> for UserRef {
+    fn from(id: UserId) -> Self {
+        Self::Id(id)
     }
 }
 
@@ -222,7 +250,7 @@ impl Serialize for UserRef {
 impl<'de> Deserialize<'de> for UserRef {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Ok(Self::parse(&text).unwrap_or_else(|| Self::Id(UserId::empty())))
+        Ok(Self::parse(&text).unwrap_or_else(|_| Self::Id(UserId::empty())))
     }
 }
 
@@ -268,14 +296,14 @@ mod tests {
             ("@a\0", false),
             ("@\u{feff}a", false),
         ] {
-            assert_eq!(UserRef::parse(text).is_some(), is_valid, "{text:?}");
+            assert_eq!(UserRef::parse(text).is_ok(), is_valid, "{text:?}");
         }
     }
 
     #[test]
     fn an_id_has_allowed_characters_and_a_bounded_length() {
         for text in ["", "+7", "a b", "ä", "a/b", &"x".repeat(65)] {
-            assert_eq!(ThreadId::parse(text), None, "{text}");
+            assert!(ThreadId::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Response of `GET /me`: owner, scopes and token (`docs/protocol.md`, section 11.2).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Member, Timestamp};
 
@@ -31,6 +31,7 @@ pub struct TokenInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "The token's owner, scopes and expiry.", example = Me::example())]
+#[non_exhaustive]
 pub struct Me {
     /// The token's owner.
     pub owner: Member,
@@ -57,3 +58,9 @@ impl Me {
         }
     }
 }
+
+/// Query parameters of `GET /me`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GetMeParams {}

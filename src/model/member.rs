@@ -1,9 +1,9 @@
 //! Public profiles of members (`docs/protocol.md`, section 11.6).
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Timestamp, UserId};
+use super::{Extra, Timestamp, UserId};
 
 /// A member's public profile.
 ///
@@ -29,6 +29,8 @@ pub struct Member {
     pub post_count: u64,
     /// Sum of the member's ratings.
     pub reputation: i64,
+    /// Fields that only this board has; null if there are none.
+    pub extra: Option<Extra>,
 }
 
 impl Member {
@@ -42,6 +44,13 @@ impl Member {
             last_seen_at: Some(Timestamp::from_millis(1_769_860_800_000)),
             post_count: 42,
             reputation: 7,
+            extra: None,
         }
     }
 }
+
+/// Query parameters of `GET /members/{userId}`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GetMemberParams {}

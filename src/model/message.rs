@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::serde_helpers::non_null;
-use super::{Author, MessageId, PageKey, PageLimit, Timestamp, UserRef};
+use super::{Author, Extra, MessageId, PageKey, PageLimit, Timestamp, UserRef};
 
 /// A folder of the caller's private messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -42,10 +42,14 @@ pub struct MessageSummary {
     pub recipients: Vec<Author>,
     /// Time of sending.
     pub sent_at: Timestamp,
-    /// Time at which the copy was first opened; null if unread. A sent copy is read from the start.
+    /// `true` if the copy was opened. A sent copy is read from the start.
+    pub read: bool,
+    /// Time at which the copy was first opened; null if it is unread or the board does not record the time.
     pub read_at: Option<Timestamp>,
     /// `true` if the sender asked for a read receipt.
     pub receipt_requested: bool,
+    /// Fields that only this board has; null if there are none.
+    pub extra: Option<Extra>,
 }
 
 impl MessageSummary {
@@ -57,8 +61,10 @@ impl MessageSummary {
             sender: Some(Author::example()),
             recipients: vec![Author::example()],
             sent_at: Timestamp::from_millis(1_769_860_800_000),
+            read: false,
             read_at: None,
             receipt_requested: true,
+            extra: None,
         }
     }
 }
@@ -88,12 +94,29 @@ impl Message {
 }
 
 /// Effect of [`open_message`](crate::host::Board::open_message).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MarkRead {
     /// `GET`: the first opening marks the copy as read, and sends the receipt if the sender requested one.
+    #[default]
     Yes,
     /// `HEAD`: changes nothing.
     No,
+}
+
+/// Parameters of `GET /messages/{messageId}`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct OpenMessageParams {
+    /// Set by the library from the method of the request. Default: [`MarkRead::Yes`].
+    #[serde(skip)]
+    pub mark_read: MarkRead,
+}
+
+impl From<MarkRead> for OpenMessageParams {
+    fn from(mark_read: MarkRead) -> Self {
+        Self { mark_read }
+    }
 }
 
 /// Query parameters of `GET /messages`.

@@ -28,6 +28,7 @@ mod author;
 mod date_range;
 mod error_code;
 mod expected;
+mod extra;
 mod forum;
 mod id;
 mod me;
@@ -45,30 +46,35 @@ mod text;
 mod thread;
 mod time;
 
+pub use crate::error::ParseError;
 pub use author::Author;
 pub use date_range::DateRange;
-pub use error_code::{ErrorCode, ParseErrorCodeError};
+pub use error_code::ErrorCode;
 pub(crate) use expected::Expected;
-pub use forum::Forum;
+pub use extra::{Extra, ExtraError};
+pub use forum::{Forum, ListForumsParams};
 pub use id::{
     DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId, PollId, PostId,
     RatingId, TargetId, ThreadId, UserId, UserRef,
 };
-pub use me::{Me, OwnAccount, TokenInfo};
-pub use member::Member;
-pub use message::{Folder, ListMessagesParams, MarkRead, Message, MessageSummary, NewMessage};
+pub use me::{GetMeParams, Me, OwnAccount, TokenInfo};
+pub use member::{GetMemberParams, Member};
+pub use message::{
+    Folder, ListMessagesParams, MarkRead, Message, MessageSummary, NewMessage, OpenMessageParams,
+};
 pub use page::{InvalidPageKeyError, Page, PageKey, PageLimit};
-pub use poll::{NewPoll, NewVote, Poll, PollOption, PollOptionUpdate, PollUpdate};
-pub use post::{BodyFormat, ListPostsParams, NewPost, Post, PostPath, PostUpdate};
+pub use poll::{GetPollParams, NewPoll, NewVote, Poll, PollOption, PollOptionUpdate, PollUpdate};
+pub use post::{
+    BodyFormat, DeletePostParams, ListPostsParams, NewPost, Post, PostPath, PostUpdate,
+};
 pub use rating::{NewRating, Rating};
 pub use search::{SearchField, SearchHit, SearchHitKind, SearchParams, SearchShow, SearchSort};
 pub use search_query::{SearchQuery, SearchTerm};
 pub(crate) use serde_helpers::{FORBIDDEN_CHARS, text_pattern};
-pub(crate) use subscription::NewSubscription;
 pub use subscription::{
-    ListSubscriptionsParams, SubscribeOutcome, Subscription, SubscriptionTarget,
-    SubscriptionTargetKind,
+    ListSubscriptionsParams, NewSubscription, SubscribeOutcome, Subscription, SubscriptionTarget,
+    SubscriptionTargetKind, UnsubscribeParams,
 };
 pub use text::is_single_line;
-pub use thread::{ContentState, LastPost, ListThreadsParams, NewThread, Thread};
+pub use thread::{ContentState, GetThreadParams, LastPost, ListThreadsParams, NewThread, Thread};
 pub use time::Timestamp;

@@ -1,13 +1,17 @@
 //! Pages of lists, with keyset pagination (`docs/protocol.md`, section 7).
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 
 use schemars::json_schema;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
-use super::Expected;
 use super::serde_helpers::inline_schema;
+use super::{
+    Expected, ListMessagesParams, ListPostsParams, ListSubscriptionsParams, ListThreadsParams,
+    SearchParams, Timestamp,
+};
+use crate::error::{ParseError, impl_as_str, impl_from_str};
 
 /// Page of a list.
 ///
@@ -17,7 +21,7 @@ use super::serde_helpers::inline_schema;
 ///
 /// ```
 /// use forum_api::host::BoardError;
-/// use forum_api::model::{Page, PageKey, PageLimit};
+/// use forum_api::model::{ListThreadsParams, Page, PageKey, PageLimit};
 ///
 /// struct Row {
 ///     active_at: i64,
@@ -25,29 +29,26 @@ use super::serde_helpers::inline_schema;
 /// }
 ///
 /// fn page(
-///     after: Option<&PageKey>,
-///     limit: PageLimit,
-///     query: impl Fn([i64; 2], usize) -> Vec<Row>,
-/// ) -> Result<Page<Row>, BoardError> {
-///     let [active_at, id] = match after {
-///         Some(key) => key.parse_ints()?, // 400 for a key that this list cannot return
-///         None => [i64::MAX, i64::MAX],
-///     };
-///     let rows = query([active_at, id], limit.get() + 1);
-///     Ok(Page::from_overfetch(rows, limit, |last| {
-///         PageKey::new(format_args!("{}.{}", last.active_at, last.id))
-///     }))
+///     params: &ListThreadsParams,
+///     query: impl Fn([i64; 2], i64) -> Vec<Row>,
+/// ) -> Result<Page<i64>, BoardError> {
+///     let start = params.after_or([i64::MAX, i64::MAX])?; // 400 for a key that this list cannot return
+///     let rows = query(start, params.limit.plus_one());
+///     let page = Page::from_overfetch(rows, params.limit, |last| [last.active_at, last.id].into());
+///     Ok(page.map(|row| row.id))
 /// }
 ///
-/// let query = |[_, before]: [i64; 2], count| {
+/// let query = |[_, before]: [i64; 2], count: i64| {
 ///     let ids = (1..=3).rev().filter(|id| *id < before);
-///     ids.take(count).map(|id| Row { active_at: 100, id }).collect()
+///     ids.take(count as usize).map(|id| Row { active_at: 100, id }).collect()
 /// };
-/// let limit = PageLimit::new(2).unwrap();
-/// let first = page(None, limit, query)?;
-/// assert_eq!((first.items.len(), first.next.as_ref()), (2, Some(&PageKey::new("100.2"))));
-/// let last = page(first.next.as_ref(), limit, query)?;
-/// assert_eq!((last.items.len(), last.next), (1, None));
+/// let mut params = ListThreadsParams::default();
+/// params.limit = PageLimit::new(2).unwrap();
+/// let first = page(&params, query)?;
+/// assert_eq!((first.items, first.next.as_ref()), (vec![3, 2], Some(&PageKey::new("100.2"))));
+/// params.after = first.next;
+/// let last = page(&params, query)?;
+/// assert_eq!((last.items, last.next), (vec![1], None));
 /// # Ok::<(), BoardError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,18 +60,76 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Builds a page from up to `limit + 1` items; the extra item only signals that another page follows.
+    /// Builds a page from up to [`limit.plus_one()`](PageLimit::plus_one) items; the extra item only signals that another
+    /// page follows.
     ///
     /// `key` returns the page key of the last item of the page. It is called only if another page follows.
     pub fn from_overfetch(
-        mut items: Vec<T>,
+        items: Vec<T>,
         limit: PageLimit,
         key: impl FnOnce(&T) -> PageKey,
     ) -> Self {
-        let has_more = items.len() > limit.get();
-        items.truncate(limit.get());
+        Self::from_sized_overfetch(items, limit, usize::MAX, |_| 0, key)
+    }
+
+    /// Builds a page as [`from_overfetch`](Self::from_overfetch) does, and ends it before the item with which the sum of
+    /// `size` exceeds `max_size`. The page has at least one item, so that a client can continue the list.
+    ///
+    /// For lists of long texts: 100 posts of 100 kB each would be a response of 10 MB.
+    ///
+    /// ```
+    /// use forum_api::model::{Page, PageKey, PageLimit};
+    ///
+    /// let texts = vec!["aaaa", "bbbb", "cccc"];
+    /// let size = |text: &&str| text.len();
+    /// let page = Page::from_sized_overfetch(texts, PageLimit::default(), 10, size, PageKey::new);
+    /// assert_eq!((page.items, page.next), (vec!["aaaa", "bbbb"], Some(PageKey::new("bbbb"))));
+    /// ```
+    pub fn from_sized_overfetch(
+        mut items: Vec<T>,
+        limit: PageLimit,
+        max_size: usize,
+        size: impl Fn(&T) -> usize,
+        key: impl FnOnce(&T) -> PageKey,
+    ) -> Self {
+        let fetched = items.len();
+        let mut total = 0_usize;
+        let fits = |item: &&T| {
+            total = total.saturating_add(size(item));
+            total <= max_size
+        };
+        let fitting = items.iter().take(limit.get()).take_while(fits).count();
+        items.truncate(fitting.max(1));
+        let has_more = items.len() < fetched;
         let next = items.last().filter(|_| has_more).map(key);
         Self { items, next }
+    }
+
+    /// Converts the items.
+    pub fn map<U>(self, convert: impl FnMut(T) -> U) -> Page<U> {
+        Page {
+            items: self.items.into_iter().map(convert).collect(),
+            next: self.next,
+        }
+    }
+
+    /// Converts the items with a function that can fail.
+    ///
+    /// # Errors
+    /// The first error of `convert`.
+    pub fn try_map<U, E>(self, convert: impl FnMut(T) -> Result<U, E>) -> Result<Page<U>, E> {
+        let items: Result<_, E> = self.items.into_iter().map(convert).collect();
+        Ok(Page {
+            items: items?,
+            next: self.next,
+        })
+    }
+}
+
+/// Creates a page that is the whole list.
+impl<T> From<Vec<T>> for Page<T> {
+    fn from(items: Vec<T>) -> Self {
+        Self { items, next: None }
     }
 }
 
@@ -85,8 +144,8 @@ impl<T> Page<T> {
 /// ```
 /// use forum_api::model::PageKey;
 ///
-/// let key = PageKey::new(format_args!("{}.{}", 1_769_860_800_000_i64, 17));
-/// assert_eq!(key.parse_ints(), Ok([1_769_860_800_000, 17]));
+/// let key = PageKey::from([1_769_860_800_000, 17]);
+/// assert_eq!((key.as_str(), key.parse_ints()), ("1769860800000.17", Ok([1_769_860_800_000, 17])));
 /// assert!(PageKey::new("tea").parse_ints::<2>().is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -104,7 +163,7 @@ impl PageKey {
     /// Maximum length in bytes. A list that returns a longer key fails with a 500 `internal_error`.
     pub const MAX_LEN: usize = 120;
 
-    /// Creates a page key from the host's text.
+    /// Creates a page key from the host's text. For integers, use `From<[i64; N]>`.
     pub fn new(text: impl Display) -> Self {
         Self(text.to_string())
     }
@@ -112,6 +171,12 @@ impl PageKey {
     /// Returns the host's text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Creates the key `time.id` of a list that is ordered by time in milliseconds and id. On boards with numeric ids,
+    /// [`parse_ints`](Self::parse_ints) returns both.
+    pub fn from_time_and_id(time: Timestamp, id: impl Display) -> Self {
+        Self::new(format_args!("{}.{id}", time.as_millis()))
     }
 
     /// Parses exactly `N` integers that are separated by dots.
@@ -127,6 +192,46 @@ impl PageKey {
     }
 }
 
+/// Joins the integers with dots. [`PageKey::parse_ints`] is the inverse.
+impl<const N: usize> From<[i64; N]> for PageKey {
+    fn from(numbers: [i64; N]) -> Self {
+        Self(numbers.map(|number| number.to_string()).join("."))
+    }
+}
+
+impl_as_str!(PageKey);
+
+/// Adds `after_ints` and `after_or` to the parameters of lists.
+macro_rules! impl_after {
+    ($($params:ident)+) => {$(
+        impl $params {
+            /// Returns the integers of [`after`](Self::after); `None` for the first page.
+            ///
+            /// # Errors
+            /// [`InvalidPageKeyError`] if `after` is not `N` integers that are separated by dots. `?` converts it to a
+            /// 400 `bad_request`.
+            pub fn after_ints<const N: usize>(
+                &self,
+            ) -> Result<Option<[i64; N]>, InvalidPageKeyError> {
+                self.after.as_ref().map(PageKey::parse_ints).transpose()
+            }
+
+            /// Returns the integers of [`after`](Self::after), or `start` for the first page.
+            ///
+            /// # Errors
+            /// [`InvalidPageKeyError`], as [`after_ints`](Self::after_ints).
+            pub fn after_or<const N: usize>(
+                &self,
+                start: [i64; N],
+            ) -> Result<[i64; N], InvalidPageKeyError> {
+                Ok(self.after_ints()?.unwrap_or(start))
+            }
+        }
+    )+};
+}
+
+impl_after!(ListThreadsParams ListPostsParams ListMessagesParams ListSubscriptionsParams SearchParams);
+
 /// Maximum number of items of a page, from 1 to 100. Default: 20.
 ///
 /// ```
@@ -134,8 +239,9 @@ impl PageKey {
 ///
 /// assert_eq!(PageLimit::default().get(), 20);
 /// assert_eq!(PageLimit::new(101), None);
+/// assert_eq!("50".parse::<PageLimit>().unwrap().plus_one(), 51);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PageLimit(u8);
 
 impl PageLimit {
@@ -147,6 +253,39 @@ impl PageLimit {
     /// Returns the number of items.
     pub fn get(self) -> usize {
         self.0.into()
+    }
+
+    /// Returns the number of items plus one, for the `LIMIT` of a query whose rows [`Page::from_overfetch`] takes.
+    pub fn plus_one(self) -> i64 {
+        i64::from(self.0) + 1
+    }
+
+    /// Parses a number from 1 to 100.
+    ///
+    /// # Errors
+    /// [`ParseError`] for any other text.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let limit = text.parse().ok().and_then(Self::new);
+        limit.ok_or(PARSE_ERROR)
+    }
+}
+
+const PARSE_ERROR: ParseError = ParseError::new(Expected::Limit.english());
+
+impl_from_str!(PageLimit);
+
+impl TryFrom<i64> for PageLimit {
+    type Error = ParseError;
+
+    fn try_from(items: i64) -> Result<Self, ParseError> {
+        let limit = u8::try_from(items).ok().and_then(Self::new);
+        limit.ok_or(PARSE_ERROR)
+    }
+}
+
+impl fmt::Display for PageLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

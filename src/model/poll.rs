@@ -15,13 +15,16 @@ pub struct PollOption {
     pub option_id: OptionId,
     /// Text of the option.
     pub text: String,
-    /// Number of votes for the option.
-    pub votes: u64,
+    /// Number of votes for the option; null if the board hides the totals from the caller.
+    pub votes: Option<u64>,
 }
 
 /// A thread's poll with running totals and the caller's own vote.
 ///
-/// Webhook events omit `own_vote`.
+/// `total_votes` and the `votes` of each option are set, or all of them are `None`. If the board sets only some of them, the
+/// library sends null for all and logs a warning.
+///
+/// Webhook events omit `own_vote`. The poll of an event has the totals that every caller who can see the forum may see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A thread's poll with running totals and the caller's own vote.")]
@@ -37,8 +40,9 @@ pub struct Poll {
     pub author: Option<Author>,
     /// The options, in order.
     pub options: Vec<PollOption>,
-    /// Number of voters. With several choices it can be less than the sum of the options' votes.
-    pub total_votes: u64,
+    /// Number of voters; null if the board hides the totals from the caller. With several choices it can be less than the
+    /// sum of the options' votes.
+    pub total_votes: Option<u64>,
     /// Maximum number of options in one vote.
     pub max_choices: u32,
     /// `true` if a vote may be changed.
@@ -54,11 +58,25 @@ pub struct Poll {
 }
 
 impl Poll {
+    /// Removes all totals unless each one is set. Returns whether only some of them were set.
+    pub(crate) fn hide_partial_totals(&mut self) -> bool {
+        let set = self.options.iter().filter(|option| option.votes.is_some());
+        let set = set.count() + usize::from(self.total_votes.is_some());
+        let is_partial = set != 0 && set != self.options.len() + 1;
+        if is_partial {
+            self.total_votes = None;
+            self.options
+                .iter_mut()
+                .for_each(|option| option.votes = None);
+        }
+        is_partial
+    }
+
     pub(crate) fn example() -> Self {
         let option = |id: i64, text: &str, votes| PollOption {
             option_id: OptionId::from(id),
             text: text.into(),
-            votes,
+            votes: Some(votes),
         };
         Self {
             poll_id: PollId::from(4),
@@ -66,7 +84,7 @@ impl Poll {
             question: "Which tea?".into(),
             author: Some(Author::example()),
             options: vec![option(1, "Green", 3), option(2, "Black", 2)],
-            total_votes: 5,
+            total_votes: Some(5),
             max_choices: 1,
             can_change_vote: false,
             closes_at: None,
@@ -190,3 +208,9 @@ pub struct PollUpdate {
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,
 }
+
+/// Query parameters of `GET /threads/{threadId}/poll`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GetPollParams {}

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Author, ContentState, PageKey, PageLimit, PostId, ThreadId, Timestamp};
+use super::{Author, ContentState, Extra, PageKey, PageLimit, PostId, ThreadId, Timestamp};
 
 /// A post.
 ///
@@ -20,6 +20,15 @@ pub struct Post {
     pub thread_id: ThreadId,
     /// Number in the thread, from 1. Numbers are stable and can have gaps.
     pub number: u64,
+    /// The post of the same thread that this post answers; null if it answers the thread, or if the caller cannot see the
+    /// answered post.
+    ///
+    /// The library does not check the visibility of the answered post. In an event the readers are all callers who can
+    /// see the forum.
+    #[schemars(
+        description = "Id of the post of the same thread that this post answers; null if it answers the thread, or if the caller cannot see the answered post."
+    )]
+    pub in_reply_to: Option<PostId>,
     /// The author; null if the account no longer exists.
     pub author: Option<Author>,
     /// Publication state.
@@ -40,6 +49,8 @@ pub struct Post {
     pub can_delete: bool,
     /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
+    /// Fields that only this board has; null if there are none.
+    pub extra: Option<Extra>,
 }
 
 impl Post {
@@ -48,6 +59,7 @@ impl Post {
             post_id: PostId::from(40),
             thread_id: ThreadId::from(17),
             number: 1,
+            in_reply_to: None,
             author: Some(Author::example()),
             state: ContentState::Visible,
             created_at: Timestamp::from_millis(1_769_860_800_000),
@@ -58,6 +70,7 @@ impl Post {
             can_edit: true,
             can_delete: true,
             version: 1,
+            extra: None,
         }
     }
 }
@@ -115,6 +128,9 @@ pub struct ListPostsParams {
 pub struct NewPost {
     /// The source markup. A missing text counts as empty, which the board refuses.
     pub body: String,
+    /// The post of the thread that the reply answers; null to answer the thread. Boards without answers to posts ignore
+    /// it.
+    pub in_reply_to: Option<PostId>,
     /// `true` to subscribe the author to the thread, which also requires the scope `subscriptions:write`. Default: `false`.
     pub subscribe: bool,
 }
@@ -134,3 +150,9 @@ pub struct PostUpdate {
     #[serde(default)]
     pub expected_version: Option<i64>,
 }
+
+/// Query parameters of `DELETE /threads/{threadId}/posts/{postId}`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct DeletePostParams {}

@@ -119,7 +119,7 @@ pub enum SearchSort {
 ///
 /// let mut params = SearchParams::new(SearchQuery::parse("green tea").unwrap());
 /// params.forum = vec![ForumId::from(2)];
-/// params.when = DateRange::parse("30d");
+/// params.when = DateRange::parse("30d").ok();
 /// assert_eq!((params.sort, params.limit.get()), (SearchSort::Relevance, 20));
 /// ```
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -180,13 +180,13 @@ const FORUM_IDS: &str = "^[A-Za-z0-9_-]{1,64}(,[A-Za-z0-9_-]{1,64})*$";
 /// Rejects an empty list and values that cannot be ids.
 fn forum_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ForumId>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let ids: Option<Vec<_>> = text.split(',').map(ForumId::parse).collect();
-    ids.ok_or_else(|| Expected::ForumIds.error())
+    let ids: Result<Vec<_>, _> = text.split(',').map(ForumId::parse).collect();
+    ids.map_err(|_| Expected::ForumIds.error())
 }
 
 /// Rejects a text that is neither an id nor `@username`.
 fn user_ref<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UserRef>, D::Error> {
     let text = String::deserialize(deserializer)?;
-    let user = UserRef::parse(&text).ok_or_else(|| Expected::UserRef.error())?;
+    let user = UserRef::parse(&text).map_err(|_| Expected::UserRef.error())?;
     Ok(Some(user))
 }

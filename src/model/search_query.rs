@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::Expected;
 use super::serde_helpers::inline_schema;
+use crate::error::{ParseError, impl_as_str, impl_from_str};
 
 /// The query `q` of a search: 1 to 200 characters, at least one term that is not excluded, and at most
 /// [`MAX_TERMS`](Self::MAX_TERMS) terms.
@@ -20,7 +21,7 @@ use super::serde_helpers::inline_schema;
 /// let query = SearchQuery::parse(r#"tea "green leaf" -bag"#).unwrap();
 /// let terms: Vec<_> = query.terms().iter().map(|term| (&*term.text, term.excluded)).collect();
 /// assert_eq!(terms, [("tea", false), ("green leaf", false), ("bag", true)]);
-/// assert_eq!(SearchQuery::parse("-bag"), None);
+/// assert!(SearchQuery::parse("-bag").is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchQuery {
@@ -30,6 +31,7 @@ pub struct SearchQuery {
 
 /// Term of a query: a word, or a phrase of adjacent words.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SearchTerm {
     /// Text of the term without `-` and quotes. It contains at least one letter or digit, and can contain characters that
     /// separate words, such as `-` or `.`.
@@ -45,18 +47,25 @@ impl SearchQuery {
     /// Description of the format for error messages, in English. The library translates it.
     pub const EXPECTED_FORMAT: &str = Expected::SearchQuery.english();
 
-    /// Parses a query; `None` if the text has more than 200 characters or more than [`MAX_TERMS`](Self::MAX_TERMS)
-    /// terms, or no term that is not excluded.
-    pub fn parse(text: &str) -> Option<Self> {
+    /// Parses a query.
+    ///
+    /// # Errors
+    /// [`ParseError`] if the text has more than 200 characters or more than [`MAX_TERMS`](Self::MAX_TERMS) terms, or if it
+    /// has no terms, or all of its terms are excluded.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let error = ParseError::new(Self::EXPECTED_FORMAT);
         if text.chars().count() > 200 {
-            return None;
+            return Err(error);
         }
         let terms = terms(text);
         let searchable = terms.len() <= Self::MAX_TERMS && terms.iter().any(|term| !term.excluded);
-        searchable.then(|| Self {
-            text: text.into(),
-            terms,
-        })
+        let text = text.into();
+        searchable.then_some(Self { text, terms }).ok_or(error)
+    }
+
+    /// Returns the text that was parsed.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 
     /// Returns the terms. A hit contains each term that is not excluded, and no excluded term.
@@ -96,6 +105,9 @@ fn chunk(text: &str) -> (&str, &str) {
     }
 }
 
+impl_from_str!(SearchQuery);
+impl_as_str!(SearchQuery);
+
 impl Serialize for SearchQuery {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text)
@@ -105,7 +117,7 @@ impl Serialize for SearchQuery {
 impl<'de> Deserialize<'de> for SearchQuery {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| Expected::SearchQuery.error())
+        Self::parse(&text).map_err(|_| Expected::SearchQuery.error())
     }
 }
 
@@ -119,7 +131,7 @@ mod tests {
     use super::SearchQuery;
 
     fn parsed(text: &str) -> Option<String> {
-        let query = SearchQuery::parse(text)?;
+        let query = SearchQuery::parse(text).ok()?;
         let terms = query.terms().iter().map(|term| {
             let sign = if term.excluded { "-" } else { "" };
             format!("{sign}{}", term.text)

@@ -1,6 +1,8 @@
 //! Subscriptions to threads and forums (`docs/protocol.md`, sections 11.11 and 12.8).
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -68,6 +70,7 @@ impl Subscription {
 
 /// Outcome of [`subscribe`](crate::host::Board::subscribe).
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SubscribeOutcome {
     /// A new subscription: 201.
     Created(Subscription),
@@ -91,22 +94,61 @@ pub struct ListSubscriptionsParams {
     pub after: Option<PageKey>,
 }
 
+/// Body of `POST /subscriptions`, created from a [`SubscriptionTarget`] with `From`.
+///
+/// ```
+/// use forum_api::model::{NewSubscription, SubscriptionTarget, ThreadId};
+///
+/// let new = NewSubscription::from(SubscriptionTarget::Thread(ThreadId::from(17)));
+/// assert_eq!(new.target, SubscriptionTarget::Thread(ThreadId::from(17)));
+/// ```
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "NewSubscriptionBody")]
+#[non_exhaustive]
+pub struct NewSubscription {
+    /// The target.
+    pub target: SubscriptionTarget,
+}
+
 /// Body of `POST /subscriptions`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "NewSubscription", example = json!({"target": "thread", "targetId": "17"}))]
-pub(crate) struct NewSubscription {
+struct NewSubscriptionBody {
     /// Kind of the target.
     target: SubscriptionTargetKind,
     /// Id of the target.
     target_id: TargetId,
 }
 
-impl From<NewSubscription> for SubscriptionTarget {
-    fn from(new: NewSubscription) -> Self {
-        match new.target {
-            SubscriptionTargetKind::Thread => Self::Thread(new.target_id.into()),
-            SubscriptionTargetKind::Forum => Self::Forum(new.target_id.into()),
-        }
+impl From<SubscriptionTarget> for NewSubscription {
+    fn from(target: SubscriptionTarget) -> Self {
+        Self { target }
     }
 }
+
+impl From<NewSubscriptionBody> for NewSubscription {
+    fn from(body: NewSubscriptionBody) -> Self {
+        let target = match body.target {
+            SubscriptionTargetKind::Thread => SubscriptionTarget::Thread(body.target_id.into()),
+            SubscriptionTargetKind::Forum => SubscriptionTarget::Forum(body.target_id.into()),
+        };
+        Self { target }
+    }
+}
+
+impl JsonSchema for NewSubscription {
+    fn schema_name() -> Cow<'static, str> {
+        NewSubscriptionBody::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        NewSubscriptionBody::json_schema(generator)
+    }
+}
+
+/// Query parameters of `DELETE /subscriptions/{target}/{targetId}`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct UnsubscribeParams {}

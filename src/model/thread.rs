@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Author, ForumId, NewPoll, PageKey, PageLimit, PollId, PostId, ThreadId, Timestamp};
+use super::{
+    Author, Extra, ForumId, NewPoll, PageKey, PageLimit, PollId, PostId, ThreadId, Timestamp,
+};
 
 /// Publication state of a thread or post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -69,6 +71,8 @@ pub struct Thread {
     pub can_reply: bool,
     /// Number of the current version, from 1. Always 1 on boards without versions.
     pub version: i64,
+    /// Fields that only this board has; null if there are none.
+    pub extra: Option<Extra>,
 }
 
 impl Thread {
@@ -94,6 +98,7 @@ impl Thread {
             poll_id: Some(PollId::from(4)),
             can_reply: true,
             version: 1,
+            extra: None,
         }
     }
 }
@@ -129,3 +134,9 @@ pub struct NewThread {
     /// `true` to subscribe the author to the thread, which also requires the scope `subscriptions:write`. Default: `false`.
     pub subscribe: bool,
 }
+
+/// Query parameters of `GET /threads/{threadId}`. Empty, so that a later version can add parameters.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GetThreadParams {}

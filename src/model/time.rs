@@ -1,7 +1,7 @@
 //! Times: RFC 3339 in UTC with millisecond precision and `Z` (`docs/protocol.md`, section 6.1).
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::SignedDuration;
 use jiff::civil::DateTime;
@@ -10,11 +10,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, ser};
 
 use super::Expected;
 use super::serde_helpers::inline_schema;
+use crate::error::{ParseError, impl_from_str};
 
 /// A point in time, in whole milliseconds since 1970-01-01T00:00:00Z.
 ///
 /// ```
-/// use std::time::Duration;
+/// use std::time::{Duration, SystemTime, UNIX_EPOCH};
 ///
 /// use forum_api::model::Timestamp;
 ///
@@ -68,16 +69,33 @@ impl Timestamp {
         time.ok().filter(|time| time.year() >= 0)
     }
 
-    /// Parses an RFC 3339 time with any offset; `None` if the text has another format or the time is outside the years 0
-    /// to 9999 in UTC. Truncates to milliseconds.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (local, rest) = text.split_at_checked("1970-01-01T00:00:00".len())?;
-        let (fraction, offset) = rest.split_at(rest.find(['Z', 'z', '+', '-'])?);
-        let local: DateTime = local.parse().ok().filter(|_| has_separators(local))?;
-        let since = local.duration_since(EPOCH).as_millis();
-        let since =
-            i64::try_from(since).ok()? + fraction_millis(fraction)? - offset_millis(offset)?;
-        Some(Self(since)).filter(|time| time.civil().is_some())
+    /// Parses an RFC 3339 time with any offset. Truncates to milliseconds.
+    ///
+    /// # Errors
+    /// [`ParseError`] if the text has another format or the time is outside the years 0 to 9999 in UTC.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        parse_rfc3339(text).ok_or(ParseError::new(Expected::Timestamp.english()))
+    }
+}
+
+fn parse_rfc3339(text: &str) -> Option<Timestamp> {
+    let (local, rest) = text.split_at_checked("1970-01-01T00:00:00".len())?;
+    let (fraction, offset) = rest.split_at(rest.find(['Z', 'z', '+', '-'])?);
+    let local: DateTime = local.parse().ok().filter(|_| has_separators(local))?;
+    let since = local.duration_since(EPOCH).as_millis();
+    let since = i64::try_from(since).ok()? + fraction_millis(fraction)? - offset_millis(offset)?;
+    Some(Timestamp(since)).filter(|time| time.civil().is_some())
+}
+
+impl_from_str!(Timestamp);
+
+/// Truncates to milliseconds. A time that is too early or too late becomes the earliest or the latest time.
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        match time.duration_since(UNIX_EPOCH) {
+            Ok(since) => Self(millis(since)),
+            Err(before) => Self(millis(before.duration()).saturating_neg()),
+        }
     }
 }
 
@@ -149,7 +167,7 @@ impl Serialize for Timestamp {
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| Expected::Timestamp.error())
+        Self::parse(&text).map_err(|_| Expected::Timestamp.error())
     }
 }
 
@@ -164,7 +182,7 @@ inline_schema!(
 
 #[cfg(test)]
 mod tests {
-    use super::Timestamp;
+    use super::{Duration, Timestamp, UNIX_EPOCH};
 
     #[test]
     fn a_time_prints_in_utc_with_milliseconds() {
@@ -182,11 +200,11 @@ mod tests {
     fn any_offset_is_parsed() {
         assert_eq!(
             Timestamp::parse("1970-01-01T01:00:00.5+01:00"),
-            Some(Timestamp::from_millis(500))
+            Ok(Timestamp::from_millis(500))
         );
         assert_eq!(
             Timestamp::parse("1969-12-31t20:00:00-04:00"),
-            Some(Timestamp::from_millis(0))
+            Ok(Timestamp::from_millis(0))
         );
     }
 
@@ -212,7 +230,19 @@ mod tests {
             |1970-01-01T00:00:00.Z|1970-01-01T00:00:00.5|1970-01-01T00:00:00+24:00|1970-01-01T00:00:00+00:60\
             |1970-01-01T00:00:00++1:00|0000-01-01T00:00:00+01:00|9999-12-31T23:59:59-01:00";
         for text in malformed.split('|') {
-            assert_eq!(Timestamp::parse(text), None, "{text}");
+            assert!(Timestamp::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_system_time_is_converted_with_its_sign() {
+        for millis in [0, 1_767_225_600_007, -1_500] {
+            let distance = Duration::from_millis(i64::unsigned_abs(millis));
+            let time = match millis < 0 {
+                true => UNIX_EPOCH - distance,
+                false => UNIX_EPOCH + distance,
+            };
+            assert_eq!(Timestamp::from(time), Timestamp::from_millis(millis));
         }
     }
 

@@ -3,22 +3,25 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Extensions, Uri};
+use http::Uri;
+use http::request::Parts;
 
+use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::AdminAuth;
-use crate::http_util::{OriginalUri, trim_base_path};
+use crate::http_util::{OriginalUri, no_original_uri, parse_base_path};
 use crate::store::Stores;
 use crate::webhook_admin::WebhookAdmin;
 
-/// Settings of a [`Panel`].
+/// Settings of a [`Panel`]. [`PanelBuilder`] has a setter for each, and rejects values out of bounds.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct PanelSettings {
-    /// The path below which the panel is served. Default: `/panel`.
+    /// The path below which the panel is served, with a leading slash. Slashes at the end are removed. Default: `/panel`.
     pub base_path: String,
-    /// Largest body of a form, in bytes. Default: 1 MiB.
+    /// Largest body of a form, in bytes, at least 1. Default: 1 MiB.
     pub body_limit: usize,
-    /// Timeout of a request. Default: 30 s. A change that has begun completes even after the timeout.
+    /// Timeout of a request, above zero. Default: 30 s. A change that has begun completes even after the timeout.
     pub request_timeout: Duration,
 }
 
@@ -45,10 +48,11 @@ pub(super) struct PanelInner {
     pub(super) webhook_admin: WebhookAdmin,
     pub(super) environment: Environment,
     pub(super) settings: PanelSettings,
-    pub(super) original_uri: OriginalUri,
+    pub(super) original_uri: Box<OriginalUri>,
 }
 
 /// Builder of a [`Panel`]. Required parts are arguments of [`Panel::builder`]; everything else has a default.
+#[must_use = "the builder does nothing until `build` is called"]
 pub struct PanelBuilder(PanelInner);
 
 impl Panel {
@@ -70,37 +74,62 @@ impl Panel {
             webhook_admin,
             environment: environment.into(),
             settings: PanelSettings::default(),
-            original_uri: |_| None,
+            original_uri: no_original_uri(),
         })
     }
 }
 
 impl PanelBuilder {
-    /// Sets the settings. Default: [`PanelSettings::default`].
-    #[must_use]
+    /// Replaces all settings, also those that were set before. Default: [`PanelSettings::default`].
     pub fn settings(mut self, settings: PanelSettings) -> Self {
         self.0.settings = settings;
         self
     }
 
-    /// Sets the function that returns a request's original URI from its extensions, for routers that strip a prefix from
-    /// the URI. Default: the URI of the request is used.
+    /// Sets [`PanelSettings::base_path`]. Default: `/panel`.
+    pub fn base_path(mut self, base_path: impl Into<String>) -> Self {
+        self.0.settings.base_path = base_path.into();
+        self
+    }
+
+    /// Sets [`PanelSettings::body_limit`]. Default: 1 MiB.
+    pub fn body_limit(mut self, body_limit: usize) -> Self {
+        self.0.settings.body_limit = body_limit;
+        self
+    }
+
+    /// Sets [`PanelSettings::request_timeout`]. Default: 30 s.
+    pub fn request_timeout(mut self, request_timeout: Duration) -> Self {
+        self.0.settings.request_timeout = request_timeout;
+        self
+    }
+
+    /// Sets the source of a request's original URI, for routers that remove a path prefix. Default: the URI of the
+    /// request is the original one.
     ///
-    /// With axum: `.original_uri(|e| e.get::<OriginalUri>().map(|uri| &uri.0))`.
-    #[must_use]
-    pub fn original_uri(mut self, original_uri: fn(&Extensions) -> Option<&Uri>) -> Self {
-        self.0.original_uri = original_uri;
+    /// With axum: `.original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))`.
+    pub fn original_uri(
+        mut self,
+        original_uri: impl Fn(&Parts) -> Option<&Uri> + Send + Sync + 'static,
+    ) -> Self {
+        self.0.original_uri = Box::new(original_uri);
         self
     }
 
     /// Builds the panel.
-    #[must_use]
-    pub fn build(self) -> Panel {
+    ///
+    /// # Errors
+    /// [`BuildError`] if a setting of the panel or the [`public_origin`](Environment::public_origin) of the environment
+    /// is invalid.
+    pub fn build(self) -> Result<Panel, BuildError> {
         let mut panel = self.0;
-        trim_base_path(&mut panel.settings.base_path);
-        Panel(Arc::new(panel))
+        parse_base_path("base_path", &mut panel.settings.base_path, "/panel")?;
+        BuildError::require_positive("body_limit", panel.settings.body_limit)?;
+        BuildError::require_duration("request_timeout", panel.settings.request_timeout)?;
+        panel.environment.validate()?;
+        Ok(Panel(Arc::new(panel)))
     }
 }
 
-settings_debug!(PanelBuilder);
-settings_debug!(Panel);
+settings_debug!(PanelBuilder, 0.settings);
+settings_debug!(Panel, 0.settings);

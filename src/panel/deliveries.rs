@@ -47,9 +47,9 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
 /// Parses the filter of a query. Ignores invalid values.
 fn parse_filter(query: &Form) -> DeliveryFilter {
     DeliveryFilter {
-        state: DeliveryState::parse(query.get("state")),
-        endpoint: EndpointId::parse(query.get("endpoint")),
-        topic: Topic::parse(query.get("topic")),
+        state: DeliveryState::parse(query.get("state")).ok(),
+        endpoint: EndpointId::parse(query.get("endpoint")).ok(),
+        topic: Topic::parse(query.get("topic")).ok(),
         after: parse_position(query.get("after")),
         limit: PAGE_SIZE + 1,
     }
@@ -60,7 +60,7 @@ fn parse_position(text: &str) -> Option<(Timestamp, DeliveryId)> {
     let (millis, id) = text.split_once('.')?;
     Some((
         Timestamp::from_millis(millis.parse().ok()?),
-        DeliveryId::parse(id)?,
+        DeliveryId::parse(id).ok()?,
     ))
 }
 
@@ -285,7 +285,10 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
     }
     let (delivery, _) = find(context).await?;
     let state = delivery.progress.state.as_str();
-    let reason = format!("The delivery is {state}: an attempt is already due or in progress.");
+    let reason = format!(
+        "The delivery is {state}: it waits to be sent or is being sent. Deliveries to a disabled endpoint wait until you \
+         enable it."
+    );
     context.conflict(&reason, &path)
 }
 
@@ -300,7 +303,7 @@ pub(super) async fn remove(context: &PageContext) -> PageResult {
 }
 
 fn parse_id(context: &PageContext) -> Result<DeliveryId, PanelError> {
-    DeliveryId::parse(&context.id).ok_or(PanelError::NotFound)
+    DeliveryId::parse(&context.id).map_err(|_| PanelError::NotFound)
 }
 
 async fn find(context: &PageContext) -> Result<(Delivery, Vec<AttemptRecord>), PanelError> {

@@ -8,7 +8,7 @@
 //! use std::sync::Arc;
 //! use forum_api::runtime::TokioRuntime;
 //! use forum_api::host::{AdminAuth, BackendResult, Session};
-//! use forum_api::panel::{Panel, PanelSettings};
+//! use forum_api::panel::Panel;
 //! use forum_api::store::{Stores, WebhookStores};
 //! use forum_api::webhook_admin::WebhookAdmin;
 //! use forum_api::{async_trait, model::UserId};
@@ -38,15 +38,16 @@
 //!
 //! let stores = Stores::in_memory(); // the stores of the API
 //! let webhooks = WebhookAdmin::new(WebhookStores::in_memory(), TokioRuntime); // the stores of the worker
-//! let settings = PanelSettings { base_path: "/admin/api".into(), ..PanelSettings::default() };
-//! let panel = Panel::builder(Arc::new(MyMembers), stores, webhooks, TokioRuntime).settings(settings).build();
+//! let panel = Panel::builder(Arc::new(MyMembers), stores, webhooks, TokioRuntime).base_path("/admin/api").build()?;
 //! let app: axum::Router = axum::Router::new().route_service("/admin/api/{*rest}", panel);
+//! # Ok::<(), forum_api::BuildError>(())
 //! ```
 //!
 //! A guest is redirected to the host's sign-in page. A member who is not an administrator gets 404. Each change is a `POST`
 //! with a CSRF token from the same origin; a forged form gets 403. After five wrong passwords within five minutes, the
-//! administrator cannot issue tokens for five minutes (429). A form that reveals a secret succeeds once. Nodes that share
-//! the stores share these limits.
+//! administrator cannot issue tokens for five minutes (429). A form whose response shows a secret can be submitted
+//! successfully only once. Nodes that share the stores share the count of wrong passwords and the record of submitted
+//! forms.
 //!
 //! A host's own sign-in page may look like the panel: the style sheet is public at `/style.css` below the base path,
 //! [`security_headers`] returns the headers of the pages, and [`is_same_origin_form`] detects forged forms.

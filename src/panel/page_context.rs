@@ -202,7 +202,7 @@ impl PageContext {
 
     /// Parses the id of the endpoint in the path.
     pub(super) fn endpoint(&self) -> Result<EndpointId, PanelError> {
-        EndpointId::parse(&self.id).ok_or(PanelError::NotFound)
+        EndpointId::parse(&self.id).map_err(|_| PanelError::NotFound)
     }
 }
 

@@ -2,20 +2,18 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::header::{CACHE_CONTROL, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
 use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
-use http_body_util::Full;
 use maud::Markup;
 
 use super::components::bare_document;
 use crate::host::{BackendError, BoxError, OverloadedError};
-use crate::http_util::{self, Content};
+use crate::http_util::{self, Content, ResponseBody};
 use crate::task::PanicError;
 use crate::webhook_admin::WebhookAdminError;
 
-/// Pages load scripts, style sheets and images of their own origin only.
+/// Pages load scripts and style sheets of their own origin only, and images of their own origin and from `data:` URLs.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
@@ -64,7 +62,7 @@ impl PageResponse {
         self
     }
 
-    pub(super) fn into_response(self, head: &Parts) -> Response<Full<Bytes>> {
+    pub(super) fn into_response(self, head: &Parts) -> Response<ResponseBody> {
         let Self {
             status,
             headers,
@@ -74,8 +72,9 @@ impl PageResponse {
     }
 }
 
-/// Returns the security headers of all pages of the panel: they allow scripts, style sheets and images of the same origin
-/// only, and forbid frames. For a host's own pages, for example its sign-in page.
+/// Returns the security headers of all pages of the panel: they allow scripts and style sheets of the same origin only,
+/// and images of the same origin and from `data:` URLs, and forbid frames. For a host's own pages, for example its sign-in
+/// page.
 pub fn security_headers() -> HeaderMap {
     http_util::page_headers(CONTENT_SECURITY_POLICY)
 }

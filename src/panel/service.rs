@@ -8,7 +8,6 @@ use bytes::{Buf, Bytes};
 use http::request::Parts;
 use http::{Method, Request, Response};
 use http_body::Body;
-use http_body_util::Full;
 use tower_service::Service;
 use tracing::Instrument;
 
@@ -20,7 +19,9 @@ use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError};
 use super::router::{self, RouteHandler};
 use crate::host::BoxError;
-use crate::http_util::{BodyError, read_body, restore_uri, run, run_write};
+use crate::http_util::{
+    BodyError, ResponseBody, ResponseFuture, read_body, restore_uri, run, run_write,
+};
 use crate::runtime::BoxFuture;
 
 /// Reads the body when polled. Only forms read it.
@@ -32,9 +33,9 @@ where
     B::Data: Buf + Send,
     B::Error: Into<BoxError>,
 {
-    type Response = Response<Full<Bytes>>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+    type Future = ResponseFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
@@ -44,14 +45,14 @@ where
         let panel = Arc::clone(&self.0);
         let (mut head, body) = request.into_parts();
         let body = Box::pin(read_body(body, panel.settings.body_limit));
-        restore_uri(&mut head, panel.original_uri);
+        restore_uri(&mut head, &*panel.original_uri);
         let span = tracing::info_span!("panel", method = %head.method, path = head.uri.path());
-        Box::pin(async move { Ok(panel.handle(&head, body).instrument(span).await) })
+        ResponseFuture::new(async move { panel.handle(&head, body).instrument(span).await })
     }
 }
 
 impl PanelInner {
-    async fn handle(self: Arc<Self>, head: &Parts, body: UnreadBody) -> Response<Full<Bytes>> {
+    async fn handle(self: Arc<Self>, head: &Parts, body: UnreadBody) -> Response<ResponseBody> {
         let pipeline = self.run_pipeline(head, body);
         let limit = self.settings.request_timeout;
         let result = run(&*self.environment.runtime, limit, pipeline).await;

@@ -12,6 +12,7 @@ use super::page_context::PageContext;
 use super::password_throttle::PasswordThrottle;
 use super::response::{PageResult, PanelError};
 use crate::model::{Timestamp, UserId};
+use crate::scope::Scope;
 use crate::token::{
     self, Expiry, IssueError, Lookup, PlainToken, TokenRecord, TokenRequest, TokenState,
 };
@@ -89,7 +90,7 @@ fn position(token: &TokenRecord) -> String {
 fn parse_position(text: &str) -> Option<(Timestamp, Lookup)> {
     let (created_at, lookup) = text.split_once('.')?;
     let created_at = Timestamp::from_millis(created_at.parse().ok()?);
-    Some((created_at, Lookup::parse(lookup)?))
+    Some((created_at, Lookup::parse(lookup).ok()?))
 }
 
 fn row(context: &PageContext, token: &TokenRecord, names: &HashMap<&UserId, String>) -> TableRow {
@@ -133,7 +134,7 @@ fn scopes(context: &PageContext, token: &TokenRecord) -> String {
 
 /// `POST /tokens/{id}/revoke`
 pub(super) async fn revoke(context: &PageContext) -> PageResult {
-    let lookup = Lookup::parse(&context.id).ok_or(PanelError::NotFound)?;
+    let lookup = Lookup::parse(&context.id).map_err(|_| PanelError::NotFound)?;
     let store = &context.panel.stores.tokens;
     if !store.revoke(&lookup, context.now).await? {
         return Err(PanelError::NotFound);
@@ -186,34 +187,25 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let (session, password) = (&context.session, form.get("password"));
     let is_correct = panel.admin_auth.verify_password(session, password).await;
     if let Ok(false) = is_correct {
-        tracing::warn!(%member, "token not issued: incorrect password");
+        tracing::warn!(admin = %member, "token not issued: incorrect password");
         form.add_error("password", "Incorrect password.");
     } else if let Err(error) = throttle.release(&slot, context.now).await {
         tracing::error!(%error, "failed to reset password attempt");
     }
     is_correct?;
     let owner = context.owner(&mut form).await?;
-    let scopes: Vec<String> = form.all("scopes").map(Into::into).collect();
-    if scopes.is_empty() {
-        add_error(&mut form, IssueError::NoScopes)?;
-    }
+    let scopes = parse_scopes(&mut form)?;
     // Repeated values are joined to a text that is not a number.
-    let expires_in_days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
-    if let Err(error) = Expiry::parse(&expires_in_days) {
-        add_error(&mut form, IssueError::Expiry(error))?;
-    }
+    let days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
+    let expiry = Expiry::parse(&days).map_err(|error| form.add_error("expires_in_days", error));
     if let Err(error) = token::check_label(form.get("label")) {
         add_error(&mut form, error)?;
     }
-    let Some(owner) = owner.filter(|_| !form.has_errors()) else {
+    let (Some(owner), Ok(expiry), false) = (owner, expiry, form.has_errors()) else {
         return show_invalid(context, &form);
     };
-    let request = TokenRequest {
-        owner: &owner,
-        label: form.get("label"),
-        scopes: &scopes,
-        expires_in_days: &expires_in_days,
-    };
+    let request = TokenRequest::new(&owner, &scopes);
+    let request = request.label(form.get("label")).expiry(expiry);
     let (random, surface) = (&*panel.environment.random, panel.environment.surface);
     match token::issue_token(&*panel.stores.tokens, random, surface, request, context.now).await {
         Ok((token, record)) => show_issued(context, &token, &record),
@@ -224,11 +216,25 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     }
 }
 
+fn parse_scopes(form: &mut Form) -> Result<Vec<Scope>, PanelError> {
+    let mut scopes = Vec::new();
+    let names: Vec<_> = form.all("scopes").map(str::to_owned).collect();
+    for name in &names {
+        match Scope::parse(name) {
+            Ok(scope) => scopes.push(scope),
+            Err(_) => form.add_error("scopes", format!("unknown scope {name:?}")),
+        }
+    }
+    if names.is_empty() {
+        add_error(form, IssueError::NoScopes)?;
+    }
+    Ok(scopes)
+}
+
 /// Adds an error to its field. Returns a failure of the store.
 fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
     match error {
         IssueError::Backend(error) => return Err(error.into()),
-        IssueError::Expiry(error) => form.add_error("expires_in_days", error),
         IssueError::InvalidLabel => form.add_error("label", error),
         error => form.add_error("scopes", error),
     }

@@ -13,7 +13,7 @@ macro_rules! text_columns {
             EndpointId: EndpointId::parse, ToString::to_string;
             EventId: EventId::parse, ToString::to_string;
             ForumId: ForumId::parse, ToString::to_string;
-            KeyId: KeyId::new, KeyId::as_str;
+            KeyId: KeyId::parse, KeyId::as_str;
             Lookup: Lookup::parse, Lookup::as_str;
             PostId: PostId::parse, ToString::to_string;
             DeliveryState: DeliveryState::parse, |state: &DeliveryState| state.as_str();
@@ -122,9 +122,9 @@ macro_rules! row_decoders {
 pub(crate) struct ScopeList(pub(crate) Arc<[String]>);
 
 impl ScopeList {
-    pub(crate) fn from_json(text: &str) -> Option<Self> {
-        let scopes: Vec<String> = serde_json::from_str(text).ok()?;
-        Some(Self(scopes.into()))
+    pub(crate) fn from_json(text: &str) -> serde_json::Result<Self> {
+        let scopes: Vec<String> = serde_json::from_str(text)?;
+        Ok(Self(scopes.into()))
     }
 
     pub(crate) fn to_json(&self) -> String {
@@ -140,10 +140,10 @@ pub(crate) fn decode_event(
     forum: Option<&str>,
     body: &str,
 ) -> Result<Event, &'static str> {
-    let forum = forum.map(|forum| ForumId::parse(forum).ok_or("the forum is malformed"));
+    let forum = forum.map(|forum| ForumId::parse(forum).map_err(|_| "the forum is malformed"));
     Ok(Event {
-        id: EventId::parse(id).ok_or("the id is malformed")?,
-        topic: Topic::parse(topic).ok_or("the topic is malformed")?,
+        id: EventId::parse(id).map_err(|_| "the id is malformed")?,
+        topic: Topic::parse(topic).map_err(|_| "the topic is malformed")?,
         occurred_at,
         forum: forum.transpose()?,
         body: body.into(),

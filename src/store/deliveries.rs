@@ -175,7 +175,8 @@ pub struct DeliveryFilter {
 ///
 /// # Errors
 /// Each method returns a [`BackendError`](super::BackendError) if the backend fails. A failed write may have
-/// taken effect. The caller can repeat it, because leases and ids make the methods idempotent.
+/// taken effect. The caller can repeat it: leases and ids ensure that a repetition changes nothing further. Exception:
+/// the deliveries that a failed `claim` leased are due again when their leases expire.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync + 'static {
     /// Leases due deliveries of enabled endpoints, within the limits of the request. No other claim returns them before the
@@ -305,6 +306,22 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64>;
 }
+
+forward!(DeliveryStore {
+    async fn claim(request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch>;
+    async fn begin_sending(claimed: &[ClaimedDelivery], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;
+    async fn settle(settlements: &[Settlement], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;
+    async fn release(claimed: &[ClaimedDelivery], delay: Duration, now: Timestamp) -> BackendResult<()>;
+    async fn queue_stats(now: Timestamp) -> BackendResult<QueueStats>;
+    async fn usage(since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
+    async fn enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> BackendResult<Option<DeliveryId>>;
+    async fn retry(id: &DeliveryId, now: Timestamp) -> BackendResult<bool>;
+    async fn retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32) -> BackendResult<u64>;
+    async fn remove(id: &DeliveryId) -> BackendResult<bool>;
+    async fn find(id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
+    async fn list(filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
+    async fn sweep(before: Timestamp, limit: u32) -> BackendResult<u64>;
+});
 
 /// Returns the start of the retention period of a delivery that reached this progress at `now`; `None` if it is not
 /// finished, or dead: operators retry dead deliveries.

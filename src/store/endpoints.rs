@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::error::BackendResult;
 use crate::model::EndpointId;
-use crate::webhook::{Endpoint, KeyId};
+use crate::webhook::{Endpoint, KeyId, Topic};
 
 /// Stores webhook endpoints. It is designed for up to some hundreds of them: [`list`](Self::list) returns all.
 #[async_trait]
@@ -45,6 +45,19 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn list(&self) -> BackendResult<Vec<Endpoint>>;
 
+    /// Returns whether an enabled endpoint subscribes to `topic`, so that a host can omit an event that no endpoint receives.
+    /// A host with SQL transactions runs [`Event::IS_SUBSCRIBED_SQL`](crate::webhook::Event::IS_SUBSCRIBED_SQL) instead.
+    ///
+    /// Default: searches [`list`](Self::list).
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
+    async fn is_subscribed(&self, topic: &Topic) -> BackendResult<bool> {
+        let endpoints = self.list().await?;
+        let mut enabled = endpoints.iter().filter(|endpoint| endpoint.enabled);
+        Ok(enabled.any(|endpoint| endpoint.topics.contains(topic)))
+    }
+
     /// Returns the recorded id of the key that encrypts the secrets; `None` if no key is recorded yet.
     ///
     /// # Errors
@@ -69,3 +82,14 @@ pub trait EndpointStore: Send + Sync + 'static {
         endpoints: &[Endpoint],
     ) -> BackendResult<bool>;
 }
+
+forward!(EndpointStore {
+    async fn add(endpoint: &Endpoint) -> BackendResult<bool>;
+    async fn find(id: &EndpointId) -> BackendResult<Option<Endpoint>>;
+    async fn update(endpoint: &Endpoint) -> BackendResult<bool>;
+    async fn remove(id: &EndpointId) -> BackendResult<bool>;
+    async fn list() -> BackendResult<Vec<Endpoint>>;
+    async fn is_subscribed(topic: &Topic) -> BackendResult<bool>;
+    async fn key_id() -> BackendResult<Option<KeyId>>;
+    async fn replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> BackendResult<bool>;
+});

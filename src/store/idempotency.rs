@@ -9,14 +9,15 @@ use crate::error::BackendResult;
 use crate::model::{ForumId, PostId, ThreadId, Timestamp};
 use crate::token::Lookup;
 
-/// A request with an `Idempotency-Key`.
+/// A request that is executed at most once: an API request with an `Idempotency-Key`, or a form of the control panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotentRequest {
-    /// The token of the request. Keys of different tokens are independent.
+    /// Namespace of the key: the token of the request. Forms of the control panel use a lookup that no token has, so a
+    /// store must not check that the token exists.
     pub token: Lookup,
-    /// The key: 1 to 64 visible ASCII characters.
+    /// The key: at most 64 printable ASCII characters. Keys of the control panel contain spaces.
     pub key: String,
-    /// The SHA-256 of the request's method, path and body.
+    /// Hash that identifies the request: the SHA-256 of method, path and body for the API, a constant for the panel.
     pub fingerprint: [u8; 32],
 }
 
@@ -95,7 +96,7 @@ pub enum Completion {
 /// Record of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyRecord {
-    /// SHA-256 of the request's method, path and body.
+    /// See [`IdempotentRequest::fingerprint`].
     pub fingerprint: [u8; 32],
     /// Start of the first run.
     pub started_at: Timestamp,
@@ -153,3 +154,8 @@ pub trait IdempotencyStore: Send + Sync + 'static {
         completion: Completion,
     ) -> BackendResult<()>;
 }
+
+forward!(IdempotencyStore {
+    async fn begin(request: &IdempotentRequest, now: Timestamp) -> BackendResult<BeginOutcome>;
+    async fn complete(reservation: &Reservation, completion: Completion) -> BackendResult<()>;
+});

@@ -14,7 +14,9 @@ pub struct Migration {
 
 /// The migrations of one schema, and the table that records the applied ones.
 ///
-/// Each backend applies them with its function `apply_migrations`. The library and a host on the same database
+/// Each backend applies them with its function `apply_migrations`. A host with another driver runs
+/// [`create_table_sql`](Self::create_table_sql), [`applied_sql`](Self::applied_sql) and [`pending_sql`](Self::pending_sql) in
+/// one transaction that no other migration enters ([example](super::sqlite_schema#migrations)). The library and a host on the same database
 /// use different tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Migrations {
@@ -61,11 +63,26 @@ pub enum MigrationError {
     },
 }
 
-/// Name and checksum of an applied migration.
-pub(crate) type Applied = (String, String);
-
 impl Migrations {
-    pub(crate) fn status(&self, applied: &[Applied]) -> Result<SchemaStatus, MigrationError> {
+    /// Returns the statement that creates the table of applied migrations, unless it exists.
+    pub fn create_table_sql(&self) -> String {
+        format!(
+            "CREATE TABLE IF NOT EXISTS {}
+            (step INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL);\n",
+            self.table
+        )
+    }
+
+    /// Returns the query for the names and the checksums of the applied migrations, in order.
+    pub fn applied_sql(&self) -> String {
+        format!("SELECT name, checksum FROM {} ORDER BY step", self.table)
+    }
+
+    /// Compares the applied migrations, each with its name and its checksum, with those of the program.
+    ///
+    /// # Errors
+    /// [`MigrationError::Changed`] if an applied migration is not this program's.
+    pub fn status(&self, applied: &[(String, String)]) -> Result<SchemaStatus, MigrationError> {
         for ((name, checksum), known) in applied.iter().zip(self.all) {
             if name != known.name || *checksum != known.checksum() {
                 return Err(MigrationError::Changed { name: name.clone() });
@@ -78,8 +95,12 @@ impl Migrations {
         })
     }
 
-    /// Returns the SQL that applies the missing migrations and records them; empty if none is missing.
-    pub(crate) fn missing(&self, applied: &[Applied]) -> Result<String, MigrationError> {
+    /// Returns the statements that apply the migrations that are not in `applied`, and record them. The text is empty if no
+    /// migration is pending. Run it in the transaction that read `applied`.
+    ///
+    /// # Errors
+    /// [`MigrationError`] if a newer program migrated the database, or an applied migration is not this program's.
+    pub fn pending_sql(&self, applied: &[(String, String)]) -> Result<String, MigrationError> {
         let mut sql = String::new();
         match self.status(applied)? {
             SchemaStatus::UpToDate => return Ok(sql),
@@ -92,10 +113,7 @@ impl Migrations {
             }
         }
         let table = self.table;
-        sql += &format!(
-            "CREATE TABLE IF NOT EXISTS {table}
-            (step INTEGER PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL);\n"
-        );
+        sql += &self.create_table_sql();
         for (step, migration) in (1..).zip(self.all).skip(applied.len()) {
             let (name, checksum) = (migration.name, migration.checksum());
             sql += migration.sql;
@@ -103,16 +121,11 @@ impl Migrations {
         }
         Ok(sql)
     }
-
-    /// Returns the query for the rows of the table.
-    pub(crate) fn applied(&self) -> String {
-        format!("SELECT name, checksum FROM {} ORDER BY step", self.table)
-    }
 }
 
 impl Migration {
     /// Returns the SHA-256 of the SQL in hexadecimal digits.
-    fn checksum(&self) -> String {
+    pub fn checksum(&self) -> String {
         let digest = Sha256::digest(self.sql);
         digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }

@@ -1,9 +1,11 @@
 //! Stores of tokens, rate limits, idempotency keys and webhooks.
 //!
 //! Each resource has a trait, whose methods are atomic. Each backend has a module: [`memory`] and, with features,
-//! `sqlite`, `postgres` and `redis`. [`Stores`] and [`WebhookStores`] combine them.
+//! `sqlite`, `postgres` and `redis`. [`Stores`] and [`WebhookStores`] combine them. [`sqlite_schema`] has the schema and
+//! the statements of the SQLite tables for other drivers.
 //!
-//! The methods receive the current time as a parameter. `Ok(None)` means that the resource does not exist.
+//! Methods that depend on the current time receive it as a parameter. A `find` method returns `Ok(None)` if the resource
+//! does not exist.
 //!
 //! The suite [`conformance`](crate::conformance) checks other implementations of the traits.
 
@@ -15,7 +17,6 @@ mod endpoints;
 mod idempotency;
 mod lock;
 pub mod memory;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
 mod migrations;
 mod outbox;
 #[cfg(feature = "postgres")]
@@ -25,6 +26,7 @@ mod rate_limits;
 pub mod redis;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+pub mod sqlite_schema;
 mod stores;
 mod tokens;
 
@@ -44,7 +46,6 @@ pub use idempotency::{
     ResourceIds, StoredResponse,
 };
 use lock::lock;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;

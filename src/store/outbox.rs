@@ -77,3 +77,10 @@ pub trait OutboxStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call.
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()>;
 }
+
+forward!(OutboxStore {
+    async fn insert(event: &Event) -> BackendResult<()>;
+    async fn pending(limit: u32) -> BackendResult<Vec<Event>>;
+    async fn quarantined(limit: u32) -> BackendResult<Quarantine>;
+    async fn fan_out(events: &[FanOut], now: Timestamp) -> BackendResult<()>;
+});

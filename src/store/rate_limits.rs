@@ -9,8 +9,8 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 /// Stores the running windows of rate limits.
 #[async_trait]
 pub trait RateLimitStore: Send + Sync + 'static {
-    /// Charges `cost` units to the window of `key`, all of them or none, atomically: [`Budget::charge`] under any
-    /// concurrency. A cost of 0 reads the window. A store with its own clock ignores `now`.
+    /// Charges `cost` units to the window of `key`, all of them or none. Concurrent charges have the same effect as
+    /// successive calls of [`Budget::charge`]. A cost of 0 reads the window. A store with its own clock ignores `now`.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The response to the request is a 500. A store behind a
@@ -38,3 +38,8 @@ pub trait RateLimitStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> BackendResult<()>;
 }
+
+forward!(RateLimitStore {
+    async fn charge(key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) -> BackendResult<RateLimitDecision>;
+    async fn refund(key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) -> BackendResult<()>;
+});

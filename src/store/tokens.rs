@@ -48,3 +48,11 @@ pub trait TokenStore: Send + Sync + 'static {
         limit: u32,
     ) -> BackendResult<Vec<TokenRecord>>;
 }
+
+forward!(TokenStore {
+    async fn create(token: &TokenRecord) -> BackendResult<bool>;
+    async fn find(lookup: &Lookup) -> BackendResult<Option<TokenRecord>>;
+    async fn revoke(lookup: &Lookup, now: Timestamp) -> BackendResult<bool>;
+    async fn record_use(lookup: &Lookup, now: Timestamp) -> BackendResult<()>;
+    async fn list(after: Option<(Timestamp, Lookup)>, limit: u32) -> BackendResult<Vec<TokenRecord>>;
+});

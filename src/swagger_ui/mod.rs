@@ -7,10 +7,11 @@
 //! ```
 //! use forum_api::swagger_ui::SwaggerUi;
 //!
-//! let docs = SwaggerUi::new("/docs", "/api/v1");
+//! let docs = SwaggerUi::new("/docs", "/api/v1")?;
 //! let app: axum::Router = axum::Router::new()
 //!     .route_service("/docs", docs.clone())
 //!     .route_service("/docs/{*rest}", docs);
+//! # Ok::<(), forum_api::BuildError>(())
 //! ```
 //!
 //! The page does not store the token that a user enters: it is lost when the page is closed or reloaded.

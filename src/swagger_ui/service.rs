@@ -1,18 +1,17 @@
 //! The service of the reference page and its assets.
 
 use std::convert::Infallible;
-use std::future::{Ready, ready};
+use std::future::ready;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::Full;
 use tower_service::Service;
 
 use super::asset::{self, Asset};
-use crate::http_util::{page_headers, respond};
+use crate::build_error::BuildError;
+use crate::http_util::{ResponseBody, ResponseFuture, page_headers, parse_base_path, respond};
 
 /// Allows the page to load its own files and to call the API of its own origin only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; \
@@ -38,31 +37,38 @@ struct Site {
 impl SwaggerUi {
     /// Creates the reference of the API at `api_base_path`, for example `/api/v1`, to be served at `base_path`, for example
     /// `/docs`. Both are paths as browsers send them, on the same host. A router may strip `base_path` from the URI.
-    pub fn new(base_path: &str, api_base_path: &str) -> Self {
-        let base_path = base_path.trim_end_matches('/');
-        Self(Arc::new(Site {
-            base_path: base_path.into(),
-            assets: asset::all(base_path, api_base_path.trim_end_matches('/')),
-        }))
+    ///
+    /// # Errors
+    /// [`BuildError`] if one of the paths has no leading slash, has a query, or contains characters that a path cannot
+    /// contain.
+    pub fn new(
+        base_path: impl Into<String>,
+        api_base_path: impl Into<String>,
+    ) -> Result<Self, BuildError> {
+        let (mut base_path, mut api_base_path) = (base_path.into(), api_base_path.into());
+        parse_base_path("base_path", &mut base_path, "/docs")?;
+        parse_base_path("api_base_path", &mut api_base_path, "/api/v1")?;
+        let assets = asset::all(&base_path, &api_base_path);
+        Ok(Self(Arc::new(Site { base_path, assets })))
     }
 }
 
 impl<B> Service<Request<B>> for SwaggerUi {
-    type Response = Response<Full<Bytes>>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Ready<Result<Self::Response, Infallible>>;
+    type Future = ResponseFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        ready(Ok(self.0.respond(&request)))
+        ResponseFuture::new(ready(self.0.respond(&request)))
     }
 }
 
 impl Site {
-    fn respond<B>(&self, request: &Request<B>) -> Response<Full<Bytes>> {
+    fn respond<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
         let mut headers = page_headers(POLICY);
         let (method, request_headers) = (request.method(), request.headers());
         if ![Method::GET, Method::HEAD].contains(method) {

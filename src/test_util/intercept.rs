@@ -19,7 +19,7 @@ use crate::store::{
     UsageStats, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
-use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
+use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId, Topic};
 
 /// Wraps stores, and observes, delays, changes or fails their calls.
 ///
@@ -48,6 +48,7 @@ use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
 pub struct StoreInterceptor(Arc<Mutex<Hooks>>);
 
 /// The effect of a [`StoreInterceptor`] on a call.
+#[non_exhaustive]
 pub enum Intervention {
     /// Calls the store.
     Proceed,
@@ -102,7 +103,7 @@ impl StoreInterceptor {
     }
 
     /// Sets the function that selects the [`Intervention`] for each call. It receives the name of the method and the
-    /// number of previous calls of all methods.
+    /// number of calls of all methods since the previous [`take_counts`](Self::take_counts).
     pub fn on_call(&self, decide: impl Fn(&str, u32) -> Intervention + Send + Sync + 'static) {
         self.hooks().on_call = Some(Arc::new(decide));
     }
@@ -300,6 +301,7 @@ intercepted! {
         update(endpoint: &Endpoint) -> bool: (endpoint.clone()) => (endpoint);
         remove(id: &EndpointId) -> bool: (id.clone()) => (id);
         list() -> Vec<Endpoint>: () => ();
+        is_subscribed(topic: &Topic) -> bool: (topic.clone()) => (topic);
         key_id() -> Option<KeyId>: () => ();
         replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> bool:
             (former.cloned(), key.clone(), endpoints.to_vec()) => (former.as_ref(), key, endpoints);

@@ -8,15 +8,22 @@
 //! # struct EmptyBoard;
 //! # #[async_trait]
 //! # impl Authorizer for EmptyBoard {
-//! #     async fn guest_access(&self) -> BackendResult<Access> { Ok(Access::new(VisibleForums::none())) }
-//! #     async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+//! #     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
+//! #         Ok(Access::new(VisibleForums::none()))
+//! #     }
+//! #     async fn member_access(&self, _: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
 //! #         Ok(Some(Access::new(VisibleForums::all())))
 //! #     }
 //! # }
-//! # impl Board for EmptyBoard {}
-//! # let (authorizer, board) = (Arc::new(EmptyBoard), Arc::new(EmptyBoard));
+//! # #[async_trait]
+//! # impl Board for EmptyBoard {
+//! #     async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+//! #         Err(BoardError::NotImplemented)
+//! #     }
+//! # }
+//! # let board = Arc::new(EmptyBoard);
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-//! let api = TestApi::new(authorizer, board);
+//! let api = TestApi::new(board);
 //! let response = api.as_member("alice").get("/forums").await;
 //! assert_eq!((response.status, response.code()), (501, Some(ErrorCode::NotImplemented)));
 //! # });
@@ -37,12 +44,12 @@ use tower_service::Service;
 
 use crate::api::{ApiSettings, ForumApi};
 use crate::environment::Environment;
-use crate::host::{Authorizer, Board};
+use crate::host::Host;
 use crate::model::{ErrorCode, Timestamp, UserId};
 use crate::runtime::{BoxFuture, Clock, InlineRuntime, ManualClock, SeededRandom};
-use crate::scope::Surface;
+use crate::scope::{Scope, Surface};
 use crate::store::Stores;
-use crate::token::{PlainToken, TokenRequest, issue_token};
+use crate::token::{Expiry, PlainToken, TokenRequest, issue_token};
 
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
@@ -55,24 +62,26 @@ pub struct TestApi {
     settings: ApiSettings,
     surface: Surface,
     random: Arc<SeededRandom>,
-    /// The clock of the API. It starts at 2026-01-01T00:00:00Z.
+    /// The manual clock that [`with_settings`](Self::with_settings) passes to `change`. Tokens are issued by it. It starts at
+    /// 2026-01-01T00:00:00Z.
     pub clock: Arc<ManualClock>,
 }
 
 impl TestApi {
-    /// Creates an API with the default settings.
-    pub fn new(authorizer: Arc<dyn Authorizer>, board: Arc<dyn Board>) -> Self {
+    /// Creates an API with the default settings. `host` is an [`Arc`] of the board, or a [`Host`].
+    pub fn new(host: impl Into<Host>) -> Self {
         let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
-        Self::with_settings(authorizer, board, stores, settings, |environment| {
-            environment
-        })
+        Self::with_settings(host, stores, settings, |environment| environment)
     }
 
     /// Creates an API with these stores and settings. `change` receives the environment with the manual clock and
     /// returns the one to use. The token store must be in memory.
+    ///
+    /// # Panics
+    /// If a setting is invalid.
+    #[expect(clippy::expect_used, reason = "invalid settings fail the test")]
     pub fn with_settings(
-        authorizer: Arc<dyn Authorizer>,
-        board: Arc<dyn Board>,
+        host: impl Into<Host>,
         stores: Stores,
         settings: ApiSettings,
         change: impl FnOnce(Environment) -> Environment,
@@ -80,9 +89,10 @@ impl TestApi {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let own_clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&clock);
         let environment = change(Environment::new(InlineRuntime).clock(own_clock));
-        let api = ForumApi::builder(authorizer, board, stores.clone(), &environment);
+        let api = ForumApi::builder(host, stores.clone(), &environment);
+        let api = api.settings(settings.clone()).build();
         Self {
-            api: api.settings(settings.clone()).build(),
+            api: api.expect("valid settings"),
             surface: environment.surface,
             stores,
             settings,
@@ -106,8 +116,7 @@ impl TestApi {
     /// # Panics
     /// If the id is invalid.
     pub fn as_member(&self, user: &str) -> TestClient<'_> {
-        let scopes = self.surface.scopes();
-        let scopes: Vec<_> = scopes.map(|scope| scope.as_str()).collect();
+        let scopes: Vec<_> = self.surface.scopes().collect();
         self.with_scopes(user, &scopes)
     }
 
@@ -115,25 +124,20 @@ impl TestApi {
     ///
     /// # Panics
     /// If the id is invalid or the surface has no such scope.
-    pub fn with_scopes(&self, user: &str, scopes: &[&str]) -> TestClient<'_> {
-        let token = self.token(user, scopes, "");
+    pub fn with_scopes(&self, user: &str, scopes: &[Scope]) -> TestClient<'_> {
+        let token = self.token(user, scopes, Expiry::NEVER);
         self.client(Some(token.expose_secret().to_owned()))
     }
 
     /// Issues a token of this member.
     ///
     /// # Panics
-    /// If the id or the expiry is invalid, or the surface has no such scope.
+    /// If the id is invalid or the surface has no such scope.
     #[expect(clippy::expect_used, reason = "invalid arguments fail the test")]
-    pub fn token(&self, user: &str, scopes: &[&str], expires_in_days: &str) -> PlainToken {
+    pub fn token(&self, user: &str, scopes: &[Scope], expiry: Expiry) -> PlainToken {
         let owner = UserId::parse(user).expect("a member's id");
-        let scopes: Vec<_> = scopes.iter().map(ToString::to_string).collect();
-        let request = TokenRequest {
-            owner: &owner,
-            label: "test",
-            scopes: &scopes,
-            expires_in_days,
-        };
+        let request = TokenRequest::new(&owner, scopes).label("test");
+        let request = request.expiry(expiry);
         let (tokens, random, now) = (&*self.stores.tokens, &*self.random, self.clock.now());
         let issued = issue_token(tokens, random, self.surface, request, now);
         block_on_ready(issued).expect("a valid token request").0

@@ -1,5 +1,6 @@
 //! Expiry of tokens: the form field "Expires in (days)" (`docs/protocol.md`, section 3.4).
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -13,7 +14,7 @@ use crate::model::Timestamp;
 /// use forum_api::token::Expiry;
 ///
 /// let now = Timestamp::parse("2026-01-31T12:00:00Z").unwrap();
-/// let tomorrow = Timestamp::parse("2026-02-01T12:00:00Z");
+/// let tomorrow = Timestamp::parse("2026-02-01T12:00:00Z").ok();
 /// assert_eq!(Expiry::parse(" 1 ").unwrap().expires_at(now), tomorrow);
 /// assert_eq!(Expiry::parse("").unwrap(), Expiry::NEVER);
 /// assert!(Expiry::parse("1.5").is_err());
@@ -21,7 +22,7 @@ use crate::model::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry(Option<u16>);
 
-/// Error of [`Expiry::parse`]: the text is neither empty nor a whole number from 1 to 36500.
+/// Error of an [`Expiry`]: the number of days is not from 1 to 36500, or the text is neither empty nor a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the expiry must be a whole number of days from 1 to 36500, or empty for no expiry")]
 #[non_exhaustive]
@@ -30,6 +31,15 @@ pub struct ParseExpiryError;
 impl Expiry {
     /// The token does not expire.
     pub const NEVER: Self = Self(None);
+
+    /// Creates an expiry after a number of days.
+    ///
+    /// # Errors
+    /// [`ParseExpiryError`] unless `days` is from 1 to 36500.
+    pub fn from_days(days: u16) -> Result<Self, ParseExpiryError> {
+        let is_valid = (1..=36_500).contains(&days);
+        is_valid.then_some(Self(Some(days))).ok_or(ParseExpiryError)
+    }
 
     /// Parses the text of the form field. Surrounding whitespace is removed; an empty text means [`NEVER`](Self::NEVER).
     ///
@@ -43,16 +53,22 @@ impl Expiry {
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(ParseExpiryError);
         }
-        let days = digits.trim_start_matches('0').parse().ok();
-        days.filter(|days| (1..=36_500).contains(days))
-            .map(|days| Self(Some(days)))
-            .ok_or(ParseExpiryError)
+        let days = digits.trim_start_matches('0').parse();
+        Self::from_days(days.map_err(|_| ParseExpiryError)?)
     }
 
     /// Returns the expiry time of a token that is issued at `now`; `None` if it does not expire.
     pub fn expires_at(self, now: Timestamp) -> Option<Timestamp> {
         self.0
             .map(|days| now.saturating_add(Duration::from_secs(86_400) * days.into()))
+    }
+}
+
+impl FromStr for Expiry {
+    type Err = ParseExpiryError;
+
+    fn from_str(text: &str) -> Result<Self, ParseExpiryError> {
+        Self::parse(text)
     }
 }
 

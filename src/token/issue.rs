@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::{Expiry, ParseExpiryError, PlainToken, TokenRecord};
+use super::{Expiry, PlainToken, TokenRecord};
 use crate::host::BackendError;
 use crate::model::{Timestamp, UserId, is_single_line};
 use crate::runtime::RandomSource;
-use crate::scope::Surface;
+use crate::scope::{Scope, Surface};
 use crate::store::TokenStore;
 
 /// Maximum length of a label, in characters.
@@ -16,15 +16,40 @@ const MAX_LABEL_CHARS: usize = 100;
 
 /// Properties of a token to issue.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct TokenRequest<'a> {
     /// The member for whom the token acts. The caller checks that the account exists.
     pub owner: &'a UserId,
+    /// The scopes: at least one, in any order.
+    pub scopes: &'a [Scope],
     /// Name of the token for its owner: a [single-line text](is_single_line) of at most 100 characters; can be empty.
     pub label: &'a str,
-    /// Names of the scopes, such as `forums:read`: at least one, in any order.
-    pub scopes: &'a [String],
-    /// Text of the form field "Expires in (days)", see [`Expiry::parse`]; empty for a token that does not expire.
-    pub expires_in_days: &'a str,
+    /// Time until the token expires.
+    pub expiry: Expiry,
+}
+
+impl<'a> TokenRequest<'a> {
+    /// Creates a request for a token without a label that does not expire.
+    pub fn new(owner: &'a UserId, scopes: &'a [Scope]) -> Self {
+        Self {
+            owner,
+            scopes,
+            label: "",
+            expiry: Expiry::NEVER,
+        }
+    }
+
+    /// Sets the label. Default: empty.
+    #[must_use]
+    pub fn label(self, label: &'a str) -> Self {
+        Self { label, ..self }
+    }
+
+    /// Sets the expiry. Default: [`Expiry::NEVER`].
+    #[must_use]
+    pub fn expiry(self, expiry: Expiry) -> Self {
+        Self { expiry, ..self }
+    }
 }
 
 /// Error of [`issue_token`]. No token is created.
@@ -34,12 +59,9 @@ pub enum IssueError {
     /// The list of scopes is empty.
     #[error("a token needs at least one scope")]
     NoScopes,
-    /// The [`Surface`] does not have the scope.
-    #[error("unknown scope {0:?}")]
-    UnknownScope(String),
-    /// The expiry is neither empty nor a number of days from 1 to 36500.
-    #[error(transparent)]
-    Expiry(#[from] ParseExpiryError),
+    /// The [`Surface`] does not define the scope.
+    #[error("unknown scope \"{0}\"")]
+    UnknownScope(Scope),
     /// The label has more than 100 characters or is not a [single-line text](is_single_line).
     #[error(
         "the label must have at most 100 characters and no control characters, line breaks or bidirectional overrides"
@@ -56,26 +78,21 @@ pub enum IssueError {
 /// permissions: ask the administrator to confirm their password before you call it.
 ///
 /// # Errors
-/// - [`IssueError::InvalidLabel`], [`IssueError::Expiry`], [`IssueError::NoScopes`] or [`IssueError::UnknownScope`] if the
-///   request is invalid.
+/// - [`IssueError::InvalidLabel`], [`IssueError::NoScopes`] or [`IssueError::UnknownScope`] if the request is invalid.
 /// - [`IssueError::Backend`] if the token store or the random source fails.
 ///
 /// # Examples
 /// ```
 /// use forum_api::model::UserId;
 /// use forum_api::runtime::{Clock, OsRandom, SystemClock};
-/// use forum_api::scope::Surface;
+/// use forum_api::scope::{Scope, Surface};
 /// use forum_api::store::Stores;
-/// use forum_api::token::{IssueError, TokenRequest, issue_token};
+/// use forum_api::token::{Expiry, TokenRequest, issue_token};
 ///
-/// # async fn example() -> Result<(), IssueError> {
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let stores = Stores::in_memory();
-/// let request = TokenRequest {
-///     owner: &UserId::from(7),
-///     label: "laptop",
-///     scopes: &["forums:read".into(), "threads:read".into()],
-///     expires_in_days: "30",
-/// };
+/// let (owner, scopes) = (UserId::from(7), [Scope::ForumsRead, Scope::ThreadsRead]);
+/// let request = TokenRequest::new(&owner, &scopes).label("laptop").expiry(Expiry::from_days(30)?);
 /// let now = SystemClock.now();
 /// let (token, record) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
 /// println!("{}", token.expose_secret()); // shown only once
@@ -92,10 +109,9 @@ pub async fn issue_token(
     now: Timestamp,
 ) -> Result<(PlainToken, TokenRecord), IssueError> {
     check_label(request.label)?;
-    let expiry = Expiry::parse(request.expires_in_days)?;
-    let scopes: Arc<[String]> = check_scopes(surface, request.scopes)?.into();
+    let scopes = scope_names(surface, request.scopes)?;
     loop {
-        let token = PlainToken::generate(random).map_err(BackendError::new)?;
+        let token = PlainToken::generate(random).map_err(BackendError::from)?;
         let record = TokenRecord {
             lookup: *token.lookup(),
             digest: token.digest(),
@@ -103,7 +119,7 @@ pub async fn issue_token(
             label: request.label.into(),
             scopes: Arc::clone(&scopes),
             created_at: now,
-            expires_at: expiry.expires_at(now),
+            expires_at: request.expiry.expires_at(now),
             revoked_at: None,
             last_used_at: None,
         };
@@ -122,15 +138,14 @@ pub(crate) fn check_label(label: &str) -> Result<(), IssueError> {
     is_valid.then_some(()).ok_or(IssueError::InvalidLabel)
 }
 
-/// Returns the requested scopes in the surface's order, without repetitions.
-fn check_scopes(surface: Surface, requested: &[String]) -> Result<Vec<String>, IssueError> {
+/// Returns the names of the requested scopes in the surface's order, without repetitions.
+fn scope_names(surface: Surface, requested: &[Scope]) -> Result<Arc<[String]>, IssueError> {
     if requested.is_empty() {
         return Err(IssueError::NoScopes);
     }
-    let mut requested_scopes = requested.iter();
-    if let Some(unknown) = requested_scopes.find(|scope| surface.parse_scope(scope).is_none()) {
-        return Err(IssueError::UnknownScope(unknown.clone()));
+    if let Some(unknown) = requested.iter().find(|scope| !surface.has_scope(**scope)) {
+        return Err(IssueError::UnknownScope(*unknown));
     }
-    let scopes = surface.scopes().map(|scope| scope.as_str().to_owned());
-    Ok(scopes.filter(|scope| requested.contains(scope)).collect())
+    let scopes = surface.scopes().filter(|scope| requested.contains(scope));
+    Ok(scopes.map(|scope| scope.to_string()).collect())
 }

@@ -1,6 +1,7 @@
 //! Plain tokens: generation, parsing and hashing.
 
 use std::fmt;
+use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
@@ -8,6 +9,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::base62;
+use crate::error::{ParseError, impl_as_str, impl_from_str};
 use crate::runtime::{RandomError, RandomSource};
 
 const PREFIX: &str = "forum_pat_";
@@ -24,13 +26,16 @@ impl Lookup {
     /// Lookup of the dummy record, which no token has.
     pub(crate) const DUMMY: Self = Self([b'0'; LOOKUP]);
 
-    /// Parses a lookup; `None` unless the text is 16 characters of `[0-9A-Za-z]`.
-    pub fn parse(text: &str) -> Option<Self> {
-        let bytes = <[u8; LOOKUP]>::try_from(text.as_bytes()).ok()?;
+    /// Parses a lookup.
+    ///
+    /// # Errors
+    /// [`ParseError`] unless the text is 16 characters of `[0-9A-Za-z]`.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let bytes = <[u8; LOOKUP]>::try_from(text.as_bytes()).ok();
+        let bytes = bytes.filter(|bytes| bytes.iter().all(u8::is_ascii_alphanumeric));
         bytes
-            .iter()
-            .all(u8::is_ascii_alphanumeric)
-            .then_some(Self(bytes))
+            .map(Self)
+            .ok_or(ParseError::new("16 letters and digits"))
     }
 
     /// Returns the lookup as text.
@@ -43,11 +48,8 @@ impl Lookup {
     }
 }
 
-impl fmt::Display for Lookup {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+impl_from_str!(Lookup);
+impl_as_str!(Lookup);
 
 impl fmt::Debug for Lookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -158,6 +160,14 @@ impl PlainToken {
     }
 }
 
+impl FromStr for PlainToken {
+    type Err = ParseTokenError;
+
+    fn from_str(text: &str) -> Result<Self, ParseTokenError> {
+        Self::parse(text)
+    }
+}
+
 /// Parses the token of a request without copying its secret.
 pub(crate) fn parse_presented(text: &str) -> Result<(Lookup, SecretDigest), ParseTokenError> {
     split(text).map(|(lookup, secret)| (lookup, SecretDigest::of(secret)))
@@ -170,7 +180,7 @@ fn split(text: &str) -> Result<(Lookup, &str), ParseTokenError> {
         .and_then(|rest| rest.split_at_checked(LOOKUP))
         .and_then(|(lookup, rest)| Some((lookup, rest.strip_prefix('_')?)))
         .ok_or(ParseTokenError)?;
-    let lookup = Lookup::parse(lookup).ok_or(ParseTokenError)?;
+    let lookup = Lookup::parse(lookup).map_err(|_| ParseTokenError)?;
     let is_complete = secret.len() == RANDOM + CHECKSUM
         && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let (before, expected) = text

@@ -31,6 +31,7 @@ pub struct TokenRecord {
 
 /// Validity of a token at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TokenState {
     /// Neither expired nor revoked.
     Valid,

@@ -15,9 +15,8 @@ use crate::runtime::RandomSource;
 /// Encrypts secrets with ChaCha20-Poly1305 (feature `webhooks`). The ids of the key and of the endpoint are authenticated
 /// with each secret.
 ///
-/// Decrypting a secret that is stored in plain text fails:
-/// [`WebhookAdmin::reencrypt`](crate::webhook_admin::WebhookAdmin::reencrypt) encrypts such secrets. `Debug` does not show
-/// the key.
+/// Decrypting a secret that is stored in plain text fails. Encrypt such secrets first, with
+/// [`WebhookAdmin::reencrypt`](crate::webhook_admin::WebhookAdmin::reencrypt). `Debug` does not show the key.
 pub struct AeadCipher {
     id: KeyId,
     key: LessSafeKey,
@@ -52,7 +51,7 @@ impl AeadCipher {
         let hash = Sha256::new().chain_update(ID_CONTEXT).chain_update(*bits);
         let mut id = base16ct::lower::encode_string(&hash.finalize());
         id.truncate(ID_DIGITS);
-        let id = KeyId::new(&id).ok_or(KeyTooShortError)?;
+        let id = KeyId::parse(&id).map_err(|_| KeyTooShortError)?;
         let key = UnboundKey::new(&CHACHA20_POLY1305, &*bits).ok();
         let key = key.filter(|_| material.len() >= Self::MIN_LEN);
         let key = LessSafeKey::new(key.ok_or(KeyTooShortError)?);

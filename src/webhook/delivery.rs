@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Topic;
+use crate::error::{ParseError, impl_as_str, impl_from_str};
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 
 /// Number of failed attempts after which a delivery is dead.
@@ -13,6 +14,7 @@ pub const MAX_ATTEMPTS: u32 = 6;
 
 /// The state of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum DeliveryState {
     /// Waits for its first attempt. A finished delivery that an operator retries is in this state again.
     Queued,
@@ -58,10 +60,17 @@ impl DeliveryState {
     }
 
     /// Parses a name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    ///
+    /// # Errors
+    /// [`ParseError`] if no state has this name.
+    pub fn parse(name: &str) -> Result<Self, ParseError> {
+        let state = Self::ALL.into_iter().find(|state| state.as_str() == name);
+        state.ok_or(ParseError::new("a state, for example queued"))
     }
 }
+
+impl_from_str!(DeliveryState);
+impl_as_str!(DeliveryState);
 
 /// State, attempts and next attempt of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +85,7 @@ pub struct DeliveryProgress {
 
 /// Result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AttemptOutcome {
     /// The receiver responded with this status.
     Responded(u16),
@@ -173,7 +183,7 @@ impl Default for Backoff {
 
 impl Backoff {
     /// Returns the delay after `failures` failures: [`initial`](Self::initial), doubled for each failure after the first,
-    /// and up to a fifth longer by `random`, in [0, 1).
+    /// up to a fifth longer by `random`, in [0, 1), and at most [`max`](Self::max).
     pub fn delay(&self, failures: u32, random: f64) -> Duration {
         let factor = 2f64.powi(i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX));
         self.with_jitter(self.initial.as_secs_f64() * factor, random)

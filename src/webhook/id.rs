@@ -13,7 +13,7 @@ impl EventId {
     /// Fails when the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = with_prefix("evt_", base62::random(random)?);
-        Ok(Self::parse(&id).unwrap_or_else(Self::empty))
+        Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
     }
 }
 
@@ -24,7 +24,7 @@ impl EndpointId {
     /// Fails when the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = with_prefix("whe_", base62::random(random)?);
-        Ok(Self::parse(&id).unwrap_or_else(Self::empty))
+        Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
     }
 }
 
@@ -35,7 +35,7 @@ impl DeliveryId {
         let digest: [u8; 32] = Sha256::digest(format!("{event} {endpoint}")).into();
         let half = digest.first_chunk::<16>().copied().unwrap_or_default();
         let id = with_prefix("dlv_", base62::encode(half));
-        Self::parse(&id).unwrap_or_else(Self::empty)
+        Self::parse(&id).unwrap_or_else(|_| Self::empty())
     }
 }
 

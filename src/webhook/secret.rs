@@ -1,12 +1,10 @@
 //! Webhook secrets, their encryption in a store, and key ids.
 
-use std::fmt;
-
 use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::base62;
-use crate::error::BoxError;
+use crate::error::{BoxError, ParseError, impl_as_str, impl_from_str};
 use crate::model::EndpointId;
 use crate::runtime::{RandomError, RandomSource};
 
@@ -116,6 +114,12 @@ pub trait SecretCipher: Send + Sync + 'static {
     ) -> Result<WebhookSecret, BoxError>;
 }
 
+forward!(SecretCipher {
+    fn key_id() -> KeyId;
+    fn encrypt(secret: &WebhookSecret, endpoint: &EndpointId) -> Result<EncryptedSecret, BoxError>;
+    fn decrypt(encrypted: &EncryptedSecret, endpoint: &EndpointId) -> Result<WebhookSecret, BoxError>;
+});
+
 /// Stores secrets in plain text. Decrypting an encrypted secret fails.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlaintextCipher;
@@ -151,11 +155,16 @@ impl SecretCipher for PlaintextCipher {
 pub struct KeyId(String);
 
 impl KeyId {
-    /// Parses an id; `None` unless it is 1 to 64 characters of `[A-Za-z0-9_-]`.
-    pub fn new(text: &str) -> Option<Self> {
+    /// Parses an id.
+    ///
+    /// # Errors
+    /// [`ParseError`] unless the text is 1 to 64 characters of `[A-Za-z0-9_-]`.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
         let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let fits = (1..=64).contains(&text.len()) && text.bytes().all(is_valid);
-        fits.then(|| Self(text.into()))
+        fits.then(|| Self(text.into())).ok_or(ParseError::new(
+            "1 to 64 characters of A-Z, a-z, 0-9, _ and -",
+        ))
     }
 
     /// Returns the id that denotes storage in plain text: `plaintext`.
@@ -173,11 +182,8 @@ impl KeyId {
     }
 }
 
-impl fmt::Display for KeyId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+impl_from_str!(KeyId);
+impl_as_str!(KeyId);
 
 /// The store contains webhook secrets that were encrypted with a different key.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

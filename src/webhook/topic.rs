@@ -7,6 +7,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
+
 /// Name of a kind of event: `ping`, or `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Topic(Cow<'static, str>);
@@ -56,13 +58,18 @@ impl Topic {
         Self(Cow::Borrowed(name))
     }
 
-    /// Parses a name; `None` unless it is `ping`, or `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
-    pub fn parse(name: &str) -> Option<Self> {
+    /// Parses a name.
+    ///
+    /// # Errors
+    /// [`ParseError`] unless it is `ping`, or `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
+    pub fn parse(name: &str) -> Result<Self, ParseError> {
         let is_word = |word: &str| {
             !word.is_empty() && word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_'))
         };
         let is_dotted = name.len() <= 64 && name.contains('.') && name.split('.').all(is_word);
-        (is_dotted || name == "ping").then(|| Self(name.to_owned().into()))
+        (is_dotted || name == "ping")
+            .then(|| Self(name.to_owned().into()))
+            .ok_or(ParseError::new("a topic, for example post.created"))
     }
 
     /// Returns the name.
@@ -71,11 +78,9 @@ impl Topic {
     }
 }
 
-impl fmt::Display for Topic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+impl_from_str!(Topic);
+impl_as_str!(Topic);
+impl_serde_str!(Topic);
 
 /// Name of all topics except `message.sent`.
 const ALL: &str = "*";
@@ -140,12 +145,13 @@ impl TopicSet {
         serde_json::json!(self.names().collect::<Vec<_>>()).to_string()
     }
 
-    /// Drops names that are not topics, such as those of a newer version. `None` for anything but a JSON array of strings.
-    pub(crate) fn from_json(text: &str) -> Option<Self> {
-        let mut names: BTreeSet<String> = serde_json::from_str(text).ok()?;
+    /// Drops names that are not topics, such as those of a newer version.
+    pub(crate) fn from_json(text: &str) -> serde_json::Result<Self> {
+        let mut names: BTreeSet<String> = serde_json::from_str(text)?;
         let all = names.remove(ALL);
-        let named = names.iter().filter_map(|name| Topic::parse(name)).collect();
-        Some(Self { all, named })
+        let named = names.iter().filter_map(|name| Topic::parse(name).ok());
+        let named = named.collect();
+        Ok(Self { all, named })
     }
 }
 
@@ -156,7 +162,10 @@ impl FromStr for TopicSet {
     fn from_str(text: &str) -> Result<Self, UnknownTopicError> {
         let mut topics = Self::default();
         for name in text.split(',').map(str::trim) {
-            match Topic::parse(name).filter(|topic| *topic != Topic::PING) {
+            match Topic::parse(name)
+                .ok()
+                .filter(|topic| *topic != Topic::PING)
+            {
                 Some(topic) => drop(topics.named.insert(topic)),
                 None if name == ALL => topics.all = true,
                 None => return Err(UnknownTopicError::new(name)),

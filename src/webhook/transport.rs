@@ -100,10 +100,14 @@ impl TransportError {
 /// Sends the requests of attempts.
 #[async_trait]
 pub trait Transport: Send + Sync + 'static {
-    /// Sends a request once, without following redirects. Must end before the worker's
-    /// `step_timeout`.
+    /// Makes one attempt, without following redirects. Must end before the worker's `step_timeout`. An implementation may
+    /// send the request again on a new connection if the receiver closed a reused one.
     ///
     /// # Errors
     /// [`TransportError`] if there was no response, or the address is not allowed.
     async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError>;
 }
+
+forward!(Transport {
+    async fn send(request: SignedRequest) -> Result<ReceiverResponse, TransportError>;
+});

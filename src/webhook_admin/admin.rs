@@ -41,6 +41,7 @@ pub struct NewEndpoint {
 
 /// An endpoint with its new secret. The secret cannot be read again.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct EndpointWithSecret {
     /// The endpoint after the operation.
     pub endpoint: Endpoint,
@@ -130,15 +131,18 @@ impl WebhookAdmin {
     /// Afterwards restart all processes with the new key: a process with the former key cannot decrypt the secrets and
     /// postpones its deliveries.
     ///
-    /// An operator who lost the key can remove all endpoints, and then record another key with an environment whose
-    /// cipher is [`PlaintextCipher`].
+    /// An endpoint that the store cannot decode keeps its secret: repair or remove it before you discard the former key.
+    ///
+    /// An operator who lost the key can remove all endpoints, and then call this method on a [`WebhookAdmin`] whose
+    /// environment has [`PlaintextCipher`].
     ///
     /// # Errors
     /// - [`WebhookAdminError::Key`] if the recorded key is neither the former nor the new one. Exception: there are no
     ///   endpoints, and the cipher of the environment is [`PlaintextCipher`].
     /// - [`WebhookAdminError::Backend`] if a secret cannot be decrypted with either key, or the store fails.
     ///
-    /// Nothing is changed after an error.
+    /// If it returns [`WebhookAdminError::Key`], or if a secret cannot be decrypted, nothing has changed. After a failure
+    /// of the store, call it again.
     pub async fn reencrypt(&self, new: &dyn SecretCipher) -> Result<usize, WebhookAdminError> {
         let (endpoints, former) = (
             &self.webhooks.endpoints,
@@ -182,6 +186,9 @@ impl WebhookAdmin {
     /// # Errors
     /// [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`], [`WebhookAdminError::Key`], or
     /// [`WebhookAdminError::Backend`] if the store, the cipher or the random source fails.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with time enabled.
     pub async fn add(&self, new: NewEndpoint) -> Result<EndpointWithSecret, WebhookAdminError> {
         let topics = new.topics.validated(&self.custom_topics)?;
         EndpointUrl::check_registration(&new.url, self.allow_private, &*self.resolver).await?;

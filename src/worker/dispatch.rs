@@ -11,7 +11,7 @@ use super::batcher::Batchers;
 use super::context::WorkerContext;
 use super::fan_out::may_receive;
 use crate::error::{BackendError, BackendResult};
-use crate::host::Access;
+use crate::host::{Access, RequestInfo};
 use crate::model::{EndpointId, UserId};
 use crate::store::ClaimedDelivery;
 
@@ -59,7 +59,8 @@ fn authorize_owners(
     for (owner, owned) in by_owner {
         let batchers = Arc::clone(batchers);
         context.spawn(|context| async move {
-            let access = context.authorizer.member_access(&owner);
+            let request = RequestInfo::background(context.now());
+            let access = context.authorizer.member_access(&owner, &request);
             let access = context.with_step_timeout(access).await;
             for (slot, claimed) in owned {
                 start_attempt(&context, &batchers, slot, claimed, &access);

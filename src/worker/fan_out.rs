@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::context::WorkerContext;
 use crate::error::BackendResult;
-use crate::host::Access;
+use crate::host::{Access, RequestInfo};
 use crate::model::UserId;
 use crate::store::FanOut;
 use crate::task::catch_panic;
@@ -104,9 +104,11 @@ async fn load_access(
     owners: HashSet<UserId>,
 ) -> HashMap<UserId, Option<Access>> {
     let mut loaded = HashMap::new();
+    let request = &RequestInfo::background(context.now());
     let load = async {
         for owner in owners {
-            match catch_panic(async { context.authorizer.member_access(&owner).await }).await {
+            let access = async { context.authorizer.member_access(&owner, request).await };
+            match catch_panic(access).await {
                 Ok(access) => drop(loaded.insert(owner, access)),
                 Err(error) => {
                     tracing::error!(%error, %owner, "failed to load endpoint owner's access")

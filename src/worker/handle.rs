@@ -12,12 +12,13 @@ pub struct WorkerHandle(Arc<WorkerContext>);
 
 /// The health of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WorkerHealth {
     /// Number of attempts in progress.
     pub in_flight: u32,
-    /// Time of the last successful read of events or of the last successful read of deliveries, whichever is earlier;
-    /// `None` until both have been read once. A healthy worker reads both at least once per
-    /// [`poll_interval`](super::WorkerSettings::poll_interval): an older time means that the store fails or does not
+    /// Time of the last successful iteration of the event loop or of the delivery loop, whichever is earlier; `None` until
+    /// both have completed one. A time that is older than a few
+    /// [`poll_interval`](super::WorkerSettings::poll_interval)s means that the store or the authorizer fails or does not
     /// respond.
     pub last_poll_at: Option<Timestamp>,
     /// Number of consecutive failures to read the store.

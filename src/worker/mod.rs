@@ -16,6 +16,6 @@ mod poll_loop;
 mod settings;
 mod slots;
 
-pub use builder::Worker;
+pub use builder::{Worker, WorkerBuilder};
 pub use handle::{WorkerHandle, WorkerHealth};
 pub use settings::WorkerSettings;

@@ -2,26 +2,31 @@
 
 use std::time::Duration;
 
+use crate::build_error::BuildError;
 use crate::webhook::Backoff;
 
-/// Settings of a [`Worker`](super::Worker).
+/// Settings of a [`Worker`](super::Worker). [`WorkerBuilder`](super::WorkerBuilder) has a setter for each, and rejects
+/// values out of bounds.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct WorkerSettings {
     /// Delays between the attempts of a delivery. Default: 30 s, doubled for each failure, at most one hour.
     pub backoff: Backoff,
-    /// Largest number of concurrent attempts. Default: 256.
+    /// Largest number of concurrent attempts, at least 1. Default: 256.
     pub max_in_flight: u32,
-    /// Largest number of concurrent attempts for one endpoint. Default: 4.
+    /// Largest number of concurrent attempts for one endpoint, at least 1. Default: 4.
     pub max_in_flight_per_endpoint: u32,
-    /// Longest time between two reads of the store for new events and due deliveries. Default: 1 s.
+    /// Longest pause before the worker looks for new events and due deliveries again, above zero. After an error the pause
+    /// grows to at most 30 s. Default: 1 s.
     pub poll_interval: Duration,
     /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
-    /// sending, sending, recording the result. Default: 15 s. Must be longer than the timeout of the transport, such as
+    /// sending, sending, recording the result. Above zero. Default: 15 s. Must be longer than the timeout of the
+    /// transport, such as
     /// [`HttpTransportSettings::attempt_timeout`](crate::webhook::HttpTransportSettings::attempt_timeout).
     pub step_timeout: Duration,
     /// Time after which delivered, gone and withheld deliveries are removed. Default: 7 days.
     pub retention: Duration,
-    /// Time between two sweeps that remove old deliveries. Default: 1 hour.
+    /// Time between two sweeps that remove old deliveries, above zero. Default: 1 hour.
     pub sweep_interval: Duration,
 }
 
@@ -40,6 +45,17 @@ impl Default for WorkerSettings {
 }
 
 impl WorkerSettings {
+    pub(super) fn validate(&self) -> Result<(), BuildError> {
+        BuildError::require_duration("backoff.initial", self.backoff.initial)?;
+        BuildError::require_duration("backoff.max", self.backoff.max)?;
+        BuildError::require_positive("max_in_flight", self.max_in_flight)?;
+        let per_endpoint = self.max_in_flight_per_endpoint;
+        BuildError::require_positive("max_in_flight_per_endpoint", per_endpoint)?;
+        BuildError::require_duration("poll_interval", self.poll_interval)?;
+        BuildError::require_duration("step_timeout", self.step_timeout)?;
+        BuildError::require_duration("sweep_interval", self.sweep_interval)
+    }
+
     /// Duration of a lease: four times [`step_timeout`](Self::step_timeout), 60 s by default. The worker begins to send
     /// only if at least one `step_timeout` remains until the lease expires. After a crash of a worker, its claimed
     /// deliveries are due again when their leases expire.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use forum_api::Environment;
-use forum_api::host::Board;
+use forum_api::async_trait;
+use forum_api::host::{Board, BoardError, BoardResult, Caller, ResourceRef};
+use forum_api::model::ForumId;
 use forum_api::runtime::TokioRuntime;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
@@ -18,10 +20,15 @@ fn environment(surface: Surface) -> Environment {
     Environment::new(TokioRuntime).surface(surface)
 }
 
-/// A board that implements no method.
+/// A board that implements no endpoint.
 struct Unimplemented;
 
-impl Board for Unimplemented {}
+#[async_trait]
+impl Board for Unimplemented {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Err(BoardError::NotImplemented)
+    }
+}
 
 #[tokio::test]
 async fn a_token_is_validated_wherever_it_is_required_or_sent() {

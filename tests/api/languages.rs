@@ -3,18 +3,16 @@
 use std::borrow::Cow;
 
 use forum_api::host::BoardError;
-use forum_api::{ApiSettings, ErrorMessages, Language};
+use forum_api::{ErrorMessages, Language};
 
 use crate::support::server::settings;
 use crate::support::*;
 use crate::{bodies, queries};
 
 fn german() -> Server {
-    let messages = ErrorMessages::for_language(Language::German);
-    Server::with(ApiSettings {
-        error_messages: messages,
-        ..settings()
-    })
+    let mut settings = settings();
+    settings.error_messages = ErrorMessages::for_language(Language::German);
+    Server::with(settings)
 }
 
 /// Field of a message.

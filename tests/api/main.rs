@@ -4,6 +4,7 @@ mod support;
 
 mod authentication;
 mod bodies;
+mod builder;
 mod client_disconnects;
 mod cursors;
 mod endpoints;
@@ -22,5 +23,6 @@ mod properties;
 mod queries;
 mod rate_limits;
 mod replays;
+mod request_info;
 mod tokens;
 mod visibility;

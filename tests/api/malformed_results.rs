@@ -28,6 +28,13 @@ impl Board for MalformedBoard {
         Ok(ForumId::parse("open").unwrap())
     }
 
+    async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+        Ok(Page {
+            items: Vec::new(),
+            next: Some(PageKey::new(1)),
+        })
+    }
+
     async fn list_threads(
         &self,
         _: &Caller,
@@ -81,7 +88,7 @@ impl Board for MalformedBoard {
         Ok(Page { items, next: None })
     }
 
-    async fn get_member(&self, _: &Caller, _: UserRef) -> BoardResult<Member> {
+    async fn get_member(&self, _: &Caller, _: UserRef, _: GetMemberParams) -> BoardResult<Member> {
         let wait = Duration::MAX;
         Err(BoardError::rate_limited(ODD.repeat(1_000), Some(wait)))
     }
@@ -117,6 +124,12 @@ async fn values_that_json_or_a_header_cannot_represent_are_a_500() {
         let response = get(&server, path).await;
         assert_eq!(outcome(&response), (500, Some("internal_error")), "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_second_page_of_forums_is_a_500() {
+    let response = get(&server().await, "/forums").await;
+    assert_eq!(outcome(&response), (500, Some("internal_error")));
 }
 
 #[tokio::test]

@@ -76,12 +76,12 @@ const PROBES: &[(Reaches, &str, &str, u16, &str)] = &[
 
 /// Creates the same service for axum, which removes path prefixes.
 fn for_axum(server: &Server) -> ForumApi {
-    let (authority, board) = (server.board.clone(), server.board.clone());
     let environment = Environment::new(TokioRuntime).clock(server.clock.clone());
-    ForumApi::builder(authority, board, server.stores.clone(), environment)
+    ForumApi::builder(server.board.clone(), server.stores.clone(), environment)
         .settings(settings())
-        .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
+        .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .build()
+        .unwrap()
 }
 
 async fn serve(router: Router) -> SocketAddr {

@@ -75,10 +75,9 @@ async fn remaining_for(server: &Server, peer: &str, forwarded: &str) -> i64 {
 #[tokio::test]
 async fn guests_share_the_budget_of_the_prefix_of_their_client_ip() {
     const PROXY: &str = "10.0.0.1";
-    let server = Server::with(ApiSettings {
-        trusted_proxies: vec!["10.0.0.0/8".parse().unwrap()],
-        ..ApiSettings::default()
-    });
+    let mut settings = ApiSettings::default();
+    settings.trusted_proxies = vec!["10.0.0.0/8".parse().unwrap()];
+    let server = Server::with(settings);
     for (peer, forwarded, expected) in [
         ("192.0.2.1", "", 119),
         ("192.0.2.254", "203.0.113.1", 118),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use forum_api::host::{AdminAuth, BackendResult, Session};
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
-use forum_api::panel::{Panel, PanelSettings};
+use forum_api::panel::Panel;
 use forum_api::runtime::{Clock, ManualClock, SeededRandom, TokioRuntime};
 use forum_api::store::{ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, WebhookStores};
 use forum_api::test_util::StoreInterceptor;
@@ -38,7 +38,7 @@ pub const URL: &str = "https://93.184.215.14/?<script>";
 const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
 
 #[derive(Default)]
-struct Members {
+pub struct Members {
     names_calls: AtomicU32,
 }
 
@@ -160,13 +160,9 @@ impl PanelFixture {
             .random(Arc::new(SeededRandom::new(1)));
         let admin = WebhookAdmin::new(interceptor.webhooks(&webhooks), &environment);
         let intercepted = interceptor.stores(&stores);
-        let settings = PanelSettings {
-            base_path: base_path.into(),
-            ..PanelSettings::default()
-        };
         let panel = Panel::builder(members.clone(), intercepted, admin, environment);
         Self {
-            panel: panel.settings(settings).build(),
+            panel: panel.base_path(base_path).build().unwrap(),
             members,
             stores,
             webhooks,
@@ -198,7 +194,8 @@ impl PanelFixture {
         let environment = Environment::new(TokioRuntime).clock(self.clock.clone());
         let admin = WebhookAdmin::new(self.webhooks.clone(), &environment);
         let (members, stores) = (self.members.clone(), self.stores.clone());
-        Panel::builder(members, stores, admin, environment).build()
+        let panel = Panel::builder(members, stores, admin, environment);
+        panel.build().unwrap()
     }
 
     pub async fn send(

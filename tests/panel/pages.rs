@@ -1,6 +1,14 @@
 //! Headers and markup of all pages.
 
-use crate::fixture::{ADMIN, PanelFixture, Response, URL};
+use std::sync::Arc;
+use std::time::Duration;
+
+use forum_api::panel::Panel;
+use forum_api::runtime::TokioRuntime;
+use forum_api::store::{Stores, WebhookStores};
+use forum_api::webhook_admin::WebhookAdmin;
+
+use crate::fixture::{ADMIN, Members, PanelFixture, Response, URL};
 
 /// Checks the headers of a page, and that it contains no script and no foreign content.
 fn assert_is_passive(page: &Response, path: &str) {
@@ -96,6 +104,26 @@ async fn the_base_path_redirects_to_the_tokens_and_matches_whole_segments() {
     for path in ["/panelx", "/panel.evil.example/tokens", "/panelstyle.css"] {
         assert_eq!(fixture.get_as("", path).await.status, 404, "{path}");
         assert_eq!(fixture.get(path).await.status, 404, "{path}");
+    }
+}
+
+#[test]
+fn build_rejects_each_setting_out_of_bounds() {
+    let builder = || {
+        let admin = WebhookAdmin::new(WebhookStores::in_memory(), TokioRuntime);
+        Panel::builder(
+            Arc::new(Members::default()),
+            Stores::in_memory(),
+            admin,
+            TokioRuntime,
+        )
+    };
+    for (setting, builder) in [
+        ("base_path", builder().base_path("panel")),
+        ("body_limit", builder().body_limit(0)),
+        ("request_timeout", builder().request_timeout(Duration::ZERO)),
+    ] {
+        assert_eq!(builder.build().unwrap_err().setting(), setting);
     }
 }
 

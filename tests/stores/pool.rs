@@ -25,11 +25,9 @@ const ENDLESS: &str =
 
 /// Opens a database with one reader and queues of two operations.
 fn small(path: &DatabasePath) -> Database {
-    let settings = DatabaseSettings {
-        readers: 1,
-        queue_capacity: 2,
-        ..DatabaseSettings::default()
-    };
+    let mut settings = DatabaseSettings::default();
+    settings.readers = 1;
+    settings.queue_capacity = 2;
     Database::open_with(path, &settings).unwrap()
 }
 

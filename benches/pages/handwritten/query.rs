@@ -87,6 +87,7 @@ impl Query for Forums {
             post_count: row.count(6),
             last_activity_at: row.value(7),
             can_start_thread: false,
+            extra: None,
         }
     }
 
@@ -171,6 +172,7 @@ impl Query for Posts {
             post_id: row.id(5),
             thread_id: row.id(6),
             number: row.count(7),
+            in_reply_to: row.maybe_id(20),
             author: row.author(8),
             state: row.state(11),
             created_at: row.value(12),
@@ -181,6 +183,7 @@ impl Query for Posts {
             version: row.value(19),
             can_edit: false,
             can_delete: false,
+            extra: None,
         }
     }
 
@@ -223,6 +226,7 @@ fn thread(row: &impl Row) -> model::Thread {
         poll_id: row.maybe_id(18),
         version: row.value(19),
         can_reply: false,
+        extra: None,
     }
 }
 

@@ -9,7 +9,7 @@ use forum_api::host::BoxError;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::Surface;
 use forum_api::store::postgres::PostgresStore;
-use forum_api::token::{TokenRequest, issue_token};
+use forum_api::token::{Expiry, TokenRequest, issue_token};
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
@@ -22,7 +22,7 @@ async fn main() -> Result<(), BoxError> {
     let club = Club::open(connect(&database)?, Duration::from_secs(15)).await?;
     let (alice, link) = members::sample(&club).await?;
 
-    let app = pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)); // Added.
+    let app = pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)?); // Added.
     added::webhooks::start(&club)?; // Added.
 
     let listener = tokio::net::TcpListener::bind(address).await?;
@@ -41,13 +41,9 @@ async fn main() -> Result<(), BoxError> {
 
 /// Issues a token of this member for all scopes.
 async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
-    let scopes = Surface::Full.scopes().map(|scope| scope.to_string());
-    let request = TokenRequest {
-        owner: &member.into(),
-        label: "first steps",
-        scopes: &scopes.collect::<Vec<_>>(),
-        expires_in_days: "1",
-    };
+    let (owner, scopes) = (member.into(), Vec::from_iter(Surface::Full.scopes()));
+    let request = TokenRequest::new(&owner, &scopes).label("first steps");
+    let request = request.expiry(Expiry::from_days(1)?);
     let tokens = PostgresStore::new(club.pool.clone());
     let now = SystemClock.now();
     let (token, _) = issue_token(&tokens, &OsRandom, Surface::Full, request, now).await?;

@@ -3,6 +3,7 @@
 use forum_api::host::{BoardResult, OrInternal};
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
+use forum_api::scope::Surface;
 use forum_api::token::{TokenRequest, issue_token};
 
 use crate::board::db::BoardDatabase;
@@ -60,13 +61,9 @@ pub async fn create(
         example_calls: None,
     };
     if let Some(trial) = trial {
-        let (tokens, surface) = (database.stores().tokens, options.surface.into());
-        let wanted = TokenRequest {
-            owner: &UserId::from(trial.member),
-            label: "first steps",
-            scopes: &crate::commands::token::scopes("all", surface),
-            expires_in_days: "",
-        };
+        let (tokens, surface) = (database.stores().tokens, Surface::from(options.surface));
+        let (owner, scopes) = (UserId::from(trial.member), Vec::from_iter(surface.scopes()));
+        let wanted = TokenRequest::new(&owner, &scopes).label("first steps");
         let issued = issue_token(&*tokens, &OsRandom, surface, wanted, SystemClock.now()).await;
         new.example_calls = Some(ExampleCalls {
             token: issued.or_internal()?.0,

@@ -1,6 +1,7 @@
 //! Connections to the databases that `--database` and `--redis` name.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use deadpool_postgres::Pool;
 use forum_api::Language;
@@ -13,16 +14,14 @@ use forum_api::webhook::KeyMismatchError;
 
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, db};
+use crate::cli::DatabaseOptions;
 use crate::keys::Secrets;
 use crate::webhooks::refusal;
-
-/// Maximum number of connections of a process to Postgres.
-const CONNECTIONS: usize = 16;
 
 /// A parsed `--database`. No message about it shows the URL, which can hold a password.
 #[derive(Debug)]
 pub enum DatabaseUrl {
-    Sqlite(sqlite::DatabasePath),
+    Sqlite(sqlite::DatabasePath, sqlite::DatabaseSettings),
     Postgres(Pool),
 }
 
@@ -41,9 +40,10 @@ pub enum Migrations {
 /// [`Migrations::Require`].
 pub async fn existing(
     url: &str,
+    options: &DatabaseOptions,
     migrations: Migrations,
 ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
-    let parsed = DatabaseUrl::parse(url, false)?;
+    let parsed = DatabaseUrl::parse(url, options, false)?;
     if parsed.holds_board().await? == Some(false) {
         let reason = "the database contains no board; run `forum-server serve` first";
         return Err(BoardError::not_found(reason));
@@ -71,15 +71,25 @@ fn must_be_current(status: SchemaStatus) -> BoardResult<()> {
 
 impl DatabaseUrl {
     /// Parses the URL. With `create`, a missing SQLite file is created when the database is opened.
-    pub fn parse(url: &str, create: bool) -> BoardResult<Self> {
+    pub fn parse(url: &str, options: &DatabaseOptions, create: bool) -> BoardResult<Self> {
+        let settings = || {
+            let mut settings = sqlite::DatabaseSettings::default();
+            settings.readers = options.readers();
+            settings.cache_kib = options.sqlite_cache.saturating_mul(1024);
+            settings
+        };
         match url.split_once(':') {
-            Some(("sqlite", ":memory:")) => Ok(Self::Sqlite(sqlite::DatabasePath::Memory)),
+            Some(("sqlite", ":memory:")) => {
+                Ok(Self::Sqlite(sqlite::DatabasePath::Memory, settings()))
+            }
             Some(("sqlite", path)) if !path.is_empty() => {
                 let path = path.into();
-                Ok(Self::Sqlite(sqlite::DatabasePath::File { path, create }))
+                let path = sqlite::DatabasePath::File { path, create };
+                Ok(Self::Sqlite(path, settings()))
             }
             Some(("postgres" | "postgresql", _)) => {
-                Ok(Self::Postgres(postgres::connect(url, CONNECTIONS)?))
+                let pool = postgres::connect(url, options.postgres_connections)?;
+                Ok(Self::Postgres(pool))
             }
             _ => Err(BoardError::validation(
                 "database",
@@ -91,8 +101,10 @@ impl DatabaseUrl {
     /// Returns whether the database contains a board; `None` if the SQLite file is missing or unreadable. Changes nothing.
     pub async fn holds_board(&self) -> BoardResult<Option<bool>> {
         match self {
-            Self::Sqlite(sqlite::DatabasePath::Memory) => Ok(Some(false)),
-            Self::Sqlite(sqlite::DatabasePath::File { path, .. }) => Ok(db::holds_board(path).ok()),
+            Self::Sqlite(sqlite::DatabasePath::Memory, _) => Ok(Some(false)),
+            Self::Sqlite(sqlite::DatabasePath::File { path, .. }, _) => {
+                Ok(db::holds_board(path).ok())
+            }
             Self::Postgres(pool) => {
                 let board = board(pool.clone(), Language::English);
                 board.exists().await.map(Some)
@@ -107,13 +119,13 @@ impl DatabaseUrl {
     /// If the database cannot be opened, or has recorded another key.
     pub async fn check_key(&self, secrets: &Secrets) -> BoardResult<()> {
         let database = match self {
-            Self::Sqlite(location) => {
+            Self::Sqlite(location, _) => {
                 BoardDatabase::from(sqlite::Database::open_unmigrated(location)?)
             }
             Self::Postgres(pool) => BoardDatabase::from(pool.clone()),
         };
         let recorded = database.webhooks().endpoints.key_id().await.ok().flatten();
-        if matches!(self, Self::Sqlite(_)) {
+        if matches!(self, Self::Sqlite(..)) {
             database.close().await;
         }
         let given = secrets.0.key_id();
@@ -136,10 +148,10 @@ impl DatabaseUrl {
         migrations: Migrations,
     ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
         let database = match (self, migrations) {
-            (Self::Sqlite(location), Migrations::Apply) => {
-                BoardDatabase::from(sqlite::Database::open(&location)?)
+            (Self::Sqlite(location, settings), Migrations::Apply) => {
+                BoardDatabase::from(sqlite::Database::open_with(&location, &settings)?)
             }
-            (Self::Sqlite(location), Migrations::Require) => {
+            (Self::Sqlite(location, _), Migrations::Require) => {
                 let database = sqlite::Database::open_unmigrated(&location)?;
                 must_be_current(database.schema_status().await?)?;
                 BoardDatabase::from(database)
@@ -162,11 +174,14 @@ fn board(database: impl Into<BoardDatabase>, language: Language) -> ReferenceBoa
 }
 
 /// Returns the rate limits in this Redis, or else in memory.
-pub async fn budgets(redis: Option<&str>) -> BoardResult<Arc<dyn RateLimitStore>> {
+pub async fn budgets(
+    redis: Option<&str>,
+    timeout: Duration,
+) -> BoardResult<Arc<dyn RateLimitStore>> {
+    let mut settings = redis::RedisSettings::default();
+    settings.timeout = timeout;
     Ok(match redis {
-        Some(url) => {
-            Arc::new(RedisRateLimitStore::connect(url, redis::RedisSettings::default()).await?)
-        }
+        Some(url) => Arc::new(RedisRateLimitStore::connect(url, settings).await?),
         None => Arc::new(MemoryRateLimitStore::default()),
     })
 }

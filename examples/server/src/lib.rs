@@ -20,6 +20,7 @@ mod connect;
 mod http;
 mod keys;
 mod log;
+mod nearest;
 mod output;
 mod prompt;
 mod serve;
@@ -30,13 +31,16 @@ mod webhooks;
 
 use std::process::ExitCode;
 
-use cli::Cli;
+use cli::{Cli, InvalidConfiguration};
 use forum_api::host::BoardError;
 use tokio::runtime::Runtime;
 
 /// Runs the command that the process's arguments name.
 pub fn main() -> ExitCode {
-    let cli = Cli::read();
+    let cli = match Cli::read() {
+        Ok(cli) => cli,
+        Err(InvalidConfiguration { error, json }) => return output::refuse(error, json),
+    };
     let json = cli.common.json;
     let outcome = Runtime::new()
         .map_err(BoardError::internal)

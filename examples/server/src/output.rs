@@ -1,6 +1,6 @@
 //! Output of commands on stdout and stderr, and their exit status.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -30,7 +30,7 @@ impl Output {
     }
 
     /// Prints nothing, or `{"ok":true}`.
-    pub fn done() -> BoardResult<Self> {
+    pub fn nothing() -> BoardResult<Self> {
         Self::done_with("")
     }
 
@@ -45,6 +45,41 @@ impl Output {
         } else if !self.text.is_empty() {
             print_line(&self.text.trim_end());
         }
+    }
+}
+
+/// Columns of text under headings. Cells of a column have the width of the longest one.
+#[derive(Debug)]
+pub struct Table<const N: usize>(Vec<[String; N]>);
+
+impl<const N: usize> Table<N> {
+    /// Returns a table without rows.
+    pub fn new(headings: [&str; N]) -> Self {
+        Self(vec![headings.map(str::to_owned)])
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: [String; N]) {
+        self.0.push(cells);
+    }
+}
+
+impl<const N: usize> Display for Table<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut widths = [0; N];
+        for row in &self.0 {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.chars().count().max(*width);
+            }
+        }
+        for row in &self.0 {
+            let mut line = String::new();
+            for (width, cell) in widths.iter().zip(row) {
+                line += &format!("{cell:width$}  ");
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
     }
 }
 

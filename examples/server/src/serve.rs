@@ -1,24 +1,23 @@
 //! `serve`: the API, the reference page, the control panel and the webhook worker, until the process is stopped.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::{BoardError, BoardResult, OrInternal};
-use forum_api::panel::{self, Panel};
+use forum_api::host::{BoardResult, OrInternal};
+use forum_api::panel::Panel;
 use forum_api::rate_limit::Budget;
-use forum_api::store::Stores;
+use forum_api::store::{RateLimitStore, Stores};
 use forum_api::swagger_ui::SwaggerUi;
 use forum_api::{ApiSettings, ErrorMessages, ForumApi};
-use tokio::net::TcpListener;
 
 use crate::bootstrap;
-use crate::cli::{Common, ServeArgs};
+use crate::cli::{Common, ServeArgs, VERSION, without_password};
 use crate::connect::{self, DatabaseUrl, Migrations};
 use crate::http::connections::{self, Limits};
+use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
 use crate::http::readiness::Readiness;
-use crate::http::router::{API, DOCS, PANEL, ServerRouter};
+use crate::http::router::{API, DOCS, Monitor, PANEL, ServerRouter};
 use crate::keys::Secrets;
 use crate::log::Log;
 use crate::output::Output;
@@ -27,18 +26,39 @@ use crate::sign_in::SignIn;
 use crate::startup_banner::StartupBanner;
 use crate::webhooks::{self, refusal};
 
+/// Parts of a server that can be invalid, made before a database is created.
+pub struct Prepared {
+    url: DatabaseUrl,
+    secrets: Secrets,
+    budgets: Arc<dyn RateLimitStore>,
+}
+
+impl Prepared {
+    /// Checks the options. With `create`, a missing SQLite file is created when the database is opened.
+    pub async fn new(common: &Common, options: &ServeArgs, create: bool) -> BoardResult<Self> {
+        let key_file = options.webhooks.secret_key_file.as_deref();
+        Ok(Self {
+            url: DatabaseUrl::parse(&common.database, &options.connections, create)?,
+            secrets: Secrets::find(&common.database, key_file)?,
+            budgets: connect::budgets(options.redis.as_deref(), options.redis_timeout).await?,
+        })
+    }
+}
+
 /// Serves the board. Everything that can fail is checked before a database is created.
 pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let _log = Log::start(options.log);
     let metrics = Metrics::install()?;
-    let shutdown = Shutdown::listen().or_internal()?;
-    let (listener, address) = listen(options.listen).await?;
-    let url = DatabaseUrl::parse(&common.database, true)?;
-    let key_file = options.webhooks.secret_key_file.as_deref();
-    let mut secrets = Secrets::find(&common.database, key_file)?;
+    let shutdown = Shutdown::listen(options.admin.drain_timeout).or_internal()?;
+    let Listener { listener, address } = Listener::bind(options.listen).await?;
+    let monitor = Listener::for_operator(options.admin).await?;
+    let Prepared {
+        url,
+        mut secrets,
+        budgets,
+    } = Prepared::new(common, options, true).await?;
     let is_board = url.holds_board().await? == Some(true);
     let password = bootstrap::password(options, is_board)?;
-    let budgets = connect::budgets(options.redis.as_deref()).await?;
     if is_board {
         url.check_key(&secrets).await?;
     }
@@ -56,6 +76,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     registry.check_key().await.map_err(refusal)?;
     let banner = StartupBanner {
         base_url: base_url.clone(),
+        monitor_url: monitor.as_ref().map_or(base_url.clone(), Listener::url),
         new: bootstrap::create(&database, &board, options, password).await?,
     };
     secrets.warn_of_plaintext(&common.database);
@@ -86,52 +107,54 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         stores.rate_limits.clone(),
     );
     let host = Arc::new(sign_in.clone());
-    let panel = Panel::builder(host, stores.clone(), registry, &environment).settings(
-        panel::PanelSettings {
-            base_path: PANEL.into(),
-            ..panel::PanelSettings::default()
-        },
-    );
+    let panel = Panel::builder(host, stores.clone(), registry, &environment).base_path(PANEL);
     let host = Arc::new(board.clone());
-    let api = ForumApi::builder(host.clone(), host, stores, &environment).settings(settings);
-    let router = ServerRouter {
-        api: api.build(),
-        cors_origins: options.cors_origin.clone(),
-        panel: panel.build(),
-        sign_in,
-        docs: SwaggerUi::new(DOCS, API),
+    let api = ForumApi::builder(host, stores, &environment).settings(settings);
+    let services = Monitor {
         metrics,
         readiness: Readiness::new(database.clone(), board.clone()),
     };
+    let router = ServerRouter {
+        api: api.build().or_internal()?,
+        cors_origins: options.cors_origin.clone(),
+        panel: panel.build().or_internal()?,
+        sign_in,
+        docs: SwaggerUi::new(DOCS, API).or_internal()?,
+        monitor: services.clone(),
+        serves_metrics: monitor.is_none(),
+    };
+    tracing::info!(
+        version = VERSION,
+        listen = %address,
+        admin_listen = monitor.as_ref().map(|monitor| tracing::field::display(monitor.address)),
+        base_url,
+        database = without_password(&common.database),
+        redis = options.redis.as_deref().map(without_password),
+        worker = worker.is_some(),
+        "server started"
+    );
     Output::new(&banner, banner.info())?.print(common.json);
 
-    let limits = Limits::new(connections::raise_file_limit(options.max_connections));
-    let requests = async {
-        let stopped = shutdown.clone().requested();
-        let mut draining = connections::accept(listener, router.build(), limits, stopped).await;
-        Shutdown::drain("requests", draining.finish()).await;
-        draining.close().await;
-    };
+    let limits = Limits::new(
+        connections::raise_file_limit(options.max_connections),
+        options.client_timeout,
+    );
+    let requests = connections::serve(listener, router.build(), limits, &shutdown);
     let deliveries = async {
         shutdown.clone().requested().await;
         if let Some(worker) = worker {
-            webhooks::stop(&worker).await;
+            webhooks::stop(&worker, &shutdown).await;
         }
     };
+    let monitoring = Listener::serve(monitor, services, &shutdown);
     tokio::select! {
-        _ = async { tokio::join!(requests, deliveries) } => {}
+        _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
         () = board.keep_writing_hints() => {}
     }
     board.write_hints().await;
     database.close().await;
+    tracing::info!("server stopped");
     Ok(())
-}
-
-async fn listen(address: SocketAddr) -> BoardResult<(TcpListener, SocketAddr)> {
-    let refused = |error| BoardError::internal(format!("cannot listen on {address}: {error}"));
-    let listener = TcpListener::bind(address).await.map_err(refused)?;
-    let address = listener.local_addr().map_err(refused)?;
-    Ok((listener, address))
 }
 
 fn settings(options: &ServeArgs) -> ApiSettings {
@@ -140,12 +163,12 @@ fn settings(options: &ServeArgs) -> ApiSettings {
         units,
         window: length,
     };
-    ApiSettings {
-        base_path: API.into(),
-        error_messages: ErrorMessages::for_language(options.language.into()),
-        token_budget: window(options.token_budget),
-        guest_budget: window(options.guest_budget),
-        trusted_proxies: options.trusted_proxies.clone(),
-        ..ApiSettings::default()
-    }
+    let mut settings = ApiSettings::default();
+    settings.base_path = API.into();
+    settings.error_messages = ErrorMessages::for_language(options.language.into());
+    settings.token_budget = window(options.token_budget);
+    settings.guest_budget = window(options.guest_budget);
+    settings.request_timeout = options.request_timeout;
+    settings.trusted_proxies = options.trusted_proxies.clone();
+    settings
 }

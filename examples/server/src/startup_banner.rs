@@ -15,6 +15,8 @@ pub const ADMIN: &str = "admin";
 pub struct StartupBanner {
     /// Address in front of all paths.
     pub base_url: String,
+    /// Address in front of `/metrics` and `/health`.
+    pub monitor_url: String,
     /// Present for a new board only.
     pub new: Option<NewBoard>,
 }
@@ -77,7 +79,8 @@ impl fmt::Display for StartupBanner {
         writeln!(f, "docs      {}", self.at(DOCS))?;
         writeln!(f, "OpenAPI   {api}/openapi.json")?;
         writeln!(f, "panel     {}", self.at(PANEL))?;
-        writeln!(f, "health    {}", self.at("/health"))?;
+        writeln!(f, "health    {}/health", self.monitor_url)?;
+        writeln!(f, "metrics   {}/metrics", self.monitor_url)?;
         let Some(new) = &self.new else { return Ok(()) };
         let password = new.password.as_deref().unwrap_or("from standard input");
         writeln!(f, "sign-in   {ADMIN}, password {password}")?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use forum_api::Environment;
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::EndpointId;
 use forum_api::webhook::{
     AddressError, Backoff, HttpTransport, HttpTransportSettings, KeyId, Topic,
@@ -14,8 +14,9 @@ use forum_api::webhook::{
 use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 
+use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
-use crate::board::{OfflineMembers, ReferenceBoard};
+use crate::cli::{number, seconds};
 use crate::shutdown::Shutdown;
 
 /// Options of registering endpoints and sending to them.
@@ -45,6 +46,12 @@ pub struct RetryOptions {
     /// Time to keep delivered, gone and withheld deliveries
     #[arg(long = "webhook-keep", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     webhook_retention: Duration,
+    /// Maximum number of concurrent attempts
+    #[arg(long, value_name = "N", default_value = "256", value_parser = number)]
+    webhook_concurrency: u32,
+    /// Maximum number of concurrent attempts for one endpoint
+    #[arg(long, value_name = "N", default_value = "4", value_parser = number)]
+    webhook_endpoint_concurrency: u32,
 }
 
 impl WebhookOptions {
@@ -64,44 +71,38 @@ pub fn start(
     retries: &RetryOptions,
 ) -> BoardResult<WorkerHandle> {
     let (timeout, keep) = (retries.webhook_timeout, retries.webhook_retention);
-    let transport = HttpTransport::new(HttpTransportSettings {
-        allow_private: options.allow_private_webhooks,
-        attempt_timeout: timeout,
-        ..HttpTransportSettings::default()
-    });
+    let mut settings = HttpTransportSettings::default();
+    settings.allow_private = options.allow_private_webhooks;
+    settings.attempt_timeout = timeout;
+    let transport = HttpTransport::new(settings);
     let defaults = WorkerSettings::default();
-    let settings = WorkerSettings {
-        backoff: Backoff {
-            initial: retries.webhook_initial_backoff,
-            max: retries.webhook_max_backoff,
-        },
-        step_timeout: defaults.step_timeout.max(timeout.mul_f64(1.5)),
-        retention: keep,
-        sweep_interval: defaults
-            .sweep_interval
-            .min(keep.max(Duration::from_secs(1))),
-        ..defaults
-    };
-    let worker = Worker::new(
+    let worker = Worker::builder(
         database.webhooks(),
-        Arc::new(OfflineMembers(board.clone())),
+        Arc::new(board.clone()),
         transport.map_err(BoardError::Internal)?,
         environment,
     );
-    Ok(worker.settings(settings).start())
+    let worker = worker
+        .backoff(Backoff {
+            initial: retries.webhook_initial_backoff,
+            max: retries.webhook_max_backoff,
+        })
+        .max_in_flight(retries.webhook_concurrency)
+        .max_in_flight_per_endpoint(retries.webhook_endpoint_concurrency)
+        .step_timeout(defaults.step_timeout.max(timeout.mul_f64(1.5)))
+        .retention(keep)
+        .sweep_interval(
+            defaults
+                .sweep_interval
+                .min(keep.max(Duration::from_secs(1))),
+        );
+    let worker = worker.build().or_internal()?;
+    Ok(worker.start())
 }
 
 /// Stops a worker. Attempts that are cut off count as failed when their lease ends.
-pub async fn stop(worker: &WorkerHandle) {
-    Shutdown::drain("webhooks", worker.stop()).await;
-}
-
-/// Parses seconds, with or without a fraction, from a millisecond to a year.
-fn seconds(text: &str) -> Result<Duration, &'static str> {
-    let seconds: Option<f64> = text.parse().ok();
-    let fits = seconds.filter(|seconds| (0.001..=31_536_000.0).contains(seconds));
-    fits.map(Duration::from_secs_f64)
-        .ok_or("expected a number of seconds from 0.001 to 31536000")
+pub async fn stop(worker: &WorkerHandle, shutdown: &Shutdown) {
+    shutdown.drain("webhooks", worker.stop()).await;
 }
 
 /// Error of an id that no endpoint has.

@@ -1,6 +1,8 @@
 //! Path variables, query parameters and bodies of the endpoints.
 
+use std::borrow::Cow;
 use std::io::Write;
+use std::str::FromStr;
 
 use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -12,10 +14,12 @@ use super::value::InputValue;
 use crate::host::ResourceRef;
 use crate::http_util::percent_decode;
 use crate::model::{
-    Expected, ForumId, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
-    ListThreadsParams, MarkRead, MessageId, NewMessage, NewPost, NewRating, NewSubscription,
-    NewThread, NewVote, PageKey, PollId, PollUpdate, PostId, PostPath, PostUpdate, SearchParams,
-    SubscriptionTarget, SubscriptionTargetKind, TargetId, ThreadId, UserRef,
+    DeletePostParams, Expected, ForumId, GetMeParams, GetMemberParams, GetPollParams,
+    GetThreadParams, ListForumsParams, ListMessagesParams, ListPostsParams,
+    ListSubscriptionsParams, ListThreadsParams, MarkRead, MessageId, NewMessage, NewPost,
+    NewRating, NewSubscription, NewThread, NewVote, OpenMessageParams, PageKey, PollId, PollUpdate,
+    PostId, PostPath, PostUpdate, SearchParams, SubscriptionTarget, SubscriptionTargetKind,
+    TargetId, ThreadId, UnsubscribeParams, UserRef,
 };
 
 /// Variable segments of a path, still percent-encoded. No endpoint has more than two.
@@ -23,9 +27,12 @@ use crate::model::{
 pub(crate) struct RawPathParams<'a>(pub(crate) [&'a str; 2]);
 
 impl RawPathParams<'_> {
-    fn decode<T>(&self, index: usize, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-        let text = percent_decode(self.0.get(index)?)?;
-        parse(&text)
+    fn text(&self, index: usize) -> Option<Cow<'_, str>> {
+        percent_decode(self.0.get(index)?)
+    }
+
+    fn parse<T: FromStr>(&self, index: usize) -> Option<T> {
+        self.text(index)?.parse().ok()
     }
 }
 
@@ -71,7 +78,7 @@ macro_rules! path_param {
             const NAMES: &'static [&'static str] = &[$name];
 
             fn parse(raw: RawPathParams<'_>) -> Option<Self> {
-                raw.decode(0, Self::parse)
+                raw.parse(0)
             }
 
             $(fn $method(&self) -> $result {
@@ -96,8 +103,8 @@ impl PathParams for PostPath {
 
     fn parse(raw: RawPathParams<'_>) -> Option<Self> {
         Some(Self {
-            thread_id: raw.decode(0, ThreadId::parse)?,
-            post_id: raw.decode(1, PostId::parse)?,
+            thread_id: raw.parse(0)?,
+            post_id: raw.parse(1)?,
         })
     }
 
@@ -118,10 +125,9 @@ impl PathParams for SubscriptionTarget {
     const NAMES: &'static [&'static str] = &["target", "targetId"];
 
     fn parse(raw: RawPathParams<'_>) -> Option<Self> {
-        let kind = raw.decode(0, |kind| Some(kind.to_owned()))?;
-        match kind.as_str() {
-            "thread" => raw.decode(1, ThreadId::parse).map(Self::Thread),
-            "forum" => raw.decode(1, ForumId::parse).map(Self::Forum),
+        match &*raw.text(0)? {
+            "thread" => raw.parse(1).map(Self::Thread),
+            "forum" => raw.parse(1).map(Self::Forum),
             _ => None,
         }
     }
@@ -200,19 +206,15 @@ pub(crate) struct NoParams {}
 
 impl Params for NoParams {}
 
-/// Rejects every parameter. The method determines whether the message is marked as read.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct OpenMessage {
-    #[serde(skip, default = "mark_read")]
-    pub(crate) mark_read: MarkRead,
-}
+impl Params for GetMeParams {}
+impl Params for ListForumsParams {}
+impl Params for GetThreadParams {}
+impl Params for DeletePostParams {}
+impl Params for GetMemberParams {}
+impl Params for GetPollParams {}
+impl Params for UnsubscribeParams {}
 
-fn mark_read() -> MarkRead {
-    MarkRead::Yes
-}
-
-impl Params for OpenMessage {
+impl Params for OpenMessageParams {
     fn for_method(self, method: &Method) -> Self {
         let mark_read = match *method {
             Method::HEAD => MarkRead::No,

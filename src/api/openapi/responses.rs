@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
@@ -92,7 +92,13 @@ pub(super) fn responses(
 
 fn success(endpoint: &ApiEndpoint, status: StatusCode, schemas: &OperationSchemas) -> Value {
     let headers = header_refs(&success_headers(endpoint, status, schemas));
-    let mut response = json!({ "description": endpoint.summary, "headers": headers });
+    let description = match status {
+        StatusCode::CREATED => "Created.",
+        StatusCode::NO_CONTENT => "Deleted.",
+        _ if endpoint.method == Method::POST => "The resource already existed.",
+        _ => "Success.",
+    };
+    let mut response = json!({ "description": description, "headers": headers });
     if let (true, Some(response)) = (status != StatusCode::NO_CONTENT, response.as_object_mut()) {
         let content = json!({ "application/json": { "schema": schemas.output } });
         response.insert("content".into(), content);
@@ -153,10 +159,19 @@ fn error_response(codes: &[ErrorCode], shared: &mut Map<String, Value>) -> Value
     json!({ "$ref": format!("#/components/responses/{name}") })
 }
 
+/// Meaning of `internal_error` with status 503.
+const OVERLOADED: &str =
+    "The board is overloaded and did not execute the request. Retry after `retry-after` seconds.";
+
 fn response(codes: &[ErrorCode]) -> Value {
+    let offline = codes.contains(&ErrorCode::BoardOffline);
+    let meaning = |code: &ErrorCode| match code {
+        ErrorCode::InternalError if offline => OVERLOADED,
+        code => code.meaning(),
+    };
     let lines: Vec<_> = codes
         .iter()
-        .map(|code| format!("`{}`: {}", code.as_str(), code.meaning()))
+        .map(|code| format!("`{}`: {}", code.as_str(), meaning(code)))
         .collect();
     let more: &[&str] = match codes.first().map(|code| code.status().as_u16()) {
         Some(401) => &["www-authenticate"],

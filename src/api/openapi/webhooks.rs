@@ -61,9 +61,10 @@ fn operation(kind: &EventKind, name: &str) -> Value {
         .iter()
         .map(|(status, name, _)| ((*status).to_owned(), reference("responses", name)));
     let example: Value = serde_json::from_str(&(kind.example)().body).unwrap_or_default();
+    let first_sentence = kind.description.split(". ").next();
     json!({
         "operationId": format!("on{name}"),
-        "summary": kind.description.trim_end_matches('.'),
+        "summary": first_sentence.map(|sentence| sentence.trim_end_matches('.')),
         "description": format!("{} {SEE}", kind.description),
         "tags": [TAG.0],
         "security": [],

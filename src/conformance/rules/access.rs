@@ -61,6 +61,7 @@ board_rules! {
     /// A banned account has no access until the ban is lifted.
     async fn a_banned_account_has_no_access(suite: &Suite) -> TestResult {
         suite.require(Capability::Bans)?;
+        suite.require(Capability::BansRevokeAccess)?;
         let alice = suite.member("alice").await?;
         for banned in [false, true, false] {
             suite.fixture.set_banned(&alice.id(), banned).await?;
@@ -69,11 +70,26 @@ board_rules! {
         Ok(())
     }
 
+    /// A banned member writes nothing, even with access from before the ban or on a board where banned members read.
+    async fn a_banned_member_writes_nothing(suite: &Suite) -> TestResult {
+        let (forum, alice) = suite.forum_and_member().await?;
+        let bob = suite.member("bob").await?;
+        let thread = suite.thread(&bob, &forum).await?.thread_id;
+        let cached = suite.ban_during_request(&alice).await?;
+        let before = bob.fetch_threads(&forum).await?;
+        let reader = alice.access().await?.map(|_| alice);
+        for banned in [Some(cached), reader].into_iter().flatten() {
+            banned.reply(&thread, "Some words").await.expect_denied()?;
+            banned.start_thread(&forum, "x", "x").await.expect_denied()?;
+        }
+        check_eq!(bob.fetch_threads(&forum).await?, before)
+    }
+
     /// An id without a member has no access. Tokens of removed accounts have such owners.
     async fn an_unknown_account_has_no_access(suite: &Suite) -> TestResult {
         suite.member("alice").await?;
         let ids = ["0", "-1", "007", "9223372036854775807", "no-such_member"];
-        for unknown in ids.into_iter().filter_map(UserId::parse) {
+        for unknown in ids.into_iter().flat_map(UserId::parse) {
             let access = suite.access_of(&unknown).await?;
             check!(access.is_none(), "{unknown:?} has no access")?;
         }

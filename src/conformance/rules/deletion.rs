@@ -33,12 +33,17 @@ board_rules! {
         Ok(())
     }
 
-    /// Moderators delete a thread with its first post. Afterwards only moderators see it.
+    /// Moderators delete a thread with its first post; other members except its author do not. Afterwards only
+    /// moderators see the thread. `canDelete` of the first post agrees.
     async fn moderators_delete_threads(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
-        for (caller, permitted) in [(&otto, false), (&mia, true)] {
+        let authors_delete = otto.fetch_post(&first).await?.can_delete;
+        for (caller, permitted) in [(&alice, false), (&otto, authors_delete), (&mia, true)] {
             check_eq!(caller.fetch_post(&first).await?.can_delete, permitted, "canDelete for {caller:?}")?;
             caller.delete_post(&first).await.expect_ok_if(permitted)?;
+            if permitted && caller.id() == otto.id() {
+                suite.fixture.restore(&first.post_id).await?;
+            }
         }
         for caller in [&otto, &alice] {
             caller.get_thread(&first.thread_id).await.expect_path_not_found()?;

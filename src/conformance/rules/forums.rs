@@ -135,9 +135,10 @@ async fn snapshot(
     let mut views = Vec::new();
     let callers = [Some(alice.clone()), suite.guest().ok()];
     for caller in callers.into_iter().flatten() {
-        let post_count = match suite.require(Capability::Profiles) {
-            Ok(()) => Some(caller.fetch_member(&writer.id_ref()).await?.post_count),
-            Err(_) => None,
+        let needed = [Capability::Profiles, Capability::PostCounts];
+        let post_count = match needed.map(|capability| suite.require(capability)) {
+            [Ok(()), Ok(())] => Some(caller.fetch_member(&writer.id_ref()).await?.post_count),
+            _ => None,
         };
         views.push((
             caller.fetch_forums().await?,

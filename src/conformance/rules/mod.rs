@@ -11,6 +11,7 @@ mod edits;
 mod event_payload;
 mod events;
 mod forums;
+mod in_reply_to;
 mod members;
 mod message_sending;
 mod messages;
@@ -35,7 +36,7 @@ mod votes;
 
 rule_files! {
     __board_tests, Suite;
-    visibility access service forums threads thread_creation posts replies permission members edits deletion counters
+    visibility access service forums threads thread_creation posts replies in_reply_to permission members edits deletion counters
     approval subscriptions polls votes poll_edits reputation messages message_sending receipts search search_visibility
     search_paging events no_events event_payload
 }

@@ -102,7 +102,8 @@ board_rules! {
     /// A refused message emits no event, even if some of its recipients are valid.
     async fn a_refused_message_emits_no_event(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
-        let new = new_message(suite, [bob.id_ref(), UserRef::Name("unknown".into())]);
+        let to = [bob.id_ref(), UserRef::Name("unknown".into())];
+        let new = new_message(suite, suite.recipients(&to));
         alice.send_message(&new).await.expect_not_found()?;
         suite.expect_no_events().await
     }

@@ -64,7 +64,7 @@ board_rules! {
         let [green, black, herbs] = &poll.options;
         let without = options_update(&[(Some(green), "Green"), (Some(black), "Black")]);
         let edited = poll.edit(&poll.alice, &without).await.expect_ok()?;
-        check_counts(&edited, &[0, 0], 0)?;
+        poll.check_counts(&edited, &[0, 0], 0)?;
         poll.vote(&poll.bob, &[1]).await.expect_ok()?;
         let renamed = options_update(&[(Some(green), "Oolong"), (Some(black), "Black")]);
         poll.edit(&poll.alice, &renamed).await.expect_conflict()?;
@@ -72,7 +72,7 @@ board_rules! {
         let moderator = suite.moderator("mod", &poll.forum).await?;
         poll.edit(&moderator, &gone).await.expect_not_found()?;
         let edited = poll.edit(&moderator, &renamed).await.expect_ok()?;
-        check_counts(&edited, &[0, 1], 1)
+        poll.check_counts(&edited, &[0, 1], 1)
     }
 
     /// The author changes the question before the first vote. Afterwards only moderators do; for the author another
@@ -87,7 +87,7 @@ board_rules! {
         let moderator = suite.moderator("mod", &poll.forum).await?;
         let edited = poll.edit(&moderator, &question_update("Which water?")).await.expect_ok()?;
         check_eq!(edited.question, "Which water?")?;
-        check_counts(&edited, &[0, 1, 0], 1)
+        poll.check_counts(&edited, &[0, 1, 0], 1)
     }
 
     /// The author cannot lower `maxChoices` below the number of options of a vote. A moderator can, and the vote
@@ -102,7 +102,7 @@ board_rules! {
         let moderator = suite.moderator("mod", &poll.forum).await?;
         let edited = poll.edit(&moderator, &max_choices_update(1)).await.expect_ok()?;
         check_eq!(edited.max_choices, 1)?;
-        check_counts(&edited, &[1, 1, 1], 2)
+        poll.check_counts(&edited, &[1, 1, 1], 2)
     }
 
     /// Removing an option removes its votes. A member without remaining options has no vote.
@@ -115,12 +115,12 @@ board_rules! {
         let edit = options_update(&[(None, "Milk"), (Some(black), "Black"), (Some(green), "Oolong")]);
         let edited = poll.edit(&moderator, &edit).await.expect_ok()?;
         check_eq!(option_texts(&edited), ["Milk", "Black", "Oolong"])?;
-        check_counts(&edited, &[0, 0, 1], 1)?;
+        poll.check_counts(&edited, &[0, 0, 1], 1)?;
         check_eq!(poll.fetch(&poll.alice).await?.own_vote, Some(vec![green.clone()]))?;
         check_eq!(poll.fetch(&poll.bob).await?.own_vote, None)?;
         poll.vote(&poll.bob, &[2]).await.expect_not_found()?;
         let voted = poll.vote(&poll.bob, &[1]).await.expect_ok()?;
-        check_counts(&voted, &[0, 1, 1], 2)
+        poll.check_counts(&voted, &[0, 1, 1], 2)
     }
 
     /// An invalid edit changes nothing.

@@ -15,7 +15,7 @@ board_rules! {
         check_eq!(thread.poll_id.as_ref(), Some(&poll.id))?;
         let seen = poll.fetch(&poll.bob).await?;
         check_eq!(option_texts(&seen), ["Green", "Black", "Herbs"])?;
-        check_counts(&seen, &[0, 0, 0], 0)?;
+        poll.check_counts(&seen, &[0, 0, 0], 0)?;
         check_eq!(seen.question, "Which tea?")?;
         check_eq!(seen.thread_id, poll.thread)?;
         check_eq!(author_id(&seen.author), Some(poll.alice.id()))?;
@@ -81,7 +81,7 @@ board_rules! {
         let poll = PollFixture::new(suite, new_poll()).await?;
         poll.vote(&poll.alice, &[0]).await.expect_ok()?;
         let seen = poll.fetch(&guest).await?;
-        check_counts(&seen, &[1, 0, 0], 1)?;
+        poll.check_counts(&seen, &[1, 0, 0], 1)?;
         check_eq!(seen.own_vote, None)?;
         suite.require(Capability::HiddenForums)?;
         suite.fixture.set_readers(&poll.forum, Audience::Members).await?;

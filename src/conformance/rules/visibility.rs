@@ -73,7 +73,7 @@ board_rules! {
         let longest = "x".repeat(64);
         let numbers = ["0", "-1", "007", "9223372036854775807", "9223372036854775808"];
         for id in numbers.into_iter().chain(["no-such_thing", &longest]) {
-            let Some(thread) = ThreadId::parse(id) else {
+            let Ok(thread) = ThreadId::parse(id) else {
                 continue;
             };
             alice.get_thread(&thread).await.expect_path_not_found()?;

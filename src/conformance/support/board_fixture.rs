@@ -5,9 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::Capability;
-use crate::host::{Authorizer, Board, BoxError, MemberCaller};
+use crate::host::{Authorizer, BoxError, Host, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
-use crate::runtime::{InlineRuntime, ManualClock, Runtime};
+use crate::runtime::{Clock as _, InlineRuntime, ManualClock, Runtime, SystemClock};
 use crate::webhook::Event;
 
 /// The result of a step that prepares a board or a store.
@@ -39,12 +39,13 @@ pub trait BoardFactory: Send + Sync {
 ///
 /// A host implements [`board`](Self::board), [`add_member`](Self::add_member), [`add_forum`](Self::add_forum), and the
 /// methods that the capabilities of its board need. The suite does not call the other methods. A method without an
-/// implementation returns an error with its name. The anti-flood limits of the board must permit one write per member
+/// implementation returns an error with its name, except `write_thread` and `write_reply`, which call the board. The
+/// anti-flood limits of the board must permit one write per member
 /// and minute.
 #[async_trait]
 pub trait BoardFixture: Send + Sync {
     /// Returns the board, as [`ForumApi::builder`](crate::ForumApi::builder) takes it.
-    fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>);
+    fn board(&self) -> Host;
 
     /// Adds a member. No other member has this name.
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId>;
@@ -107,7 +108,8 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("remove_account", member)
     }
 
-    /// Returns the events that the board wrote to its outbox since the previous call, in insertion order.
+    /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. If the board writes
+    /// events only while an endpoint is enabled, the factory adds an endpoint for `*` and `message.sent`.
     async fn events(&self) -> FixtureResult<Vec<Event>> {
         unsupported_by_fixture("events", ())
     }
@@ -120,7 +122,7 @@ pub trait BoardFixture: Send + Sync {
         forum: &ForumId,
         new: NewThread,
     ) -> FixtureResult<(ThreadId, PostId)> {
-        let (authorizer, board) = self.board();
+        let Host { authorizer, board } = self.board();
         let author = member_caller(&*authorizer, author).await?;
         let thread = board.create_thread(&author, forum.clone(), new).await;
         let thread = thread.map_err(|error| format!("create_thread failed: {error:?}"))?;
@@ -134,7 +136,7 @@ pub trait BoardFixture: Send + Sync {
         thread: &ThreadId,
         new: NewPost,
     ) -> FixtureResult<PostId> {
-        let (authorizer, board) = self.board();
+        let Host { authorizer, board } = self.board();
         let author = member_caller(&*authorizer, author).await?;
         let post = board.create_post(&author, thread.clone(), new).await;
         let post = post.map_err(|error| format!("create_post failed: {error:?}"))?;
@@ -193,9 +195,10 @@ impl NewForum {
 }
 
 async fn member_caller(authorizer: &dyn Authorizer, id: &UserId) -> FixtureResult<MemberCaller> {
-    let access = authorizer.member_access(id).await?;
+    let request = RequestInfo::new(SystemClock.now());
+    let access = authorizer.member_access(id, &request).await?;
     let access = access.ok_or_else(|| format!("{id:?} has no access"))?;
-    Ok(MemberCaller::new(id.clone(), access))
+    Ok(MemberCaller::new(id.clone(), access, request))
 }
 
 fn unsupported_by_fixture<T>(method: &str, arguments: impl std::fmt::Debug) -> FixtureResult<T> {

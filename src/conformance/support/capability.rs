@@ -25,6 +25,9 @@ capabilities! {
     Account: "the owner's account",
     /// Public profiles. Without them `get_member` returns `NotImplemented`.
     Profiles: "profiles",
+    /// Post counts of members that cover the visible posts in forums that every member can read. Without them `postCount`
+    /// is a counter of the board, equal for every caller.
+    PostCounts: "post counts without hidden posts",
     /// Threads. Without them `list_threads` and `get_thread` return `NotImplemented`.
     Threads: "threads",
     /// Posts. Without them `list_posts` returns `NotImplemented`.
@@ -35,17 +38,29 @@ capabilities! {
     /// Replies through the API. Without them `create_post` returns `NotImplemented`, and
     /// [`BoardFixture::write_reply`](super::BoardFixture::write_reply) has to be implemented.
     Replies: "replies",
+    /// Replies to a post. Without them `inReplyTo` is always null, and the board ignores it in new replies.
+    InReplyTo: "replies to a post",
     /// Edits of posts. Without them `update_post` returns `NotImplemented`.
     Editing: "edits",
     /// Soft deletion. Without it `delete_post` returns `NotImplemented`.
     Deletion: "deletion",
     /// Polls. Without them `get_poll`, `vote` and `update_poll` return `NotImplemented`, and `pollId` is always null.
     Polls: "polls",
-    /// Reputation. Without it `rate_member` returns `NotImplemented`, and `reputation` is always 0.
+    /// Poll totals that every caller sees. Without them `totalVotes` and `votes` are null for some callers or at some
+    /// times.
+    PollTotals: "poll totals for every caller",
+    /// Reputation. Without it `rate_member` returns `NotImplemented`, and `reputation` is any number that the API does not
+    /// change.
     Reputation: "reputation",
     /// Private messages. Without them `list_messages`, `send_message` and `open_message` return `NotImplemented`, and
     /// `unreadMessages` is null.
     Messages: "messages",
+    /// Subjects of messages. Without them the board accepts an empty `subject`, and the suite sends no other.
+    Subjects: "subjects of messages",
+    /// Messages to several recipients. Without them more than one recipient is a validation error of `to`.
+    SeveralRecipients: "several recipients",
+    /// Times at which messages were read. Without them `readAt` is always null.
+    ReadTimes: "times of reading",
     /// Read receipts. Without them the board ignores `requestReceipt`.
     Receipts: "receipts",
     /// Ignore lists. Without them a member accepts messages from every other member.
@@ -53,6 +68,8 @@ capabilities! {
     /// Subscriptions. Without them `list_subscriptions`, `subscribe` and `unsubscribe` return `NotImplemented`, and the
     /// board ignores the field `subscribe`.
     Subscriptions: "subscriptions",
+    /// Times of subscriptions. Without them `createdAt` is a time of the board's choice, and so is the order of the list.
+    SubscriptionTimes: "times of subscriptions",
     /// Full-text search. Without it `search` returns `NotImplemented`.
     Search: "search",
     /// Guest access. Without it guests see no forum.
@@ -67,6 +84,8 @@ capabilities! {
     Moderators: "moderators",
     /// Bans. Without them every account keeps its access.
     Bans: "bans",
+    /// Bans that revoke all access. Without them banned members still read, and their writes are `Forbidden`.
+    BansRevokeAccess: "bans that revoke all access",
     /// Taking the board offline. Without it the board never locks out a caller.
     Offline: "going offline",
     /// The approval queue. Without it every new post is visible immediately.
@@ -85,6 +104,9 @@ capabilities! {
     EditWindow: "an edit window",
     /// Source markup. Without it `body` is null in every post.
     SourceMarkup: "source markup",
+    /// Commands that check and write in one step. Without them one of several concurrent calls can overlook another; the
+    /// suite skips the rules about that.
+    AtomicCommands: "atomic commands",
     /// Events. Without them no change writes to an outbox.
     Events: "events",
     /// The board reads the clock that [`BoardFactory::create`](super::BoardFactory::create) receives. Without it the suite

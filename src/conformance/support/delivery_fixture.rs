@@ -15,8 +15,7 @@ use crate::webhook::{
 pub(crate) const LEASE: i64 = 60_000;
 
 pub(crate) fn endpoint_id(number: u64) -> TestResult<EndpointId> {
-    let id = EndpointId::parse(&format!("whe_{number:022}"));
-    id.ok_or_else(|| TestFailure::mismatch(number, "no id", "the id of an endpoint"))
+    Ok(EndpointId::parse(&format!("whe_{number:022}"))?)
 }
 
 pub(crate) fn endpoint(number: u64) -> TestResult<Endpoint> {
@@ -38,7 +37,7 @@ pub(crate) fn endpoint(number: u64) -> TestResult<Endpoint> {
 pub(crate) fn event(number: u64) -> TestResult<Event> {
     let id = EventId::parse(&format!("evt_{number:022}"));
     Ok(Event {
-        id: id.ok_or_else(|| TestFailure::mismatch(number, "no id", "the id of an event"))?,
+        id: id?,
         topic: Topic::POST_CREATED,
         occurred_at: instant(number.cast_signed()),
         forum: None,

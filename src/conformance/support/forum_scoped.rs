@@ -23,7 +23,7 @@ macro_rules! forum_scoped {
 forum_scoped! {
     ForumId: |forum| vec![forum];
     Thread: |thread| vec![&thread.forum_id];
-    Vec<Forum>: |forums| forums.iter().map(|forum| &forum.forum_id).collect();
+    Page<Forum>: |page| page.items.iter().map(|forum| &forum.forum_id).collect();
     Page<Thread>: |page| page.items.iter().map(|thread| &thread.forum_id).collect();
     Page<Subscription>: |page| page.items.iter().map(|item| &item.forum_id).collect();
     Page<SearchHit>: |page| page.items.iter().map(|hit| &hit.forum_id).collect();

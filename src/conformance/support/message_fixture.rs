@@ -2,18 +2,34 @@
 
 use std::collections::BTreeSet;
 
-use super::{Suite, TestCaller, TestResult, only};
+use super::{Capability, Suite, TestCaller, TestResult, only};
 use crate::model::*;
 
 pub(crate) async fn three_members(suite: &Suite) -> TestResult<[TestCaller; 3]> {
     suite.members(["alice", "bob", "carol"]).await
 }
 
+impl Suite {
+    /// Returns all recipients, or only the last one without [`Capability::SeveralRecipients`].
+    pub(crate) fn recipients<'a, T>(&self, all: &'a [T]) -> &'a [T] {
+        match self.require(Capability::SeveralRecipients) {
+            Ok(()) => all,
+            Err(_) => all.last_chunk::<1>().map_or(all, |last| last),
+        }
+    }
+
+    /// Returns a new subject; an empty one without [`Capability::Subjects`].
+    pub(crate) fn subject(&self) -> String {
+        let subject = self.require(Capability::Subjects);
+        subject.map(|()| self.text("Subject")).unwrap_or_default()
+    }
+}
+
 /// Returns a valid message that requests no receipt.
 pub(crate) fn new_message(suite: &Suite, to: impl Into<Vec<UserRef>>) -> NewMessage {
     NewMessage {
         to: to.into(),
-        subject: suite.text("Subject"),
+        subject: suite.subject(),
         body: suite.text("Words about"),
         request_receipt: false,
     }
@@ -66,6 +82,6 @@ pub(crate) fn author_ids<'a>(authors: impl IntoIterator<Item = &'a Author>) -> B
     authors.map(|author| author.user_id.clone()).collect()
 }
 
-pub(crate) fn caller_ids<const N: usize>(callers: [&TestCaller; N]) -> BTreeSet<UserId> {
-    callers.map(TestCaller::id).into()
+pub(crate) fn caller_ids(callers: &[&TestCaller]) -> BTreeSet<UserId> {
+    callers.iter().map(|caller| caller.id()).collect()
 }

@@ -84,8 +84,7 @@ impl TestCaller {
 
 /// Returns a search for `query`, newest first.
 pub(crate) fn newest(query: &str) -> TestResult<SearchParams> {
-    let parsed = SearchQuery::parse(query)
-        .ok_or_else(|| TestFailure::mismatch(query, "no query", "a query"))?;
+    let parsed = SearchQuery::parse(query)?;
     let sort = |params: &mut SearchParams| params.sort = SearchSort::Newest;
     Ok(with(SearchParams::new(parsed), sort))
 }

@@ -81,8 +81,7 @@ impl StoreFixture {
 
 /// Returns the lookup of the token with this number of at most 16 digits.
 pub(crate) fn lookup(number: u64) -> TestResult<Lookup> {
-    let lookup = Lookup::parse(&format!("{number:016}"));
-    lookup.ok_or_else(|| TestFailure::mismatch(number, "no lookup", "a lookup"))
+    Ok(Lookup::parse(&format!("{number:016}"))?)
 }
 
 /// Returns the time `millis` milliseconds after 2026-01-01T00:00:00Z.

@@ -12,7 +12,7 @@ use super::{
     TestResult, new_post, new_thread, only,
 };
 use crate::api::ApiSettings;
-use crate::host::Access;
+use crate::host::{Access, Host, RequestInfo};
 use crate::model::*;
 use crate::runtime::{Clock, ManualClock, Runtime};
 use crate::store::Stores;
@@ -41,7 +41,7 @@ impl Suite {
     pub async fn new(factory: &dyn BoardFactory) -> TestResult<Self> {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let fixture = factory.create(Arc::clone(&clock)).await?;
-        let (authorizer, board) = fixture.board();
+        let Host { authorizer, board } = fixture.board();
         let unsupported = factory.unsupported().to_vec();
         Ok(Self {
             fixture,
@@ -83,11 +83,12 @@ impl Suite {
     }
 
     /// Runs `calls` concurrently. Expects that one of them succeeds and that the others return
-    /// [`BoardError::Conflict`](crate::host::BoardError::Conflict).
+    /// [`BoardError::Conflict`](crate::host::BoardError::Conflict). Needs [`Capability::AtomicCommands`].
     pub(crate) async fn race_for_one<T: fmt::Debug + Send + 'static>(
         &self,
         calls: impl IntoIterator<Item = impl Future<Output = CallResult<T>> + Send + 'static>,
     ) -> TestResult<T> {
+        self.require(Capability::AtomicCommands)?;
         let mut succeeded = Vec::new();
         for result in self.run_concurrently(calls).await {
             succeeded.extend(result.expect_ok_or_conflict()?);
@@ -97,10 +98,9 @@ impl Suite {
 
     /// Returns the API over the board.
     pub fn api(&self) -> TestApi {
-        let (authorizer, board) = self.fixture.board();
         let clock: Arc<dyn Clock> = Arc::<ManualClock>::clone(&self.inner.clock);
         let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
-        TestApi::with_settings(authorizer, board, stores, settings, |environment| {
+        TestApi::with_settings(self.fixture.board(), stores, settings, |environment| {
             environment.clock(clock)
         })
     }
@@ -167,7 +167,12 @@ impl Suite {
 
     /// Returns the current access of the member with this id.
     pub async fn access_of(&self, member: &UserId) -> TestResult<Option<Access>> {
-        Ok(self.inner.authorizer.member_access(member).await?)
+        let request = RequestInfo::new(self.now());
+        Ok(self
+            .inner
+            .authorizer
+            .member_access(member, &request)
+            .await?)
     }
 
     fn caller(&self, name: &str, user: Option<UserId>) -> TestCaller {

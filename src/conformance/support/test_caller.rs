@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use super::{CallResult, Capability, ForumScoped, TestFailure, TestResult};
 use crate::host::{
-    Access, Authorizer, Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef,
+    Access, Authorizer, Board, BoardError, BoardResult, Caller, GuestCaller, InForum, MemberCaller,
+    RequestInfo, ResourceRef,
 };
 use crate::model::*;
-use crate::runtime::{BoxFuture, ManualClock};
+use crate::runtime::{BoxFuture, Clock as _, ManualClock};
 
 /// A caller of the board under test: the guest or a member.
 ///
 /// Each method of [`Board`] is a method here, so that a rule consists of calls with their expected outcomes:
 /// `alice.get_thread(&id).await.expect_path_not_found()?`. As in the library, each call looks up the caller's access
-/// first. Independently of the expected outcome, the rule fails if the board returns an internal error or content of a
+/// first. Parameters without a field are left out. Independently of the expected outcome, the rule fails if the board returns an internal error or content of a
 /// forum that the caller cannot see. A call that the host does not support skips the rule.
 #[derive(Clone)]
 pub struct TestCaller {
@@ -80,7 +81,7 @@ enum Admission {
 
 macro_rules! calls {
     ($(
-        $kind:ident $name:ident($($argument:ident: $type:ty),*) $(of $resource:expr)? => $reply:ty, $capability:ident;
+        $kind:ident $name:ident($($argument:ident: $type:ty),* $(; $params:ty)?) $(of $resource:expr)? => $reply:ty, $capability:ident;
     )+) => {
         impl TestCaller {$(
             #[doc = concat!("Calls [`Board::", stringify!($name), "`].")]
@@ -90,7 +91,7 @@ macro_rules! calls {
                 let call = format!("{}({}) as {}", stringify!($name), arguments.join(", "), self.name);
                 let result = async {
                     let (caller, admission) = self.$kind($($resource)?).await?;
-                    let result = self.inner.board.$name(&caller, $($argument.clone()),*);
+                    let result = self.inner.board.$name(&caller, $($argument.clone().into(),)* $(<$params>::default())?);
                     let result = admission.check(&call, result).await?;
                     self.inner.check_result(&call, Capability::$capability, caller.access(), result)
                 };
@@ -102,16 +103,16 @@ macro_rules! calls {
 }
 
 calls! {
-    read list_forums() => Vec<Forum>, Guests;
+    read list_forums(; ListForumsParams) => Page<Forum>, Guests;
     read_forum list_threads(forum: ForumId, params: ListThreadsParams) of forum => Page<Thread>, Threads;
-    read get_thread(thread: ThreadId) => Thread, Threads;
+    read get_thread(thread: ThreadId; GetThreadParams) => Thread, Threads;
     read list_posts(thread: ThreadId, params: ListPostsParams) => InForum<Page<Post>>, Posts;
-    read get_member(user: UserRef) => Member, Profiles;
-    read get_poll(thread: ThreadId) => InForum<Poll>, Polls;
+    read get_member(user: UserRef; GetMemberParams) => Member, Profiles;
+    read get_poll(thread: ThreadId; GetPollParams) => InForum<Poll>, Polls;
     read search(params: SearchParams) => Page<SearchHit>, Search;
     read containing_forum(resource: ResourceRef<'_>) => ForumId, Replies;
 
-    read_own get_me() => OwnAccount, Account;
+    read_own get_me(; GetMeParams) => OwnAccount, Account;
     read_own list_messages(params: ListMessagesParams) => Page<MessageSummary>, Messages;
     read_own open_message(message: MessageId, mark_read: MarkRead) => Message, Messages;
     read_own list_subscriptions(params: ListSubscriptionsParams) => Page<Subscription>, Subscriptions;
@@ -119,13 +120,13 @@ calls! {
     write create_thread(forum: ForumId, new: NewThread) of ResourceRef::Forum(forum) => Thread, StartingThreads;
     write create_post(thread: ThreadId, new: NewPost) of ResourceRef::Thread(thread) => InForum<Post>, Replies;
     write update_post(path: PostPath, update: PostUpdate) of post(path) => InForum<Post>, Editing;
-    write delete_post(path: PostPath) of post(path) => (), Deletion;
+    write delete_post(path: PostPath; DeletePostParams) of post(path) => (), Deletion;
     write rate_member(user: UserRef, new: NewRating) of ResourceRef::Global => Rating, Reputation;
     write send_message(new: NewMessage) of ResourceRef::Global => Message, Messages;
     write vote(poll: PollId, new: NewVote) of ResourceRef::Poll(poll) => InForum<Poll>, Polls;
     write update_poll(poll: PollId, update: PollUpdate) of ResourceRef::Poll(poll) => InForum<Poll>, Polls;
     write subscribe(target: SubscriptionTarget) of ResourceRef::Global => SubscribeOutcome, Subscriptions;
-    write unsubscribe(target: SubscriptionTarget) of ResourceRef::Global => (), Subscriptions;
+    write unsubscribe(target: SubscriptionTarget; UnsubscribeParams) of ResourceRef::Global => (), Subscriptions;
 }
 
 impl TestCaller {
@@ -188,11 +189,11 @@ impl TestCaller {
 
     /// Returns the current access; `None` if the account is banned or removed.
     pub async fn access(&self) -> TestResult<Option<Access>> {
-        let authorizer = &self.inner.authorizer;
+        let (authorizer, request) = (&self.inner.authorizer, self.request());
         Ok(match (&self.cached, &self.user) {
             (Some(cached), _) => Some(cached.clone()),
-            (None, Some(user)) => authorizer.member_access(user).await?,
-            (None, None) => Some(authorizer.guest_access().await?),
+            (None, Some(user)) => authorizer.member_access(user, &request).await?,
+            (None, None) => Some(authorizer.guest_access(&request).await?),
         })
     }
 
@@ -205,13 +206,17 @@ impl TestCaller {
         })
     }
 
+    fn request(&self) -> RequestInfo {
+        RequestInfo::new(self.inner.clock.now())
+    }
+
     async fn caller(&self) -> TestResult<Caller> {
         let access = self.access().await?;
         let access =
             access.ok_or_else(|| TestFailure::mismatch(&self.name, "no access", "access"))?;
         Ok(match &self.user {
-            Some(user) => Caller::Member(MemberCaller::new(user.clone(), access)),
-            None => Caller::Guest(access),
+            Some(user) => MemberCaller::new(user.clone(), access, self.request()).into(),
+            None => GuestCaller::new(access, self.request()).into(),
         })
     }
 
@@ -253,8 +258,8 @@ impl Admission {
             )),
             (BoardError::NotImplemented, Ok(_)) => Err(TestFailure::mismatch(
                 call,
-                "no implementation of `Board::containing_forum` for this resource",
-                "one, which the library calls before each write",
+                "`NotImplemented` from `Board::containing_forum` for this resource",
+                "its forum: the library calls it before each write",
             )),
             (denial, Ok(_) | Err(BoardError::PathNotFound)) => Ok(Err(denial)),
             (_, error) => Ok(error),

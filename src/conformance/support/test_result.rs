@@ -4,6 +4,7 @@ use std::fmt::{self, Debug, Display};
 
 use super::Capability;
 use crate::host::{BackendError, BoxError};
+use crate::model::ParseError;
 
 /// The result of a rule or of one of its steps. `?` ends the rule at the first failure.
 pub type TestResult<T = ()> = Result<T, TestFailure>;
@@ -45,6 +46,12 @@ impl Display for TestFailure {
 impl From<BoxError> for TestFailure {
     fn from(error: BoxError) -> Self {
         Self::Failed(format!("the fixture failed: {error}"))
+    }
+}
+
+impl From<ParseError> for TestFailure {
+    fn from(error: ParseError) -> Self {
+        Self::Failed(format!("the rule is malformed: {error}"))
     }
 }
 

@@ -76,7 +76,7 @@ impl TestCaller {
     }
 
     pub(crate) async fn fetch_forums(&self) -> TestResult<Vec<Forum>> {
-        self.list_forums().await.expect_ok()
+        Ok(self.list_forums().await.expect_ok()?.items)
     }
 
     pub(crate) async fn fetch_forum(&self, id: &ForumId) -> TestResult<Forum> {

@@ -8,7 +8,7 @@ use super::rows::read_endpoint;
 use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::store::EndpointStore;
-use crate::webhook::{Endpoint, KeyId};
+use crate::webhook::{Endpoint, Event, KeyId, Topic};
 
 const ADD: &str = include_str!("sql/add_endpoint.sql");
 const UPDATE: &str = include_str!("sql/update_endpoint.sql");
@@ -42,6 +42,14 @@ impl EndpointStore for PostgresStore {
 
     async fn list(&self) -> BackendResult<Vec<Endpoint>> {
         Ok(self.readable("endpoints", ALL, &[], read_endpoint).await?)
+    }
+
+    async fn is_subscribed(&self, topic: &Topic) -> BackendResult<bool> {
+        let parameters: Parameters<'_> = &[&topic.as_str()];
+        let found = self.first(Event::IS_SUBSCRIBED_SQL, parameters, |columns| {
+            columns.value("is_subscribed")
+        });
+        Ok(found.await?.unwrap_or_default())
     }
 
     async fn key_id(&self) -> BackendResult<Option<KeyId>> {

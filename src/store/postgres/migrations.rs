@@ -4,11 +4,10 @@ use deadpool_postgres::Pool;
 use tokio_postgres::{GenericClient, Transaction};
 
 use super::PostgresError;
-use crate::store::migrations::Applied;
 use crate::store::{Migration, Migrations, SchemaStatus};
 
 /// Migrations of the library's tables.
-const LIBRARY: Migrations = Migrations {
+pub const MIGRATIONS: Migrations = Migrations {
     table: "forum_api_migrations",
     all: &[Migration {
         name: "0001_init",
@@ -27,7 +26,7 @@ pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
     let transaction = client.transaction().await?;
     let unlimited = "SET LOCAL statement_timeout = 0";
     transaction.batch_execute(unlimited).await?;
-    apply_migrations(&transaction, &LIBRARY).await?;
+    apply_migrations(&transaction, &MIGRATIONS).await?;
     Ok(transaction.commit().await?)
 }
 
@@ -36,7 +35,7 @@ pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
 /// # Errors
 /// [`PostgresError`] if Postgres is unreachable, or an applied migration is not this program's.
 pub async fn schema_status(pool: &Pool) -> Result<SchemaStatus, PostgresError> {
-    migration_status(&**pool.get().await?, &LIBRARY).await
+    migration_status(&**pool.get().await?, &MIGRATIONS).await
 }
 
 /// Applies the missing migrations in a transaction at the isolation level `READ COMMITTED`. Returns the number of migrations
@@ -51,7 +50,7 @@ pub async fn apply_migrations(
     let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
     transaction.query_one(lock, &[&migrations.table]).await?;
     let applied = applied(transaction, migrations).await?;
-    let missing = migrations.missing(&applied)?;
+    let missing = migrations.pending_sql(&applied)?;
     transaction.batch_execute(&missing).await?;
     Ok(u32::try_from(applied.len()).unwrap_or(u32::MAX))
 }
@@ -71,13 +70,13 @@ pub async fn migration_status(
 async fn applied(
     client: &impl GenericClient,
     migrations: &Migrations,
-) -> Result<Vec<Applied>, PostgresError> {
+) -> Result<Vec<(String, String)>, PostgresError> {
     let exists = "SELECT to_regclass($1) IS NOT NULL";
     let exists = client.query_one(exists, &[&migrations.table]).await?;
     if !exists.try_get(0)? {
         return Ok(Vec::new());
     }
-    let rows = client.query(&migrations.applied(), &[]).await?;
+    let rows = client.query(&migrations.applied_sql(), &[]).await?;
     let row = |row: &tokio_postgres::Row| Ok((row.try_get(0)?, row.try_get(1)?));
     rows.iter().map(row).collect()
 }

@@ -63,12 +63,13 @@ mod outbox;
 mod pool;
 mod rows;
 mod store;
+mod tls;
 mod tokens;
 mod types;
 
 pub use deadpool_postgres;
 pub use error::PostgresError;
-pub use migrations::{apply_migrations, migrate, migration_status, schema_status};
+pub use migrations::{MIGRATIONS, apply_migrations, migrate, migration_status, schema_status};
 pub use pool::{check_writable, connect};
 pub use store::{LeaseClock, PostgresStore};
 pub use tokio_postgres;

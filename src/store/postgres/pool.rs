@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::Config;
 
 use super::error::PostgresError;
+use super::tls::TlsMode;
 
 /// Timeout of the wait for a free connection and for a new one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,15 +32,32 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
 ///
 /// A node needs 10 to 20 connections in addition to those of the board. The sum of all nodes must be below the server's
-/// `max_connections`. The connections do not use TLS: for an untrusted network, build a pool with a TLS connector and the
-/// same settings.
+/// `max_connections`.
+///
+/// # TLS
+/// The parameters `sslmode` and `sslrootcert` of a URL have the meanings of libpq, except that a failed TLS handshake is
+/// always an error:
+///
+/// | `sslmode` | TLS | certificate |
+/// |---|---|---|
+/// | `disable` | no | |
+/// | `prefer` (default) | if the server offers it | not verified |
+/// | `require` | yes | not verified |
+/// | `verify-ca` | yes | signed by a trusted root |
+/// | `verify-full` | yes | signed by a trusted root, for the host name of the address |
+///
+/// `sslrootcert=FILE` names a PEM file with the trusted roots, by default those of the system. With this parameter, `prefer`
+/// and `require` verify the certificate as `verify-ca` does.
 ///
 /// # Errors
-/// [`PostgresError`] if the address is malformed.
+/// [`PostgresError`] if the address is malformed or the root certificates cannot be used.
 pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
+    let (address, tls) = TlsMode::take_from(address)?;
+    let mut config = config(&address)?;
+    config.ssl_mode(tls.negotiation);
     let manager = Manager::from_config(
-        config(address)?,
-        NoTls,
+        config,
+        tls.connector,
         ManagerConfig {
             recycling_method: RecyclingMethod::Fast,
         },

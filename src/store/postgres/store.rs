@@ -16,6 +16,7 @@ pub struct PostgresStore {
 
 /// Clock that decides leases and due times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LeaseClock {
     /// The clock of Postgres (`clock_timestamp()`). Only the differences between a node's times are used.
     #[default]

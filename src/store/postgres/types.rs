@@ -89,7 +89,7 @@ macro_rules! texts {
             fn from_sql(kind: &Type, column: &'a [u8]) -> Read<Self> {
                 let text = <&str>::from_sql(kind, column)?;
                 let malformed = concat!("malformed ", stringify!($name));
-                $parse(text).ok_or_else(|| malformed.into())
+                $parse(text).map_err(|_| malformed.into())
             }
 
             fn accepts(kind: &Type) -> bool {

@@ -54,7 +54,7 @@
 //!   many addresses: Redis then evicts the keys that expire soonest, and the nodes restore them. With `noeviction` a
 //!   full Redis fails charges.
 //! - The account requires `~forum_api:*` and `+evalsha +script|load +time +get +set +select +client|setinfo`.
-//! - `unix:///run/redis.sock` is a valid address; `rediss://` is not: use a TLS tunnel, such as stunnel.
+//! - Other valid addresses are `unix:///run/redis.sock` and, for TLS, `rediss://`.
 
 mod connection;
 mod rate_limits;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use redis::Client;
+use redis::{Client, TlsCertificates};
+use tokio_rustls::rustls::crypto::CryptoProvider;
 
 use super::connection::ReconnectingConnection;
 use super::script::{ChargeReply, ChargeRequest};
@@ -15,6 +16,7 @@ use crate::model::Timestamp;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::store::RateLimitStore;
 use crate::store::memory::MemoryRateLimitStore;
+use crate::tls;
 
 /// Rate limit store in Redis, with a local fallback while Redis is unreachable. See the [module](super).
 pub struct RedisRateLimitStore {
@@ -27,7 +29,10 @@ pub struct RedisRateLimitStore {
 }
 
 impl RedisRateLimitStore {
-    /// Connects to the Redis at `url`: `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
+    /// Connects to the Redis at `url`: `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`, or `rediss://…` with TLS.
+    ///
+    /// With TLS, a trusted root must have signed the server's certificate for the host name of the URL. The parameter
+    /// `?sslrootcert=FILE` names a PEM file with the trusted roots, by default those of the system.
     ///
     /// Waits for a connection for up to [`RedisSettings::timeout`]. An unreachable Redis is not an error: the
     /// [fallback](RedisSettings::fallback) applies until it is reachable.
@@ -35,9 +40,9 @@ impl RedisRateLimitStore {
     /// This method and all charges must run on a tokio runtime.
     ///
     /// # Errors
-    /// [`BackendError`] if `url` is malformed.
+    /// [`BackendError`] if `url` is malformed or the root certificates cannot be read.
     pub async fn connect(url: &str, settings: RedisSettings) -> BackendResult<Self> {
-        let client = Client::open(url).map_err(|_| BackendError::new(EXPECTED_URL))?;
+        let client = client(url)?;
         let connection =
             ReconnectingConnection::new(client, probe_key(&settings.prefix), settings.timeout);
         let connection = Arc::new(connection);
@@ -112,7 +117,26 @@ impl RedisRateLimitStore {
     }
 }
 
-const EXPECTED_URL: &str = "expected a Redis URL: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]";
+const EXPECTED_URL: &str = "expected a Redis URL: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss://… with TLS";
+
+fn client(url: &str) -> BackendResult<Client> {
+    let (url, roots) = tls::take_parameter(url, "sslrootcert");
+    let malformed = |_| BackendError::new(EXPECTED_URL);
+    if !url.starts_with("rediss:") {
+        return Client::open(url).map_err(malformed);
+    }
+    // The client uses the default of the process, and panics if several providers are linked and none is the default.
+    let provider = CryptoProvider::clone(&tls::provider());
+    drop(provider.install_default());
+    let Some(roots) = roots else {
+        return Client::open(url).map_err(malformed);
+    };
+    let certificates = TlsCertificates {
+        client_tls: None,
+        root_cert: Some(tls::read_roots(&roots).map_err(BackendError::new)?),
+    };
+    Client::build_with_tls(url, certificates).map_err(|error| BackendError::new(error.to_string()))
+}
 
 #[async_trait]
 impl RateLimitStore for RedisRateLimitStore {
@@ -160,6 +184,7 @@ impl fmt::Debug for RedisRateLimitStore {
 
 /// Settings of a [`RedisRateLimitStore`]. All have defaults.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RedisSettings {
     /// Prefix of all keys, the same for all nodes of a board and different for each board in one Redis. Default:
     /// `forum_api:`.
@@ -172,6 +197,7 @@ pub struct RedisSettings {
 
 /// Treatment of charges while Redis is unreachable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RedisFallback {
     /// The node charges locally, starting from the last known state.
     #[default]

@@ -1,7 +1,7 @@
 //! Endpoint store.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, Result, Row, params};
 
 use super::SqliteWebhookStore;
 use super::execute::{change, changes, first, readable};
@@ -9,7 +9,7 @@ use super::rows::read_endpoint;
 use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::store::EndpointStore;
-use crate::webhook::{Endpoint, KeyId};
+use crate::webhook::{Endpoint, Event, KeyId, Topic};
 
 pub(super) const ADD: &str = include_str!("sql/add_endpoint.sql");
 pub(super) const UPDATE: &str = include_str!("sql/update_endpoint.sql");
@@ -52,6 +52,16 @@ impl EndpointStore for SqliteWebhookStore {
 
     async fn list(&self) -> BackendResult<Vec<Endpoint>> {
         self.read(all_endpoints).await
+    }
+
+    async fn is_subscribed(&self, topic: &Topic) -> BackendResult<bool> {
+        let topic = topic.to_string();
+        self.read(move |connection| {
+            let is_subscribed = |row: &Row<'_>| row.get("is_subscribed");
+            let found = first(connection, Event::IS_SUBSCRIBED_SQL, [topic], is_subscribed)?;
+            Ok(found.unwrap_or_default())
+        })
+        .await
     }
 
     async fn key_id(&self) -> BackendResult<Option<KeyId>> {

@@ -8,23 +8,10 @@ use super::execute::{change, first};
 use super::rows::read_response;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
+use crate::store::sqlite_schema::idempotency::{COMPLETE, DELETE_EXPIRED, FIND, RELEASE, RESERVE};
 use crate::store::{
     BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
 };
-
-const DELETE_EXPIRED: &str = include_str!("sql/forget_keys.sql");
-
-const FIND: &str = "SELECT * FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2";
-
-/// Replaces a key that is expired and not deleted yet.
-const RESERVE: &str = "
-    REPLACE INTO forum_api_idempotency_keys (token, key, request, began_at)
-    VALUES (?1, ?2, ?3, ?4)";
-
-const COMPLETE: &str = include_str!("sql/complete.sql");
-
-const RELEASE: &str = "
-    DELETE FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2 AND began_at = ?3";
 
 /// Idempotency keys in the table `forum_api_idempotency_keys`. Each [`begin`](IdempotencyStore::begin) deletes a few expired
 /// rows.

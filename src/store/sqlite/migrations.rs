@@ -3,17 +3,8 @@
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::{Database, DatabasePath, DatabaseSettings, SqliteError};
-use crate::store::migrations::Applied;
-use crate::store::{Migration, MigrationError, Migrations, SchemaStatus};
-
-/// Migrations of the library's tables.
-pub(super) const LIBRARY: Migrations = Migrations {
-    table: "forum_api_migrations",
-    all: &[Migration {
-        name: "0001_init",
-        sql: include_str!("migrations/0001_init.sql"),
-    }],
-};
+use crate::store::sqlite_schema::MIGRATIONS;
+use crate::store::{MigrationError, Migrations, SchemaStatus};
 
 impl Database {
     /// Opens a database with default settings, creates or migrates the library's tables, and starts the threads. Blocks the
@@ -34,7 +25,7 @@ impl Database {
         path: &DatabasePath,
         settings: &DatabaseSettings,
     ) -> Result<Self, SqliteError> {
-        let migrate = |writer: &Connection| apply_migrations(writer, &LIBRARY).map(drop);
+        let migrate = |writer: &Connection| apply_migrations(writer, &MIGRATIONS).map(drop);
         Self::start(path, settings, migrate)
     }
 
@@ -52,7 +43,7 @@ impl Database {
     /// # Errors
     /// [`SqliteError`] if the database cannot be read, or an applied migration is not this program's.
     pub async fn schema_status(&self) -> Result<SchemaStatus, SqliteError> {
-        self.read_short(|connection| migration_status(connection, &LIBRARY))
+        self.read_short(|connection| migration_status(connection, &MIGRATIONS))
             .await
     }
 
@@ -61,7 +52,7 @@ impl Database {
     /// # Errors
     /// [`SqliteError`] if a migration fails, or the applied migrations are not this program's.
     pub async fn migrate(&self) -> Result<(), SqliteError> {
-        self.write(|savepoint| apply_migrations(savepoint, &LIBRARY).map(drop))
+        self.write(|savepoint| apply_migrations(savepoint, &MIGRATIONS).map(drop))
             .await
     }
 }
@@ -83,7 +74,7 @@ pub fn apply_migrations(
     }
     // An up-to-date database is not locked for writing.
     let before = applied(connection, migrations)?;
-    if migrations.missing(&before)?.is_empty() {
+    if migrations.pending_sql(&before)?.is_empty() {
         return Ok(count(&before));
     }
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
@@ -105,22 +96,25 @@ pub fn migration_status(
 
 fn apply(connection: &Connection, migrations: &Migrations) -> Result<u32, SqliteError> {
     let before = applied(connection, migrations)?;
-    connection.execute_batch(&migrations.missing(&before)?)?;
+    connection.execute_batch(&migrations.pending_sql(&before)?)?;
     Ok(count(&before))
 }
 
-fn applied(connection: &Connection, migrations: &Migrations) -> rusqlite::Result<Vec<Applied>> {
+fn applied(
+    connection: &Connection,
+    migrations: &Migrations,
+) -> rusqlite::Result<Vec<(String, String)>> {
     let exists = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
     let exists = connection.query_row(exists, [migrations.table], |_| Ok(()));
     if exists.optional()?.is_none() {
         return Ok(Vec::new());
     }
-    let mut rows = connection.prepare(&migrations.applied())?;
+    let mut rows = connection.prepare(&migrations.applied_sql())?;
     let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     rows.collect()
 }
 
-fn count(applied: &[Applied]) -> u32 {
+fn count(applied: &[(String, String)]) -> u32 {
     u32::try_from(applied.len()).unwrap_or(u32::MAX)
 }
 

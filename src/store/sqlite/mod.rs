@@ -20,6 +20,8 @@
 #![doc = include_str!("migrations/0001_init.sql")]
 //! ```
 //!
+//! Hosts with another driver use the schema and the statements of [`sqlite_schema`](crate::store::sqlite_schema).
+//!
 //! # Logging
 //!
 //! If the log level `TRACE` is enabled when a database is opened, each statement is logged without its parameters.

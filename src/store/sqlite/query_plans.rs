@@ -1,9 +1,10 @@
 //! Query plans: each statement finds its rows by an index, so its cost does not depend on the size of the tables.
 
-use super::migrations::{LIBRARY, apply_migrations};
-use super::{claim, deliveries, endpoints, lists, outbox, tokens};
+use super::migrations::apply_migrations;
+use super::{claim, deliveries, endpoints, lists, outbox};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::DeliveryFilter;
+use crate::store::sqlite_schema::{MIGRATIONS, idempotency, tokens};
 use crate::webhook::{DeliveryState, Topic};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -19,7 +20,10 @@ const ENDPOINT: &str =
 /// Each statement, and the index that it searches.
 #[rustfmt::skip]
 const STATEMENTS: &[(&str, &str)] = &[
+    (tokens::FIND, "forum_api_tokens USING PRIMARY KEY (lookup=?)"),
     (tokens::LIST, "forum_api_tokens USING INDEX forum_api_tokens_by_age ((created_at,lookup)<(?,?))"),
+    (idempotency::FIND, "forum_api_idempotency_keys USING INDEX sqlite_autoindex_forum_api_idempotency_keys_1 (token=? AND key=?)"),
+    (idempotency::DELETE_EXPIRED, "forum_api_idempotency_keys USING COVERING INDEX forum_api_idempotency_keys_by_age (began_at<?)"),
     (outbox::MARK_FANNED_OUT, EVENT),
     (outbox::DELETE, EVENT),
     (outbox::DELETE, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_event (event=?)"),
@@ -94,7 +98,7 @@ fn usage_is_counted_from_covering_indexes_of_the_period() {
 /// the selected rows, in the order of the list.
 #[test]
 fn a_list_scans_the_rows_that_its_filter_selects() {
-    let (to, topic) = (EndpointId::parse("whe_1"), Some(Topic::PING));
+    let (to, topic) = (EndpointId::parse("whe_1").ok(), Some(Topic::PING));
     for (endpoint, topic, index) in [
         (None, None, "by_state (state=?"),
         (to.clone(), None, "by_endpoint (endpoint=? AND state=?"),
@@ -111,7 +115,10 @@ fn a_list_scans_the_rows_that_its_filter_selects() {
         ] {
             for (after, condition) in [
                 (None, ")"),
-                (DeliveryId::parse("dlv_1"), " AND (created_at,id)<(?,?))"),
+                (
+                    DeliveryId::parse("dlv_1").ok(),
+                    " AND (created_at,id)<(?,?))",
+                ),
             ] {
                 let filter = DeliveryFilter {
                     state,
@@ -152,7 +159,7 @@ fn assert_search(plan: &str, search: &str) {
 
 fn plan(statement: &str) -> String {
     let connection = Connection::open_in_memory().unwrap();
-    apply_migrations(&connection, &LIBRARY).unwrap();
+    apply_migrations(&connection, &MIGRATIONS).unwrap();
     // The pool enables the same stability of plans.
     let stable = DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
     connection.set_db_config(stable, true).unwrap();

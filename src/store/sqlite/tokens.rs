@@ -8,25 +8,9 @@ use super::rows::read_token;
 use super::{Database, SqliteError};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
+use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, RECORD_USE, REVOKE};
 use crate::store::{ScopeList, TokenStore};
 use crate::token::{Lookup, TokenRecord};
-
-const CREATE: &str = include_str!("sql/create_token.sql");
-
-const FIND: &str = "SELECT * FROM forum_api_tokens WHERE lookup = ?1";
-
-const REVOKE: &str = "
-    UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
-
-/// `?3` is the latest recorded use that is replaced.
-const RECORD_USE: &str = "
-    UPDATE forum_api_tokens SET last_used_at = ?2
-    WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
-
-/// No lookup begins with `~` or a later character, so a list after `i64::MAX` and `~` is complete.
-pub(super) const LIST: &str = "
-    SELECT * FROM forum_api_tokens WHERE (created_at, lookup) < (?1, ?2)
-    ORDER BY created_at DESC, lookup DESC LIMIT ?3";
 
 /// Token records in the table `forum_api_tokens`.
 #[derive(Clone, Debug)]

@@ -62,7 +62,7 @@ macro_rules! texts {
         /// Reads the value that [`ToSql`] writes.
         impl FromSql for $name {
             fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-                $parse(value.as_str()?).ok_or(FromSqlError::InvalidType)
+                $parse(value.as_str()?).map_err(|_| FromSqlError::InvalidType)
             }
         }
     )+};

@@ -94,6 +94,9 @@ impl EndpointUrl {
     ///
     /// # Errors
     /// Each [`AddressError`] except [`AddressError::ResolutionFailed`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with time enabled.
     pub async fn check_registration(
         url: &str,
         allow_private: bool,
@@ -106,8 +109,8 @@ impl EndpointUrl {
         }
     }
 
-    /// Resolves the host to the allowed addresses: at least one and at most eight, in the order of the resolver,
-    /// alternating between IPv6 and IPv4 addresses.
+    /// Resolves the host to the allowed addresses: at least one and at most eight, alternating between IPv6 and IPv4,
+    /// beginning with the family of the first allowed address. Within a family, the order of the resolver is kept.
     ///
     /// # Errors
     /// [`AddressError::ResolutionFailed`] if the host has no address, [`AddressError::Private`] or

@@ -15,10 +15,14 @@ pub trait Resolver: Send + Sync + 'static {
     /// Resolves a name to its addresses, in the order in which to try them.
     ///
     /// # Errors
-    /// Fails if the name does not exist, or no name server responds. An endpoint's name may fail temporarily: the attempt
-    /// counts as failed and is repeated.
+    /// Fails if the name does not exist, or no name server responds. If the name of an endpoint does not resolve, the
+    /// attempt fails and the delivery is retried.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
+
+forward!(Resolver {
+    async fn resolve(name: &str) -> io::Result<Vec<IpAddr>>;
+});
 
 /// Largest number of threads that look up names. Tokio's blocking pool has 512 threads by default; the others stay free for
 /// the host's own blocking work, such as hashing passwords.

@@ -119,7 +119,7 @@ fn ids(value: Value) -> Option<Value> {
     match value {
         Value::Object(fields) => {
             let fields = fields.into_iter().filter_map(|(name, value)| {
-                let is_id = name.ends_with("Id") || name.ends_with("Ids");
+                let is_id = name.ends_with("Id") || name.ends_with("Ids") || name == "inReplyTo";
                 let value = if is_id { Some(value) } else { ids(value) };
                 value.map(|value| (name, value))
             });
@@ -185,13 +185,13 @@ mod tests {
             ),
             (
                 json!({
-                    "post": { "postId": "40", "body": long, "author": { "userId": "3", "username": "alice" } },
+                    "post": { "postId": "40", "inReplyTo": "39", "body": long, "author": { "userId": "3", "username": "alice" } },
                     "poll": { "options": [{ "optionId": "1", "text": "Green" }], "tags": ["a"] },
                     "recipientIds": ["4", "5"],
                     "actor": null,
                 }),
                 json!({
-                    "post": { "postId": "40", "author": { "userId": "3" } },
+                    "post": { "postId": "40", "inReplyTo": "39", "author": { "userId": "3" } },
                     "poll": { "options": [{ "optionId": "1" }] },
                     "recipientIds": ["4", "5"],
                     "truncated": true,

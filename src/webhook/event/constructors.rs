@@ -31,7 +31,7 @@ macro_rules! kinds {
             => $data:ident, $new:expr;
     )+) => {
         impl Event {$(
-            #[doc = $description]
+            #[doc = concat!("Creates an event with the meaning: ", $description)]
             pub fn $name(meta: EventMeta, $($argument: $type),*) -> Self {
                 let forum: Option<&ForumId> = $forum;
                 Self::with_data(Topic::$topic, meta, forum.cloned(), $new)
@@ -78,13 +78,13 @@ kinds! {
 
     "A member voted or changed a vote. The event does not name the voter."
     POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => VoteEvent, VoteEvent { poll: public(poll), context: ThreadEvent::with_actor((), context) };
+        in Some(&context.thread.forum_id) => VoteEvent, VoteEvent { poll: public_poll(poll), context: ThreadEvent::with_actor((), context) };
 
     "A poll was edited."
     POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => PollEvent, PollEvent { poll: public(poll), context: ThreadEvent::new(context) };
+        in Some(&context.thread.forum_id) => PollEvent, PollEvent { poll: public_poll(poll), context: ThreadEvent::new(context) };
 
-    "A member was rated. For the rating of a post, `forum` is the post's forum."
+    "A member was rated. `actor` rated `member`. For the rating of a post, `forum` is the post's forum."
     MEMBER_RATED member_rated(
         rating: &Rating = &Rating::example(),
         member: &Author = &AUTHOR,
@@ -114,8 +114,15 @@ fn without_text(post: &Post) -> PublicView<'_, Post> {
     PublicView(Cow::Owned(Post {
         body: None,
         body_html: None,
+        extra: None,
         ..post.clone()
     }))
+}
+
+fn public_poll(poll: &Poll) -> PublicView<'_, Poll> {
+    let mut poll = poll.clone();
+    poll.hide_partial_totals();
+    PublicView(Cow::Owned(poll))
 }
 
 static THREAD: LazyLock<Thread> = LazyLock::new(Thread::example);
@@ -143,7 +150,7 @@ fn deleted_post() -> Post {
 
 pub(super) fn example_meta() -> EventMeta {
     EventMeta {
-        id: EventId::parse("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(EventId::empty),
+        id: EventId::parse("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(|_| EventId::empty()),
         occurred_at: THREAD.created_at,
     }
 }

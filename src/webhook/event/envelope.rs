@@ -94,6 +94,21 @@ impl Event {
         VALUES ($1, $2, CAST(CAST($3 AS TEXT) AS BIGINT), NULLIF($4, ''), $5)
         ON CONFLICT (id) DO NOTHING";
 
+    /// SQL query, for SQLite and PostgreSQL, that returns whether an enabled endpoint subscribes to the topic `$1`: one row
+    /// with the boolean column `is_subscribed`.
+    ///
+    /// A host runs it in the transaction of a change, and omits the event if no endpoint subscribes to its topic, with the
+    /// queries for the event's arguments ([example](crate::guide::outbox#changes-without-subscribers)). A change whose
+    /// transaction begins after an endpoint was added or enabled always finds the endpoint. A change in progress at that time
+    /// may omit its event.
+    pub const IS_SUBSCRIBED_SQL: &'static str = "
+        SELECT EXISTS (
+            SELECT 1 FROM forum_api_endpoints WHERE enabled AND (
+                replace(topics, '\"' || CAST($1 AS TEXT) || '\"', '') <> topics
+                OR CAST($1 AS TEXT) NOT IN ('message.sent', 'ping') AND replace(topics, '\"*\"', '') <> topics
+            )
+        ) AS is_subscribed";
+
     /// Returns the parameters `$1` to `$5` of [`INSERT_SQL`](Self::INSERT_SQL) as text.
     pub fn insert_parameters(&self) -> [String; 5] {
         let forum = self.forum.as_ref();

@@ -10,14 +10,12 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{CertificateError, ClientConfig, Error as TlsError, RootCertStore};
+use tokio_rustls::rustls::pki_types::ServerName;
 use url::Host;
 
 use super::connection::{Connection, IoStream, PoolKey};
 use crate::error::BoxError;
+use crate::tls;
 use crate::webhook::{EndpointUrl, TransportError};
 
 /// Delay between the starts of two connection attempts, as RFC 8305 recommends (section 5).
@@ -111,52 +109,19 @@ fn connect_error(address: SocketAddr, error: &io::Error) -> TransportError {
 }
 
 fn tls_error(error: &io::Error) -> TransportError {
-    let cause = error.get_ref().and_then(|source| source.downcast_ref());
-    TransportError::new(match cause {
-        Some(TlsError::InvalidCertificate(error)) => certificate_error(error).into(),
-        Some(error) => format!("TLS handshake failed: {error}"),
-        None => format!("TLS handshake failed: {}", error.kind()),
-    })
+    TransportError::new(tls::handshake_error(error))
 }
 
-const fn certificate_error(error: &CertificateError) -> &'static str {
-    use CertificateError as Error;
-    match error {
-        Error::Expired | Error::ExpiredContext { .. } => "the certificate has expired",
-        Error::NotValidYet | Error::NotValidYetContext { .. } => "the certificate is not valid yet",
-        Error::NotValidForName | Error::NotValidForNameContext { .. } => {
-            "the certificate is for another host name"
-        }
-        _ => "the certificate is not trusted",
-    }
-}
-
-/// Returns a connector for TLS 1.2 and 1.3 that trusts the system's root certificates and those in `pem`. It names the
-/// cryptography provider, so the process-wide default of rustls does not matter.
+/// Returns a connector that trusts the system's root certificates and those in `pem`.
 pub(super) fn tls_connector(pem: &str) -> Result<TlsConnector, BoxError> {
-    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots(pem)?)
-        .with_no_client_auth();
+    let mut roots = tls::system_roots();
+    if !pem.is_empty() {
+        tls::add_roots(&mut roots, pem.as_bytes())?;
+    }
+    let config = tls::client_config()?.with_root_certificates(roots);
+    let mut config = config.with_no_client_auth();
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config).into())
-}
-
-fn roots(pem: &str) -> Result<RootCertStore, BoxError> {
-    let mut roots = RootCertStore::empty();
-    let system = rustls_native_certs::load_native_certs();
-    for error in system.errors {
-        tracing::warn!(%error, "failed to read system root certificates");
-    }
-    roots.add_parsable_certificates(system.certs);
-    let before = roots.len();
-    for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-        roots.add(certificate?)?;
-    }
-    if roots.len() == before && !pem.is_empty() {
-        return Err("the extra root certificates are not valid PEM".into());
-    }
-    Ok(roots)
 }
 
 #[cfg(test)]

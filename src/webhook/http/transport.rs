@@ -25,6 +25,7 @@ use crate::webhook::{
 
 /// Settings of an [`HttpTransport`].
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct HttpTransportSettings {
     /// Allows loopback, private and unique-local addresses. Default: false.
     pub allow_private: bool,
@@ -66,7 +67,7 @@ impl HttpTransport {
     /// Creates a transport with the system's resolver and root certificates.
     ///
     /// # Errors
-    /// Fails if [`HttpTransportSettings::extra_roots_pem`] is not empty and contains no valid certificates.
+    /// Fails if [`HttpTransportSettings::extra_roots_pem`] is not empty and contains no certificate or an invalid one.
     pub fn new(settings: HttpTransportSettings) -> Result<Self, BoxError> {
         Ok(Self {
             resolver: Arc::new(SystemResolver),

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use forum_api::async_trait;
 use forum_api::host::{
-    Access, Authorizer, BackendResult, BoardError, BoardResult, Caller, VisibleForums,
+    Access, Authorizer, BackendResult, BoardError, BoardResult, Caller, RequestInfo, VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
 use tokio::sync::watch;
@@ -141,7 +141,7 @@ impl FullBoard {
         let forum = forum_in(id, bounds).filter(|forum| self.can_see(access, forum));
         let forum = forum.filter(|_| !self.is_deleted(id));
         forum
-            .and_then(ForumId::parse)
+            .and_then(|id| ForumId::parse(id).ok())
             .ok_or(BoardError::PathNotFound)
     }
 
@@ -154,7 +154,8 @@ impl FullBoard {
         leaks
             || access
                 .visible_forums()
-                .contains(&ForumId::parse(forum).unwrap())
+                .as_ids()
+                .is_some_and(|ids| ids.contains(&ForumId::parse(forum).unwrap()))
     }
 
     /// Returns the forums that the board shows to a caller.
@@ -170,7 +171,7 @@ impl FullBoard {
         let forums = visible
             .get(user)?
             .iter()
-            .filter_map(|forum| ForumId::parse(forum));
+            .flat_map(|forum| ForumId::parse(forum));
         let offline = self.offline.load(Ordering::SeqCst) && user != "admin";
         let is_moderator = IsModerator(self.moderators.lock().unwrap().contains(user));
         let access = Access::new(VisibleForums::from_ids(forums));
@@ -180,11 +181,15 @@ impl FullBoard {
 
 #[async_trait]
 impl Authorizer for FullBoard {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         Ok(self.access("").unwrap())
     }
 
-    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(
+        &self,
+        owner: &UserId,
+        _: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
         Ok(self.access(&owner.to_string()))
     }
 }

@@ -8,9 +8,9 @@ use super::FullBoard;
 use super::board::IsModerator;
 use super::fixtures::{self, MEMBERS, MESSAGES, POSTS, THREADS, page};
 
-/// Implements methods that record their name and arguments before they run.
+/// Implements methods that record their name and arguments before they run. Empty parameters are not recorded.
 macro_rules! commands {
-    ($board:ident: $($method:ident($caller:ident: $kind:ty $(, $argument:ident: $type:ty)*) -> $result:ty $body:block)+) => {
+    ($board:ident: $($method:ident($caller:ident: $kind:ty $(, $argument:ident: $type:ty)* $(; $params:ty)?) -> $result:ty $body:block)+) => {
         #[deny(clippy::missing_trait_methods)]
         #[async_trait]
         impl Board for FullBoard {
@@ -18,7 +18,7 @@ macro_rules! commands {
                 containing_forum(self, caller, place)
             }
 
-            $(async fn $method(&self, $caller: $kind $(, $argument: $type)*) -> BoardResult<$result> {
+            $(async fn $method(&self, $caller: $kind $(, $argument: $type)* $(, _: $params)?) -> BoardResult<$result> {
                 let $board = self;
                 $board.run(format!("{} {:?}", stringify!($method), ($(&$argument,)*))).await?;
                 $body
@@ -28,15 +28,15 @@ macro_rules! commands {
 }
 
 commands! { board:
-    get_me(member: &MemberCaller) -> OwnAccount {
+    get_me(member: &MemberCaller; GetMeParams) -> OwnAccount {
         let owner = fixtures::member(&member.user_id().to_string());
         Ok(OwnAccount { owner, unread_messages: Some(2) })
     }
 
-    list_forums(caller: &Caller) -> Vec<Forum> {
+    list_forums(caller: &Caller; ListForumsParams) -> Page<Forum> {
         let shown = board.shown(caller);
         let forum = |id| fixtures::forum(id, fixtures::nearest(id, &shown));
-        Ok(shown.iter().copied().map(forum).collect())
+        Ok(Page::from(shown.iter().copied().map(forum).collect::<Vec<_>>()))
     }
 
     list_threads(_caller: &Caller, forum: ForumId, params: ListThreadsParams) -> Page<Thread> {
@@ -49,7 +49,7 @@ commands! { board:
         Ok(fixtures::thread(&format!("{forum}-{}", THREADS + 1)))
     }
 
-    get_thread(caller: &Caller, thread: ThreadId) -> Thread {
+    get_thread(caller: &Caller, thread: ThreadId; GetThreadParams) -> Thread {
         board.find(caller.access(), &thread.to_string(), &[THREADS])?;
         Ok(fixtures::thread(&thread.to_string()))
     }
@@ -76,11 +76,11 @@ commands! { board:
         Ok(InForum::new(forum, fixtures::post(&path.thread_id.to_string(), 1, &update.body)))
     }
 
-    delete_post(member: &MemberCaller, path: PostPath) -> () {
+    delete_post(member: &MemberCaller, path: PostPath; DeletePostParams) -> () {
         require_own(member, &path.post_id)
     }
 
-    get_member(_caller: &Caller, user: UserRef) -> Member {
+    get_member(_caller: &Caller, user: UserRef; GetMemberParams) -> Member {
         let member = member_named(&user).filter(|member| !board.is_deleted(member));
         Ok(fixtures::member(member.ok_or(BoardError::PathNotFound)?))
     }
@@ -115,14 +115,13 @@ commands! { board:
         Ok(fixtures::message(&member.user_id().to_string(), MESSAGES + 1, Folder::Sent))
     }
 
-    open_message(member: &MemberCaller, message: MessageId, mark_read: MarkRead) -> Message {
-        let _ = mark_read;
+    open_message(member: &MemberCaller, message: MessageId, params: OpenMessageParams) -> Message {
         let owner = member.user_id().to_string();
         let own = (1..=MESSAGES).find(|n| message.to_string() == format!("{owner}-{n}"));
         Ok(fixtures::message(&owner, own.ok_or(BoardError::PathNotFound)?, Folder::Inbox))
     }
 
-    get_poll(caller: &Caller, thread: ThreadId) -> InForum<Poll> {
+    get_poll(caller: &Caller, thread: ThreadId; GetPollParams) -> InForum<Poll> {
         require_poll(&thread.to_string())?;
         let forum = board.find(caller.access(), &thread.to_string(), &[THREADS])?;
         Ok(InForum::new(forum, fixtures::poll(&thread.to_string())))
@@ -149,8 +148,8 @@ commands! { board:
         Ok(page(params.limit, params.after.as_ref(), shown.len(), subscription))
     }
 
-    subscribe(member: &MemberCaller, target: SubscriptionTarget) -> SubscribeOutcome {
-        let (kind, id, bounds): (_, _, &[_]) = match target {
+    subscribe(member: &MemberCaller, new: NewSubscription) -> SubscribeOutcome {
+        let (kind, id, bounds): (_, _, &[_]) = match new.target {
             SubscriptionTarget::Thread(id) => (SubscriptionTargetKind::Thread, id.to_string(), &[THREADS]),
             SubscriptionTarget::Forum(id) => (SubscriptionTargetKind::Forum, id.to_string(), &[]),
         };
@@ -162,7 +161,7 @@ commands! { board:
         })
     }
 
-    unsubscribe(_member: &MemberCaller, target: SubscriptionTarget) -> () {
+    unsubscribe(_member: &MemberCaller, target: SubscriptionTarget; UnsubscribeParams) -> () {
         let subscribed = ["open-1", "members-1"];
         match target {
             SubscriptionTarget::Thread(id) if subscribed.contains(&&*id.to_string()) => Ok(()),

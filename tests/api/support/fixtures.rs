@@ -60,6 +60,11 @@ pub(crate) fn author(name: &str) -> Author {
     }
 }
 
+/// Fields that only the test board has.
+pub(crate) fn extra() -> Option<Extra> {
+    Some(Extra::new(serde_json::json!({ "mood": "curious" })).unwrap())
+}
+
 pub(crate) fn member(name: &str) -> Member {
     Member {
         user_id: UserId::parse(name).unwrap(),
@@ -70,6 +75,7 @@ pub(crate) fn member(name: &str) -> Member {
         last_seen_at: None,
         post_count: 7,
         reputation: 1,
+        extra: extra(),
     }
 }
 
@@ -82,7 +88,7 @@ pub(crate) fn nearest(forum: &str, among: &[&str]) -> Option<&'static str> {
 pub(crate) fn forum(id: &str, parent: Option<&str>) -> Forum {
     Forum {
         forum_id: ForumId::parse(id).unwrap(),
-        parent_id: parent.and_then(ForumId::parse),
+        parent_id: parent.map(|id| ForumId::parse(id).unwrap()),
         title: format!("The {id} forum"),
         description: String::new(),
         position: 1,
@@ -90,6 +96,7 @@ pub(crate) fn forum(id: &str, parent: Option<&str>) -> Forum {
         post_count: (THREADS * POSTS) as u64,
         last_activity_at: Some(time()),
         can_start_thread: true,
+        extra: extra(),
     }
 }
 
@@ -110,6 +117,7 @@ pub(crate) fn thread(id: &str) -> Thread {
         poll_id: id.ends_with("-1").then(|| PollId::parse(id).unwrap()),
         can_reply: true,
         version: 1,
+        extra: extra(),
     }
 }
 
@@ -119,6 +127,7 @@ pub(crate) fn post(thread: &str, number: usize, body: &str) -> Post {
         post_id: PostId::parse(&format!("{thread}-{number}")).unwrap(),
         thread_id: ThreadId::parse(thread).unwrap(),
         number: number as u64,
+        in_reply_to: (number > 2).then(|| PostId::parse(&format!("{thread}-2")).unwrap()),
         author: Some(author(if number % 2 == 1 { "alice" } else { "bob" })),
         state: ContentState::Visible,
         created_at: time(),
@@ -129,6 +138,7 @@ pub(crate) fn post(thread: &str, number: usize, body: &str) -> Post {
         can_edit: true,
         can_delete: true,
         version: 1,
+        extra: extra(),
     }
 }
 
@@ -141,9 +151,9 @@ pub(crate) fn poll(id: &str) -> Poll {
         options: vec![PollOption {
             option_id: OptionId::from(1),
             text: "Green".into(),
-            votes: 1,
+            votes: Some(1),
         }],
-        total_votes: 1,
+        total_votes: Some(1),
         max_choices: 1,
         can_change_vote: false,
         closes_at: None,
@@ -161,8 +171,10 @@ pub(crate) fn message(owner: &str, number: usize, folder: Folder) -> Message {
         sender: Some(author("bob")),
         recipients: vec![author(owner)],
         sent_at: time(),
+        read: false,
         read_at: None,
         receipt_requested: true,
+        extra: extra(),
     };
     Message {
         summary,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use forum_api::ForumApi;
-use forum_api::host::{Authorizer, Board};
+use forum_api::host::{Board, Host};
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use forum_api::runtime::{Clock, ManualClock, TokioRuntime};
 use forum_api::scope::Surface;
@@ -45,10 +45,9 @@ pub(crate) fn settings() -> ApiSettings {
 
 /// The default settings with a short request timeout.
 pub(crate) fn short_timeout() -> ApiSettings {
-    ApiSettings {
-        request_timeout: Duration::from_millis(20),
-        ..settings()
-    }
+    let mut settings = settings();
+    settings.request_timeout = Duration::from_millis(20);
+    settings
 }
 
 impl Server {
@@ -101,13 +100,11 @@ impl Server {
     ) -> Self {
         log::capture();
         let clock = Arc::new(ManualClock::new(fixtures::time()));
-        let authorizer = board.clone() as Arc<dyn Authorizer>;
         let environment = environment.clock(clock.clone());
-        let api = ForumApi::builder(authorizer, commands, stores.clone(), environment)
-            .settings(settings)
-            .build();
+        let host = Host::new(board.clone(), commands);
+        let api = ForumApi::builder(host, stores.clone(), environment).settings(settings);
         Self {
-            api,
+            api: api.build().unwrap(),
             board: board.clone(),
             stores,
             clock,

@@ -1,9 +1,10 @@
 //! Tokens for the tests.
 
+use forum_api::host::BoxError;
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom};
-use forum_api::scope::Surface;
-use forum_api::token::{IssueError, Lookup, PlainToken, TokenRecord, TokenRequest, issue_token};
+use forum_api::scope::{Scope, Surface};
+use forum_api::token::{Expiry, Lookup, PlainToken, TokenRecord, TokenRequest, issue_token};
 
 use super::{Server, every_scope};
 
@@ -23,15 +24,12 @@ impl Server {
         surface: Surface,
         scopes: &[&str],
         days: &str,
-    ) -> Result<String, IssueError> {
+    ) -> Result<String, BoxError> {
         let owner = UserId::parse("alice").unwrap();
-        let scopes: Vec<_> = scopes.iter().map(ToString::to_string).collect();
-        let request = TokenRequest {
-            owner: &owner,
-            label: "laptop",
-            scopes: &scopes,
-            expires_in_days: days,
-        };
+        let scopes: Result<Vec<_>, _> = scopes.iter().copied().map(Scope::parse).collect();
+        let scopes = scopes?;
+        let request = TokenRequest::new(&owner, &scopes).label("laptop");
+        let request = request.expiry(Expiry::parse(days)?);
         let tokens = &*self.stores.tokens;
         let issued = issue_token(tokens, &OsRandom, surface, request, self.clock.now());
         Ok(issued.await?.0.expose_secret().to_owned())

@@ -8,12 +8,13 @@ use std::task::{Context, Waker};
 use bytes::Bytes;
 use forum_api::host::{
     Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, InForum,
-    MemberCaller, ResourceRef, VisibleForums,
+    MemberCaller, RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::{TestApi, TestResponse};
+use forum_api::token::Expiry;
 use forum_api::{ApiSettings, async_trait};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Uri};
@@ -27,14 +28,15 @@ static BOARD: LazyLock<TestApi> = LazyLock::new(|| {
     let mut settings = ApiSettings::default();
     settings.token_budget.units = u32::MAX;
     settings.guest_budget.units = u32::MAX;
-    let (authority, board) = (Arc::new(EchoBoard), Arc::new(EchoBoard));
-    TestApi::with_settings(authority, board, Stores::in_memory(), settings, |it| it)
+    let board = Arc::new(EchoBoard);
+    TestApi::with_settings(board, Stores::in_memory(), settings, |it| it)
 });
 
 /// A member's token with all scopes.
 pub(super) static TOKEN: LazyLock<String> = LazyLock::new(|| {
-    let scopes: Vec<_> = Surface::Full.scopes().map(|scope| scope.as_str()).collect();
-    BOARD.token("1", &scopes, "").expose_secret().into()
+    let scopes: Vec<_> = Surface::Full.scopes().collect();
+    let token = BOARD.token("1", &scopes, Expiry::NEVER);
+    token.expose_secret().into()
 });
 
 /// Returns the member's response, or `None` if `uri` is invalid.
@@ -95,11 +97,11 @@ struct EchoBoard;
 
 #[async_trait]
 impl Authorizer for EchoBoard {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         Ok(Access::new(VisibleForums::all()))
     }
 
-    async fn member_access(&self, _: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(&self, _: &UserId, _: &RequestInfo) -> BackendResult<Option<Access>> {
         Ok(Some(Access::new(VisibleForums::all())))
     }
 }
@@ -112,8 +114,8 @@ macro_rules! echo {
                 Ok(ForumId::from(1))
             }
 
-            async fn list_forums(&self, _: &Caller) -> BoardResult<Vec<Forum>> {
-                Ok(Vec::new())
+            async fn list_forums(&self, _: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
+                Ok(Vec::new().into())
             }
 
             async fn list_threads(&self, _: &Caller, _: ForumId, list: ListThreadsParams) -> BoardResult<Page<Thread>> {
@@ -144,5 +146,5 @@ echo! {
     send_message(&MemberCaller, :NewMessage) -> Message;
     vote(&MemberCaller, PollId, :NewVote) -> InForum<Poll>;
     update_poll(&MemberCaller, PollId, :PollUpdate) -> InForum<Poll>;
-    subscribe(&MemberCaller, :SubscriptionTarget) -> SubscribeOutcome;
+    subscribe(&MemberCaller, :NewSubscription) -> SubscribeOutcome;
 }

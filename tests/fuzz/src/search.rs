@@ -9,7 +9,7 @@ pub(super) fn holds(data: &[u8]) {
         return;
     };
     when(text);
-    let Some(query) = SearchQuery::parse(text) else {
+    let Ok(query) = SearchQuery::parse(text) else {
         let words = text.split_whitespace().count();
         let short = text.chars().count() <= 200 && words <= SearchQuery::MAX_TERMS;
         let plain = short && !text.contains(['-', '"']);
@@ -39,7 +39,7 @@ pub(super) fn holds(data: &[u8]) {
 /// Checks that a date range does not end before it can start.
 fn when(text: &str) {
     let now = Timestamp::from_millis(1_767_225_600_000);
-    let Some(when) = DateRange::parse(text) else {
+    let Ok(when) = DateRange::parse(text) else {
         return;
     };
     let (from, until) = when.bounds(now);

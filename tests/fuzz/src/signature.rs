@@ -88,7 +88,7 @@ impl Said<'_> {
         let seconds = text(self.time).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
         let seconds = seconds.and_then(|text| text.parse::<i64>().ok());
         seconds.is_some_and(|seconds| (NOW - 300..=NOW + 300).contains(&seconds))
-            && text(self.topic).is_some_and(|topic| Topic::parse(topic).is_some())
-            && text(self.delivery).is_some_and(|id| DeliveryId::parse(id).is_some())
+            && text(self.topic).is_some_and(|topic| Topic::parse(topic).is_ok())
+            && text(self.delivery).is_some_and(|id| DeliveryId::parse(id).is_ok())
     }
 }

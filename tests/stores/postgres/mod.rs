@@ -4,6 +4,7 @@ mod clock;
 mod concurrency;
 mod migrations;
 mod plans;
+mod tls;
 mod unreachable;
 
 use forum_api::store::WebhookStores;

@@ -94,7 +94,7 @@ fn lists() -> Vec<(DeliveryFilter, &'static str)> {
         (to.clone(), None, "by_endpoint"),
         (to, topic, "by_endpoint_topic"),
     ] {
-        for after in [None, DeliveryId::parse("dlv_1")] {
+        for after in [None, DeliveryId::parse("dlv_1").ok()] {
             let filter = DeliveryFilter {
                 state: Some(DeliveryState::Dead),
                 endpoint: endpoint.clone(),

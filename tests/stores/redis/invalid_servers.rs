@@ -12,10 +12,8 @@ use forum_test_support::redis::TIMEOUT;
 use super::charge;
 
 async fn node(url: &str) -> RedisRateLimitStore {
-    let settings = RedisSettings {
-        timeout: TIMEOUT,
-        ..RedisSettings::default()
-    };
+    let mut settings = RedisSettings::default();
+    settings.timeout = TIMEOUT;
     RedisRateLimitStore::connect(url, settings).await.unwrap()
 }
 

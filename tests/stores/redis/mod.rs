@@ -3,6 +3,7 @@
 mod invalid_servers;
 mod recovery;
 mod sharing;
+mod tls;
 mod unreachable;
 
 use std::env;
@@ -26,11 +27,9 @@ pub(crate) fn prefix() -> String {
 
 /// Connects a node with this prefix to the Redis that all tests share.
 pub(crate) async fn node(prefix: &str) -> RedisRateLimitStore {
-    let settings = RedisSettings {
-        prefix: prefix.into(),
-        timeout: Duration::from_secs(5),
-        ..RedisSettings::default()
-    };
+    let mut settings = RedisSettings::default();
+    settings.prefix = prefix.into();
+    settings.timeout = Duration::from_secs(5);
     let address = env::var("FORUM_API_REDIS").unwrap_or_else(|_| {
         panic!("set FORUM_API_REDIS to the address of a Redis; tests/run starts one")
     });

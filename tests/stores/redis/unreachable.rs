@@ -86,10 +86,8 @@ async fn a_halted_redis_delays_only_the_first_charges() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_setting_makes_charges_fail() {
     let mut server = RedisServer::stopped();
-    let settings = RedisSettings {
-        fallback: RedisFallback::Refuse,
-        ..RedisSettings::default()
-    };
+    let mut settings = RedisSettings::default();
+    settings.fallback = RedisFallback::Refuse;
     let node = server.store_with(settings).await;
     let charge = || node.charge(&GUESTS, 1, BUDGET, SystemClock.now());
     let error = charge().await.unwrap_err().to_string();

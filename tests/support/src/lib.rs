@@ -19,4 +19,13 @@ pub mod redis;
 pub mod scale;
 pub mod schema;
 pub mod thread_log;
+pub mod tls;
 pub mod wire;
+
+use std::net::TcpListener;
+
+/// Returns a port that is free now. Another process may take it first; the server then does not start.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}

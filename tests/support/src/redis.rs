@@ -77,11 +77,8 @@ impl RedisServer {
         self.store_with(RedisSettings::default()).await
     }
 
-    pub async fn store_with(&self, settings: RedisSettings) -> RedisRateLimitStore {
-        let settings = RedisSettings {
-            timeout: TIMEOUT,
-            ..settings
-        };
+    pub async fn store_with(&self, mut settings: RedisSettings) -> RedisRateLimitStore {
+        settings.timeout = TIMEOUT;
         let url = self.url();
         RedisRateLimitStore::connect(&url, settings).await.unwrap()
     }

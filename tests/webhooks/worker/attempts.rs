@@ -137,7 +137,7 @@ struct LostKey;
 
 impl SecretCipher for LostKey {
     fn key_id(&self) -> KeyId {
-        KeyId::new("lost").unwrap()
+        KeyId::parse("lost").unwrap()
     }
 
     fn encrypt(&self, _: &WebhookSecret, _: &EndpointId) -> Result<EncryptedSecret, BoxError> {

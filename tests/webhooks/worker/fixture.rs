@@ -86,8 +86,12 @@ impl WorkerFixture {
             .random(Arc::new(self.jitter));
         let stores = self.calls.webhooks(&self.stores);
         let (owners, transport) = (self.owners.clone(), self.transport.clone());
-        let worker = Worker::new(stores, owners, transport, environment);
-        let handle = worker.settings(self.settings.clone()).start();
+        let worker = Worker::builder(stores, owners, transport, environment);
+        let handle = worker
+            .settings(self.settings.clone())
+            .build()
+            .unwrap()
+            .start();
         self.runtime.run_until_idle();
         handle
     }

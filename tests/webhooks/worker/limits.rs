@@ -1,7 +1,11 @@
 //! Limits of concurrent attempts.
 
+use std::time::Duration;
+
+use forum_api::runtime::InlineRuntime;
 use forum_api::test_util::Intervention;
 use forum_api::webhook::DeliveryState::Delivered;
+use forum_api::worker::{Worker, WorkerSettings};
 use tokio::task::yield_now;
 
 use super::fixture::{WorkerFixture, seconds};
@@ -107,4 +111,29 @@ fn a_slot_released_during_a_claim_is_used() {
     fixture.queue(&fixture.add("a"), 40);
     fixture.start();
     assert_eq!(fixture.count(Delivered), 40);
+}
+
+#[test]
+fn build_rejects_each_setting_out_of_bounds() {
+    type Change = fn(&mut WorkerSettings);
+    let changes: [(&str, Change); 7] = [
+        ("backoff.initial", |it| it.backoff.initial = Duration::ZERO),
+        ("backoff.max", |it| it.backoff.max = Duration::ZERO),
+        ("max_in_flight", |it| it.max_in_flight = 0),
+        ("max_in_flight_per_endpoint", |it| {
+            it.max_in_flight_per_endpoint = 0
+        }),
+        ("poll_interval", |it| it.poll_interval = Duration::ZERO),
+        ("step_timeout", |it| it.step_timeout = Duration::ZERO),
+        ("sweep_interval", |it| it.sweep_interval = Duration::ZERO),
+    ];
+    for (setting, change) in changes {
+        let fixture = WorkerFixture::new();
+        let mut settings = WorkerSettings::default();
+        change(&mut settings);
+        let (owners, transport) = (fixture.owners, fixture.transport);
+        let worker = Worker::builder(fixture.stores, owners, transport, InlineRuntime);
+        let error = worker.settings(settings).build().unwrap_err();
+        assert_eq!(error.setting(), setting);
+    }
 }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forum_api::async_trait;
-use forum_api::host::{Access, Authorizer, BackendError, BackendResult, VisibleForums};
+use forum_api::host::{
+    Access, Authorizer, BackendError, BackendResult, RequestInfo, VisibleForums,
+};
 use forum_api::model::{ForumId, UserId};
 use forum_api::runtime::Runtime;
 
@@ -46,11 +48,15 @@ impl FakeAuthorizer {
 
 #[async_trait]
 impl Authorizer for FakeAuthorizer {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         Ok(Access::new(VisibleForums::none()))
     }
 
-    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(
+        &self,
+        owner: &UserId,
+        _: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
         self.calls.fetch_add(1, Ordering::SeqCst);
         let access = self.access.lock().unwrap().get(owner).cloned();
         match access {

@@ -8,7 +8,7 @@ use forum_api::runtime::{Clock as _, SystemClock, TokioRuntime};
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{DeliveryFilter, WebhookStores};
 use forum_api::webhook::{DeliveryState, Topic};
-use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
+use forum_api::worker::{Worker, WorkerHandle};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -63,13 +63,10 @@ fn worker(stores: &WebhookStores) -> (WorkerHandle, FakeTransport) {
     for name in NAMES {
         transport.set_replies(name, [Reply::Delayed(Duration::from_millis(1), 204)]);
     }
-    let settings = WorkerSettings {
-        max_in_flight: 16,
-        ..WorkerSettings::default()
-    };
     let owners = Arc::new(FakeAuthorizer::new(TokioRuntime));
-    let worker = Worker::new(stores.clone(), owners, transport.clone(), TokioRuntime);
-    (worker.settings(settings).start(), transport)
+    let worker = Worker::builder(stores.clone(), owners, transport.clone(), TokioRuntime);
+    let worker = worker.max_in_flight(16).build().unwrap();
+    (worker.start(), transport)
 }
 
 async fn all_delivered(stores: &WebhookStores) {

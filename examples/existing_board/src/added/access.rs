@@ -1,7 +1,9 @@
 //! Added: a member's rank decides which sections the member sees.
 
 use forum_api::async_trait;
-use forum_api::host::{Access, Authorizer, BackendResult, BoardResult, Caller, VisibleForums};
+use forum_api::host::{
+    Access, Authorizer, BackendResult, BoardResult, Caller, RequestInfo, VisibleForums,
+};
 use forum_api::model::{ForumId, UserId};
 
 use crate::before::{Club, ReplyError};
@@ -22,12 +24,16 @@ const MEMBER: &str = "
 
 #[async_trait]
 impl Authorizer for Club {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         let guest = access(self, GUEST, None).await?;
         Ok(guest.unwrap_or_else(|| Access::new(VisibleForums::none())))
     }
 
-    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(
+        &self,
+        owner: &UserId,
+        _: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
         match owner.to_i64() {
             Ok(id) => Ok(access(self, MEMBER, Some(id)).await?),
             Err(_) => Ok(None),

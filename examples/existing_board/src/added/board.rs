@@ -3,8 +3,9 @@
 use forum_api::async_trait;
 use forum_api::host::{Board, BoardError, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
-    BodyFormat, Forum, ForumId, ListPostsParams, ListThreadsParams, Member, NewPost, OwnAccount,
-    Page, PageKey, PageLimit, Post, PostId, Thread, ThreadId, Timestamp, UserRef,
+    BodyFormat, Forum, ForumId, GetMeParams, GetMemberParams, GetThreadParams, ListForumsParams,
+    ListPostsParams, ListThreadsParams, Member, NewPost, OwnAccount, Page, PageKey, Post, PostId,
+    Thread, ThreadId, Timestamp, UserRef,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -51,23 +52,29 @@ impl Board for Club {
         }
     }
 
-    async fn get_me(&self, member: &MemberCaller) -> BoardResult<OwnAccount> {
+    async fn get_me(&self, member: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
         Ok(OwnAccount {
             owner: self.member(Some(member.user_id().to_i64()?), None).await?,
             unread_messages: None,
         })
     }
 
-    async fn get_member(&self, _: &Caller, user: UserRef) -> BoardResult<Member> {
+    async fn get_member(
+        &self,
+        _: &Caller,
+        user: UserRef,
+        _: GetMemberParams,
+    ) -> BoardResult<Member> {
         match user {
             UserRef::Id(id) => self.member(Some(id.to_i64()?), None).await,
             UserRef::Name(name) => self.member(None, Some(&name)).await,
         }
     }
 
-    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
+    async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
         let rows = self.rows(FORUMS, &[&rank(caller)?]).await?;
-        Ok((1..).zip(&rows).map(forum).collect())
+        let forums: Vec<_> = (1..).zip(&rows).map(forum).collect();
+        Ok(forums.into())
     }
 
     async fn list_threads(
@@ -77,23 +84,24 @@ impl Board for Club {
         params: ListThreadsParams,
     ) -> BoardResult<Page<Thread>> {
         let (section, rank) = (forum.to_i64()?, rank(caller)?);
-        let [active_at, id] = after(params.after.as_ref())?.unwrap_or([i64::MAX; 2]);
-        let (since, rows) = (millis(params.since), rows(params.limit));
+        let [active_at, id] = params.after_or([i64::MAX; 2])?;
+        let (since, rows) = (millis(params.since), params.limit.plus_one());
         let rows = self
             .rows(THREADS, &[&section, &active_at, &id, &since, &rows])
             .await?;
-        let threads = rows.iter().map(|row| thread(&Topic::from(row), rank));
-        Ok(Page::from_overfetch(
-            threads.collect(),
-            params.limit,
-            |last| {
-                let active_at = last.last_activity_at.as_millis();
-                PageKey::new(format_args!("{active_at}.{}", last.thread_id))
-            },
-        ))
+        let topics = rows.iter().map(Topic::from).collect();
+        let page = Page::from_overfetch(topics, params.limit, |last: &Topic| {
+            PageKey::from([last.active_at, last.id])
+        });
+        Ok(page.map(|topic| thread(&topic, rank)))
     }
 
-    async fn get_thread(&self, caller: &Caller, id: ThreadId) -> BoardResult<Thread> {
+    async fn get_thread(
+        &self,
+        caller: &Caller,
+        id: ThreadId,
+        _: GetThreadParams,
+    ) -> BoardResult<Thread> {
         Ok(thread(&self.topic(caller, &id).await?, rank(caller)?))
     }
 
@@ -104,18 +112,19 @@ impl Board for Club {
         params: ListPostsParams,
     ) -> BoardResult<InForum<Page<Post>>> {
         let topic = self.topic(caller, &thread).await?;
-        let after = match (&params.from, after(params.after.as_ref())?) {
-            (Some(from), _) => self.number(topic.id, from).await? - 1,
-            (None, after) => after.map_or(0, |[number]| number),
+        let [after] = match &params.from {
+            Some(from) => [self.number(topic.id, from).await? - 1],
+            None => params.after_or([0])?,
         };
-        let (since, rows) = (millis(params.since), rows(params.limit));
+        let (since, rows) = (millis(params.since), params.limit.plus_one());
         let rows = self
             .rows(POSTS, &[&topic.id, &after, &since, &rows])
             .await?;
-        let posts = rows.iter().map(|row| post(&Entry::from(row), params.body));
-        let page = Page::from_overfetch(posts.collect(), params.limit, |last| {
-            PageKey::new(last.number)
+        let entries = rows.iter().map(Entry::from).collect();
+        let page = Page::from_overfetch(entries, params.limit, |last: &Entry| {
+            PageKey::from([last.number])
         });
+        let page = page.map(|entry| post(&entry, params.body));
         Ok(InForum::new(topic.section.into(), page))
     }
 
@@ -157,10 +166,8 @@ impl Club {
             Err(_) => Vec::new(),
         };
         let number = rows.first().map(|row| row.get("number"));
-        number.ok_or(BoardError::invalid_parameter(
-            "from",
-            "a post of this thread",
-        ))
+        let expected = "a post of this thread";
+        number.ok_or(BoardError::invalid_parameter("from", expected))
     }
 
     async fn member(&self, id: Option<i64>, name: Option<&str>) -> BoardResult<Member> {
@@ -169,17 +176,6 @@ impl Club {
     }
 }
 
-/// Returns the numbers of a page key.
-fn after<const N: usize>(key: Option<&PageKey>) -> BoardResult<Option<[i64; N]>> {
-    let numbers = key.map(PageKey::parse_ints).transpose();
-    numbers.map_err(|_| BoardError::invalid_parameter("after", "a cursor returned by this list"))
-}
-
 fn millis(since: Option<Timestamp>) -> i64 {
     since.map_or(i64::MIN, Timestamp::as_millis)
-}
-
-/// One row more than the limit, for `Page::from_overfetch`.
-fn rows(limit: PageLimit) -> i64 {
-    limit.get() as i64 + 1
 }

@@ -22,6 +22,7 @@ pub fn forum((position, row): (u32, &Row)) -> Forum {
         post_count: entries.unsigned_abs(),
         last_activity_at: active_at.map(Timestamp::from_millis),
         can_start_thread: false,
+        extra: None,
     }
 }
 
@@ -48,6 +49,7 @@ pub fn thread(topic: &Topic, rank: i16) -> Thread {
         poll_id: None,
         can_reply: topic.accepts_entries_of(rank),
         version: 1,
+        extra: None,
     }
 }
 
@@ -57,6 +59,7 @@ pub fn post(entry: &Entry, format: BodyFormat) -> Post {
         post_id: entry.id.into(),
         thread_id: ThreadId::from(entry.topic),
         number: entry.number.unsigned_abs(),
+        in_reply_to: None,
         author: Some(author(&entry.writer)),
         state: ContentState::Visible,
         created_at: Timestamp::from_millis(entry.written_at),
@@ -67,6 +70,7 @@ pub fn post(entry: &Entry, format: BodyFormat) -> Post {
         can_edit: false,
         can_delete: false,
         version: 1,
+        extra: None,
     }
 }
 
@@ -81,6 +85,7 @@ pub fn member(row: &Row) -> Member {
         last_seen_at: None,
         post_count: entries.unsigned_abs(),
         reputation: 0,
+        extra: None,
     }
 }
 

@@ -11,21 +11,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, OriginalUri};
-use forum_api::ForumApi;
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
+use forum_api::{BuildError, ForumApi};
 
 use crate::before::Club;
 
 /// Returns the API, which is mounted at `/api/v1`. Tokens and idempotency keys are in the board's database. Rate limits
 /// are in memory, which suits a single node.
-pub fn api(club: &Club) -> ForumApi {
+pub fn api(club: &Club) -> Result<ForumApi, BuildError> {
     let board = Arc::new(club.clone());
     let stores = Stores::in_postgres(&club.pool);
-    ForumApi::builder(board.clone(), board, stores, TokioRuntime)
-        .original_uri(|extensions| extensions.get::<OriginalUri>().map(|uri| &uri.0))
-        .peer_ip(|extensions| {
-            let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+    ForumApi::builder(board, stores, TokioRuntime)
+        .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
+        .peer_ip(|head| {
+            let peer = head.extensions.get::<ConnectInfo<SocketAddr>>();
             peer.map(|info| info.0.ip())
         })
         .build()

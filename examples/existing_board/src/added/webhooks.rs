@@ -16,13 +16,12 @@ const ALLOW_PRIVATE: bool = true;
 
 /// Starts a worker. It polls the outbox once a second.
 pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
-    let transport = HttpTransport::new(HttpTransportSettings {
-        allow_private: ALLOW_PRIVATE,
-        ..HttpTransportSettings::default()
-    });
-    let transport = transport.or_internal()?;
+    let mut settings = HttpTransportSettings::default();
+    settings.allow_private = ALLOW_PRIVATE;
+    let transport = HttpTransport::new(settings).or_internal()?;
     let webhooks = WebhookStores::in_postgres(&club.pool);
-    let worker = Worker::new(webhooks, Arc::new(club.clone()), transport, TokioRuntime);
+    let worker = Worker::builder(webhooks, Arc::new(club.clone()), transport, TokioRuntime);
+    let worker = worker.build().or_internal()?;
     Ok(worker.start())
 }
 

@@ -7,7 +7,7 @@ use forum_api::async_trait;
 use forum_api::conformance::{
     Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role,
 };
-use forum_api::host::{Authorizer, Board};
+use forum_api::host::Host;
 use forum_api::model::{ForumId, NewThread, PostId, ThreadId, UserId};
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::store::OutboxStore;
@@ -43,6 +43,7 @@ impl BoardFactory for ClubFactory {
             EditWindow,
             Editing,
             IgnoreLists,
+            InReplyTo,
             InjectedClock,
             Messages,
             Moderators,
@@ -69,8 +70,8 @@ struct ClubFixture(Club);
 
 #[async_trait]
 impl BoardFixture for ClubFixture {
-    fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
-        (Arc::new(self.0.clone()), Arc::new(self.0.clone()))
+    fn board(&self) -> Host {
+        Arc::new(self.0.clone()).into()
     }
 
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::Surface;
+use forum_api::scope::{Scope, Surface};
 use forum_api::store::OutboxStore;
 use forum_api::store::postgres::PostgresStore;
 use forum_api::token::{PlainToken, TokenRequest, issue_token};
@@ -53,17 +53,13 @@ impl Site {
     pub async fn new(pause: Duration) -> Self {
         let club = fixture::club(pause).await;
         let (alice, session) = members::sample(&club).await.unwrap();
-        let request = TokenRequest {
-            owner: &alice.into(),
-            label: "",
-            scopes: &["posts:read".into(), "posts:write".into()],
-            expires_in_days: "",
-        };
+        let (owner, scopes) = (alice.into(), [Scope::PostsRead, Scope::PostsWrite]);
+        let request = TokenRequest::new(&owner, &scopes);
         let (tokens, now) = (PostgresStore::new(club.pool.clone()), SystemClock.now());
         let issued = issue_token(&tokens, &OsRandom, Surface::Full, request, now).await;
         Self {
             token: issued.unwrap().0,
-            app: pages::routes(club.clone()).nest_service("/api/v1", added::api(&club)),
+            app: pages::routes(club.clone()).nest_service("/api/v1", added::api(&club).unwrap()),
             club,
             alice,
             session,

@@ -187,6 +187,7 @@ pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> BoardResult
                 last_seen_at: row.value()?,
                 post_count: row.count()?,
                 reputation: row.value()?,
+                extra: None,
             })
         })
         .await;

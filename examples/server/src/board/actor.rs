@@ -18,6 +18,8 @@ pub struct Actor {
     pub groups: Groups,
     pub last_seen: Option<Timestamp>,
     pub offline: bool,
+    /// True if a webhook endpoint is enabled.
+    pub has_endpoints: bool,
     forums: HashMap<i64, ForumPermissions>,
 }
 
@@ -37,6 +39,7 @@ impl Actor {
             groups: head.groups,
             last_seen: head.last_seen,
             offline: head.offline,
+            has_endpoints: head.has_endpoints,
             forums: resolve(&rules, head.groups, member.is_some()),
         }))
     }
@@ -77,6 +80,7 @@ struct Head {
     groups: Groups,
     last_seen: Option<Timestamp>,
     offline: bool,
+    has_endpoints: bool,
 }
 
 impl Head {
@@ -86,6 +90,7 @@ impl Head {
             groups: groups.unwrap_or_default().with(Group::Guests),
             last_seen: row.value()?,
             offline: row.value()?,
+            has_endpoints: row.value()?,
         })
     }
 }

@@ -4,6 +4,7 @@ SELECT
     member.groups,
     member.last_seen_at,
     EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline'),
+    EXISTS (SELECT 1 FROM forum_api_endpoints WHERE enabled),
     forum.id,
     forum.parent_id,
     forum.read_groups,

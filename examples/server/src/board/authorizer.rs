@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forum_api::async_trait;
-use forum_api::host::{Access, Authorizer, BackendResult, VisibleForums};
+use forum_api::host::{Access, Authorizer, BackendResult, RequestInfo, VisibleForums};
 use forum_api::model::{ForumId, UserId};
 
 use super::actor::Actor;
@@ -12,30 +12,21 @@ use super::{ReferenceBoard, accounts, hints};
 
 #[async_trait]
 impl Authorizer for ReferenceBoard {
-    async fn guest_access(&self) -> BackendResult<Access> {
+    async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
         let guest = self.load(None).await?;
         Ok(guest.map_or_else(|| Access::new(VisibleForums::none()), access))
     }
 
-    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
+    async fn member_access(
+        &self,
+        owner: &UserId,
+        request: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
         let actor = self.owner(owner).await?;
-        actor.iter().for_each(|actor| self.record_last_seen(actor));
+        if !request.is_background() {
+            actor.iter().for_each(|actor| self.record_last_seen(actor));
+        }
         Ok(actor.map(access))
-    }
-}
-
-/// Authorizes members who make no request, such as owners of webhooks, and does not record them as seen.
-#[derive(Clone, Debug)]
-pub struct OfflineMembers(pub ReferenceBoard);
-
-#[async_trait]
-impl Authorizer for OfflineMembers {
-    async fn guest_access(&self) -> BackendResult<Access> {
-        self.0.guest_access().await
-    }
-
-    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
-        Ok(self.0.owner(owner).await?.map(access))
     }
 }
 

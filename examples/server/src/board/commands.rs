@@ -6,11 +6,12 @@ use std::sync::Arc;
 use forum_api::async_trait;
 use forum_api::host::{self, BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use forum_api::model::{
-    Forum, ForumId, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
-    ListThreadsParams, MarkRead, Member, Message, MessageId, MessageSummary, NewMessage, NewPost,
-    NewRating, NewThread, NewVote, OwnAccount, Page, Poll, PollId, PollUpdate, Post, PostPath,
-    PostUpdate, Rating, SearchHit, SearchParams, SubscribeOutcome, Subscription,
-    SubscriptionTarget, Thread, ThreadId, UserRef,
+    DeletePostParams, Forum, ForumId, GetMeParams, GetMemberParams, GetPollParams, GetThreadParams,
+    ListForumsParams, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
+    ListThreadsParams, Member, Message, MessageId, MessageSummary, NewMessage, NewPost, NewRating,
+    NewSubscription, NewThread, NewVote, OpenMessageParams, OwnAccount, Page, Poll, PollId,
+    PollUpdate, Post, PostPath, PostUpdate, Rating, SearchHit, SearchParams, SubscribeOutcome,
+    Subscription, SubscriptionTarget, Thread, ThreadId, UnsubscribeParams, UserRef,
 };
 
 use super::actor::Actor;
@@ -36,7 +37,7 @@ impl host::Board for ReferenceBoard {
         forum.await.map(ForumId::from)
     }
 
-    async fn get_me(&self, by: &MemberCaller) -> BoardResult<OwnAccount> {
+    async fn get_me(&self, by: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
         let user = UserRef::Id(by.user_id().clone());
         let member = by.user_id().to_i64()?;
         let account = self.read(move |connection| {
@@ -52,10 +53,12 @@ impl host::Board for ReferenceBoard {
         Ok(account)
     }
 
-    async fn list_forums(&self, caller: &Caller) -> BoardResult<Vec<Forum>> {
+    async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
         let actor = actor(caller)?;
-        self.read(move |connection| Box::pin(async move { forums::list(connection, &actor).await }))
-            .await
+        let forums = self.read(move |connection| {
+            Box::pin(async move { forums::list(connection, &actor).await })
+        });
+        forums.await.map(Page::from)
     }
 
     async fn list_threads(
@@ -84,7 +87,12 @@ impl host::Board for ReferenceBoard {
         .await
     }
 
-    async fn get_thread(&self, caller: &Caller, thread: ThreadId) -> BoardResult<Thread> {
+    async fn get_thread(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        _: GetThreadParams,
+    ) -> BoardResult<Thread> {
         let (actor, thread) = (actor(caller)?, thread.to_i64()?);
         self.read(move |connection| {
             Box::pin(async move { threads::one(connection, &actor, thread).await })
@@ -127,7 +135,12 @@ impl host::Board for ReferenceBoard {
         .await
     }
 
-    async fn delete_post(&self, by: &MemberCaller, at: PostPath) -> BoardResult<()> {
+    async fn delete_post(
+        &self,
+        by: &MemberCaller,
+        at: PostPath,
+        _: DeletePostParams,
+    ) -> BoardResult<()> {
         let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
         self.act(by, LockTarget::Post(at.1), move |command| {
             Box::pin(posts::delete(command, at))
@@ -135,7 +148,12 @@ impl host::Board for ReferenceBoard {
         .await
     }
 
-    async fn get_member(&self, _: &Caller, user: UserRef) -> BoardResult<Member> {
+    async fn get_member(
+        &self,
+        _: &Caller,
+        user: UserRef,
+        _: GetMemberParams,
+    ) -> BoardResult<Member> {
         let profile = self.read(move |connection| {
             Box::pin(async move { accounts::profile(connection, &user).await })
         });
@@ -180,13 +198,18 @@ impl host::Board for ReferenceBoard {
         &self,
         by: &MemberCaller,
         message: MessageId,
-        opening: MarkRead,
+        params: OpenMessageParams,
     ) -> BoardResult<Message> {
-        self.open_message(by.user_id().to_i64()?, message.to_i64()?, opening)
+        self.open_message(by.user_id().to_i64()?, message.to_i64()?, params.mark_read)
             .await
     }
 
-    async fn get_poll(&self, caller: &Caller, thread: ThreadId) -> BoardResult<InForum<Poll>> {
+    async fn get_poll(
+        &self,
+        caller: &Caller,
+        thread: ThreadId,
+        _: GetPollParams,
+    ) -> BoardResult<InForum<Poll>> {
         let (actor, thread, now) = (actor(caller)?, thread.to_i64()?, self.clock.now());
         self.read(move |connection| {
             Box::pin(async move { polls::of_thread(connection, &actor, thread, now).await })
@@ -235,15 +258,20 @@ impl host::Board for ReferenceBoard {
     async fn subscribe(
         &self,
         by: &MemberCaller,
-        what: SubscriptionTarget,
+        new: NewSubscription,
     ) -> BoardResult<SubscribeOutcome> {
         self.act(by, LockTarget::Nothing, move |command| {
-            Box::pin(subscriptions::follow(command, what))
+            Box::pin(subscriptions::follow(command, new.target))
         })
         .await
     }
 
-    async fn unsubscribe(&self, by: &MemberCaller, what: SubscriptionTarget) -> BoardResult<()> {
+    async fn unsubscribe(
+        &self,
+        by: &MemberCaller,
+        what: SubscriptionTarget,
+        _: UnsubscribeParams,
+    ) -> BoardResult<()> {
         self.act(by, LockTarget::Nothing, move |command| {
             Box::pin(subscriptions::unfollow(command, what))
         })

@@ -228,6 +228,7 @@ impl DemoWriter<'_> {
             state: rules::first_state(actor.groups),
             at,
             counts: actor.access(forum).counts,
+            in_reply_to: None,
         };
         if let Some(thread) = self.threads.get(title) {
             post_insert::reply(self.tx, *thread, new).await?;

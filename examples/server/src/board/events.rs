@@ -10,6 +10,7 @@ use futures_util::future::try_join_all;
 
 use super::db::{Connection, DbResult, Transaction, bind};
 use super::post_insert::ForumReplies;
+use super::posts::PublicPost;
 use super::{posts, threads};
 
 /// The time of one command, and what is written at its end: its events, and the counters of forums.
@@ -20,6 +21,8 @@ pub struct EventRecorder {
     pub now: Timestamp,
     /// `None` for an operator.
     pub actor: Option<i64>,
+    /// False if no webhook endpoint is enabled: then no event is recorded.
+    pub has_endpoints: bool,
     recorded: Vec<DomainEvent>,
     replies: ForumReplies,
 }
@@ -29,6 +32,7 @@ impl EventRecorder {
         Self {
             now,
             actor: None,
+            has_endpoints: true,
             recorded: Vec::new(),
             replies: ForumReplies::default(),
         }
@@ -36,7 +40,9 @@ impl EventRecorder {
 
     /// Records an event that all callers who see the forum may receive.
     pub fn record(&mut self, event_source: DomainEvent) {
-        self.recorded.push(event_source);
+        if self.has_endpoints {
+            self.recorded.push(event_source);
+        }
     }
 
     /// Counts a new reply in the forum of its thread, at the end of the transaction.
@@ -90,7 +96,7 @@ pub struct EventScope {
     pub thread: Thread,
     forum_title: String,
     actor: Option<Author>,
-    pub post: Option<Post>,
+    pub post: Option<PublicPost>,
 }
 
 impl EventScope {
@@ -112,7 +118,7 @@ impl EventScope {
                 threads::COLUMNS,
                 posts::COLUMNS,
                 threads::OTHERS,
-                posts::PEOPLE,
+                posts::OTHERS,
             )
         });
         let parameters = bind! {
@@ -123,7 +129,7 @@ impl EventScope {
                 thread: threads::fields(row)?,
                 forum_title: row.value()?,
                 actor: row.author()?,
-                post: posts::fields(row)?,
+                post: PublicPost::read(row)?,
             })
         });
         Ok(scope.await?)
@@ -240,7 +246,7 @@ impl PostEventKind {
             Self::Thread(event) => Ok(event(on, context)),
             Self::Post(event) => {
                 let post = scope.post.as_ref().ok_or(BoardError::PathNotFound)?;
-                Ok(event(on, post, context))
+                Ok(event(on, &post.post, context))
             }
         }
     }

@@ -52,6 +52,7 @@ pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec
             post_count: row.count()?,
             last_activity_at: row.value()?,
             can_start_thread: access.start,
+            extra: None,
         };
         Ok(access.read.then_some(forum))
     });

@@ -19,7 +19,6 @@ pub mod locks;
 pub mod markdown;
 mod messages;
 pub mod moderation;
-mod page_keys;
 pub mod passwords;
 pub mod permissions;
 mod poll_rules;
@@ -42,5 +41,4 @@ mod texts;
 pub mod threads;
 mod visibility;
 
-pub use authorizer::OfflineMembers;
 pub use reference_board::ReferenceBoard;

@@ -249,7 +249,7 @@ mod tests {
         let option = |id: i64, text: &str| PollOption {
             option_id: id.into(),
             text: text.into(),
-            votes: 1,
+            votes: Some(1),
         };
         Poll {
             poll_id: 1.into(),
@@ -257,7 +257,7 @@ mod tests {
             question: "Tea?".into(),
             author: None,
             options: vec![option(7, "yes"), option(8, "no"), option(9, "both")],
-            total_votes: 3,
+            total_votes: Some(3),
             max_choices: 2,
             can_change_vote: false,
             closes_at: None,

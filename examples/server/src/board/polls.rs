@@ -189,7 +189,7 @@ fn head(row: &mut RowReader<'_>, now: Timestamp) -> db::DbResult<PollRow> {
         thread_id: row.id()?,
         question: row.value()?,
         author: row.author()?,
-        total_votes: row.count()?,
+        total_votes: Some(row.count()?),
         max_choices: row.count()?,
         can_change_vote: row.value()?,
         closes_at: row.value()?,
@@ -212,7 +212,7 @@ fn add_option(poll: &mut Poll, row: &mut RowReader<'_>) -> db::DbResult<()> {
     poll.options.push(PollOption {
         option_id: option_id.clone(),
         text: row.value()?,
-        votes: row.count()?,
+        votes: Some(row.count()?),
     });
     let chosen: bool = row.value()?;
     let own_vote = poll.own_vote.as_mut().filter(|_| chosen);

@@ -20,6 +20,8 @@ pub struct PostInsert<'a> {
     pub at: Timestamp,
     /// Counts on its author's profile while it is visible.
     pub counts: bool,
+    /// The post of the thread that it answers.
+    pub in_reply_to: Option<i64>,
 }
 
 impl PostInsert<'_> {
@@ -76,20 +78,22 @@ pub async fn reply(tx: &Transaction<'_>, thread: i64, reply: PostInsert<'_>) -> 
 /// Inserts the first post of a thread.
 const FIRST: &str = "
     INSERT INTO post (
-        thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published
+        thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published,
+        in_reply_to
     )
-    VALUES (:thread, 1, :author, :state, :at, :at, :body, :html, :words, :published)
+    VALUES (:thread, 1, :author, :state, :at, :at, :body, :html, :words, :published, :in_reply_to)
     RETURNING id";
 
 /// Inserts a post after the last one in order, even if the clock of that one's node was ahead.
 const LAST: &str = "
     INSERT INTO post (
-        thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published
+        thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published,
+        in_reply_to
     )
     SELECT
         :thread, last.number + 1, :author, :state, :at,
         CASE WHEN last.ordered_at > :at THEN last.ordered_at ELSE :at END,
-        :body, :html, :words, :published
+        :body, :html, :words, :published, :in_reply_to
     FROM (
         SELECT number, ordered_at FROM post WHERE thread_id = :thread ORDER BY ordered_at DESC, id DESC LIMIT 1
     ) AS last
@@ -105,6 +109,7 @@ async fn row(
         ":thread": thread, ":author": post.author, ":state": stored(post.state), ":at": post.at,
         ":published": post.state == ContentState::Visible, ":body": post.body,
         ":html": markdown::render(post.body), ":words": search::fold_words(post.body),
+        ":in_reply_to": post.in_reply_to,
     };
     tx.insert(insert, parameters).await
 }

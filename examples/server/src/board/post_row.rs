@@ -78,6 +78,9 @@ impl PostRow {
         let parameters = bind! { ":post": self.at.post, ":thread": thread };
         let published = tx.all(PUBLISH, parameters, |row| row.value());
         let mut published: Vec<i64> = published.await?;
+        if !events.has_endpoints {
+            return Ok(());
+        }
         published.retain(|post| *post != self.at.post);
         published.sort_unstable();
         for post in published {
@@ -94,6 +97,9 @@ impl PostRow {
         events: &mut EventRecorder,
         (thread, reply): (EventFn, EventFn),
     ) -> host::BoardResult<()> {
+        if !events.has_endpoints {
+            return Ok(());
+        }
         let kinds = if self.first { thread } else { reply };
         let scope = self.event_scope(tx, events.actor).await?;
         events.record(DomainEvent::Post(kinds, scope.into()));

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, Post, PostId, PostUpdate,
-    Timestamp, UserId,
+    BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, PageKey, Post, PostId,
+    PostUpdate, Timestamp, UserId,
 };
 
 use super::actor::Actor;
@@ -19,7 +19,7 @@ use super::reference_board::Command;
 use super::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
 use super::texts::Texts;
 use super::visibility::{Visibility, sees_post, sees_thread};
-use super::{markdown, page_keys, rules, search, subscriptions, visibility};
+use super::{markdown, rules, search, subscriptions, visibility};
 
 /// Columns that are the same for all posts of a thread.
 const THREAD_COLUMNS: &str = "
@@ -32,12 +32,14 @@ const TEXTS_MAX: usize = 1024 * 1024;
 pub(super) const COLUMNS: &str = "
     post.id, post.thread_id, post.number, author.id, author.username, author.avatar_url,
     post.state, post.created_at, post.edited_at, editor.id, editor.username, editor.avatar_url,
-    CASE WHEN :source THEN post.body END, CASE WHEN :html THEN post.body_html END, post.version";
+    CASE WHEN :source THEN post.body END, CASE WHEN :html THEN post.body_html END, post.version,
+    answered.id, answered.state, answered.author_id";
 
-/// Joins of the author and the editor.
-pub(super) const PEOPLE: &str = "
+/// Joins of the author, the editor and the answered post.
+pub(super) const OTHERS: &str = "
     LEFT JOIN member AS author ON author.id = post.author_id
-    LEFT JOIN member AS editor ON editor.id = post.edited_by";
+    LEFT JOIN member AS editor ON editor.id = post.edited_by
+    LEFT JOIN post AS answered ON answered.id = post.in_reply_to AND answered.thread_id = post.thread_id";
 
 /// A row for each post, or a single one for a thread without posts to show; none for a thread that the caller does
 /// not see. The page begins after the later of two places: where the caller says, and before the post `:from`. It ends
@@ -77,7 +79,7 @@ pub static PAGE: LazyLock<String> = LazyLock::new(|| {
         FROM thread
         LEFT JOIN measured ON measured.before <= {TEXTS_MAX}
         LEFT JOIN post ON post.id = measured.id
-        {PEOPLE}
+        {OTHERS}
         WHERE thread.id = :thread AND {}
         ORDER BY measured.ordered_at, measured.id",
         sees_post("post"),
@@ -94,9 +96,8 @@ pub async fn list(
     now: Timestamp,
 ) -> BoardResult<InForum<Page<Post>>> {
     // A post is not ordered before the time of its creation.
-    let since = list.since.map(|time| (time.as_millis(), i64::MAX));
-    let start = page_keys::read(list.after.as_ref())?.max(since);
-    let (time, id) = start.unwrap_or((i64::MIN, i64::MIN));
+    let since = list.since.map(|time| [time.as_millis(), i64::MAX]);
+    let [time, id] = list.after_ints()?.max(since).unwrap_or([i64::MIN; 2]);
     let from = list
         .from
         .as_ref()
@@ -106,7 +107,7 @@ pub async fn list(
         ":thread": thread, ":time": time, ":id": id, ":from": from,
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
         ":source": list.body != BodyFormat::Html, ":html": list.body != BodyFormat::Source,
-        ":rows": page_keys::rows(list.limit), ":window": EDIT_WINDOW.key,
+        ":rows": list.limit.plus_one(), ":window": EDIT_WINDOW.key,
     };
     let rows = connection
         .all(&PAGE, &visibility.with(parameters), |row| {
@@ -128,7 +129,7 @@ pub async fn list(
     posts.truncate(fitting(&posts));
     let more = found > posts.len() as i64;
     let last = posts.last().filter(|_| more);
-    let next = last.map(|(ordered_at, last)| page_keys::of(*ordered_at, &last.post_id));
+    let next = last.map(|(ordered_at, last)| PageKey::from_time_and_id(*ordered_at, &last.post_id));
     let items = posts.into_iter().map(|(_, post)| post).collect();
     Ok(InForum::new(forum, Page { items, next }))
 }
@@ -221,14 +222,25 @@ impl PostView {
     }
 
     fn post(&self, row: &mut RowReader<'_>) -> db::DbResult<Option<Post>> {
-        Ok(fields(row)?.map(|post| self.of(post)))
+        Ok(PublicPost::read(row)?.map(|post| self.of(post)))
     }
 
-    fn of(&self, post: Post) -> Post {
+    fn of(&self, PublicPost { post, answered }: PublicPost) -> Post {
+        let answered = answered.filter(|answered| self.sees(answered));
         Post {
+            in_reply_to: answered.map(|answered| answered.post_id),
             can_edit: self.may(PostChange::Edit, &post),
             can_delete: self.may(PostChange::Delete, &post),
             ..post
+        }
+    }
+
+    fn sees(&self, answered: &AnsweredPost) -> bool {
+        let own = answered.author.is_some() && answered.author == self.member;
+        match answered.state {
+            ContentState::Visible => true,
+            ContentState::AwaitingApproval => own || self.access.moderate,
+            ContentState::Deleted => self.access.moderate,
         }
     }
 
@@ -245,26 +257,57 @@ impl PostView {
     }
 }
 
-/// Reads a post without permissions; `None` if the row has none.
-pub(super) fn fields(row: &mut RowReader<'_>) -> db::DbResult<Option<Post>> {
-    let Some(post_id) = row.maybe_id()? else {
-        return Ok(None);
-    };
-    Ok(Some(Post {
-        post_id,
-        thread_id: row.id()?,
-        number: row.count()?,
-        author: row.author()?,
-        state: row.state()?,
-        created_at: row.value()?,
-        edited_at: row.value()?,
-        edited_by: row.author()?,
-        body: row.value()?,
-        body_html: row.value()?,
-        version: row.value()?,
-        can_edit: false,
-        can_delete: false,
-    }))
+/// A post as all callers who see the forum see it: without permissions, and with `in_reply_to` only if the answered post
+/// is visible.
+#[derive(Clone, Debug)]
+pub struct PublicPost {
+    pub post: Post,
+    answered: Option<AnsweredPost>,
+}
+
+/// The post that a post answers, in any state.
+#[derive(Clone, Debug)]
+struct AnsweredPost {
+    post_id: PostId,
+    state: ContentState,
+    author: Option<UserId>,
+}
+
+impl PublicPost {
+    /// Returns `None` if the row has no post.
+    pub fn read(row: &mut RowReader<'_>) -> db::DbResult<Option<Self>> {
+        let Some(post_id) = row.maybe_id()? else {
+            return Ok(None);
+        };
+        let mut post = Post {
+            post_id,
+            thread_id: row.id()?,
+            number: row.count()?,
+            in_reply_to: None,
+            author: row.author()?,
+            state: row.state()?,
+            created_at: row.value()?,
+            edited_at: row.value()?,
+            edited_by: row.author()?,
+            body: row.value()?,
+            body_html: row.value()?,
+            version: row.value()?,
+            can_edit: false,
+            can_delete: false,
+            extra: None,
+        };
+        let (id, state, author) = (row.maybe_id()?, row.maybe_state()?, row.maybe_id()?);
+        let answered = id.zip(state).map(|(post_id, state)| AnsweredPost {
+            post_id,
+            state,
+            author,
+        });
+        let public = answered
+            .as_ref()
+            .filter(|answered| answered.state == ContentState::Visible);
+        post.in_reply_to = public.map(|answered| answered.post_id.clone());
+        Ok(Some(Self { post, answered }))
+    }
 }
 
 /// Ids begin at 1.
@@ -283,6 +326,10 @@ pub async fn reply(
     }
     let settings = SettingValues::now(tx).await?;
     rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
+    let in_reply_to = match &reply.in_reply_to {
+        Some(answered) => Some(answered_post(tx, actor, thread, answered, texts).await?),
+        None => None,
+    };
     post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
     let new = PostInsert {
         author: actor.member,
@@ -290,6 +337,7 @@ pub async fn reply(
         state: rules::first_state(actor.groups),
         at: events.now,
         counts: access.counts,
+        in_reply_to,
     };
     let post = post_insert::reply(tx, thread, new).await?;
     if reply.subscribe {
@@ -302,6 +350,25 @@ pub async fn reply(
         events.count_reply(forum, new.at);
     }
     Ok(InForum::new(ForumId::from(forum), post))
+}
+
+/// Finds the visible post of the thread that a reply answers.
+async fn answered_post(
+    tx: &Transaction<'_>,
+    actor: &Actor,
+    thread: i64,
+    answered: &PostId,
+    texts: &Texts,
+) -> BoardResult<i64> {
+    let found = async {
+        let post = answered.to_i64()?;
+        visibility::find(tx, actor, thread, Some(post)).await?;
+        Ok(post)
+    };
+    found.await.map_err(|error| match error {
+        BoardError::PathNotFound => BoardError::NotFound(texts.unknown_post.into()),
+        error => error,
+    })
 }
 
 /// Changes the body of a post. The post awaits approval if the posts of its editor do.

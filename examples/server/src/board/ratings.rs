@@ -212,10 +212,10 @@ pub struct Limits {
 fn check_points(points: i64, limits: Limits, texts: &Texts) -> BoardResult<()> {
     let denial = match points {
         0 => Some(texts.points_zero.into()),
+        ..0 if !limits.negative => Some(texts.negative_points.into()),
         _ if points.unsigned_abs() > limits.points.into() => {
             Some(fill(texts.too_many_points, limits.points))
         }
-        ..0 if !limits.negative => Some(texts.negative_points.into()),
         _ => None,
     };
     denial.map_or(Ok(()), |text| Err(BoardError::validation("points", text)))

@@ -170,6 +170,7 @@ impl ReferenceBoard {
             Box::pin(async move {
                 let actor = Actor::acting(tx, member, texts).await?;
                 events.actor = actor.member;
+                events.has_endpoints = actor.has_endpoints;
                 command((tx, events, &actor, texts)).await
             })
         });

@@ -220,6 +220,7 @@ async fn run(
     let command = async {
         let actor = Actor::acting(&tx, reply.member, texts).await?;
         events.actor = actor.member;
+        events.has_endpoints = actor.has_endpoints;
         posts::reply(
             (&tx, &mut events, &actor, texts),
             reply.thread,

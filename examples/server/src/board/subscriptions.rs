@@ -4,15 +4,15 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    ListSubscriptionsParams, Page, SubscribeOutcome, Subscription, SubscriptionTarget,
+    ListSubscriptionsParams, Page, PageKey, SubscribeOutcome, Subscription, SubscriptionTarget,
     SubscriptionTargetKind, Timestamp,
 };
 
 use super::actor::Actor;
 use super::db::{self, Connection, RowReader, Transaction, bind};
 use super::reference_board::Command;
+use super::visibility;
 use super::visibility::{Visibility, sees_forum, sees_thread};
-use super::{page_keys, visibility};
 
 const SELECT: &str = "
     SELECT
@@ -46,23 +46,20 @@ pub async fn list(
     actor: &Actor,
     list: &ListSubscriptionsParams,
 ) -> BoardResult<Page<Subscription>> {
-    let (time, id) = page_keys::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
+    let [time, id] = list.after_or([i64::MAX; 2])?;
     let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":target": list.target.map(stored), ":time": time, ":id": id,
-        ":rows": page_keys::rows(list.limit),
+        ":rows": list.limit.plus_one(),
     };
     let query = list.target.map_or(&*ALL, |_| &*OF_TARGET);
     let rows = connection
         .all(query, &visibility.with(parameters), read)
         .await?;
     let page = Page::from_overfetch(rows, list.limit, |(id, last): &(i64, Subscription)| {
-        page_keys::of(last.created_at, id)
+        PageKey::from_time_and_id(last.created_at, id)
     });
-    Ok(Page {
-        items: page.items.into_iter().map(|(_, it)| it).collect(),
-        next: page.next,
-    })
+    Ok(page.map(|(_, subscription)| subscription))
 }
 
 pub async fn follow(

@@ -19,8 +19,8 @@ macro_rules! texts {
 impl Texts {
     pub const fn of(language: Language) -> &'static Self {
         match language {
-            Language::English => &ENGLISH,
             Language::German => &GERMAN,
+            _ => &ENGLISH,
         }
     }
 }
@@ -55,8 +55,8 @@ texts! {
         "In diesem Forum dürfen Sie nicht antworten."
     locked: "This thread is locked."
         "Dieses Thema ist geschlossen."
-    not_visible: "You cannot reply while this thread is hidden."
-        "Solange dieses Thema verborgen ist, können Sie nicht antworten."
+    not_visible: "You cannot reply to a thread that is deleted or awaits approval."
+        "In einem gelöschten oder noch nicht freigegebenen Thema können Sie nicht antworten."
     not_author: "Only its author and moderators may change this post."
         "Nur der Verfasser und Moderatoren dürfen diesen Beitrag ändern."
     first_post_needs_moderator: "Only moderators may delete the first post of a thread."
@@ -131,12 +131,14 @@ texts! {
         "Das Thema dieser Umfrage ist gelöscht."
     self_rating: "You cannot rate yourself."
         "Sich selbst kann man nicht bewerten."
+    unknown_post: "inReplyTo: unknown post."
+        "inReplyTo: Unbekannter Beitrag."
     no_such_post: "No post of this member has this id."
         "Kein Beitrag dieses Mitglieds hat diese ID."
     points_zero: "must not be 0."
         "Der Wert darf nicht 0 sein."
-    too_many_points: "no more than {} points are allowed."
-        "Höchstens {} Punkte sind erlaubt."
+    too_many_points: "the amount must be at most {}."
+        "Der Betrag darf höchstens {} sein."
     negative_points: "negative points are not allowed."
         "Negative Punkte sind nicht erlaubt."
     comment_missing: "a comment is required."

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    ContentState, LastPost, ListThreadsParams, NewThread, Page, PostId, Thread, Timestamp,
+    ContentState, LastPost, ListThreadsParams, NewThread, Page, PageKey, PostId, Thread, Timestamp,
 };
 
 use super::actor::Actor;
@@ -14,7 +14,7 @@ use super::post_insert::{self, PostInsert};
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};
 use super::visibility::{Visibility, sees_thread};
-use super::{page_keys, polls, rules, subscriptions};
+use super::{polls, rules, subscriptions};
 
 /// Columns of a thread.
 pub(super) const COLUMNS: &str = "
@@ -55,18 +55,18 @@ pub async fn list(
     forum: i64,
     list: &ListThreadsParams,
 ) -> BoardResult<Page<Thread>> {
-    let (time, id) = page_keys::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
+    let [time, id] = list.after_or([i64::MAX; 2])?;
     let visibility = Visibility::of(actor);
     let parameters = bind! {
         ":forum": forum, ":time": time, ":id": id,
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
-        ":rows": page_keys::rows(list.limit),
+        ":rows": list.limit.plus_one(),
     };
     let threads = connection
         .all(&LIST, &visibility.with(parameters), |row| read(row, actor))
         .await?;
     Ok(Page::from_overfetch(threads, list.limit, |last| {
-        page_keys::of(last.last_activity_at, &last.thread_id)
+        PageKey::from_time_and_id(last.last_activity_at, &last.thread_id)
     }))
 }
 
@@ -101,6 +101,7 @@ pub async fn start(
         state: rules::first_state(actor.groups),
         at: events.now,
         counts: access.counts,
+        in_reply_to: None,
     };
     let (thread, post) = post_insert::thread(tx, forum, title, first).await?;
     if let Some(poll) = &poll {
@@ -147,6 +148,7 @@ pub(super) fn fields(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
         poll_id: row.maybe_id()?,
         version: row.value()?,
         can_reply: false,
+        extra: None,
     })
 }
 

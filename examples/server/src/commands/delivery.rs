@@ -1,9 +1,9 @@
-//! `delivery` and `worker`.
+//! `delivery`.
 
 use std::fmt;
 
 use clap::{Args, Subcommand};
-use forum_api::host::{BoardError, BoardResult, OrInternal};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
 use forum_api::store::{DeliveryFilter, WebhookStores};
@@ -12,14 +12,9 @@ use forum_api::webhook_admin::WebhookAdmin;
 use serde::Serialize;
 
 use super::webhook::endpoint;
-use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
-use crate::cli::LogOptions;
-use crate::keys::Secrets;
-use crate::log::Log;
 use crate::output::Output;
-use crate::shutdown::Shutdown;
-use crate::webhooks::{self, RetryOptions, WebhookOptions, refusal, refusal_for, unknown_endpoint};
+use crate::webhooks::{refusal_for, unknown_endpoint};
 
 /// Deliveries of a page of the store.
 const PAGE: u32 = 100;
@@ -79,7 +74,7 @@ impl DeliveryCommand {
             Self::Retry(RetryArgs { id: Some(id), .. }) => retry(&webhooks, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
                 let Some(endpoint) = endpoint else {
-                    return Output::done();
+                    return Output::nothing();
                 };
                 let retried = WebhookAdmin::new(webhooks, TokioRuntime)
                     .retry_dead(&endpoint)
@@ -139,12 +134,15 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
     let found = webhooks.deliveries.find(id).await?;
     let (found, _) = found.ok_or_else(|| not_found(id))?;
     let state = found.progress.state.as_str();
-    let reason = format!("the delivery is {state}: an attempt is already due or in progress");
+    let reason = format!(
+        "the delivery is {state}: it waits to be sent or is being sent; deliveries to a disabled endpoint wait until you \
+         enable it"
+    );
     Err(BoardError::conflict(reason))
 }
 
 fn delivery(id: &str) -> Result<DeliveryId, &'static str> {
-    DeliveryId::parse(id).ok_or("expected a delivery id, as printed by `delivery list`")
+    DeliveryId::parse(id).map_err(|_| "expected a delivery id, as printed by `delivery list`")
 }
 
 fn not_found(id: &DeliveryId) -> BoardError {
@@ -152,7 +150,7 @@ fn not_found(id: &DeliveryId) -> BoardError {
 }
 
 fn state(name: &str) -> Result<DeliveryState, String> {
-    DeliveryState::parse(name).ok_or_else(|| {
+    DeliveryState::parse(name).map_err(|_| {
         let known = DeliveryState::ALL.map(DeliveryState::as_str).join(", ");
         format!("expected one of {known}")
     })
@@ -235,38 +233,4 @@ fn format_attempt(attempted: &AttemptRecord) -> String {
     let outcome = [&status, &attempted.error, &answer];
     let outcome: Vec<&str> = outcome.into_iter().flatten().map(String::as_str).collect();
     format!("#{number}  {took} ms  {}", outcome.join("  "))
-}
-
-/// Sends webhooks beside any number of servers and workers.
-#[derive(Debug, Args)]
-pub struct WorkerCommand {
-    #[command(flatten)]
-    webhooks: WebhookOptions,
-    #[command(flatten)]
-    retries: RetryOptions,
-    #[command(flatten)]
-    log: LogOptions,
-}
-
-impl WorkerCommand {
-    /// Works until the process is stopped.
-    pub async fn run(
-        self,
-        url: &str,
-        database: &BoardDatabase,
-        board: &ReferenceBoard,
-    ) -> BoardResult<Output> {
-        let _log = Log::start(self.log);
-        let shutdown = Shutdown::listen().or_internal()?;
-        let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
-        let environment = secrets.environment();
-        let registry = self.webhooks.registry(database, &environment);
-        registry.check_key().await.map_err(refusal)?;
-        secrets.warn_of_plaintext(url);
-        let worker = webhooks::start(database, board, &environment, &self.webhooks, &self.retries)?;
-        tracing::info!("webhook worker started");
-        shutdown.requested().await;
-        webhooks::stop(&worker).await;
-        Output::done()
-    }
 }

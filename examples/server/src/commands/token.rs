@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::Surface;
+use forum_api::scope::{Scope, Surface};
 use forum_api::store::TokenStore;
-use forum_api::token::{IssueError, Lookup, TokenRecord, TokenRequest, issue_token};
+use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, issue_token};
 use serde::Serialize;
 
 use crate::board::db::BoardDatabase;
@@ -104,15 +104,13 @@ impl IssueArgs {
         let owner = board.read(move |connection| {
             Box::pin(async move { accounts::named(connection, &self.owner).await })
         });
-        let wanted = TokenRequest {
-            owner: &UserId::from(owner.await?),
-            label: &self.label,
-            scopes: &scopes(&self.scopes, surface),
-            expires_in_days: &self.expires_in_days,
-        };
-        let now = SystemClock.now();
+        let owner = UserId::from(owner.await?);
+        let scopes = scopes(&self.scopes, surface)?;
+        let expiry = Expiry::parse(&self.expires_in_days).map_err(invalid)?;
+        let wanted = TokenRequest::new(&owner, &scopes).label(&self.label);
+        let (wanted, now) = (wanted.expiry(expiry), SystemClock.now());
         let issued = issue_token(tokens, &OsRandom, surface, wanted, now).await;
-        let (token, record) = issued.map_err(|error| refusal(&error, surface))?;
+        let (token, record) = issued.map_err(invalid)?;
         let names = member_names(board, vec![record.owner.clone()]).await?;
         let shown = TokenListing {
             token: Some(token.expose_secret().into()),
@@ -122,24 +120,28 @@ impl IssueArgs {
     }
 }
 
-/// Translates the error for the operator. The error of an unknown scope lists the known scopes.
-fn refusal(error: &IssueError, surface: Surface) -> BoardError {
-    let reason = match error {
-        IssueError::UnknownScope(_) => {
-            let known = scopes("all", surface).join(", ");
-            format!("{error}; expected `all` or {known}")
-        }
-        _ => error.to_string(),
-    };
-    BoardError::validation("token", reason)
+fn invalid(reason: impl fmt::Display) -> BoardError {
+    BoardError::validation("token", reason.to_string())
 }
 
-/// Splits the names of scopes; `all` means every scope of the surface.
-pub fn scopes(text: &str, surface: Surface) -> Vec<String> {
-    match text {
-        "all" => surface.scopes().map(|scope| scope.to_string()).collect(),
-        _ => text.split(',').map(|scope| scope.trim().into()).collect(),
+/// Parses the names of scopes of the surface; `all` means all of them.
+fn scopes(text: &str, surface: Surface) -> BoardResult<Vec<Scope>> {
+    if text == "all" {
+        return Ok(surface.scopes().collect());
     }
+    let scope = |name: &str| {
+        let scope = Scope::parse(name.trim()).ok();
+        let known = scope.filter(|scope| surface.has_scope(*scope));
+        known.ok_or_else(|| {
+            let known: Vec<_> = surface.scopes().map(Scope::as_str).collect();
+            let known = known.join(", ");
+            invalid(format!(
+                "unknown scope {:?}; expected `all` or {known}",
+                name.trim()
+            ))
+        })
+    };
+    text.split(',').map(scope).collect()
 }
 
 async fn check_password(
@@ -174,7 +176,7 @@ async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Ou
 }
 
 fn lookup(text: &str) -> Result<Lookup, &'static str> {
-    Lookup::parse(text).ok_or("expected a lookup of 16 letters and digits")
+    Lookup::parse(text).map_err(|_| "expected a lookup of 16 letters and digits")
 }
 
 /// A token in the output. `token` is present when it was just issued.

@@ -140,7 +140,7 @@ impl WebhookCommand {
                 let disabled = registry.set_enabled(&id, false).await;
                 (id, disabled.map(|_| "Disabled endpoint"))
             }
-            Action::Reencrypt { .. } => return Output::done(),
+            Action::Reencrypt { .. } => return Output::nothing(),
         };
         let change = changed.map_err(|error| refusal_for(&id, error))?;
         Output::done_with(format_args!("{change} {id}."))
@@ -175,7 +175,8 @@ async fn reencrypt(
         if count == 1 { "endpoint" } else { "endpoints" },
     );
     Output::done_with(format_args!(
-        "Encrypted the secrets of {count} {noun} with the key {id}. Restart servers and workers with this key."
+        "Encrypted the secrets of {count} {noun} with the key {id}. Restart servers and workers with the new key file: pass \
+         it as --secret-key-file, or, with SQLite, replace DATABASE.key with it."
     ))
 }
 
@@ -210,7 +211,9 @@ async fn list(webhooks: &WebhookStores, board: &ReferenceBoard) -> BoardResult<O
 }
 
 async fn reveal(
-    EndpointWithSecret { endpoint, secret }: EndpointWithSecret,
+    EndpointWithSecret {
+        endpoint, secret, ..
+    }: EndpointWithSecret,
     board: &ReferenceBoard,
 ) -> BoardResult<Output> {
     let text = format!("{} {}", endpoint.id, secret.expose_secret());
@@ -223,7 +226,7 @@ async fn reveal(
 
 /// Parses an endpoint's id.
 pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
-    EndpointId::parse(id).ok_or("expected an endpoint id, as printed by `webhook list`")
+    EndpointId::parse(id).map_err(|_| "expected an endpoint id, as printed by `webhook list`")
 }
 
 /// An endpoint in the output. `secret` is present when it was just made.

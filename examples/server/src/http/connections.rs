@@ -22,6 +22,8 @@ use tokio::time::{Instant, sleep};
 use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt;
 
+use crate::shutdown::Shutdown;
+
 /// Files that a server has open beside its connections: databases, webhooks, the log.
 const OTHER_FILES: usize = 512;
 
@@ -40,38 +42,45 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// At most this number of connections, and the default times of 30 s.
-    pub const fn new(connections: usize) -> Self {
-        let limit = Duration::from_secs(30);
+    /// At most this number of connections, with the same limit for both times.
+    pub const fn new(connections: usize, time: Duration) -> Self {
         Self {
             connections,
-            head: limit,
-            write: limit,
+            head: time,
+            write: time,
         }
     }
 }
 
 /// Connections that finish their requests after the server has stopped accepting.
 #[derive(Debug)]
-pub struct Draining {
+struct Draining {
     graceful: GracefulShutdown,
     tasks: JoinSet<()>,
 }
 
 impl Draining {
     /// Waits until every request in flight is answered.
-    pub async fn finish(&mut self) {
+    async fn finish(&mut self) {
         std::mem::take(&mut self.graceful).shutdown().await;
     }
 
     /// Closes the connections that are left.
-    pub async fn close(mut self) {
+    async fn close(mut self) {
         self.tasks.shutdown().await;
     }
 }
 
+/// Serves connections until the process is to stop, and then those with requests in flight until the drain timeout.
+pub async fn serve(listener: TcpListener, router: Router, limits: Limits, shutdown: &Shutdown) {
+    let stopped = shutdown.clone().requested();
+    let mut draining = accept(listener, router, limits, stopped).await;
+    shutdown.drain("requests", draining.finish()).await;
+    draining.close().await;
+}
+
 /// Accepts and serves connections until `stopped` is ready.
-pub async fn accept(
+async fn accept(
     listener: TcpListener,
     router: Router,
     limits: Limits,
@@ -260,7 +269,7 @@ mod tests {
             .unwrap();
         let limits = Limits {
             write,
-            ..Limits::new(10)
+            ..Limits::new(10, LIMIT)
         };
         let stopped = async {
             let _ = arrives.await;

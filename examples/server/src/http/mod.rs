@@ -1,7 +1,8 @@
-//! The HTTP server: connections, routes, metrics and health checks.
+//! The HTTP server: connections, listeners, routes, metrics and health checks.
 
 pub mod connections;
 mod cors;
+pub mod listener;
 pub mod metrics;
 pub mod readiness;
 pub mod router;

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::BoardError;
+use forum_api::model::Timestamp;
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::SchemaStatus;
+use forum_api::worker::WorkerHandle;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
@@ -14,6 +17,9 @@ use crate::board::db::BoardDatabase;
 /// Time for which the result of a write probe is cached.
 const CACHE_TIME: Duration = Duration::from_secs(1);
 
+/// Longest time in milliseconds between two reads of a worker that works. It reads once a second.
+const POLL_LIMIT_MS: i64 = 60_000;
+
 /// Time limit of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -22,6 +28,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Readiness {
     database: BoardDatabase,
     board: ReferenceBoard,
+    /// The worker of a process that only sends webhooks.
+    worker: Option<WorkerHandle>,
     /// Time and result of the last probe of writes. It is locked while a probe runs.
     last: Arc<Mutex<Option<(Instant, bool)>>>,
 }
@@ -32,12 +40,25 @@ impl Readiness {
         Self {
             database,
             board,
+            worker: None,
             last: Arc::default(),
         }
     }
 
-    /// Returns whether the database can be read.
+    /// Makes the process unhealthy while this worker does not read its deliveries.
+    pub fn of_worker(self, worker: WorkerHandle) -> Self {
+        Self {
+            worker: Some(worker),
+            ..self
+        }
+    }
+
+    /// Returns whether the database can be read, and the worker works.
     pub async fn is_healthy(&self) -> bool {
+        self.is_readable().await && self.worker.as_ref().is_none_or(is_working)
+    }
+
+    async fn is_readable(&self) -> bool {
         let read = timeout(PROBE_TIMEOUT, self.board.exists()).await;
         let healthy = matches!(read, Ok(Ok(true)));
         if !healthy {
@@ -79,4 +100,16 @@ impl Readiness {
         }
         ready
     }
+}
+
+/// Logs an error if the worker does not work.
+fn is_working(worker: &WorkerHandle) -> bool {
+    let health = worker.health();
+    let now = SystemClock.now().as_millis();
+    let is_old = |read: Timestamp| now.saturating_sub(read.as_millis()) > POLL_LIMIT_MS;
+    let working = !health.stopped && !health.last_poll_at.is_some_and(is_old);
+    if !working {
+        tracing::error!(?health, "webhook worker stuck");
+    }
+    working
 }

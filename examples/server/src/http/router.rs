@@ -38,33 +38,58 @@ pub struct ServerRouter {
     pub sign_in: SignIn,
     /// Serves everything below [`DOCS`].
     pub docs: SwaggerUi,
+    /// Serves `/health` and `/ready`, and `/metrics` unless another listener does.
+    pub monitor: Monitor,
+    pub serves_metrics: bool,
+}
+
+/// The services that an operator's programs read.
+#[derive(Clone, Debug)]
+pub struct Monitor {
     /// Serves `/metrics`.
     pub metrics: Metrics,
     /// Serves `/health` and `/ready`.
     pub readiness: Readiness,
 }
 
-impl ServerRouter {
-    /// Builds the router. The API receives paths as they were sent, and reports malformed requests itself.
-    pub fn build(self) -> Router {
-        let mut rest = mount(Router::new(), PANEL, self.panel.clone());
-        rest = mount(rest, DOCS, self.docs.clone())
-            .merge(self.sign_in.clone().routes())
-            .route("/health", any(health))
-            .route("/ready", any(ready))
-            .route("/metrics", any(samples))
+impl Monitor {
+    /// Builds the router of a listener for the operator.
+    pub fn router(self) -> Router {
+        self.routes(true)
             .fallback(not_found)
             .method_not_allowed_fallback(not_found)
-            .layer(from_fn(refuse_malformed));
-        match cors::layer(&self.cors_origins) {
-            Some(layer) => mount(rest, API, tower::Layer::layer(&layer, self.api.clone())),
-            None => mount(rest, API, self.api.clone()),
+    }
+
+    fn routes(self, with_metrics: bool) -> Router {
+        let routes = Router::new()
+            .route("/health", any(health))
+            .route("/ready", any(ready));
+        match with_metrics {
+            true => routes.route("/metrics", any(samples)),
+            false => routes,
         }
         .with_state(self)
     }
 }
 
-fn mount<S>(router: Router<ServerRouter>, path: &str, service: S) -> Router<ServerRouter>
+impl ServerRouter {
+    /// Builds the router. The API receives paths as they were sent, and reports malformed requests itself.
+    pub fn build(self) -> Router {
+        let rest = mount(Router::new(), PANEL, self.panel);
+        let rest = mount(rest, DOCS, self.docs)
+            .merge(self.sign_in.routes())
+            .merge(self.monitor.routes(self.serves_metrics))
+            .fallback(not_found)
+            .method_not_allowed_fallback(not_found)
+            .layer(from_fn(refuse_malformed));
+        match cors::layer(&self.cors_origins) {
+            Some(layer) => mount(rest, API, tower::Layer::layer(&layer, self.api)),
+            None => mount(rest, API, self.api),
+        }
+    }
+}
+
+fn mount<S>(router: Router, path: &str, service: S) -> Router
 where
     S: Service<Request, Error = std::convert::Infallible> + Clone + Send + Sync + 'static,
     S::Response: IntoResponse,
@@ -76,19 +101,19 @@ where
         .route_service(&format!("{path}/{{*rest}}"), service)
 }
 
-async fn health(State(server): State<ServerRouter>) -> Response {
-    check(server.readiness.is_healthy().await)
+async fn health(State(monitor): State<Monitor>) -> Response {
+    check(monitor.readiness.is_healthy().await)
 }
 
-async fn ready(State(server): State<ServerRouter>) -> Response {
-    check(server.readiness.is_ready().await)
+async fn ready(State(monitor): State<Monitor>) -> Response {
+    check(monitor.readiness.is_ready().await)
 }
 
-async fn samples(State(server): State<ServerRouter>) -> Response {
+async fn samples(State(monitor): State<Monitor>) -> Response {
     respond(
         StatusCode::OK,
         metrics::CONTENT_TYPE,
-        server.metrics.render(),
+        monitor.metrics.render(),
     )
 }
 

@@ -280,11 +280,12 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
+    use crate::cli::DatabaseOptions;
     use crate::connect::{DatabaseUrl, Migrations};
 
     #[tokio::test]
     async fn a_sign_in_beyond_the_queue_is_refused_with_503() {
-        let url = DatabaseUrl::parse("sqlite::memory:", true).unwrap();
+        let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::default(), true).unwrap();
         let open = url.open(Language::English, Migrations::Apply);
         let (_database, board) = open.await.unwrap();
         let budgets = Arc::new(MemoryRateLimitStore::default());

@@ -5,10 +5,12 @@ use std::env;
 use std::sync::{Arc, OnceLock};
 
 use forum_api::Language;
+use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::WebhookStores;
 use forum_api::store::postgres::{LeaseClock, PostgresStore, connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
+use forum_api::webhook::{EncryptedSecret, Endpoint};
 
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, demo};
@@ -67,6 +69,22 @@ impl Place {
                 WebhookStores::from_store(postgres.lease_clock(LeaseClock::Caller))
             }
         }
+    }
+
+    /// Registers an endpoint for all topics, without which the board writes no events.
+    pub async fn add_endpoint(&self) {
+        let endpoint = Endpoint {
+            id: EndpointId::parse("whe_0000000000000000000001").unwrap(),
+            url: "https://receiver.example".into(),
+            topics: "*,message.sent".parse().unwrap(),
+            owner: UserId::from(1),
+            enabled: true,
+            created_at: Timestamp::default(),
+            secret: EncryptedSecret::new(vec![7; 16]),
+            pending_secret: None,
+            version: 1,
+        };
+        assert!(self.webhooks().endpoints.add(&endpoint).await.unwrap());
     }
 
     /// Its board, once everything of the demo board is on it.

@@ -50,7 +50,6 @@ impl Demo {
         let shared: Arc<ReferenceBoard> = Arc::new(board.clone());
         let ticking = clock.clone();
         let api = TestApi::with_settings(
-            shared.clone(),
             shared,
             Stores::in_memory(),
             ApiSettings::default(),
@@ -153,6 +152,11 @@ impl Demo {
     /// Fills the board with so much.
     pub async fn generate(&self, amount: ContentSize) {
         generate::run(&self.board, amount, 1, |_| ()).await.unwrap();
+    }
+
+    /// Registers an endpoint for all topics.
+    pub async fn add_endpoint(&self) {
+        self.place.add_endpoint().await;
     }
 
     /// Approves a post, as an operator does.

@@ -62,6 +62,7 @@ pub async fn happen(demo: &Demo) {
 /// A board on which all of that happened.
 async fn eventful() -> Demo {
     let demo = Demo::new().await;
+    demo.add_endpoint().await;
     happen(&demo).await;
     demo
 }

@@ -7,7 +7,7 @@ use forum_api::async_trait;
 use forum_api::conformance::{
     self, Audience, BoardFactory, Capability, FixtureResult, NewForum, Role,
 };
-use forum_api::host::{self, Authorizer, BoardError};
+use forum_api::host::{BoardError, Host};
 use forum_api::model::{EventId, ForumId, PostId, ThreadId, UserId};
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::webhook::{Event, Topic};
@@ -42,6 +42,7 @@ impl BoardFactory for Backend {
         clock: Arc<ManualClock>,
     ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
         let place = self.place().await;
+        place.add_endpoint().await;
         Ok(Box::new(Stage {
             board: Arc::new(place.board(clock, Language::English)),
             _place: place,
@@ -59,8 +60,8 @@ impl BoardFactory for Backend {
 
 #[async_trait]
 impl conformance::BoardFixture for Stage {
-    fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn host::Board>) {
-        (self.board.clone(), self.board.clone())
+    fn board(&self) -> Host {
+        self.board.clone().into()
     }
 
     async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {

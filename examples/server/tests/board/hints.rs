@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use forum_api::host::Authorizer;
+use forum_api::host::{Authorizer, RequestInfo};
 use forum_api::model::UserId;
+use forum_api::runtime::Clock;
 use tokio::sync::Notify;
 
 use crate::backend::Backend;
@@ -18,7 +19,9 @@ async fn see_all_members(demo: &Demo) -> i64 {
         .one("SELECT count(*) FROM member WHERE banned = FALSE")
         .await;
     for id in 1..=members + 1 {
-        demo.board.member_access(&UserId::from(id)).await.unwrap();
+        let request = RequestInfo::new(demo.clock.now());
+        let id = UserId::from(id);
+        demo.board.member_access(&id, &request).await.unwrap();
     }
     members
 }

@@ -23,6 +23,7 @@ fn number(id: &Value) -> i64 {
 #[tokio::test]
 async fn replies_that_were_approved_meanwhile_are_published_with_their_thread() {
     let demo = Demo::new().await;
+    demo.add_endpoint().await;
     demo.set("post.interval_seconds", "0").await;
     let new = json!({ "title": "Zobrowka", "body": "Who knows it?" });
     let general = demo.threads_of("General").await;

@@ -12,7 +12,7 @@ use forum_api::conformance::{
 };
 use forum_api::host::{
     Access, Authorizer, BackendError, BackendResult, Board, BoardError, BoardResult, Caller,
-    InForum, MemberCaller, ResourceRef, VisibleForums,
+    GuestCaller, Host, InForum, MemberCaller, RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
 use forum_api::runtime::{ManualClock, OsRandom};
@@ -162,12 +162,12 @@ struct MutantFactory(&'static str, Mutation);
 impl BoardFactory for MutantFactory {
     async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
         let stage = Backend::Memory.create(clock).await?;
-        let (authority, board) = stage.board();
+        let host = stage.board();
         Ok(Box::new(Mutant(Arc::new(Inner {
             root: stage.add_member("root", Role::Administrator).await?,
             stage,
-            authority,
-            board,
+            authority: host.authorizer().clone(),
+            board: host.board().clone(),
             method: self.0,
             mutation: self.1,
             results: Mutex::default(),
@@ -247,23 +247,35 @@ impl Mutant {
     }
 
     async fn root(&self) -> BoardResult<Caller> {
-        let access = self.0.authority.member_access(&self.0.root).await?;
+        let request = RequestInfo::new(Timestamp::default());
+        let access = self
+            .0
+            .authority
+            .member_access(&self.0.root, &request)
+            .await?;
         let access = access.ok_or(BoardError::PathNotFound)?;
         Ok(Caller::Member(MemberCaller::new(
             self.0.root.clone(),
             access,
+            request,
         )))
     }
 
-    async fn access(&self, user: Option<&UserId>) -> BackendResult<Option<Access>> {
-        let guest = Caller::Guest(Access::new(VisibleForums::none()));
+    async fn access(
+        &self,
+        user: Option<&UserId>,
+        request: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
+        let guest = GuestCaller::new(Access::new(VisibleForums::none()), request.clone());
         let run = |_| async {
             Ok(match user {
-                Some(user) => self.0.authority.member_access(user).await?,
-                None => Some(self.0.authority.guest_access().await?),
+                Some(user) => self.0.authority.member_access(user, request).await?,
+                None => Some(self.0.authority.guest_access(request).await?),
             })
         };
-        let access = self.call("access", guest, format!("{user:?}"), run).await;
+        let access = self
+            .call("access", guest.into(), format!("{user:?}"), run)
+            .await;
         access.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
     }
 
@@ -289,9 +301,9 @@ impl Mutant {
         &self,
         by: &MemberCaller,
         id: MessageId,
-        opening: MarkRead,
+        params: OpenMessageParams,
     ) -> BoardResult<Message> {
-        let message = self.0.board.open_message(by, id, opening).await?;
+        let message = self.0.board.open_message(by, id, params).await?;
         let sender = message.summary.sender.clone();
         let mut receipt = NewMessage::default();
         receipt.to = sender
@@ -307,12 +319,16 @@ impl Mutant {
 
 #[async_trait]
 impl Authorizer for Mutant {
-    async fn guest_access(&self) -> BackendResult<Access> {
-        Ok(self.access(None).await?.unwrap())
+    async fn guest_access(&self, request: &RequestInfo) -> BackendResult<Access> {
+        Ok(self.access(None, request).await?.unwrap())
     }
 
-    async fn member_access(&self, owner: &UserId) -> BackendResult<Option<Access>> {
-        self.access(Some(owner)).await
+    async fn member_access(
+        &self,
+        owner: &UserId,
+        request: &RequestInfo,
+    ) -> BackendResult<Option<Access>> {
+        self.access(Some(owner), request).await
     }
 }
 
@@ -356,11 +372,11 @@ macro_rules! methods {
                 }
             }
 
-            async fn open_message(&self, by: &MemberCaller, id: MessageId, opening: MarkRead) -> BoardResult<Message> {
+            async fn open_message(&self, by: &MemberCaller, id: MessageId, params: OpenMessageParams) -> BoardResult<Message> {
                 let races = self.0.in_flight.fetch_add(1, Ordering::Relaxed) > 0;
                 let message = match self.0.mutation {
-                    RacingCallSends if races => self.message_with_receipt(by, id, opening).await,
-                    _ => self.0.board.open_message(by, id, opening).await,
+                    RacingCallSends if races => self.message_with_receipt(by, id, params).await,
+                    _ => self.0.board.open_message(by, id, params).await,
                 };
                 self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
                 message
@@ -382,24 +398,24 @@ macro_rules! methods {
 }
 
 methods! {
-    MemberCaller get_me() -> OwnAccount;
-    Caller list_forums() -> Vec<Forum>;
+    MemberCaller get_me(params: GetMeParams) -> OwnAccount;
+    Caller list_forums(params: ListForumsParams) -> Page<Forum>;
     MemberCaller create_thread(forum: ForumId, new: NewThread) -> Thread;
-    Caller get_thread(thread: ThreadId) -> Thread;
+    Caller get_thread(thread: ThreadId, params: GetThreadParams) -> Thread;
     Caller list_posts(thread: ThreadId, list: ListPostsParams) -> InForum<Page<Post>>;
     MemberCaller create_post(thread: ThreadId, reply: NewPost) -> InForum<Post>;
     MemberCaller update_post(at: PostPath, edit: PostUpdate) -> InForum<Post>;
-    MemberCaller delete_post(at: PostPath) -> ();
-    Caller get_member(user: UserRef) -> Member;
+    MemberCaller delete_post(at: PostPath, params: DeletePostParams) -> ();
+    Caller get_member(user: UserRef, params: GetMemberParams) -> Member;
     MemberCaller rate_member(user: UserRef, rating: NewRating) -> Rating;
     MemberCaller list_messages(list: ListMessagesParams) -> Page<MessageSummary>;
     MemberCaller send_message(new: NewMessage) -> Message;
-    Caller get_poll(thread: ThreadId) -> InForum<Poll>;
+    Caller get_poll(thread: ThreadId, params: GetPollParams) -> InForum<Poll>;
     MemberCaller vote(poll: PollId, vote: NewVote) -> InForum<Poll>;
     MemberCaller update_poll(poll: PollId, edit: PollUpdate) -> InForum<Poll>;
     MemberCaller list_subscriptions(list: ListSubscriptionsParams) -> Page<Subscription>;
-    MemberCaller subscribe(what: SubscriptionTarget) -> SubscribeOutcome;
-    MemberCaller unsubscribe(what: SubscriptionTarget) -> ();
+    MemberCaller subscribe(new: NewSubscription) -> SubscribeOutcome;
+    MemberCaller unsubscribe(what: SubscriptionTarget, params: UnsubscribeParams) -> ();
     Caller search(search: SearchParams) -> Page<SearchHit>;
 }
 
@@ -407,8 +423,8 @@ macro_rules! operations {
     ($($name:ident($($argument:ident: $type:ty),*);)+) => {
         #[async_trait]
         impl BoardFixture for Mutant {
-            fn board(&self) -> (Arc<dyn Authorizer>, Arc<dyn Board>) {
-                (Arc::new(self.clone()), Arc::new(self.clone()))
+            fn board(&self) -> Host {
+                Arc::new(self.clone()).into()
             }
 
             async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use forum_api::host::Authorizer;
+use forum_api::host::{Authorizer, RequestInfo};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::Clock;
 use serde_json::json;
 
+use crate::board::accounts;
 use crate::board::groups::{Group, Groups};
-use crate::board::{OfflineMembers, accounts};
 use crate::demo::Demo;
 
 /// Whatever the database takes for a capital: there is another K, of which it is the small letter, too.
@@ -58,8 +58,9 @@ async fn whose_webhooks_are_sent_is_not_seen() {
     let demo = Demo::new().await;
     let (_, bob) = demo.get("guest", "/members/@bob").await;
     let id = UserId::parse(bob["userId"].as_str().unwrap()).unwrap();
-    let board = OfflineMembers(demo.board.clone());
-    assert!(board.member_access(&id).await.unwrap().is_some());
+    let request = RequestInfo::background(demo.clock.now());
+    let access = demo.board.member_access(&id, &request).await.unwrap();
+    assert!(access.is_some());
     assert_eq!(demo.get("guest", "/members/@bob").await.1, bob);
     assert_eq!(bob["lastSeenAt"], json!(null));
 }

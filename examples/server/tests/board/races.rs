@@ -54,6 +54,7 @@ struct Race {
 impl Race {
     async fn new() -> Arc<Self> {
         let place = Backend::Postgres.place().await;
+        place.add_endpoint().await;
         let demo = Demo::within(place, Language::English).await;
         demo.set(settings::POST_INTERVAL.key, "0").await;
         let add = demo.board.write(|tx, events| {

@@ -75,7 +75,9 @@ FROM (
             number AS event,
             CAST(CAST(body AS JSON) #>> '{data,post,number}' AS BIGINT) AS number,
             CAST(body AS JSON) #>> '{data,post,threadId}' AS thread
-        FROM forum_api_events WHERE topic = 'post.created'
+        FROM forum_api_events
+        -- An operator approves posts in any order.
+        WHERE topic = 'post.created' AND CAST(body AS JSON) #>> '{data,actor}' IS NOT NULL
     ) AS created
 ) AS created
 WHERE number <= earlier

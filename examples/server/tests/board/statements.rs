@@ -22,9 +22,9 @@ use crate::board::db::BoardDatabase;
 use crate::board::generate::{self, ContentSize};
 
 /// What mod asks for, and how many statements it takes. One finds the token, one the access, and before a write one
-/// finds the place; one reads the data of its events (none of a message), and one writes each event. The second number is
-/// that of the statements that lock rows, or find those to lock, on Postgres only. `{}` is a post of thread 16,
-/// `{message}` the message that was sent last.
+/// finds the place; one reads the data of its events (none of a message), and one writes each event, if an endpoint is
+/// enabled. The second number is that of the statements that lock rows, or find those to lock, on Postgres only. `{}` is a
+/// post of thread 16, `{message}` the message that was sent last.
 const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
     ("GET", "/me", "", [4, 0]),
     ("GET", "/forums", "", [3, 0]),
@@ -91,7 +91,10 @@ async fn no_request_costs_more_statements_than_its_maximum() {
         .read(|_| Box::pin(async { Ok(thread::current().id()) }))
         .await
         .unwrap();
-    for (post, who) in [("61", "@alice"), ("64", "@bob")] {
+    for (post, who, is_subscribed) in [("61", "@alice", false), ("64", "@bob", true)] {
+        if is_subscribed {
+            place.add_endpoint().await;
+        }
         for (method, path, body, [expected, locks]) in REQUESTS {
             let named = path.replace("{}", post).replace("{who}", who);
             take(thread);
@@ -109,6 +112,14 @@ async fn no_request_costs_more_statements_than_its_maximum() {
                     expected + locks - usize::from(CASCADES.contains(&path))
                 }
             };
+            let is_outbox = |sql: &String| sql.contains("forum_api_events");
+            let needs_events =
+                is_subscribed && method != "GET" && !path.starts_with("/subscriptions");
+            assert_eq!(
+                statements.iter().any(is_outbox),
+                needs_events,
+                "{method} {path}: {statements:#?}"
+            );
             assert!(
                 (200..300).contains(&answer.status),
                 "{method} {path}: {answer:?}"
@@ -149,7 +160,6 @@ async fn demo() -> (Place, Arc<ReferenceBoard>, TestApi) {
     let board = Arc::new(place.demo(clock.clone(), Language::English).await);
     let api = TestApi::with_settings(
         board.clone(),
-        board.clone(),
         place.database.stores(),
         ApiSettings::default(),
         |environment| environment.clock(clock as Arc<dyn Clock>),
@@ -158,16 +168,8 @@ async fn demo() -> (Place, Arc<ReferenceBoard>, TestApi) {
 }
 
 async fn token(database: &BoardDatabase) -> String {
-    let scopes: Vec<_> = Surface::Full
-        .scopes()
-        .map(|scope| scope.to_string())
-        .collect();
-    let wanted = TokenRequest {
-        owner: &UserId::from(2),
-        label: "test",
-        scopes: &scopes,
-        expires_in_days: "",
-    };
+    let (owner, scopes) = (UserId::from(2), Vec::from_iter(Surface::Full.scopes()));
+    let wanted = TokenRequest::new(&owner, &scopes).label("test");
     let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);
     let issued = issue_token(

@@ -7,13 +7,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use forum_api::host::{self, Authorizer};
+use forum_api::host::{self, Host};
 use forum_api::model::Timestamp;
 use forum_api::runtime::ManualClock;
+use forum_api::scope::Scope;
 use forum_api::store::redis::{self, RedisRateLimitStore};
 use forum_api::store::sqlite::{self, DatabasePath};
 use forum_api::store::{Stores, postgres};
 use forum_api::test_util::{TestApi, TestResponse};
+use forum_api::token::Expiry;
 use forum_api::{ApiSettings, Language};
 use forum_server::board::db::BoardDatabase;
 use forum_server::board::forums::{self, ForumInsert};
@@ -49,12 +51,8 @@ impl Fixture {
         if env::var("FORUM_API_BACKEND").is_ok_and(|backend| backend == "redis") {
             stores.rate_limits = Arc::new(budgets().await);
         }
-        let hosts = (
-            board.clone() as Arc<dyn Authorizer>,
-            board.clone() as Arc<dyn host::Board>,
-        );
         Self {
-            api: api(hosts, &stores, &settings, &clock),
+            api: api(board.clone().into(), &stores, &settings, &clock),
             board,
             clock,
             stores,
@@ -66,8 +64,8 @@ impl Fixture {
 
     /// The same API over another board, for the same members.
     pub fn replace_board(&mut self, board: Arc<dyn host::Board>) {
-        let hosts = (self.board.clone() as Arc<dyn Authorizer>, board);
-        self.api = api(hosts, &self.stores, &self.settings, &self.clock);
+        let host = Host::new(self.board.clone(), board);
+        self.api = api(host, &self.stores, &self.settings, &self.clock);
     }
 
     /// Sends a request of a member with these scopes, or of a guest.
@@ -83,10 +81,10 @@ impl Fixture {
                 let mut tokens = self.tokens.lock().unwrap();
                 let token = tokens.entry(format!("{name} {scopes:?}"));
                 let issue = || {
-                    self.api
-                        .token(&owner, scopes, "")
-                        .expose_secret()
-                        .to_owned()
+                    let scopes = scopes.iter().map(|scope| Scope::parse(scope).unwrap());
+                    let scopes: Vec<_> = scopes.collect();
+                    let token = self.api.token(&owner, &scopes, Expiry::NEVER);
+                    token.expose_secret().to_owned()
                 };
                 self.api.client(Some(token.or_insert_with(issue).clone()))
             }
@@ -173,20 +171,11 @@ impl Fixture {
     }
 }
 
-fn api(
-    (authority, board): (Arc<dyn Authorizer>, Arc<dyn host::Board>),
-    stores: &Stores,
-    settings: &ApiSettings,
-    clock: &Arc<ManualClock>,
-) -> TestApi {
+fn api(host: Host, stores: &Stores, settings: &ApiSettings, clock: &Arc<ManualClock>) -> TestApi {
     let clock = clock.clone();
-    TestApi::with_settings(
-        authority,
-        board,
-        stores.clone(),
-        settings.clone(),
-        |builder| builder.clock(clock),
-    )
+    TestApi::with_settings(host, stores.clone(), settings.clone(), |builder| {
+        builder.clock(clock)
+    })
 }
 
 /// A clock at 2026-01-01T00:00:00Z.
@@ -230,10 +219,8 @@ async fn fill(database: &BoardDatabase) {
 async fn budgets() -> RedisRateLimitStore {
     static CREATED: AtomicU32 = AtomicU32::new(0);
     let number = CREATED.fetch_add(1, Ordering::Relaxed);
-    let settings = redis::RedisSettings {
-        prefix: format!("endpoints_{}_{number}:", std::process::id()),
-        ..redis::RedisSettings::default()
-    };
+    let mut settings = redis::RedisSettings::default();
+    settings.prefix = format!("endpoints_{}_{number}:", std::process::id());
     let url = env::var("FORUM_API_REDIS").unwrap();
     RedisRateLimitStore::connect(&url, settings).await.unwrap()
 }

@@ -322,25 +322,25 @@ macro_rules! refuse {
 }
 
 refuse! {
-    get_me(&MemberCaller) -> OwnAccount;
-    list_forums(&Caller) -> Vec<Forum>;
+    get_me(&MemberCaller, GetMeParams) -> OwnAccount;
+    list_forums(&Caller, ListForumsParams) -> Page<Forum>;
     list_threads(&Caller, ForumId, ListThreadsParams) -> Page<Thread>;
     create_thread(&MemberCaller, ForumId, NewThread) -> Thread;
-    get_thread(&Caller, ThreadId) -> Thread;
+    get_thread(&Caller, ThreadId, GetThreadParams) -> Thread;
     list_posts(&Caller, ThreadId, ListPostsParams) -> InForum<Page<Post>>;
     create_post(&MemberCaller, ThreadId, NewPost) -> InForum<Post>;
     update_post(&MemberCaller, PostPath, PostUpdate) -> InForum<Post>;
-    delete_post(&MemberCaller, PostPath) -> ();
-    get_member(&Caller, UserRef) -> Member;
+    delete_post(&MemberCaller, PostPath, DeletePostParams) -> ();
+    get_member(&Caller, UserRef, GetMemberParams) -> Member;
     rate_member(&MemberCaller, UserRef, NewRating) -> Rating;
     list_messages(&MemberCaller, ListMessagesParams) -> Page<MessageSummary>;
     send_message(&MemberCaller, NewMessage) -> Message;
-    open_message(&MemberCaller, MessageId, MarkRead) -> Message;
-    get_poll(&Caller, ThreadId) -> InForum<Poll>;
+    open_message(&MemberCaller, MessageId, OpenMessageParams) -> Message;
+    get_poll(&Caller, ThreadId, GetPollParams) -> InForum<Poll>;
     vote(&MemberCaller, PollId, NewVote) -> InForum<Poll>;
     update_poll(&MemberCaller, PollId, PollUpdate) -> InForum<Poll>;
     list_subscriptions(&MemberCaller, ListSubscriptionsParams) -> Page<Subscription>;
-    subscribe(&MemberCaller, SubscriptionTarget) -> SubscribeOutcome;
-    unsubscribe(&MemberCaller, SubscriptionTarget) -> ();
+    subscribe(&MemberCaller, NewSubscription) -> SubscribeOutcome;
+    unsubscribe(&MemberCaller, SubscriptionTarget, UnsubscribeParams) -> ();
     search(&Caller, SearchParams) -> Page<SearchHit>;
 }

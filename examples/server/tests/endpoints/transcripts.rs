@@ -67,10 +67,8 @@ async fn replay(file: &str) {
 
 /// Returns the scenario with the results of this run.
 async fn run(scenario: &str, language: Language) -> String {
-    let mut settings = ApiSettings {
-        error_messages: ErrorMessages::for_language(language),
-        ..ApiSettings::default()
-    };
+    let mut settings = ApiSettings::default();
+    settings.error_messages = ErrorMessages::for_language(language);
     settings.token_budget.units = 1_000_000;
     settings.guest_budget.units = 1_000_000;
     let fixture = Fixture::new(settings, language).await;

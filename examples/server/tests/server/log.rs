@@ -49,7 +49,36 @@ fn each_request_is_a_line_with_every_field() {
         assert_eq!(span["method"], "GET");
         assert_eq!(span["owner"].is_string(), span["token"].is_string());
         assert!(span["elapsed_ms"].is_u64() && span["request_id"].is_string());
+        assert_eq!(span["client"], "127.0.0.1");
     }
+}
+
+#[test]
+fn the_line_of_a_refused_token_names_the_token_and_the_client() {
+    let server = Server::new(&["--log", "json", "--trusted-proxies", "127.0.0.1"]);
+    let token = server.token("alice");
+    let lookup = &token["forum_pat_".len()..][..16];
+    server.run_ok(&format!("token revoke {lookup}"));
+    let bearer = format!("Bearer {token}");
+    let headers = [
+        ("authorization", &*bearer),
+        ("x-forwarded-for", "203.0.113.9"),
+    ];
+    assert_eq!(
+        send("GET", &server.api_url("/me"), &headers, "").status,
+        401
+    );
+    let (_, log) = server.stop_with_log();
+    let lines = lines(&log);
+    let mut refused = lines
+        .iter()
+        .filter(|line| line["fields"]["message"] == "unauthenticated");
+    let refused = refused.next().unwrap();
+    assert_eq!(refused["fields"]["reason"], "Revoked");
+    assert_eq!(
+        json!([refused["span"]["token"], refused["span"]["client"]]),
+        json!([lookup, "203.0.113.9"])
+    );
 }
 
 #[test]

@@ -5,11 +5,14 @@
 use forum_test_support::{client, postgres, program, receiver};
 
 mod commands;
+mod config;
 mod connections;
 mod deliveries;
+mod deploy;
 mod faults;
 mod keys;
 mod kill;
+mod lifecycle;
 mod log;
 mod panel;
 mod recorded;

@@ -111,6 +111,33 @@ store_rules! {
         check_eq!(endpoints.list().await?, added)
     }
 
+    /// A topic is subscribed if an enabled endpoint names it, or has `*`, which covers neither `message.sent` nor `ping`.
+    async fn a_topic_is_subscribed_by_enabled_endpoints_only(fixture: &StoreFixture) -> TestResult {
+        let topics = [Topic::POST_CREATED, Topic::POLL_VOTED, Topic::MESSAGE_SENT, Topic::PING];
+        let endpoints = &fixture.webhooks.endpoints;
+        let named = |topic: &Topic| TopicSet { all: false, named: [topic.clone()].into() };
+        let mut endpoint = Endpoint { enabled: false, ..fixture.add_endpoint(1).await? };
+        let everything = TopicSet { all: true, named: [Topic::PING].into() };
+        for (set, enabled, expected) in [
+            (TopicSet { all: true, named: topics.clone().into() }, false, [false; 4]),
+            (TopicSet::default(), true, [false; 4]),
+            (named(&Topic::POST_CREATED), true, [true, false, false, false]),
+            (named(&Topic::MESSAGE_SENT), true, [false, false, true, false]),
+            (everything, true, [true, true, false, true]),
+        ] {
+            endpoint = Endpoint { topics: set, enabled, ..endpoint };
+            endpoints.update(&endpoint).await?;
+            endpoint.version += 1;
+            for (topic, expected) in topics.iter().zip(expected) {
+                check_eq!(endpoints.is_subscribed(topic).await?, expected)?;
+            }
+        }
+        let part = Topic::parse("ost.created")?;
+        endpoint.topics = named(&Topic::POST_CREATED);
+        endpoints.update(&endpoint).await?;
+        check_eq!(endpoints.is_subscribed(&part).await?, false)
+    }
+
     /// The key id is `None` at first. A call replaces it only if it names the current one.
     async fn a_key_id_replaces_only_the_expected_one(fixture: &StoreFixture) -> TestResult {
         let endpoints = &fixture.webhooks.endpoints;
@@ -170,5 +197,5 @@ async fn find(fixture: &StoreFixture, endpoint: &Endpoint) -> TestResult<Option<
 }
 
 fn key(text: &str) -> TestResult<KeyId> {
-    KeyId::new(text).ok_or_else(|| TestFailure::mismatch(text, "no id", "the id of a key"))
+    Ok(KeyId::parse(text)?)
 }

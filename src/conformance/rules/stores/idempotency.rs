@@ -39,7 +39,7 @@ store_rules! {
             resource: ResourceIds::default(),
         };
         let in_a_forum =
-            with(bare.clone(), |response| response.resource.forum_id = ForumId::parse("tea"));
+            with(bare.clone(), |response| response.resource.forum_id = ForumId::parse("tea").ok());
         for (key, response) in [("a", response()), ("b", bare), ("c", in_a_forum)] {
             let request = IdempotentRequest { key: key.into(), ..request()? };
             run(fixture, &request, 0, Completion::Responded(response.clone())).await?;
@@ -187,7 +187,7 @@ fn response() -> StoredResponse {
         body: Bytes::from_static(b"{\"id\":\"7\"}\0\xff"),
         resource: ResourceIds {
             forum_id: Some(ForumId::from(5)),
-            thread_id: ThreadId::parse("thread-7_a"),
+            thread_id: ThreadId::parse("thread-7_a").ok(),
             post_id: Some(PostId::from(-9)),
         },
     }

@@ -104,7 +104,7 @@ store_rules! {
             (-7, "zzzzzzzzzzzzzzzz"),
         ]
         .into_iter()
-        .filter_map(|(created_at, text)| Some((instant(created_at), Lookup::parse(text)?)))
+        .filter_map(|(created_at, text)| Some((instant(created_at), Lookup::parse(text).ok()?)))
         .collect();
         let shuffled = [3, 0, 4, 2, 1].into_iter().filter_map(|index| newest.get(index).copied());
         for (created_at, lookup) in shuffled {

@@ -9,12 +9,14 @@ use std::thread;
 /// use forum_api::store::sqlite::{Database, DatabasePath, DatabaseSettings};
 ///
 /// # fn main() -> Result<(), forum_api::store::sqlite::SqliteError> {
-/// let settings = DatabaseSettings { readers: 4, ..DatabaseSettings::default() };
+/// let mut settings = DatabaseSettings::default();
+/// settings.readers = 4;
 /// let database = Database::open_with(&DatabasePath::Memory, &settings)?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DatabaseSettings {
     /// Number of threads for ordinary reads; 0 counts as 1. One more thread serves only short reads. A database in memory has
     /// no reader threads. Default: the number of cores.

@@ -10,7 +10,7 @@ use forum_api::runtime::{Clock as _, ManualClock, SeededRandom};
 use forum_api::store::WebhookStores;
 use forum_api::test_util::ManualRuntime;
 use forum_api::webhook::HttpTransport;
-use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
+use forum_api::worker::{Worker, WorkerHandle};
 use tokio::task::unconstrained;
 
 use super::authorizer::CountingAuthorizer;
@@ -36,10 +36,6 @@ impl ManualWorker {
         transport: HttpTransport,
     ) -> Self {
         let runtime = ManualRuntime::new(clock.clone());
-        let settings = WorkerSettings {
-            poll_interval: Duration::from_secs(3600),
-            ..WorkerSettings::default()
-        };
         let authorizations = Arc::new(AtomicUsize::new(0));
         let authorizer = Arc::new(CountingAuthorizer {
             inner: authorizer,
@@ -48,10 +44,11 @@ impl ManualWorker {
         let environment = Environment::new(runtime.clone())
             .clock(clock.clone())
             .random(Arc::new(SeededRandom::default()));
-        let worker = Worker::new(stores.clone(), authorizer, transport, environment);
+        let worker = Worker::builder(stores.clone(), authorizer, transport, environment)
+            .poll_interval(Duration::from_secs(3600));
         let worker = Self {
             clock: clock.clone(),
-            handle: worker.settings(settings).start(),
+            handle: worker.build().unwrap().start(),
             runtime,
             authorizations,
         };

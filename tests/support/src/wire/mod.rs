@@ -29,13 +29,12 @@ pub const ROOT_CERTIFICATE: &str = include_str!("../../certificates/authority.pe
 
 /// Allows loopback, trusts the test's root certificate, and limits only the whole attempt, to `limit`.
 pub fn settings(limit: Duration) -> HttpTransportSettings {
-    HttpTransportSettings {
-        allow_private: true,
-        connect_timeout: LONG_TIMEOUT,
-        attempt_timeout: limit,
-        extra_roots_pem: ROOT_CERTIFICATE.into(),
-        ..HttpTransportSettings::default()
-    }
+    let mut settings = HttpTransportSettings::default();
+    settings.allow_private = true;
+    settings.connect_timeout = LONG_TIMEOUT;
+    settings.attempt_timeout = limit;
+    settings.extra_roots_pem = ROOT_CERTIFICATE.into();
+    settings
 }
 
 pub fn transport(settings: HttpTransportSettings, resolver: &Arc<FakeResolver>) -> HttpTransport {

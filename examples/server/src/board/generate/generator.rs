@@ -202,6 +202,7 @@ mod tests {
             state: ContentState::Visible,
             at: now.saturating_add(YEAR),
             counts: false,
+            in_reply_to: None,
         };
         post_insert::thread(tx, 1, "x", new).await?;
         maker.make(tx, 5).await

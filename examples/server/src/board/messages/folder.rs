@@ -4,13 +4,13 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    Author, Folder, ListMessagesParams, MarkRead, Message, MessageSummary, Page, Timestamp,
+    Author, Folder, ListMessagesParams, MarkRead, Message, MessageSummary, Page, PageKey, Timestamp,
 };
 
+use super::super::ReferenceBoard;
 use super::super::db::{self, Connection, RowReader, Transaction, bind};
 use super::super::locks::LockTarget;
 use super::super::texts::Texts;
-use super::super::{ReferenceBoard, page_keys};
 use super::send::{MessageInsert, notify};
 
 /// A list of members with their ids, names and pictures, on SQLite and on Postgres.
@@ -61,15 +61,15 @@ pub async fn list(
     owner: i64,
     list: &ListMessagesParams,
 ) -> BoardResult<Page<MessageSummary>> {
-    let (time, id) = page_keys::read(list.after.as_ref())?.unwrap_or((i64::MAX, i64::MAX));
+    let [time, id] = list.after_or([i64::MAX; 2])?;
     let query = list.unread.map_or(&LIST, |_| &FILTERED);
     let parameters = bind! {
         ":owner": owner, ":folder": stored(list.folder), ":time": time, ":id": id,
-        ":rows": page_keys::rows(list.limit), ":unread": list.unread,
+        ":rows": list.limit.plus_one(), ":unread": list.unread,
     };
     let found = connection.all(on(connection, query), parameters, summary);
     Ok(Page::from_overfetch(found.await?, list.limit, |last| {
-        page_keys::of(last.sent_at, &last.message_id)
+        PageKey::from_time_and_id(last.sent_at, &last.message_id)
     }))
 }
 
@@ -104,16 +104,20 @@ pub async fn unread(connection: &Connection<'_>, owner: i64) -> db::DbResult<u64
 }
 
 fn summary(row: &mut RowReader<'_>) -> db::DbResult<MessageSummary> {
-    Ok(MessageSummary {
+    let mut summary = MessageSummary {
         message_id: row.id()?,
         folder: row.value().map(folder)?,
         subject: row.value()?,
         sender: row.author()?,
         recipients: row.text()?.map_or(Ok(Vec::new()), authors)?,
         sent_at: row.value()?,
+        read: false,
         read_at: row.value()?,
         receipt_requested: row.value()?,
-    })
+        extra: None,
+    };
+    summary.read = summary.read_at.is_some();
+    Ok(summary)
 }
 
 pub const fn stored(folder: Folder) -> &'static str {
@@ -159,7 +163,7 @@ impl ReferenceBoard {
         let texts = self.texts;
         let found = self.read(move |connection| Box::pin(one(connection, owner, copy)));
         let found = found.await?;
-        if opening == MarkRead::No || found.summary.read_at.is_some() {
+        if opening == MarkRead::No || found.summary.read {
             return Ok(found);
         }
         let target = LockTarget::MessageCopy(copy);

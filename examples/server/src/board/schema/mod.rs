@@ -11,10 +11,16 @@ const TABLE: &str = "board_migrations";
 
 const SQLITE: Migrations = Migrations {
     table: TABLE,
-    all: &[Migration {
-        name: "0001_init",
-        sql: include_str!("sqlite/0001_init.sql"),
-    }],
+    all: &[
+        Migration {
+            name: "0001_init",
+            sql: include_str!("sqlite/0001_init.sql"),
+        },
+        Migration {
+            name: "0002_in_reply_to",
+            sql: include_str!("sqlite/0002_in_reply_to.sql"),
+        },
+    ],
 };
 
 const POSTGRES: Migrations = Migrations {
@@ -23,6 +29,10 @@ const POSTGRES: Migrations = Migrations {
         Migration {
             name: "0001_init",
             sql: include_str!("postgres/0001_init.sql"),
+        },
+        Migration {
+            name: "0002_in_reply_to",
+            sql: include_str!("postgres/0002_in_reply_to.sql"),
         },
         Migration {
             name: "0003_post_index",
@@ -91,14 +101,19 @@ mod tests {
                 POSTGRES,
                 vec![
                     "45d9e9a26ab72dc3b28b462470d6a031a8a0e6dc49ef53b223dee322c2398fa3",
+                    "034f4e03914c57ec3b79ddf8107be406cd8b161a0ca57df49c0a542fbcb2c89e",
                     "62d97c8d8427e2694a9913af360ed69f78caf98cb0992f477addb98ec4808e13",
                 ],
             ),
             (
                 SQLITE,
-                vec!["a16471b58dd38fd8d1b7ce057c4b1b13609d3ea6f66b681ccb8bb656826cb182"],
+                vec![
+                    "a16471b58dd38fd8d1b7ce057c4b1b13609d3ea6f66b681ccb8bb656826cb182",
+                    "a30da338748d5aa9133f86237ca7f86e0a48d07d5aa21e084b3ce5362fad05f3",
+                ],
             ),
         ] {
+            assert_eq!(migrations.all.len(), checksums.len());
             for (migration, expected) in migrations.all.iter().zip(checksums) {
                 let digest = Sha256::digest(migration.sql);
                 let checksum: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -256,7 +256,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_text_with_all_words_is_found_unless_one_of_them_is_excluded(query in queries()) {
-            let Some(query) = SearchQuery::parse(&query) else {
+            let Ok(query) = SearchQuery::parse(&query) else {
                 return Ok(());
             };
             let index = schema::in_memory();

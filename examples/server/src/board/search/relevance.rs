@@ -11,7 +11,6 @@ use forum_api::host::BoardResult;
 use forum_api::model::{Page, PageKey, SearchParams, SearchShow};
 
 use super::super::db::{self, Connection, RowReader, bind};
-use super::super::page_keys;
 use super::super::settings::SEARCH_WINDOW;
 use super::filter::SearchFilter;
 use super::hits;
@@ -35,12 +34,11 @@ pub async fn page(
     search: &SearchParams,
 ) -> BoardResult<Page<i64>> {
     let window = SEARCH_WINDOW.get(connection).await?.into();
-    let (after, posts, rows): (Option<Place>, _, _) =
-        match page_keys::numbers(search.after.as_ref())? {
-            None => (None, filter.posts.clone(), window),
-            // Some may have been restored since.
-            Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
-        };
+    let (after, posts, rows): (Option<Place>, _, _) = match search.after_ints()? {
+        None => (None, filter.posts.clone(), window),
+        // Some may have been restored since.
+        Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
+    };
     let found = ScanDirection::Descending
         .matches(connection, filter, &posts, rows)
         .await?;
@@ -53,12 +51,9 @@ pub async fn page(
     matches.retain(|found| after.is_none_or(|after| (found.score, found.post) < after));
     let (first, last) = (span.start(), span.end());
     let page = Page::from_overfetch(matches, search.limit, |Ranked { score, post, .. }| {
-        PageKey::new(format_args!("{score}.{post}.{first}.{last}"))
+        PageKey::from([*score, *post, *first, *last])
     });
-    Ok(Page {
-        items: page.items.iter().map(|found| found.post).collect(),
-        next: page.next,
-    })
+    Ok(page.map(|found| found.post))
 }
 
 /// The range of the `matches`, which are newest first.

@@ -9,7 +9,6 @@ use forum_api::host::BoardResult;
 use forum_api::model::{Page, PageKey, SearchParams};
 
 use super::super::db::{self, Connection, RowReader, bind};
-use super::super::page_keys;
 use super::filter::SearchFilter;
 use super::hits::json;
 
@@ -40,11 +39,11 @@ pub async fn page(
     search: &SearchParams,
     direction: ScanDirection,
 ) -> BoardResult<Page<i64>> {
-    let ahead = match page_keys::numbers(search.after.as_ref())? {
+    let ahead = match search.after_ints()? {
         Some([post]) => direction.ahead(&filter.posts, direction.next(post)),
         None => filter.posts.clone(),
     };
-    let rows = page_keys::rows(search.limit);
+    let rows = search.limit.plus_one();
     let matches = direction.matches(connection, filter, &ahead, rows).await?;
     let posts = matches.into_iter().map(|found| found.post).collect();
     Ok(Page::from_overfetch(posts, search.limit, |post| {
@@ -270,7 +269,7 @@ pub async fn threads_page(
     direction: ScanDirection,
 ) -> BoardResult<Page<i64>> {
     let limit = search.limit.get();
-    let after: Option<[i64; 2]> = page_keys::numbers(search.after.as_ref())?;
+    let after: Option<[i64; 2]> = search.after_ints()?;
     let ahead = after.map_or(filter.posts.clone(), |[from, _]| {
         direction.ahead(&filter.posts, from)
     });
@@ -280,7 +279,7 @@ pub async fn threads_page(
         filter,
         direction,
         ahead,
-        page_keys::rows(search.limit),
+        search.limit.plus_one(),
     );
     let (mut hits, mut met, mut more) = (Vec::new(), HashSet::new(), true);
     while more && hits.len() <= limit && (hits.len() < 2 || met.len() < PASSED * limit) {
@@ -298,7 +297,7 @@ pub async fn threads_page(
     };
     let begun = after.map(|[_, begun]| begun).or(hits.first().copied());
     let next = hits.get(kept).zip(begun);
-    let next = next.map(|(from, begun)| PageKey::new(format_args!("{from}.{begun}")));
+    let next = next.map(|(from, begun)| PageKey::from([*from, begun]));
     hits.truncate(kept);
     Ok(Page { items: hits, next })
 }

@@ -12,6 +12,7 @@ use forum_api::rate_limit::Budget;
 use forum_api::runtime::{Clock, ManualClock};
 use forum_api::store::Stores;
 use forum_api::test_util::{TestApi, TestResponse};
+use forum_api::token::Expiry;
 use serde_json::{Value, json};
 
 use super::action::{Action, Kind};
@@ -35,20 +36,16 @@ impl ModelRunner {
     pub async fn new(backend: Backend) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let stage = backend.create(clock.clone()).await.unwrap();
-        let (authority, board) = stage.board();
         let plenty = Budget {
             units: u32::MAX,
             ..ApiSettings::default().token_budget
         };
-        let settings = ApiSettings {
-            token_budget: plenty,
-            guest_budget: plenty,
-            ..ApiSettings::default()
-        };
+        let mut settings = ApiSettings::default();
+        settings.token_budget = plenty;
+        settings.guest_budget = plenty;
         let ticking: Arc<dyn Clock> = clock.clone();
         let api = TestApi::with_settings(
-            authority,
-            board,
+            stage.board(),
             Stores::in_memory(),
             settings,
             |environment| environment.clock(ticking),
@@ -67,17 +64,9 @@ impl ModelRunner {
     async fn people(&mut self) {
         for (name, role) in MEMBERS {
             let id = self.stage.add_member(name, role).await.unwrap();
-            let scopes: Vec<_> = Surface::Full
-                .scopes()
-                .map(|scope| scope.to_string())
-                .collect();
-            let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
-            self.tokens.push(
-                self.api
-                    .token(&id.to_string(), &scopes, "")
-                    .expose_secret()
-                    .to_owned(),
-            );
+            let scopes: Vec<_> = Surface::Full.scopes().collect();
+            let token = self.api.token(&id.to_string(), &scopes, Expiry::NEVER);
+            self.tokens.push(token.expose_secret().to_owned());
             self.state.members.push(Member {
                 id: id.to_string(),
                 role,

@@ -1,29 +1,41 @@
 //! The command line.
 
+mod config;
+mod options;
+mod values;
+
 use std::env;
 use std::ffi::OsString;
-use std::net::{IpAddr, SocketAddr};
-use std::str::FromStr;
 
 use clap::parser::ValueSource;
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, value_parser};
-use forum_api::host::BoardResult;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::runtime::TokioRuntime;
-use forum_api::{ApiSettings, Environment, IpNet, openapi_document, scope};
-use http::HeaderValue;
+use forum_api::{ApiSettings, Environment, openapi_document};
 
+use config::Configuration;
+pub use config::EffectiveOption;
+pub use options::{
+    AdminOptions, Common, DatabaseOptions, LogFormat, LogOptions, ServeArgs, SurfaceArg,
+};
+pub use values::{number, seconds, without_password};
+
+use crate::commands::backup::BackupCommand;
 use crate::commands::board::{
     BoardCommand, ForumCommand, GenerateCommand, PostCommand, SettingCommand, ThreadCommand,
 };
-use crate::commands::delivery::{DeliveryCommand, WorkerCommand};
+use crate::commands::config::ConfigCommand;
+use crate::commands::delivery::DeliveryCommand;
 use crate::commands::member::MemberCommand;
 use crate::commands::token::TokenCommand;
 use crate::commands::webhook::WebhookCommand;
-
+use crate::commands::worker::WorkerCommand;
 use crate::connect::{self, Migrations};
 use crate::output::Output;
 use crate::serve;
-use crate::webhooks::{RetryOptions, WebhookOptions};
+
+/// Version of the program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A forum server with a JSON API. Without a command, starts the server.
 #[derive(Debug, Parser)]
@@ -35,22 +47,9 @@ pub struct Cli {
     serve: ServeArgs,
     #[command(subcommand)]
     command: Option<Command>,
-}
-
-/// Options of every command.
-#[derive(Debug, Args)]
-pub struct Common {
-    /// Database URL: sqlite:PATH, sqlite::memory: or postgres://…
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        default_value = "sqlite:forum.db"
-    )]
-    pub database: String,
-    /// Print one JSON value instead of text
-    #[arg(long, global = true)]
-    pub json: bool,
+    /// The values of options that `config check` shows.
+    #[arg(skip)]
+    effective: Vec<EffectiveOption>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -59,6 +58,13 @@ enum Command {
     Serve(Box<ServeArgs>),
     #[command(flatten)]
     Database(DatabaseCommand),
+    /// Send webhooks without serving the API
+    Worker(WorkerCommand),
+    /// Write a backup of a SQLite database
+    Backup(BackupCommand),
+    /// Check the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Print the OpenAPI document
     Openapi {
         /// API surface to describe
@@ -93,8 +99,6 @@ enum DatabaseCommand {
     /// List, show, retry and remove webhook deliveries
     #[command(subcommand)]
     Delivery(DeliveryCommand),
-    /// Send webhooks without serving the API
-    Worker(WorkerCommand),
     /// List or change the board's settings
     Setting(SettingCommand),
     /// Fill the forums General, Help and Members with generated content
@@ -107,12 +111,40 @@ enum DatabaseCommand {
     },
 }
 
+/// A command line whose configuration cannot be used.
+#[derive(Debug)]
+pub struct InvalidConfiguration {
+    pub error: BoardError,
+    /// Whether the command line has the option `--json`.
+    pub json: bool,
+}
+
 impl Cli {
-    /// Parses the arguments of the process. Ends it with status 2 if they are wrong.
-    pub fn read() -> Self {
+    /// Parses the arguments of the process, with the values of the environment and the configuration file as defaults.
+    /// Ends the process with status 2 if the arguments are wrong.
+    ///
+    /// # Errors
+    /// [`InvalidConfiguration`] if the environment or the file is wrong.
+    pub fn read() -> Result<Self, InvalidConfiguration> {
         let arguments = options_behind_command(env::args_os().collect());
-        let matches = parser().get_matches_from(arguments);
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let cli = Self::from(&parser().get_matches_from(&arguments));
+        let file = config::file(cli.common.config);
+        let configuration = Configuration::load(file.as_deref());
+        let configuration = configuration.map_err(|error| InvalidConfiguration {
+            error,
+            json: cli.common.json,
+        })?;
+        let parser = configuration.apply(parser());
+        let matches = parser.get_matches_from(arguments);
+        let mut cli = Self::from(&matches);
+        if matches!(cli.command, Some(Command::Config(_))) {
+            cli.effective = configuration.effective(&matches);
+        }
+        Ok(cli)
+    }
+
+    fn from(matches: &ArgMatches) -> Self {
+        Self::from_arg_matches(matches).unwrap_or_else(|error| error.exit())
     }
 
     /// Runs the command and prints its output.
@@ -122,6 +154,9 @@ impl Cli {
             None => return serve::serve(&common, &self.serve).await,
             Some(Command::Serve(options)) => return serve::serve(&common, &options).await,
             Some(Command::Database(command)) => command.run(&common.database).await?,
+            Some(Command::Worker(command)) => command.run(&common).await?,
+            Some(Command::Backup(command)) => command.run(&common.database)?,
+            Some(Command::Config(command)) => command.run(&common, self.effective).await?,
             Some(Command::Openapi { surface }) => {
                 let environment = Environment::new(TokioRuntime).surface(surface.into());
                 let document = openapi_document(&ApiSettings::default(), &environment);
@@ -136,10 +171,11 @@ impl Cli {
 impl DatabaseCommand {
     async fn run(self, url: &str) -> BoardResult<Output> {
         let migrations = match self {
-            Self::Worker(_) | Self::Migrate { check: false } => Migrations::Apply,
+            Self::Migrate { check: false } => Migrations::Apply,
             _ => Migrations::Require,
         };
-        let (database, board) = connect::existing(url, migrations).await?;
+        let options = DatabaseOptions::default();
+        let (database, board) = connect::existing(url, &options, migrations).await?;
         let outcome = match self {
             Self::Token(command) => command.run(&database, &board).await,
             Self::Board(command) => command.run(&board).await,
@@ -149,7 +185,6 @@ impl DatabaseCommand {
             Self::Post(command) => command.run(&board).await,
             Self::Webhook(command) => command.run(url, &database, &board).await,
             Self::Delivery(command) => command.run(&database).await,
-            Self::Worker(command) => command.run(url, &database, &board).await,
             Self::Setting(command) => command.run(&board).await,
             Self::Generate(command) => command.run(&board).await,
             Self::Migrate { .. } => Output::done_with("The schema is up to date."),
@@ -197,166 +232,15 @@ fn options_behind_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// Options of `serve`.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Server options")]
-pub struct ServeArgs {
-    /// Address to listen on; port 0 picks a free port
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = listen_address)]
-    pub listen: SocketAddr,
-    /// Redis URL for budgets shared by several servers; if Redis is unreachable, each server meters on its own
-    #[arg(long, value_name = "URL")]
-    pub redis: Option<String>,
-    /// API surface to serve
-    #[arg(long, value_enum, default_value = "full")]
-    pub surface: SurfaceArg,
-    /// Public URL of the server [default: http://ADDR]
-    #[arg(long, value_name = "URL", value_parser = base_url)]
-    pub base_url: Option<String>,
-    /// Units per token and window
-    #[arg(long, value_name = "N", default_value = "600", value_parser = value_parser!(u32).range(1..))]
-    pub token_budget: u32,
-    /// Units per address prefix and window for requests without a token
-    #[arg(long, value_name = "N", default_value = "120", value_parser = value_parser!(u32).range(1..))]
-    pub guest_budget: u32,
-    /// Length of a window in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = value_parser!(u32).range(1..))]
-    pub window: u32,
-    /// Proxies whose x-forwarded-for header is trusted
-    #[arg(long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
-    pub trusted_proxies: Vec<IpNet>,
-    /// Maximum number of open connections, at most 1000000, lowered if the process cannot open enough files; further connections wait
-    #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
-    pub max_connections: usize,
-    /// Origin allowed to call the API from a browser, or * for any; repeatable
-    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
-    pub cors_origin: Vec<HeaderValue>,
-    /// Language of the API's error messages
-    #[arg(long, value_enum, default_value = "en")]
-    pub language: LanguageArg,
-    #[command(flatten)]
-    pub webhooks: WebhookOptions,
-    #[command(flatten)]
-    pub retries: RetryOptions,
-    /// Do not send webhooks from this process
-    #[arg(long)]
-    pub no_worker: bool,
-    /// Read the administrator's password for a new database from the first line of standard input
-    #[arg(long)]
-    pub admin_password_stdin: bool,
-    /// Create a new database with groups and the administrator only
-    #[arg(long)]
-    pub empty: bool,
-    #[command(flatten)]
-    pub log: LogOptions,
-}
-
-/// Options of the log.
-#[derive(Clone, Copy, Debug, Args)]
-pub struct LogOptions {
-    /// Format of the log on standard error; RUST_LOG filters it
-    #[arg(long, value_enum, default_value = "text")]
-    pub log: LogFormat,
-    /// Log panic messages in full; they can quote posts and private messages
-    #[arg(long)]
-    pub log_panics: bool,
-}
-
-/// The surface that is served.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum SurfaceArg {
-    /// All endpoints and scopes
-    Full,
-    /// The compact set of endpoints and scopes
-    Compact,
-}
-
-impl From<SurfaceArg> for scope::Surface {
-    fn from(surface: SurfaceArg) -> Self {
-        match surface {
-            SurfaceArg::Full => Self::Full,
-            SurfaceArg::Compact => Self::Compact,
-        }
-    }
-}
-
-/// Language of messages.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum LanguageArg {
-    /// English
-    En,
-    /// German
-    De,
-}
-
-impl From<LanguageArg> for forum_api::Language {
-    fn from(language: LanguageArg) -> Self {
-        match language {
-            LanguageArg::En => Self::English,
-            LanguageArg::De => Self::German,
-        }
-    }
-}
-
-/// The format of the log.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum LogFormat {
-    /// One line per event
-    Text,
-    /// One JSON object per line
-    Json,
-}
-
-fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
-    text.parse()
-        .map_err(|_| "expected an address and a port, for example 127.0.0.1:8080")
-}
-
-fn base_url(text: &str) -> Result<String, &'static str> {
-    let url = text.trim_end_matches('/');
-    let parsed: http::Uri = url
-        .parse()
-        .map_err(|_| "expected http://… or https://… without username, query or fragment")?;
-    let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
-    let fits = is_web && !url.contains(['?', '#', '@']);
-    fits.then(|| url.into())
-        .ok_or("expected http://… or https://… without username, query or fragment")
-}
-
-/// An origin as a browser sends it, or `*`.
-fn origin(text: &str) -> Result<HeaderValue, &'static str> {
-    let parsed = text.parse().unwrap_or_else(|_| http::Uri::default());
-    let (scheme, host) = (parsed.scheme_str().unwrap_or_default(), parsed.authority());
-    let written = host.map(|host| format!("{scheme}://{host}"));
-    let is_origin = text == "*" || written.as_deref() == Some(text) && !text.contains('@');
-    let value = HeaderValue::from_str(text).ok().filter(|_| is_origin);
-    value.ok_or("expected an origin, for example https://board.example:8443, or *")
-}
-
-fn max_connections(text: &str) -> Result<usize, &'static str> {
-    let number = text.parse().ok();
-    // The bound of the semaphore that counts them.
-    let fits = number.filter(|number| (1..=1_000_000).contains(number));
-    fits.ok_or("expected a number from 1 to 1000000")
-}
-
-/// A network, or a single address.
-fn network(text: &str) -> Result<IpNet, &'static str> {
-    let single = || IpAddr::from_str(text).map(IpNet::from);
-    IpNet::from_str(text)
-        .or_else(|_| single())
-        .map_err(|_| "expected an IP address, or a network, for example 10.0.0.0/8")
-}
-
 #[cfg(test)]
 mod tests {
     use clap::error::ErrorKind::{DisplayHelp, ValueValidation};
 
     use super::*;
 
-    const README: &str = include_str!("../../../README.md");
-    const CLUSTERING: &str = include_str!("../../../src/guide/clustering.md");
-    const OPERATIONS: &str = include_str!("../../../src/guide/operations.md");
+    const README: &str = include_str!("../../../../README.md");
+    const CLUSTERING: &str = include_str!("../../../../src/guide/clustering.md");
+    const OPERATIONS: &str = include_str!("../../../../src/guide/operations.md");
 
     /// The arguments of the shell lines of a document that run the server.
     fn shell_lines(document: &str) -> impl Iterator<Item = &str> {

@@ -1,0 +1,281 @@
+//! Values of options from the environment and from a configuration file.
+//!
+//! Such a value becomes the default of its option: the command line takes precedence over the environment, and the
+//! environment over the file. The options are those of the parser, so they are declared once.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::error::Error;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, ArgAction, ArgMatches, Args};
+use forum_api::host::{BoardError, BoardResult};
+use serde::Serialize;
+use toml::{Table, Value};
+
+use super::options::{Common, ServeArgs};
+use super::values::without_password;
+use crate::nearest::nearest;
+
+/// The option that names the file. The file cannot contain it.
+const CONFIG: &str = "config";
+
+/// Values of options, by the names of the options.
+#[derive(Debug, Default)]
+pub struct Configuration(BTreeMap<String, Configured>);
+
+#[derive(Debug)]
+struct Configured {
+    values: Vec<String>,
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Variable(String),
+    File(PathBuf),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => f.write_str(name),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Returns the options that can be configured: those of `serve`, which include those of `worker`, and of every command.
+fn options() -> clap::Command {
+    ServeArgs::augment_args(Common::augment_args(clap::Command::new("options")))
+}
+
+/// Returns the path of the configuration file: `named` by the command line, or else by `FORUM_CONFIG`.
+pub fn file(named: Option<PathBuf>) -> Option<PathBuf> {
+    let variable = || env::var_os(variable(CONFIG)).filter(|path| !path.is_empty());
+    named.or_else(|| variable().map(Into::into))
+}
+
+impl Configuration {
+    /// Reads the environment, and the file if there is one.
+    ///
+    /// # Errors
+    /// If the file cannot be read, names an unknown option, or a value is invalid.
+    pub fn load(file: Option<&Path>) -> BoardResult<Self> {
+        let options = options();
+        let mut all = Self::default();
+        if let Some(path) = file {
+            all.add_file(&options, path)?;
+        }
+        all.add_environment(&options)?;
+        Ok(all)
+    }
+
+    fn add_file(&mut self, options: &clap::Command, path: &Path) -> BoardResult<()> {
+        let shown = path.display();
+        let text = fs::read_to_string(path);
+        let text = text.map_err(|error| {
+            invalid(format!(
+                "cannot read the configuration file \"{shown}\": {error}"
+            ))
+        })?;
+        let table: Table = text.parse().map_err(|error: toml::de::Error| {
+            let before = text.get(..error.span().map_or(0, |span| span.start));
+            let line = before.unwrap_or_default().matches('\n').count() + 1;
+            let reason = error
+                .message()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            invalid(format!("{shown}, line {line}: {reason}"))
+        })?;
+        let source = Source::File(path.into());
+        for (key, value) in &table {
+            let option = named(options, key).ok_or_else(|| {
+                let names = options.get_arguments().filter_map(Arg::get_long);
+                let names = names.filter(|name| *name != CONFIG);
+                let hint = nearest(key, names).map(|name| format!("; did you mean \"{name}\"?"));
+                let hint = hint.unwrap_or_default();
+                invalid(format!("{shown}: unknown option \"{key}\"{hint}"))
+            })?;
+            let values = texts(value).ok_or_else(|| {
+                let expected = "expected a text, a number, true, false, or a list of texts";
+                invalid(format!("{shown}: {key}: {expected}"))
+            })?;
+            self.add(option, values, source.clone())?;
+        }
+        Ok(())
+    }
+
+    /// An empty variable counts as absent.
+    fn add_environment(&mut self, options: &clap::Command) -> BoardResult<()> {
+        for option in options.get_arguments() {
+            let Some(name) = option.get_long().filter(|name| *name != CONFIG) else {
+                continue;
+            };
+            let variable = variable(name);
+            let value = match env::var(&variable) {
+                Ok(value) if !value.is_empty() => value,
+                Err(env::VarError::NotUnicode(_)) => {
+                    return Err(invalid(format!("{variable}: expected valid UTF-8")));
+                }
+                _ => continue,
+            };
+            let values = if is_list(option) {
+                value.split(',').map(|item| item.trim().into()).collect()
+            } else {
+                vec![value]
+            };
+            self.add(option, values, Source::Variable(variable))?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, option: &Arg, values: Vec<String>, source: Source) -> BoardResult<()> {
+        let name = option.get_long().unwrap_or_default().to_owned();
+        let values = check(option, values).map_err(|reason| match &source {
+            Source::Variable(variable) => invalid(format!("{variable}: {reason}")),
+            Source::File(path) => invalid(format!("{}: {name}: {reason}", path.display())),
+        })?;
+        self.0.insert(name, Configured { values, source });
+        Ok(())
+    }
+
+    /// Makes the values the defaults of all options with these names.
+    pub fn apply(&self, command: clap::Command) -> clap::Command {
+        let default = |option: Arg| {
+            let configured = option.get_long().and_then(|name| self.0.get(name));
+            match configured {
+                Some(configured) => option.default_values(configured.values.clone()),
+                None => option,
+            }
+        };
+        let command = command.mut_args(default);
+        command.mut_subcommands(|command| self.apply(command))
+    }
+
+    /// Returns the values in effect, without passwords, in the order of the help.
+    pub fn effective(&self, matches: &ArgMatches) -> Vec<EffectiveOption> {
+        let matches = deepest(matches);
+        let options = options();
+        let named = options.get_arguments().filter(|option| {
+            let name = option.get_long();
+            name.is_some_and(|name| name != CONFIG && name != "json")
+        });
+        named
+            .map(|option| self.effective_option(option, matches))
+            .collect()
+    }
+
+    fn effective_option(&self, option: &Arg, matches: &ArgMatches) -> EffectiveOption {
+        let name = option.get_long().unwrap_or_default();
+        let id = option.get_id().as_str();
+        let raw = matches.try_get_raw(id).ok().flatten();
+        let shown = raw.into_iter().flatten();
+        let shown = shown.map(|value| without_password(&value.to_string_lossy()));
+        let is_given = matches.value_source(id) == Some(clap::parser::ValueSource::CommandLine);
+        let source = match self.0.get(name) {
+            _ if is_given => "command line".into(),
+            Some(configured) => configured.source.to_string(),
+            None => "default".into(),
+        };
+        EffectiveOption {
+            option: name.into(),
+            values: shown.collect(),
+            source,
+        }
+    }
+}
+
+/// An option with its values, which are empty if it has none.
+#[derive(Debug, Serialize)]
+pub struct EffectiveOption {
+    pub option: String,
+    pub values: Vec<String>,
+    pub source: String,
+}
+
+fn invalid(reason: String) -> BoardError {
+    BoardError::validation("configuration", reason)
+}
+
+/// Returns the name of an option's environment variable.
+fn variable(name: &str) -> String {
+    format!("FORUM_{}", name.to_uppercase().replace('-', "_"))
+}
+
+fn named<'a>(options: &'a clap::Command, key: &str) -> Option<&'a Arg> {
+    let mut arguments = options.get_arguments();
+    arguments.find(|option| option.get_long() == Some(key) && key != CONFIG)
+}
+
+fn is_list(option: &Arg) -> bool {
+    matches!(option.get_action(), ArgAction::Append)
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Array(values) => values.iter().map(text).collect(),
+        value => text(value).map(|text| vec![text]),
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Float(number) => Some(number.to_string()),
+        Value::Boolean(on) => Some(on.to_string()),
+        Value::Datetime(_) | Value::Array(_) | Value::Table(_) => None,
+    }
+}
+
+/// Checks values as the command line does. Returns them as the parser expects them.
+fn check(option: &Arg, values: Vec<String>) -> Result<Vec<String>, String> {
+    if values.len() != 1 && !is_list(option) {
+        return Err("expected one value".into());
+    }
+    if matches!(option.get_action(), ArgAction::SetTrue) {
+        return values.iter().map(|value| flag(value)).collect();
+    }
+    let name = option.get_long().unwrap_or_default();
+    let arguments = values.iter().map(|value| format!("--{name}={value}"));
+    let command = clap::Command::new("option").no_binary_name(true);
+    let parsed = command.arg(option.clone()).try_get_matches_from(arguments);
+    parsed.map_err(|error| reason(&error))?;
+    Ok(values)
+}
+
+fn flag(value: &str) -> Result<String, String> {
+    match value {
+        "true" | "1" | "yes" | "on" => Ok("true".into()),
+        "false" | "0" | "no" | "off" => Ok("false".into()),
+        _ => Err("expected true or false".into()),
+    }
+}
+
+/// Returns the reason of the parser without the name of the option.
+fn reason(error: &clap::Error) -> String {
+    if let Some(ContextValue::Strings(known)) = error.get(ContextKind::ValidValue)
+        && !known.is_empty()
+    {
+        return format!("expected one of {}", known.join(", "));
+    }
+    match error.source() {
+        Some(reason) => reason.to_string(),
+        None => "expected a value".into(),
+    }
+}
+
+/// Returns the matches of the innermost command.
+fn deepest(matches: &ArgMatches) -> &ArgMatches {
+    let mut matches = matches;
+    while let Some((_, inner)) = matches.subcommand() {
+        matches = inner;
+    }
+    matches
+}

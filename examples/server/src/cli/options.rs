@@ -1,0 +1,202 @@
+//! Options of the server, of workers and of every command.
+
+use std::net::SocketAddr;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use forum_api::{IpNet, scope};
+use http::HeaderValue;
+
+use super::values::{
+    base_url, listen_address, max_connections, mebibytes, network, number, origin, pool_size,
+    seconds,
+};
+use crate::webhooks::{RetryOptions, WebhookOptions};
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// Database URL: sqlite:PATH, sqlite::memory: or postgres://…
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        default_value = "sqlite:forum.db"
+    )]
+    pub database: String,
+    /// TOML file with values of options; each option is also an environment variable, such as FORUM_TOKEN_BUDGET
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print one JSON value instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// Options of `serve`.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Server options")]
+pub struct ServeArgs {
+    /// Address to listen on, or only a port of 127.0.0.1; port 0 picks a free port
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = listen_address)]
+    pub listen: SocketAddr,
+    #[command(flatten)]
+    pub admin: AdminOptions,
+    #[command(flatten)]
+    pub connections: DatabaseOptions,
+    /// Redis URL for budgets shared by several servers: redis://… or rediss://…; if Redis is unreachable, each server meters on its own
+    #[arg(long, value_name = "URL")]
+    pub redis: Option<String>,
+    /// Time limit of a request to Redis
+    #[arg(long, value_name = "SECONDS", default_value = "0.25", value_parser = seconds)]
+    pub redis_timeout: Duration,
+    /// API surface to serve
+    #[arg(long, value_enum, default_value = "full")]
+    pub surface: SurfaceArg,
+    /// Public URL of the server [default: http://ADDR]
+    #[arg(long, value_name = "URL", value_parser = base_url)]
+    pub base_url: Option<String>,
+    /// Units per token and window
+    #[arg(long, value_name = "N", default_value = "600", value_parser = number)]
+    pub token_budget: u32,
+    /// Units per address prefix and window for requests without a token
+    #[arg(long, value_name = "N", default_value = "120", value_parser = number)]
+    pub guest_budget: u32,
+    /// Length of a window in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = number)]
+    pub window: u32,
+    /// Proxies whose x-forwarded-for header is trusted
+    #[arg(long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
+    pub trusted_proxies: Vec<IpNet>,
+    /// Maximum number of open connections, at most 1000000, lowered if the process cannot open enough files; further connections wait
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
+    pub max_connections: usize,
+    /// Time limit of a request
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub request_timeout: Duration,
+    /// Time in which a client sends a request head, and in which it begins to read its response
+    #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
+    pub client_timeout: Duration,
+    /// Origin allowed to call the API from a browser, or * for any; repeatable
+    #[arg(long, value_name = "ORIGIN", value_parser = origin)]
+    pub cors_origin: Vec<HeaderValue>,
+    /// Language of the API's error messages
+    #[arg(long, value_enum, default_value = "en")]
+    pub language: LanguageArg,
+    #[command(flatten)]
+    pub webhooks: WebhookOptions,
+    #[command(flatten)]
+    pub retries: RetryOptions,
+    /// Do not send webhooks from this process
+    #[arg(long)]
+    pub no_worker: bool,
+    /// Read the administrator's password for a new database from the first line of standard input
+    #[arg(long)]
+    pub admin_password_stdin: bool,
+    /// Create a new database with groups and the administrator only
+    #[arg(long)]
+    pub empty: bool,
+    #[command(flatten)]
+    pub log: LogOptions,
+}
+
+/// Options of connections to the database, of a server or a worker.
+#[derive(Clone, Debug, Args)]
+pub struct DatabaseOptions {
+    /// Maximum number of connections to Postgres
+    #[arg(long, value_name = "N", default_value = "16", value_parser = pool_size)]
+    pub postgres_connections: usize,
+    /// Number of threads that read from SQLite [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = pool_size)]
+    pub sqlite_readers: Option<usize>,
+    /// Page cache of each SQLite connection in MiB
+    #[arg(long, value_name = "MIB", default_value = "32", value_parser = mebibytes)]
+    pub sqlite_cache: u32,
+}
+
+impl Default for DatabaseOptions {
+    fn default() -> Self {
+        Self {
+            postgres_connections: 16,
+            sqlite_readers: None,
+            sqlite_cache: 32,
+        }
+    }
+}
+
+impl DatabaseOptions {
+    /// Returns the number of threads that read from SQLite.
+    pub fn readers(&self) -> usize {
+        let cores = || thread::available_parallelism().map_or(1, NonZero::get);
+        self.sqlite_readers.unwrap_or_else(cores)
+    }
+}
+
+/// Options of the listener for the operator.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct AdminOptions {
+    /// Second address, for /metrics, /health and /ready; the first one then serves no /metrics
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
+    pub admin_listen: Option<SocketAddr>,
+    /// Time in which requests and deliveries in progress end when the process stops
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
+    pub drain_timeout: Duration,
+}
+
+/// Options of the log.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct LogOptions {
+    /// Format of the log on standard error; RUST_LOG filters it
+    #[arg(long, value_enum, default_value = "text")]
+    pub log: LogFormat,
+    /// Log panic messages in full; they can quote posts and private messages
+    #[arg(long)]
+    pub log_panics: bool,
+}
+
+/// The surface that is served.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum SurfaceArg {
+    /// All endpoints
+    Full,
+    /// Only the endpoints that read, search and post
+    Compact,
+}
+
+impl From<SurfaceArg> for scope::Surface {
+    fn from(surface: SurfaceArg) -> Self {
+        match surface {
+            SurfaceArg::Full => Self::Full,
+            SurfaceArg::Compact => Self::Compact,
+        }
+    }
+}
+
+/// Language of messages.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum LanguageArg {
+    /// English
+    En,
+    /// German
+    De,
+}
+
+impl From<LanguageArg> for forum_api::Language {
+    fn from(language: LanguageArg) -> Self {
+        match language {
+            LanguageArg::En => Self::English,
+            LanguageArg::De => Self::German,
+        }
+    }
+}
+
+/// The format of the log.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum LogFormat {
+    /// One line per event
+    Text,
+    /// One JSON object per line
+    Json,
+}

@@ -1,0 +1,152 @@
+//! Values of options.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use forum_api::IpNet;
+use http::HeaderValue;
+
+/// Parses an address with a port, a port, or `localhost` with a port.
+pub fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
+    let port = text.strip_prefix("localhost").unwrap_or(text);
+    let port = match port.strip_prefix(':') {
+        Some(port) => Some(port),
+        None => Some(text).filter(|text| *text == port),
+    };
+    let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let port = port.and_then(|port| port.parse().ok());
+    port.map(loopback)
+        .or_else(|| text.parse().ok())
+        .ok_or("expected an address and a port, for example 127.0.0.1:8080, or a port")
+}
+
+/// Parses a whole number of at least 1.
+pub fn number(text: &str) -> Result<u32, &'static str> {
+    within(text, 1..=u32::MAX).ok_or("expected a whole number from 1 to 4294967295")
+}
+
+/// Parses a number of connections or threads.
+pub fn pool_size(text: &str) -> Result<usize, &'static str> {
+    within(text, 1..=1000).ok_or("expected a whole number from 1 to 1000")
+}
+
+/// Parses a number of mebibytes.
+pub fn mebibytes(text: &str) -> Result<u32, &'static str> {
+    within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")
+}
+
+/// Parses a number of connections: the semaphore that counts them is bounded.
+pub fn max_connections(text: &str) -> Result<usize, &'static str> {
+    within(text, 1..=1_000_000).ok_or("expected a number from 1 to 1000000")
+}
+
+fn within<N: FromStr + PartialOrd>(text: &str, range: RangeInclusive<N>) -> Option<N> {
+    text.parse().ok().filter(|number| range.contains(number))
+}
+
+/// Parses seconds, with or without a fraction, from a millisecond to a year.
+pub fn seconds(text: &str) -> Result<Duration, &'static str> {
+    let seconds = within(text, 0.001..=31_536_000.0);
+    seconds
+        .map(Duration::from_secs_f64)
+        .ok_or("expected a number of seconds from 0.001 to 31536000")
+}
+
+/// Parses a URL without query and credentials. Removes trailing slashes.
+pub fn base_url(text: &str) -> Result<String, &'static str> {
+    let url = text.trim_end_matches('/');
+    let parsed: http::Uri = url
+        .parse()
+        .map_err(|_| "expected http://… or https://… without username, path, query or fragment")?;
+    let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
+    let fits = is_web && parsed.path() == "/" && !url.contains(['?', '#', '@']);
+    fits.then(|| url.into())
+        .ok_or("expected http://… or https://… without username, path, query or fragment")
+}
+
+/// Parses an origin as a browser sends it, or `*`.
+pub fn origin(text: &str) -> Result<HeaderValue, &'static str> {
+    let parsed = text.parse().unwrap_or_else(|_| http::Uri::default());
+    let (scheme, host) = (parsed.scheme_str().unwrap_or_default(), parsed.authority());
+    let written = host.map(|host| format!("{scheme}://{host}"));
+    let is_origin = text == "*" || written.as_deref() == Some(text) && !text.contains('@');
+    let value = HeaderValue::from_str(text).ok().filter(|_| is_origin);
+    value.ok_or("expected an origin, for example https://board.example:8443, or *")
+}
+
+/// Parses a network, or a single address.
+pub fn network(text: &str) -> Result<IpNet, &'static str> {
+    let single = || IpAddr::from_str(text).map(IpNet::from);
+    IpNet::from_str(text)
+        .or_else(|_| single())
+        .map_err(|_| "expected an IP address, or a network, for example 10.0.0.0/8")
+}
+
+/// Replaces the password in a database URL, so that the URL can be shown.
+pub fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.into();
+    };
+    let (user, address) = match rest.rsplit_once('@') {
+        Some((credentials, address)) => match credentials.split_once(':') {
+            Some((user, _)) => (format!("{user}:***@"), address),
+            None => (format!("{credentials}@"), address),
+        },
+        None => (String::new(), rest),
+    };
+    let mut parts = address.split(['?', '&']);
+    let mut shown = format!("{scheme}://{user}{}", parts.next().unwrap_or_default());
+    for (place, parameter) in parts.enumerate() {
+        shown.push(if place == 0 { '?' } else { '&' });
+        match parameter.split_once('=') {
+            Some(("password", _)) => shown.push_str("password=***"),
+            _ => shown.push_str(parameter),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{listen_address, without_password};
+
+    #[test]
+    fn an_address_to_listen_on_can_be_a_port() {
+        for (text, expected) in [
+            ("8080", Some("127.0.0.1:8080")),
+            (":8080", Some("127.0.0.1:8080")),
+            ("localhost:8080", Some("127.0.0.1:8080")),
+            ("0.0.0.0:1", Some("0.0.0.0:1")),
+            ("[::1]:1", Some("[::1]:1")),
+            ("localhost", None),
+            ("localhost8080", None),
+            ("65536", None),
+            ("", None),
+            ("board.example:80", None),
+        ] {
+            let parsed = listen_address(text).ok().map(|address| address.to_string());
+            assert_eq!(parsed.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn urls_are_shown_without_passwords() {
+        for (url, shown) in [
+            ("sqlite:forum.db", "sqlite:forum.db"),
+            ("postgres://forum@h/db", "postgres://forum@h/db"),
+            (
+                "postgres://forum:s3/cret@h/db?x=1",
+                "postgres://forum:***@h/db?x=1",
+            ),
+            (
+                "postgres://h/db?x=1&password=s3",
+                "postgres://h/db?x=1&password=***",
+            ),
+            ("redis://:s3@h:1/0", "redis://:***@h:1/0"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
+    }
+}

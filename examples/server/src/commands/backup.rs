@@ -1,0 +1,84 @@
+//! `backup`.
+
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use forum_api::host::{BoardError, BoardResult};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::{Connection, OpenFlags};
+
+use crate::output::Output;
+
+/// Number of pages that a single step copies: all of them, so that writes during the backup do not restart it.
+const ALL_PAGES: i32 = -1;
+
+/// Writes a backup of a SQLite database.
+#[derive(Debug, Args)]
+pub struct BackupCommand {
+    /// Path of the new file, which must not exist
+    path: PathBuf,
+}
+
+impl BackupCommand {
+    /// Copies the database at `url` as it is at one moment, beside running servers.
+    pub fn run(self, url: &str) -> BoardResult<Output> {
+        let source = match url.split_once(':') {
+            Some(("sqlite", ":memory:")) => {
+                let reason =
+                    "a database in memory belongs to its server; there is nothing to back up";
+                return Err(BoardError::validation("database", reason));
+            }
+            Some(("sqlite", source)) => Path::new(source),
+            _ => {
+                let reason = "`backup` supports SQLite only; use pg_dump for a Postgres database";
+                return Err(BoardError::validation("database", reason));
+            }
+        };
+        create(&self.path)?;
+        let copied = copy(source, &self.path);
+        if copied.is_err() {
+            // The error of the copy is the one that matters.
+            drop(fs::remove_file(&self.path));
+        }
+        copied.map_err(|error| {
+            let (source, shown) = (source.display(), self.path.display());
+            BoardError::internal(format!(
+                "cannot back up the database \"{source}\" to \"{shown}\": {error}"
+            ))
+        })?;
+        Output::done_with(format_args!(
+            "Wrote a backup of the database to \"{}\". Keep the key file of the webhook secrets in another place.",
+            self.path.display()
+        ))
+    }
+}
+
+/// Creates an empty file that only its owner can read.
+fn create(path: &Path) -> BoardResult<()> {
+    let mut options = OpenOptions::new();
+    let created = options.write(true).create_new(true).mode(0o600).open(path);
+    created.map(drop).map_err(|error| {
+        let shown = path.display();
+        let reason = match error.kind() {
+            ErrorKind::AlreadyExists => format!("the file \"{shown}\" exists already"),
+            _ => format!("cannot create the file \"{shown}\": {error}"),
+        };
+        BoardError::conflict(reason)
+    })
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let text = |error: rusqlite::Error| error.to_string();
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let from = std::path::absolute(from).map_err(|error| error.to_string())?;
+    let source = Connection::open_with_flags(from, flags).map_err(text)?;
+    let mut target = Connection::open(to).map_err(text)?;
+    let backup = Backup::new(&source, &mut target).map_err(text)?;
+    match backup.step(ALL_PAGES).map_err(text)? {
+        StepResult::Done => Ok(()),
+        _ => Err("the database is locked by another process".into()),
+    }
+}

@@ -1,0 +1,40 @@
+//! `config`.
+
+use clap::Subcommand;
+use forum_api::host::BoardResult;
+use serde_json::{Map, Value};
+
+use crate::cli::{Common, EffectiveOption, ServeArgs};
+use crate::output::{Output, Table};
+use crate::serve::Prepared;
+
+/// The configuration of the server.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Check everything that can be checked without a database, and print the value of each option and its source
+    Check(Box<ServeArgs>),
+}
+
+impl ConfigCommand {
+    pub async fn run(self, common: &Common, options: Vec<EffectiveOption>) -> BoardResult<Output> {
+        let Self::Check(arguments) = self;
+        Prepared::new(common, &arguments, false).await?;
+        let mut table = Table::new(["OPTION", "VALUE", "SOURCE"]);
+        let mut values = Map::new();
+        for EffectiveOption {
+            option,
+            values: texts,
+            source,
+        } in options
+        {
+            let shown = match texts.is_empty() {
+                true => "-".into(),
+                false => texts.join(","),
+            };
+            table.row([option.clone(), shown, source]);
+            let texts = texts.into_iter().map(Value::String).collect();
+            values.insert(option, Value::Array(texts));
+        }
+        Output::new(table, values)
+    }
+}

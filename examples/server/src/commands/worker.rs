@@ -1,0 +1,71 @@
+//! `worker`.
+
+use clap::Args;
+use forum_api::host::{BoardResult, OrInternal};
+
+use crate::cli::{AdminOptions, Common, DatabaseOptions, LogOptions, VERSION, without_password};
+use crate::connect::{self, Migrations};
+use crate::http::listener::Listener;
+use crate::http::metrics::Metrics;
+use crate::http::readiness::Readiness;
+use crate::http::router::Monitor;
+use crate::keys::Secrets;
+use crate::log::Log;
+use crate::output::Output;
+use crate::shutdown::Shutdown;
+use crate::webhooks::{self, RetryOptions, WebhookOptions, refusal};
+
+/// Sends webhooks beside any number of servers and workers.
+#[derive(Debug, Args)]
+pub struct WorkerCommand {
+    #[command(flatten)]
+    admin: AdminOptions,
+    #[command(flatten)]
+    connections: DatabaseOptions,
+    #[command(flatten)]
+    webhooks: WebhookOptions,
+    #[command(flatten)]
+    retries: RetryOptions,
+    #[command(flatten)]
+    log: LogOptions,
+}
+
+impl WorkerCommand {
+    /// Works until the process is stopped.
+    pub async fn run(self, common: &Common) -> BoardResult<Output> {
+        let _log = Log::start(self.log);
+        let metrics = Metrics::install()?;
+        let shutdown = Shutdown::listen(self.admin.drain_timeout).or_internal()?;
+        let monitor = Listener::for_operator(self.admin).await?;
+        let url = &*common.database;
+        let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
+        let (database, board) =
+            connect::existing(url, &self.connections, Migrations::Apply).await?;
+        let environment = secrets.environment();
+        let registry = self.webhooks.registry(&database, &environment);
+        registry.check_key().await.map_err(refusal)?;
+        secrets.warn_of_plaintext(url);
+        let (options, retries) = (&self.webhooks, &self.retries);
+        let worker = webhooks::start(&database, &board, &environment, options, retries)?;
+        tracing::info!(
+            version = VERSION,
+            admin_listen = monitor
+                .as_ref()
+                .map(|monitor| tracing::field::display(monitor.address)),
+            database = without_password(url),
+            "webhook worker started"
+        );
+        let services = Monitor {
+            metrics,
+            readiness: Readiness::new(database.clone(), board).of_worker(worker.clone()),
+        };
+        let deliveries = async {
+            shutdown.clone().requested().await;
+            webhooks::stop(&worker, &shutdown).await;
+        };
+        tokio::join!(deliveries, Listener::serve(monitor, services, &shutdown));
+        database.close().await;
+        tracing::info!("webhook worker stopped");
+        Output::nothing()
+    }
+}

@@ -1,0 +1,30 @@
+//! The nearest known name to a misspelt one.
+
+/// Names that are less similar are no suggestions. Clap uses the same bound.
+const LEAST_SIMILARITY: f64 = 0.7;
+
+/// Returns the most similar of the known names, if one is similar enough.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let rated = known
+        .into_iter()
+        .map(|known| (strsim::jaro(name, known), known));
+    let best = rated.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    (best.0 > LEAST_SIMILARITY).then_some(best.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn only_a_similar_name_is_suggested() {
+        let known = ["token-budget", "guest-budget", "listen"];
+        for (name, expected) in [
+            ("token-buget", Some("token-budget")),
+            ("lisen", Some("listen")),
+            ("zzz", None),
+        ] {
+            assert_eq!(nearest(name, known), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Values of options from the command line, the environment and a file.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::client::get;
+use crate::program::{ExitedProcess, Server, ServerDirectory, start, wait};
+
+/// Runs the program with this environment beside a file `forum.toml`.
+fn run(file: &str, environment: &[(&str, &str)], line: &str) -> ExitedProcess {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("forum.toml"), file).unwrap();
+    let words: Vec<_> = line.split_whitespace().collect();
+    wait(start(directory.path(), &words, environment))
+}
+
+#[test]
+fn the_command_line_precedes_the_environment_and_the_environment_the_file() {
+    let file = "token-budget = 1\nguest-budget = 2\nwindow = 3\nlisten = \":81\"\nno-worker = true\n\
+                trusted-proxies = [\"10.0.0.0/8\", \"::1\"]\nwebhook-timeout = 1.5\n";
+    let environment = [
+        ("FORUM_CONFIG", "forum.toml"),
+        ("FORUM_GUEST_BUDGET", "20"),
+        ("FORUM_WINDOW", "30"),
+        ("FORUM_CORS_ORIGIN", "https://a.example, https://b.example"),
+        ("FORUM_REDIS", ""),
+    ];
+    let checked = run(file, &environment, "config check --window 300 --json").json();
+    for (option, expected) in [
+        ("token-budget", json!(["1"])),
+        ("guest-budget", json!(["20"])),
+        ("window", json!(["300"])),
+        ("listen", json!([":81"])),
+        ("no-worker", json!(["true"])),
+        ("trusted-proxies", json!(["10.0.0.0/8", "::1"])),
+        (
+            "cors-origin",
+            json!(["https://a.example", "https://b.example"]),
+        ),
+        ("webhook-timeout", json!(["1.5"])),
+        ("redis", json!([])),
+        ("max-connections", json!(["10000"])),
+        ("database", json!(["sqlite:forum.db"])),
+    ] {
+        assert_eq!(checked[option], expected, "{option}");
+    }
+    let table = run(file, &environment, "config check --window 300").stdout;
+    for row in [
+        "OPTION VALUE SOURCE",
+        "token-budget 1 forum.toml",
+        "guest-budget 20 FORUM_GUEST_BUDGET",
+        "window 300 command line",
+        "max-connections 10000 default",
+        "redis - default",
+    ] {
+        let mut rows = table.lines().map(|line| {
+            let cells: Vec<_> = line.split_whitespace().collect();
+            cells.join(" ")
+        });
+        assert!(rows.any(|line| line == row), "{row}: {table}");
+    }
+}
+
+#[test]
+fn a_configuration_that_cannot_be_used_is_refused_with_its_place() {
+    for (file, environment, reason) in [
+        (
+            "token-buget = 1",
+            ("", ""),
+            "forum.toml: unknown option \"token-buget\"; did you mean \"token-budget\"?",
+        ),
+        (
+            "config = \"x\"",
+            ("", ""),
+            "forum.toml: unknown option \"config\"",
+        ),
+        (
+            "token-budget = 0",
+            ("", ""),
+            "forum.toml: token-budget: expected a whole number from 1 to 4294967295",
+        ),
+        (
+            "language = \"fr\"",
+            ("", ""),
+            "forum.toml: language: expected one of en, de",
+        ),
+        (
+            "window = [1, 2]",
+            ("", ""),
+            "forum.toml: window: expected one value",
+        ),
+        (
+            "empty = \"perhaps\"",
+            ("", ""),
+            "forum.toml: empty: expected true or false",
+        ),
+        (
+            "[server]\nlisten = 1",
+            ("", ""),
+            "forum.toml: unknown option \"server\"",
+        ),
+        (
+            "window = 1\nwindow = 2",
+            ("", ""),
+            "forum.toml, line 2: duplicate key",
+        ),
+        (
+            "",
+            ("FORUM_LISTEN", "board.example"),
+            "FORUM_LISTEN: expected an address and a port, for example 127.0.0.1:8080, or a port",
+        ),
+        (
+            "",
+            ("FORUM_NO_WORKER", "2"),
+            "FORUM_NO_WORKER: expected true or false",
+        ),
+        (
+            "",
+            ("FORUM_CONFIG", "none.toml"),
+            "cannot read the configuration file \"none.toml\"",
+        ),
+        (
+            "database = \"mysql://x\"",
+            ("", ""),
+            "unsupported database URL",
+        ),
+        ("redis = \"http://x\"", ("", ""), "expected a Redis URL"),
+        (
+            "secret-key-file = \"none\"",
+            ("", ""),
+            "cannot read the key file \"none\"",
+        ),
+        (
+            "database = \"postgres://h/d?sslmode=verify\"",
+            ("", ""),
+            "unknown sslmode",
+        ),
+    ] {
+        let environment = [("FORUM_CONFIG", "forum.toml"), environment];
+        let environment = &environment[..if environment[1].0.is_empty() { 1 } else { 2 }];
+        let refused = run(file, environment, "config check");
+        assert!(refused.error_message().starts_with(reason), "{refused:?}");
+        let refused = run(file, environment, "config check --json");
+        assert_eq!(refused.json(), json!({ "error": refused.error_message() }));
+    }
+}
+
+#[test]
+fn passwords_of_urls_are_not_shown() {
+    let file = "database = \"postgres://forum:s3cret@127.0.0.1:1/forum\"\nredis = \"redis://:s3cret@127.0.0.1:1\"";
+    for line in [
+        "config check --config forum.toml",
+        "config check --config forum.toml --json",
+    ] {
+        let checked = run(file, &[], line);
+        assert_eq!(checked.status, 0, "{checked:?}");
+        assert!(
+            checked
+                .stdout
+                .contains("postgres://forum:***@127.0.0.1:1/forum")
+        );
+        assert!(!format!("{checked:?}").contains("s3cret"), "{checked:?}");
+    }
+}
+
+#[test]
+fn serve_and_the_other_commands_read_the_same_configuration() {
+    let directory = ServerDirectory::in_sqlite();
+    let file =
+        "database = \"sqlite:board.db\"\ntoken-budget = 77\nempty = true\nsurface = \"compact\"\n";
+    fs::write(directory.path().join("forum.toml"), file).unwrap();
+    let environment = [("FORUM_CONFIG", "forum.toml")];
+    let server = Server::start_with(directory, &[], &environment, "");
+    let run = |line: &str, input: &str| {
+        let words: Vec<_> = line.split(' ').collect();
+        let mut child = start(server.directory.path(), &words, &environment);
+        let mut stdin = child.stdin.take().unwrap();
+        std::io::Write::write_all(&mut stdin, input.as_bytes()).unwrap();
+        drop(stdin);
+        wait(child)
+    };
+    let issue = "token issue --owner admin --scopes admin:read --password-stdin";
+    let issued = run(issue, server.password());
+    let forums = server.get(issued.stdout.trim_end(), "/forums");
+    assert_eq!(forums.header("x-ratelimit-limit"), Some("77"));
+    assert_eq!(
+        run("openapi", "").stdout,
+        run("openapi --surface compact", "").stdout
+    );
+    assert_eq!(get(&server.url("/health")).status, 200);
+    assert_eq!(
+        server.directory.files().first().map(String::as_str),
+        Some("board.db")
+    );
+    assert_ne!(server.startup["password"], Value::Null);
+}

@@ -1,0 +1,145 @@
+//! Backups, the listener for the operator, and the lines of start and stop.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
+
+use forum_test_support::free_port;
+use serde_json::{Value, json};
+
+use crate::client::get;
+use crate::program::{Server, ServerDirectory, signal, start, wait};
+
+#[test]
+fn a_backup_of_a_running_server_can_be_served() {
+    let directory = ServerDirectory::in_sqlite();
+    let server = Server::start(directory, &[]);
+    let token = server.token("alice");
+    let body = json!({ "body": "Keep me." });
+    assert_eq!(server.post(&token, "/threads/1/posts", &body).status, 201);
+    let written = server.run_ok("backup copy.db");
+    assert_eq!(
+        written.stdout,
+        "Wrote a backup of the database to \"copy.db\". Keep the key file of the webhook secrets in another place.\n"
+    );
+    let file = |name: &str| server.directory.path().join(name);
+    let mode = file("copy.db").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let again = server.run("backup copy.db");
+    assert_eq!(again.error_message(), "the file \"copy.db\" exists already");
+
+    let restored = ServerDirectory::in_sqlite();
+    for (from, to) in [("copy.db", "forum.db"), ("forum.db.key", "forum.db.key")] {
+        fs::copy(file(from), restored.path().join(to)).unwrap();
+    }
+    let restored = Server::start(restored, &[]);
+    let posts = restored.get(&token, "/threads/1/posts?limit=100");
+    assert!(posts.body.contains("Keep me."), "{posts:?}");
+}
+
+#[test]
+fn a_backup_that_fails_leaves_no_file() {
+    let directory = ServerDirectory::in_sqlite();
+    for (database, reason) in [
+        (
+            "sqlite:forum.db",
+            "cannot back up the database \"forum.db\"",
+        ),
+        (
+            "sqlite::memory:",
+            "a database in memory belongs to its server",
+        ),
+        ("postgres://h/d", "use pg_dump for a Postgres database"),
+    ] {
+        let refused = directory.run(&["backup", "copy.db", "--database", database], "");
+        assert!(refused.error_message().contains(reason), "{refused:?}");
+    }
+    assert!(directory.files().is_empty());
+}
+
+#[test]
+fn metrics_are_on_the_address_of_the_operator_only() {
+    let operator = format!("127.0.0.1:{}", free_port());
+    let server = Server::new(&["--admin-listen", &operator]);
+    let status = |url: String| get(&url).status;
+    assert_eq!(status(server.url("/metrics")), 404);
+    for path in ["/health", "/ready"] {
+        assert_eq!(status(server.url(path)), 200, "{path}");
+    }
+    for path in ["/metrics", "/health", "/ready"] {
+        assert_eq!(status(format!("http://{operator}{path}")), 200, "{path}");
+    }
+    for path in ["/", "/panel", "/api/v1/forums", "/docs"] {
+        assert_eq!(status(format!("http://{operator}{path}")), 404, "{path}");
+    }
+    let taken = server.run(&format!("--listen 127.0.0.1:0 --admin-listen {operator}"));
+    assert!(
+        taken
+            .error_message()
+            .starts_with(&format!("cannot listen on {operator}"))
+    );
+}
+
+#[test]
+fn a_worker_has_health_and_metrics() {
+    let (directory, _) = ServerDirectory::with_demo_board();
+    let operator = format!("127.0.0.1:{}", free_port());
+    let arguments = directory.arguments(&["worker", "--admin-listen", &operator]);
+    let child = start(directory.path(), &arguments, &[]);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while std::net::TcpStream::connect(&operator).is_err() {
+        assert!(Instant::now() < deadline, "the worker does not listen");
+    }
+    for path in ["/health", "/ready"] {
+        assert_eq!(
+            get(&format!("http://{operator}{path}")).status,
+            200,
+            "{path}"
+        );
+    }
+    let metrics = get(&format!("http://{operator}/metrics")).body;
+    assert!(metrics.contains("forum_server_tasks"), "{metrics}");
+    signal(&child, "TERM");
+    let ended = wait(child);
+    assert_eq!(ended.status, 0, "{ended:?}");
+    for line in [
+        "webhook worker started",
+        "stopping signal=\"SIGTERM\"",
+        "webhook worker stopped",
+    ] {
+        assert!(ended.stderr.contains(line), "{line}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn the_log_has_a_line_of_the_start_and_of_the_stop() {
+    let server = Server::new(&["--log", "json", "--base-url", "https://board.example"]);
+    let (directory, log) = server.stop_with_log();
+    let lines: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let fields = |message: &str| {
+        let mut lines = lines.iter().map(|line| &line["fields"]);
+        lines.find(|fields| fields["message"] == message).cloned()
+    };
+    let started = fields("server started").unwrap();
+    assert_eq!(started["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(started["base_url"], "https://board.example");
+    assert!(
+        started["listen"]
+            .as_str()
+            .unwrap()
+            .starts_with("127.0.0.1:")
+    );
+    let database = started["database"].as_str().unwrap();
+    match directory.arguments(&[]).first() {
+        Some(url) => assert!(
+            !url.contains(database) && database.contains(":***@"),
+            "{database}"
+        ),
+        None => assert_eq!(database, "sqlite:forum.db"),
+    }
+    assert_eq!(fields("stopping").unwrap()["signal"], "SIGTERM");
+    assert!(fields("server stopped").is_some());
+}

@@ -1,0 +1,191 @@
+//! Builder of the API service.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use http::Uri;
+use http::request::Parts;
+use ipnet::IpNet;
+
+use super::context::{ApiInner, RequestIdGenerator};
+use super::error_messages::ErrorMessages;
+use super::rate_limit::{self, PeerIp};
+use super::{ApiSettings, ForumApi, openapi};
+use crate::build_error::BuildError;
+use crate::environment::Environment;
+use crate::host::Host;
+use crate::http_util::{OriginalUri, no_original_uri};
+use crate::rate_limit::Budget;
+use crate::store::Stores;
+
+/// Builder of a [`ForumApi`].
+///
+/// Required parts are arguments of [`ForumApi::builder`]; every setting here has a default.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use forum_api::host::{Authorizer, Board};
+/// use forum_api::runtime::TokioRuntime;
+/// use forum_api::store::Stores;
+/// use forum_api::{BuildError, ErrorMessages, ForumApi, Language};
+///
+/// fn api<B: Authorizer + Board>(board: Arc<B>) -> Result<ForumApi, BuildError> {
+///     ForumApi::builder(board, Stores::in_memory(), TokioRuntime)
+///         .base_path("/forum/api/v1")
+///         .error_messages(ErrorMessages::for_language(Language::German))
+///         .request_timeout(Duration::from_secs(10))
+///         .build()
+/// }
+/// ```
+#[must_use = "the builder does nothing until `build` is called"]
+pub struct ForumApiBuilder {
+    host: Host,
+    stores: Stores,
+    environment: Environment,
+    settings: ApiSettings,
+    peer_ip: Box<PeerIp>,
+    original_uri: Box<OriginalUri>,
+}
+
+impl ForumApi {
+    /// Creates a builder from the required parts.
+    ///
+    /// - `host` is an [`Arc`] of a value that implements both [`Authorizer`](crate::host::Authorizer) and
+    ///   [`Board`](crate::host::Board), or a [`Host`] of two values.
+    /// - `stores` keep tokens, rate limits and idempotency records. [`Stores::in_memory`] loses them when the process
+    ///   exits.
+    /// - `environment` is an [`Environment`], or the [`Runtime`](crate::runtime::Runtime) of the host's server if the
+    ///   defaults of the environment fit.
+    pub fn builder(
+        host: impl Into<Host>,
+        stores: Stores,
+        environment: impl Into<Environment>,
+    ) -> ForumApiBuilder {
+        ForumApiBuilder {
+            host: host.into(),
+            stores,
+            environment: environment.into(),
+            settings: ApiSettings::default(),
+            peer_ip: Box::new(rate_limit::peer_ip),
+            original_uri: no_original_uri(),
+        }
+    }
+}
+
+impl ForumApiBuilder {
+    /// Replaces all settings, also those that were set before. Default: [`ApiSettings::default`].
+    pub fn settings(self, settings: ApiSettings) -> Self {
+        Self { settings, ..self }
+    }
+
+    /// Sets [`ApiSettings::base_path`]. Default: `/api/v1`.
+    pub fn base_path(mut self, base_path: impl Into<String>) -> Self {
+        self.settings.base_path = base_path.into();
+        self
+    }
+
+    /// Sets [`ApiSettings::error_messages`]. Default: English.
+    pub fn error_messages(mut self, error_messages: ErrorMessages) -> Self {
+        self.settings.error_messages = error_messages;
+        self
+    }
+
+    /// Sets [`ApiSettings::token_budget`]. Default: 600 units per 300 s.
+    pub fn token_budget(mut self, token_budget: Budget) -> Self {
+        self.settings.token_budget = token_budget;
+        self
+    }
+
+    /// Sets [`ApiSettings::guest_budget`]. Default: 120 units per 300 s.
+    pub fn guest_budget(mut self, guest_budget: Budget) -> Self {
+        self.settings.guest_budget = guest_budget;
+        self
+    }
+
+    /// Sets [`ApiSettings::ipv4_prefix_len`]. Default: 24.
+    pub fn ipv4_prefix_len(mut self, ipv4_prefix_len: u8) -> Self {
+        self.settings.ipv4_prefix_len = ipv4_prefix_len;
+        self
+    }
+
+    /// Sets [`ApiSettings::ipv6_prefix_len`]. Default: 64.
+    pub fn ipv6_prefix_len(mut self, ipv6_prefix_len: u8) -> Self {
+        self.settings.ipv6_prefix_len = ipv6_prefix_len;
+        self
+    }
+
+    /// Sets [`ApiSettings::trusted_proxies`]. Default: none.
+    pub fn trusted_proxies(mut self, trusted_proxies: impl IntoIterator<Item = IpNet>) -> Self {
+        self.settings.trusted_proxies = trusted_proxies.into_iter().collect();
+        self
+    }
+
+    /// Sets [`ApiSettings::body_limit`]. Default: 1 MiB.
+    pub fn body_limit(mut self, body_limit: usize) -> Self {
+        self.settings.body_limit = body_limit;
+        self
+    }
+
+    /// Sets [`ApiSettings::request_timeout`]. Default: 30 s.
+    pub fn request_timeout(mut self, request_timeout: Duration) -> Self {
+        self.settings.request_timeout = request_timeout;
+        self
+    }
+
+    /// Sets the source of the peer's IP address. Default: an `IpAddr` or a `SocketAddr` extension of the request.
+    ///
+    /// The address is that of the client, unless it is in [`ApiSettings::trusted_proxies`].
+    ///
+    /// With axum: `.peer_ip(|head| head.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip()))`.
+    pub fn peer_ip(
+        self,
+        peer_ip: impl Fn(&Parts) -> Option<IpAddr> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            peer_ip: Box::new(peer_ip),
+            ..self
+        }
+    }
+
+    /// Sets the source of a request's original URI, for routers that remove a path prefix. Default: the URI of the
+    /// request is the original one.
+    ///
+    /// With axum: `.original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))`.
+    pub fn original_uri(
+        self,
+        original_uri: impl Fn(&Parts) -> Option<&Uri> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            original_uri: Box::new(original_uri),
+            ..self
+        }
+    }
+
+    /// Builds the service and renders its OpenAPI document.
+    ///
+    /// # Errors
+    /// [`BuildError`] if a setting of the API or the [`public_origin`](Environment::public_origin) of the environment is
+    /// invalid.
+    pub fn build(mut self) -> Result<ForumApi, BuildError> {
+        self.settings.validate()?;
+        self.environment.validate()?;
+        let document = openapi::document(&self.settings, &self.environment);
+        Ok(ForumApi(Arc::new(ApiInner {
+            host: self.host,
+            stores: self.stores,
+            request_ids: RequestIdGenerator::new(&*self.environment.random),
+            environment: self.environment,
+            settings: self.settings,
+            document: document.to_string().into(),
+            peer_ip: self.peer_ip,
+            original_uri: self.original_uri,
+            warned_no_peer_ip: AtomicBool::new(false),
+        })))
+    }
+}
+
+settings_debug!(ForumApiBuilder, settings);

@@ -1,0 +1,66 @@
+//! [`BuildError`]: an invalid setting of a service.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+/// A setting of a service is invalid.
+///
+/// The message names the setting and the values that it accepts:
+///
+/// ```
+/// use forum_api::swagger_ui::SwaggerUi;
+///
+/// let error = SwaggerUi::new("docs", "/api/v1").unwrap_err();
+/// assert_eq!(error.setting(), "base_path");
+/// assert_eq!(
+///     error.to_string(),
+///     "invalid setting `base_path`: expected a path such as `/docs`, with a leading slash and without a query"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("invalid setting `{setting}`: expected {expected}")]
+pub struct BuildError {
+    setting: &'static str,
+    expected: String,
+}
+
+impl BuildError {
+    pub(crate) fn new(setting: &'static str, expected: impl Into<String>) -> Self {
+        Self {
+            setting,
+            expected: expected.into(),
+        }
+    }
+
+    /// Returns the name of the invalid setting, such as `guest_budget.units`.
+    pub fn setting(&self) -> &'static str {
+        self.setting
+    }
+
+    /// Requires that a setting is valid.
+    pub(crate) fn require(
+        is_valid: bool,
+        setting: &'static str,
+        expected: &str,
+    ) -> Result<(), Self> {
+        if is_valid {
+            return Ok(());
+        }
+        Err(Self::new(setting, expected))
+    }
+
+    /// Requires a number of at least 1.
+    pub(crate) fn require_positive(
+        setting: &'static str,
+        number: impl TryInto<u64>,
+    ) -> Result<(), Self> {
+        let is_positive = !matches!(number.try_into(), Ok(0));
+        Self::require(is_positive, setting, "a number of at least 1")
+    }
+
+    /// Requires a duration above zero.
+    pub(crate) fn require_duration(setting: &'static str, duration: Duration) -> Result<(), Self> {
+        Self::require(!duration.is_zero(), setting, "a duration above zero")
+    }
+}

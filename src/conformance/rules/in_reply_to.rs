@@ -1,0 +1,130 @@
+//! Replies that name the post that they answer.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+board_rules! {
+    mod in_reply_to;
+
+    /// A reply has the id of the post that it answers, or null if it answers the thread. The order of posts does not
+    /// change.
+    async fn a_reply_names_the_post_that_it_answers(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, alice, first, reply, .. } = thread_with_reply(suite).await?;
+        let plain = otto.reply(&reply.thread_id, "For all").await.expect_ok()?;
+        let answer = otto.answer(&reply).await.expect_ok()?;
+        let listed = alice.fetch_posts(&reply.thread_id).await?;
+        check_eq!(post_ids(&listed), [&first, &reply, &path(&plain), &path(&answer)].map(|it| it.post_id.clone()))?;
+        check_eq!((plain.in_reply_to, &answer.in_reply_to), (None, &Some(reply.post_id.clone())))?;
+        let answered: Vec<_> = listed.into_iter().map(|post| post.in_reply_to).collect();
+        check_eq!(answered, [None, None, None, Some(reply.post_id)])
+    }
+
+    /// An edit keeps the answered post.
+    async fn an_edit_keeps_the_answered_post(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, reply, .. } = thread_with_reply(suite).await?;
+        let answer = path(&otto.answer(&reply).await.expect_ok()?);
+        let edited = otto.edit(&answer, "New words").await.expect_ok()?;
+        check_eq!(edited.in_reply_to, Some(reply.post_id.clone()))?;
+        check_eq!(otto.fetch_post(&answer).await?.in_reply_to, Some(reply.post_id))
+    }
+
+    /// A post of another thread and an id that no post has are not found, and the board writes nothing.
+    async fn an_unknown_post_cannot_be_answered(suite: &Suite) -> TestResult {
+        let ThreadFixture { forum, otto, alice, reply, .. } = thread_with_reply(suite).await?;
+        let other = suite.thread(&alice, &forum).await?;
+        let elsewhere = suite.post(&alice, &other.thread_id).await?.post_id;
+        let before = otto.fetch_thread(&reply.thread_id).await?;
+        let unknown = [Ok(PostId::from(987_654_321)), PostId::parse("no-such_post")].into_iter().flatten();
+        for post_id in unknown.chain([elsewhere, PostId::empty()]) {
+            let answered = PostPath { thread_id: reply.thread_id.clone(), post_id };
+            otto.answer(&answered).await.expect_not_found()?;
+        }
+        check_eq!(otto.fetch_thread(&reply.thread_id).await?, before)
+    }
+
+    /// A deleted post is not found by callers who cannot see it. A moderator can answer it.
+    async fn a_deleted_post_is_answered_only_by_moderators(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
+        let ada = suite.admin("ada").await?;
+        alice.delete_post(&reply).await.expect_ok()?;
+        for caller in [&otto, &alice] {
+            caller.answer(&reply).await.expect_not_found()?;
+        }
+        let answer = ada.answer(&reply).await.expect_ok()?;
+        check_eq!(&answer.in_reply_to, &Some(reply.post_id))?;
+        check_eq!(otto.fetch_post(&path(&answer)).await?.in_reply_to, None)
+    }
+
+    /// `inReplyTo` is null for callers who cannot see the answered post: after its deletion for all callers except
+    /// moderators, until it is restored.
+    async fn a_deleted_answered_post_is_null(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
+        let ada = suite.admin("ada").await?;
+        let answer = path(&otto.answer(&reply).await.expect_ok()?);
+        let answered = Some(reply.post_id.clone());
+        alice.delete_post(&reply).await.expect_ok()?;
+        for (caller, expected) in [(&otto, None), (&alice, None), (&ada, answered.clone())] {
+            check_eq!(caller.fetch_post(&answer).await?.in_reply_to, expected, "for {caller:?}")?;
+        }
+        check_eq!(otto.edit(&answer, "New words").await.expect_ok()?.in_reply_to, None)?;
+        suite.fixture.restore(&reply.post_id).await?;
+        check_eq!(otto.fetch_post(&answer).await?.in_reply_to, answered)
+    }
+
+    /// `inReplyTo` of a reply to a post that awaits approval is null, except for the answered post's author and for
+    /// moderators, until the post is approved.
+    async fn an_answered_post_awaiting_approval_is_null(suite: &Suite) -> TestResult {
+        let ThreadFixture { otto, reply, .. } = thread_with_reply(suite).await?;
+        let (nora, ada) = (suite.newcomer("nora").await?, suite.admin("ada").await?);
+        let pending = suite.post(&nora, &reply.thread_id).await?;
+        otto.answer(&pending).await.expect_not_found()?;
+        let answer = path(&ada.answer(&pending).await.expect_ok()?);
+        let answered = Some(pending.post_id.clone());
+        for (caller, expected) in [(&otto, None), (&nora, answered.clone()), (&ada, answered.clone())] {
+            check_eq!(caller.fetch_post(&answer).await?.in_reply_to, expected, "for {caller:?}")?;
+        }
+        suite.fixture.approve(&pending.post_id).await?;
+        check_eq!(otto.fetch_post(&answer).await?.in_reply_to, answered)
+    }
+
+    /// The event of a reply names the answered post only if every caller who sees the forum sees that post.
+    async fn an_event_omits_an_invisible_answered_post(suite: &Suite) -> TestResult {
+        suite.require(Capability::Events)?;
+        let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
+        let ada = suite.admin("ada").await?;
+        suite.recorded().await?;
+        otto.answer(&reply).await.expect_ok()?;
+        let event = only(suite.recorded().await?)?;
+        check_eq!(event.value("/post/inReplyTo"), &json!(reply.post_id))?;
+        alice.delete_post(&reply).await.expect_ok()?;
+        suite.recorded().await?;
+        ada.answer(&reply).await.expect_ok()?;
+        let event = only(suite.recorded().await?)?;
+        check_eq!(event.value("/post/inReplyTo"), &Value::Null)
+    }
+}
+
+/// Needs [`Capability::InReplyTo`].
+async fn thread_with_reply(suite: &Suite) -> TestResult<ThreadFixture> {
+    suite.require(Capability::InReplyTo)?;
+    ThreadFixture::new(suite).await
+}
+
+fn path(post: &Post) -> PostPath {
+    PostPath {
+        thread_id: post.thread_id.clone(),
+        post_id: post.post_id.clone(),
+    }
+}
+
+impl TestCaller {
+    /// Replies to a post.
+    async fn answer(&self, answered: &PostPath) -> CallResult<Post> {
+        let new = with(new_post("An answer"), |new| {
+            new.in_reply_to = Some(answered.post_id.clone());
+        });
+        let post = self.create_post(&answered.thread_id, &new).await;
+        post.map(|post| post.value)
+    }
+}

@@ -1,0 +1,198 @@
+//! The request that a call of the host serves: its id, client and time.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::HeaderValue;
+
+use crate::model::Timestamp;
+use crate::token::Lookup;
+
+/// The request that a call of the host serves.
+///
+/// An [`Authorizer`](super::Authorizer) receives it with each call, and a [`Board`](super::Board) with each caller
+/// ([`Caller::request`](super::Caller::request)). A host can reject, limit, store or log by client address as its own web
+/// pages do. It contains no secret, but addresses and user agents are personal data in many jurisdictions.
+///
+/// The library creates it for requests of the API and, with [`background`](Self::background), for work without a request,
+/// such as the attempts of webhook deliveries. A host creates it for its own web forms:
+///
+/// ```
+/// use forum_api::host::{Access, MemberCaller, RequestInfo, VisibleForums};
+/// use forum_api::model::{Timestamp, UserId};
+///
+/// let received_at = Timestamp::from_millis(1_769_860_800_000);
+/// let request = RequestInfo::new(received_at)
+///     .with_id("7f3a")
+///     .with_client_ip("203.0.113.7".parse()?)
+///     .with_user_agent("Mozilla/5.0");
+/// let access = Access::new(VisibleForums::all()); // of the host's `Authorizer`, which takes `&request`
+/// let member = MemberCaller::new(UserId::from(7), access, request);
+/// assert_eq!(member.request().id(), Some("7f3a"));
+/// assert!(member.request().token_lookup().is_none());
+/// # Ok::<(), std::net::AddrParseError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RequestInfo {
+    received_at: Timestamp,
+    is_background: bool,
+    id: Option<Id>,
+    client_ip: Option<IpAddr>,
+    token_lookup: Option<Lookup>,
+    user_agent: Option<HeaderValue>,
+}
+
+#[derive(Clone, Debug)]
+enum Id {
+    Api(RequestId),
+    Host(Arc<str>),
+}
+
+impl RequestInfo {
+    /// Maximum length of [`user_agent`](Self::user_agent) in bytes.
+    pub const MAX_USER_AGENT_LEN: usize = 256;
+
+    /// Creates the description of a request about which only its time is known.
+    pub fn new(received_at: Timestamp) -> Self {
+        Self {
+            received_at,
+            is_background: false,
+            id: None,
+            client_ip: None,
+            token_lookup: None,
+            user_agent: None,
+        }
+    }
+
+    /// Creates the description of work that serves no request, which begins at `started_at`.
+    pub fn background(started_at: Timestamp) -> Self {
+        Self {
+            is_background: true,
+            ..Self::new(started_at)
+        }
+    }
+
+    /// Sets the id.
+    #[must_use]
+    pub fn with_id(self, id: &str) -> Self {
+        Self {
+            id: Some(Id::Host(id.into())),
+            ..self
+        }
+    }
+
+    /// Sets the client's address.
+    #[must_use]
+    pub fn with_client_ip(self, client_ip: IpAddr) -> Self {
+        Self {
+            client_ip: Some(client_ip),
+            ..self
+        }
+    }
+
+    /// Sets the lookup of the token. Web forms have none.
+    #[must_use]
+    pub fn with_token_lookup(self, lookup: Lookup) -> Self {
+        Self {
+            token_lookup: Some(lookup),
+            ..self
+        }
+    }
+
+    /// Sets the user agent. A text with control characters is ignored.
+    #[must_use]
+    pub fn with_user_agent(self, user_agent: &str) -> Self {
+        self.with_user_agent_header(HeaderValue::from_bytes(user_agent.as_bytes()).ok())
+    }
+
+    pub(crate) fn with_request_id(self, id: RequestId) -> Self {
+        Self {
+            id: Some(Id::Api(id)),
+            ..self
+        }
+    }
+
+    /// Shares the header instead of copying it.
+    pub(crate) fn with_user_agent_header(self, user_agent: Option<HeaderValue>) -> Self {
+        Self { user_agent, ..self }
+    }
+
+    /// Returns the time at which the request was received, or the work began.
+    pub fn received_at(&self) -> Timestamp {
+        self.received_at
+    }
+
+    /// Returns whether the work serves no request. The library calls an [`Authorizer`](super::Authorizer) in this way when
+    /// it selects the endpoints that receive an event, and before each attempt of a delivery.
+    pub fn is_background(&self) -> bool {
+        self.is_background
+    }
+
+    /// Returns the id. For requests of the API it is the response header `x-request-id`.
+    pub fn id(&self) -> Option<&str> {
+        match self.id.as_ref()? {
+            Id::Api(id) => Some(id.as_str()),
+            Id::Host(id) => Some(id),
+        }
+    }
+
+    /// Returns the client's address. For requests of the API it is the result of [`client_ip`](crate::client_ip), by which
+    /// guests are metered; `None` if the server does not know the peer
+    /// ([`peer_ip`](crate::ForumApiBuilder::peer_ip)).
+    pub fn client_ip(&self) -> Option<IpAddr> {
+        self.client_ip
+    }
+
+    /// Returns the public part of the request's token; `None` for guests and web forms.
+    pub fn token_lookup(&self) -> Option<Lookup> {
+        self.token_lookup
+    }
+
+    /// Returns the client's `user-agent`, cut to [`MAX_USER_AGENT_LEN`](Self::MAX_USER_AGENT_LEN) bytes and before the first
+    /// byte that is not UTF-8. It contains no control characters except tabs. `None` if it is absent or empty.
+    pub fn user_agent(&self) -> Option<&str> {
+        let bytes = self.user_agent.as_ref()?.as_bytes();
+        let length = bytes.len().min(Self::MAX_USER_AGENT_LEN);
+        let text = bytes.get(..length)?.utf8_chunks().next()?.valid();
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+/// Id of an API request: 128 bits as 32 lower-case hexadecimal digits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestId(pub(crate) [u8; 32]);
+
+impl RequestId {
+    pub(crate) fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user_agent(bytes: &[u8]) -> Option<String> {
+        let header = HeaderValue::from_bytes(bytes).ok();
+        let request = RequestInfo::new(Timestamp::default()).with_user_agent_header(header);
+        request.user_agent().map(str::to_owned)
+    }
+
+    #[test]
+    fn a_user_agent_is_cut_at_a_character() {
+        let long = "é".repeat(200);
+        assert_eq!(user_agent(long.as_bytes()), Some("é".repeat(128)));
+        let odd = format!("x{long}");
+        let cut = format!("x{}", "é".repeat(127));
+        assert_eq!(user_agent(odd.as_bytes()), Some(cut));
+        assert_eq!(user_agent(b"curl/8\xff!"), Some("curl/8".into()));
+        assert_eq!(user_agent(b"\xff"), None);
+        assert_eq!(user_agent(b""), None);
+    }
+
+    #[test]
+    fn a_user_agent_with_control_characters_is_ignored() {
+        let request = RequestInfo::new(Timestamp::default()).with_user_agent("a\nb");
+        assert_eq!(request.user_agent(), None);
+    }
+}

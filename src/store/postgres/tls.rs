@@ -1,0 +1,242 @@
+//! TLS of connections, with the modes of libpq.
+
+use std::io::{self, IoSlice};
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_postgres::Socket;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client;
+use tokio_rustls::rustls::client::WebPkiServerVerifier;
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::crypto::{verify_tls12_signature, verify_tls13_signature};
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+
+use super::PostgresError;
+use crate::runtime::BoxFuture;
+use crate::tls;
+
+/// Protocol name that libpq sends.
+const ALPN: &[u8] = b"postgresql";
+
+/// Use of TLS that the parameters `sslmode` and `sslrootcert` of a URL ask for.
+pub(super) struct TlsMode {
+    pub(super) negotiation: SslMode,
+    pub(super) connector: PostgresTls,
+}
+
+impl TlsMode {
+    /// Takes the parameters out of the URL.
+    ///
+    /// # Errors
+    /// [`PostgresError`] if the mode is unknown or the root certificates cannot be used.
+    pub(super) fn take_from(url: &str) -> Result<(String, Self), PostgresError> {
+        let (url, mode) = tls::take_parameter(url, "sslmode");
+        let (url, roots) = tls::take_parameter(&url, "sslrootcert");
+        let roots = roots.as_deref().filter(|roots| *roots != "system");
+        let verifier = || verifier(roots);
+        let (negotiation, verification) = match mode.as_deref().unwrap_or("prefer") {
+            "disable" => (SslMode::Disable, Verification::None),
+            "prefer" if roots.is_none() => (SslMode::Prefer, Verification::None),
+            "prefer" => (SslMode::Prefer, Verification::Chain(verifier()?)),
+            "require" if roots.is_none() => (SslMode::Require, Verification::None),
+            "require" | "verify-ca" => (SslMode::Require, Verification::Chain(verifier()?)),
+            "verify-full" => (SslMode::Require, Verification::Full(verifier()?)),
+            _ => {
+                let expected = "expected one of disable, prefer, require, verify-ca, verify-full";
+                return Err(PostgresError::unusable(format!(
+                    "unknown sslmode; {expected}"
+                )));
+            }
+        };
+        let config = tls::client_config().map_err(PostgresError::unusable)?;
+        let mut config = config
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verification))
+            .with_no_client_auth();
+        config.alpn_protocols = vec![ALPN.into()];
+        let connector = PostgresTls(Arc::new(config));
+        let mode = Self {
+            negotiation,
+            connector,
+        };
+        Ok((url, mode))
+    }
+}
+
+/// Returns a verifier that trusts the certificates in a PEM file, or those of the system without one.
+fn verifier(path: Option<&str>) -> Result<Arc<WebPkiServerVerifier>, PostgresError> {
+    let mut roots = RootCertStore::empty();
+    match path {
+        Some(path) => {
+            let pem = tls::read_roots(path).map_err(PostgresError::unusable)?;
+            tls::add_roots(&mut roots, &pem).map_err(PostgresError::unusable)?;
+        }
+        None => roots = tls::system_roots(),
+    }
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), tls::provider());
+    let no_roots =
+        |_| PostgresError::unusable("the system has no root certificates: set sslrootcert");
+    verifier.build().map_err(no_roots)
+}
+
+/// Verification of a server's certificate.
+#[derive(Debug)]
+enum Verification {
+    None,
+    /// A trusted root must have signed the certificate, for any host name.
+    Chain(Arc<WebPkiServerVerifier>),
+    Full(Arc<WebPkiServerVerifier>),
+}
+
+impl ServerCertVerifier for Verification {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        use CertificateError::{NotValidForName, NotValidForNameContext};
+        let verify = |verifier: &WebPkiServerVerifier| {
+            verifier.verify_server_cert(certificate, intermediates, name, ocsp, now)
+        };
+        match self {
+            Self::None => Ok(ServerCertVerified::assertion()),
+            Self::Full(verifier) => verify(verifier),
+            // The name is compared last, after all other checks have passed.
+            Self::Chain(verifier) => match verify(verifier) {
+                Err(Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
+                    Ok(ServerCertVerified::assertion())
+                }
+                verified => verified,
+            },
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = tls::provider().signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, &algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = tls::provider().signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, &algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let algorithms = tls::provider().signature_verification_algorithms;
+        algorithms.supported_schemes()
+    }
+}
+
+/// Makes TLS connections to a server with a given name.
+#[derive(Clone)]
+pub(super) struct PostgresTls(Arc<ClientConfig>);
+
+impl MakeTlsConnect<Socket> for PostgresTls {
+    type Stream = PostgresTlsStream;
+    type TlsConnect = NamedServer;
+    type Error = &'static str;
+
+    fn make_tls_connect(&mut self, host: &str) -> Result<NamedServer, &'static str> {
+        let name = match host.parse::<IpAddr>() {
+            Ok(address) => Ok(ServerName::from(address)),
+            Err(_) => ServerName::try_from(host.to_owned()),
+        };
+        Ok(NamedServer {
+            connector: TlsConnector::from(self.0.clone()),
+            name: name.map_err(|_| "the host name is invalid")?,
+        })
+    }
+}
+
+pub(super) struct NamedServer {
+    connector: TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl TlsConnect<Socket> for NamedServer {
+    type Stream = PostgresTlsStream;
+    type Error = String;
+    type Future = BoxFuture<'static, Result<PostgresTlsStream, String>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        Box::pin(async move {
+            let connected = self.connector.connect(self.name, socket).await;
+            connected
+                .map(PostgresTlsStream)
+                .map_err(|error| tls::handshake_error(&error))
+        })
+    }
+}
+
+/// An encrypted connection.
+pub(super) struct PostgresTlsStream(client::TlsStream<Socket>);
+
+impl TlsStream for PostgresTlsStream {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for PostgresTlsStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for PostgresTlsStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,155 @@
+//! Schema and statements of the SQLite tables, for hosts whose SQLite driver is not `rusqlite`.
+//!
+//! The feature `sqlite` links the SQLite of `rusqlite`, and a program can contain only one version of `libsqlite3-sys`. A host
+//! whose driver needs another version, such as sqlx 0.8, does not enable the feature. It implements
+//! [`TokenStore`](crate::store::TokenStore) and [`IdempotencyStore`](crate::store::IdempotencyStore) with the statements of this
+//! module, and inserts events with [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL), all in its own pool. This module
+//! needs no feature. The feature `sqlite` uses the same schema and the same statements, so that a second program with that
+//! feature can open the file, for example to deliver the webhooks ([guide](crate::guide::stores)).
+//!
+//! # Stability
+//!
+//! The names of statements, their parameters and their result columns change only in a breaking release; their texts can
+//! change in each release. Later migrations only add tables, indexes and optional columns. The tables of endpoints, deliveries
+//! and attempts belong to the webhook worker: their statements are not public, because they depend on each other.
+//!
+//! # Values
+//!
+//! | type | column |
+//! |---|---|
+//! | [`Lookup`](crate::token::Lookup), ids, keys | `TEXT` |
+//! | [`SecretDigest`](crate::token::SecretDigest), fingerprints | `BLOB` of 32 bytes |
+//! | [`Timestamp`](crate::model::Timestamp) | `INTEGER`: milliseconds since 1970-01-01T00:00:00Z |
+//! | scopes | `TEXT`: a JSON array of strings |
+//!
+//! # Migrations
+//!
+//! Run these steps in one transaction that begins with `BEGIN IMMEDIATE`:
+//!
+//! 1. the statement of [`Migrations::create_table_sql`];
+//! 2. the query of [`Migrations::applied_sql`], whose rows are pairs of texts;
+//! 3. the statements of [`Migrations::pending_sql`].
+//!
+//! ```
+//! use forum_api::store::MigrationError;
+//! use forum_api::store::sqlite_schema::MIGRATIONS;
+//!
+//! trait Driver {
+//!     fn execute(&mut self, sql: &str);
+//!     fn pairs(&mut self, sql: &str) -> Vec<(String, String)>;
+//! }
+//!
+//! fn migrate(transaction: &mut dyn Driver) -> Result<(), MigrationError> {
+//!     transaction.execute(&MIGRATIONS.create_table_sql());
+//!     let applied = transaction.pairs(&MIGRATIONS.applied_sql());
+//!     transaction.execute(&MIGRATIONS.pending_sql(&applied)?);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! ```sql
+#![doc = include_str!("sqlite/migrations/0001_init.sql")]
+//! ```
+
+use super::migrations::{Migration, Migrations};
+
+/// Migrations of the library's tables.
+pub const MIGRATIONS: Migrations = Migrations {
+    table: "forum_api_migrations",
+    all: &[Migration {
+        name: "0001_init",
+        sql: include_str!("sqlite/migrations/0001_init.sql"),
+    }],
+};
+
+/// Statements of the table `forum_api_tokens`, one for each method of [`TokenStore`](crate::store::TokenStore).
+///
+/// [`FIND`](tokens::FIND) and [`LIST`](tokens::LIST) return the columns `lookup`, `digest`, `owner`, `label`, `scopes`,
+/// `created_at`, `expires_at`, `revoked_at` and `last_used_at`, in this order: the fields of
+/// [`TokenRecord`](crate::token::TokenRecord). The last three can be null.
+pub mod tokens {
+    /// Adds a token. Changes no row if its lookup exists.
+    ///
+    /// The parameters `?1` to `?9` are the columns in the order of the [module](self).
+    pub const CREATE: &str = "
+        INSERT INTO forum_api_tokens
+            (lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+        ON CONFLICT (lookup) DO NOTHING";
+
+    /// Returns the token with the lookup `?1`.
+    pub const FIND: &str = "
+        SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
+        FROM forum_api_tokens WHERE lookup = ?1";
+
+    /// Revokes the token with the lookup `?1` at the time `?2`. A second revocation keeps the time of the first, and changes
+    /// the row as well. Changes no row if the token does not exist.
+    pub const REVOKE: &str = "
+        UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
+
+    /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is `?2` less
+    /// [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION).
+    pub const RECORD_USE: &str = "
+        UPDATE forum_api_tokens SET last_used_at = ?2
+        WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
+
+    /// Returns up to `?3` tokens, newest first, after the token with the creation time `?1` and the lookup `?2`.
+    ///
+    /// A list from the beginning has `i64::MAX` and `~` as `?1` and `?2`: no lookup begins with `~` or a later character.
+    pub const LIST: &str = "
+        SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
+        FROM forum_api_tokens WHERE (created_at, lookup) < (?1, ?2)
+        ORDER BY created_at DESC, lookup DESC LIMIT ?3";
+}
+
+/// Statements of the table `forum_api_idempotency_keys`, for an [`IdempotencyStore`](crate::store::IdempotencyStore).
+///
+/// [`begin`](crate::store::IdempotencyStore::begin) is one transaction that begins with `BEGIN IMMEDIATE`:
+///
+/// 1. [`DELETE_EXPIRED`](idempotency::DELETE_EXPIRED) and [`FIND`](idempotency::FIND);
+/// 2. for a row that is not [expired](crate::store::IdempotencyRecord::is_expired),
+///    [`outcome_for`](crate::store::IdempotencyRecord::outcome_for) returns the outcome;
+/// 3. otherwise [`RESERVE`](idempotency::RESERVE) reserves the key.
+///
+/// [`complete`](crate::store::IdempotencyStore::complete) is [`COMPLETE`](idempotency::COMPLETE), or
+/// [`RELEASE`](idempotency::RELEASE) for [`NotExecuted`](crate::store::Completion::NotExecuted).
+pub mod idempotency {
+    /// Deletes up to eight keys whose first run started at `?1` or before. `?1` is the current time less
+    /// [`IdempotencyRecord::TTL`](crate::store::IdempotencyRecord::TTL).
+    ///
+    /// Eight are more than a request reserves, so that expired keys do not accumulate, and few enough that other writes do
+    /// not wait.
+    pub const DELETE_EXPIRED: &str = "
+        DELETE FROM forum_api_idempotency_keys WHERE rowid IN (
+            SELECT rowid FROM forum_api_idempotency_keys
+            WHERE began_at <= ?1 ORDER BY began_at LIMIT 8)";
+
+    /// Returns the record of the key `?2` of the token `?1`.
+    ///
+    /// The columns are `request` (the fingerprint), `began_at`, `ended`, `status`, `location`, `body`, `forum_id`, `thread_id`
+    /// and `post_id`, in this order. A row with `ended` = 0 has no completion. A row with `ended` = 1 and `status` null has
+    /// an unknown outcome.
+    pub const FIND: &str = "
+        SELECT request, began_at, ended, status, location, body, forum_id, thread_id, post_id
+        FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2";
+
+    /// Reserves the key `?2` of the token `?1` for the request with the fingerprint `?3`, at the time `?4`. Replaces an expired
+    /// record.
+    pub const RESERVE: &str = "
+        REPLACE INTO forum_api_idempotency_keys (token, key, request, began_at)
+        VALUES (?1, ?2, ?3, ?4)";
+
+    /// Records the result of the run that reserved the key `?2` of the token `?1` at the time `?3`. Changes no row if the key
+    /// was released or reserved again.
+    ///
+    /// The parameters `?4` to `?9` are status, location, body, forum, thread and post of the response; all are null for an
+    /// unknown outcome.
+    pub const COMPLETE: &str = "
+        UPDATE forum_api_idempotency_keys
+        SET ended = TRUE, status = ?4, location = ?5, body = ?6, forum_id = ?7, thread_id = ?8, post_id = ?9
+        WHERE token = ?1 AND key = ?2 AND began_at = ?3";
+
+    /// Releases the key `?2` of the token `?1` that was reserved at the time `?3`.
+    pub const RELEASE: &str = "
+        DELETE FROM forum_api_idempotency_keys WHERE token = ?1 AND key = ?2 AND began_at = ?3";
+}

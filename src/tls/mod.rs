@@ -1,0 +1,19 @@
+//! TLS clients: cryptography provider, root certificates, and the reasons for refused certificates.
+
+#[cfg(any(feature = "postgres", feature = "webhooks"))]
+mod handshake;
+#[cfg(any(feature = "postgres", feature = "redis"))]
+mod parameter;
+
+use std::sync::Arc;
+
+#[cfg(any(feature = "postgres", feature = "webhooks"))]
+pub(crate) use handshake::{add_roots, client_config, handshake_error, system_roots};
+#[cfg(any(feature = "postgres", feature = "redis"))]
+pub(crate) use parameter::{read_roots, take_parameter};
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+
+/// Returns the cryptography provider, so that the process-wide default of rustls does not matter.
+pub(crate) fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}

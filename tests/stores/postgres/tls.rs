@@ -1,0 +1,172 @@
+//! TLS to a real Postgres, with each `sslmode` and with certificates that must be refused.
+
+use forum_api::store::postgres::connect;
+use forum_test_support::tls::{Certificate, TlsPostgres};
+
+const OTHER_HOST: &str = "the certificate is for another host name";
+const EXPIRED: &str = "the certificate has expired";
+const UNTRUSTED: &str = "the certificate is not trusted";
+
+/// Returns whether the connection is encrypted, or the error of connecting.
+async fn is_encrypted(url: &str) -> Result<bool, String> {
+    let pool = connect(url, 1).map_err(|error| error.to_string())?;
+    let client = pool
+        .get()
+        .await
+        .map_err(|error| forum_api::store::postgres::PostgresError::from(error).to_string())?;
+    let query = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+    Ok(client.query_one(query, &[]).await.unwrap().get(0))
+}
+
+#[tokio::test]
+async fn certificates_are_verified_as_the_mode_asks() {
+    let mut server = TlsPostgres::stopped();
+    let (root, other_root) = (server.certificates.root(), server.certificates.other_root());
+    let with_root = |mode: &str| format!("sslmode={mode}&{root}");
+    let cases = [
+        (
+            Certificate::Valid,
+            "localhost",
+            with_root("verify-full"),
+            Ok(true),
+        ),
+        (
+            Certificate::Valid,
+            "127.0.0.1",
+            with_root("verify-full"),
+            Err(OTHER_HOST),
+        ),
+        (
+            Certificate::Valid,
+            "127.0.0.1",
+            with_root("verify-ca"),
+            Ok(true),
+        ),
+        (
+            Certificate::Valid,
+            "127.0.0.1",
+            "sslmode=require".into(),
+            Ok(true),
+        ),
+        (Certificate::Valid, "127.0.0.1", String::new(), Ok(true)),
+        (
+            Certificate::Valid,
+            "127.0.0.1",
+            "sslmode=disable".into(),
+            Ok(false),
+        ),
+        (
+            Certificate::Valid,
+            "localhost",
+            format!("sslmode=verify-full&{other_root}"),
+            Err(UNTRUSTED),
+        ),
+        (
+            Certificate::Valid,
+            "localhost",
+            format!("sslmode=verify-ca&{other_root}"),
+            Err(UNTRUSTED),
+        ),
+        (
+            Certificate::Valid,
+            "localhost",
+            format!("sslmode=require&{other_root}"),
+            Err(UNTRUSTED),
+        ),
+        (
+            Certificate::Valid,
+            "localhost",
+            other_root.clone(),
+            Err(UNTRUSTED),
+        ),
+        (
+            Certificate::OtherName,
+            "localhost",
+            with_root("verify-full"),
+            Err(OTHER_HOST),
+        ),
+        (
+            Certificate::OtherName,
+            "localhost",
+            with_root("verify-ca"),
+            Ok(true),
+        ),
+        (
+            Certificate::Expired,
+            "localhost",
+            with_root("verify-full"),
+            Err(EXPIRED),
+        ),
+        (
+            Certificate::Expired,
+            "localhost",
+            with_root("verify-ca"),
+            Err(EXPIRED),
+        ),
+        (
+            Certificate::Expired,
+            "localhost",
+            with_root("require"),
+            Err(EXPIRED),
+        ),
+        (
+            Certificate::Expired,
+            "localhost",
+            "sslmode=require".into(),
+            Ok(true),
+        ),
+    ];
+    let mut running = None;
+    for (certificate, host, parameters, expected) in cases {
+        if running != Some(certificate) {
+            server.start(Some(certificate));
+            running = Some(certificate);
+        }
+        let outcome = is_encrypted(&server.url(host, &parameters)).await;
+        let context = format!("{certificate:?} {host} {parameters}: {outcome:?}");
+        match expected {
+            Ok(encrypted) => assert_eq!(outcome, Ok(encrypted), "{context}"),
+            Err(reason) => assert!(outcome.unwrap_err().contains(reason), "{context}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_tls_is_used_only_if_the_mode_allows_it() {
+    let mut server = TlsPostgres::stopped();
+    server.start(None);
+    for mode in ["disable", "prefer"] {
+        let url = server.url("localhost", &format!("sslmode={mode}"));
+        assert_eq!(is_encrypted(&url).await, Ok(false), "{mode}");
+    }
+    for mode in ["require", "verify-ca", "verify-full"] {
+        let parameters = format!("sslmode={mode}&{}", server.certificates.root());
+        let error = is_encrypted(&server.url("localhost", &parameters)).await;
+        assert!(
+            error.unwrap_err().contains("server does not support TLS"),
+            "{mode}"
+        );
+    }
+}
+
+#[test]
+fn parameters_that_cannot_be_used_are_refused_without_a_connection() {
+    for (parameters, reason) in [
+        (
+            "sslmode=encrypt",
+            "unknown sslmode; expected one of disable, prefer",
+        ),
+        (
+            "sslmode=verify-full&sslrootcert=/none.pem",
+            "cannot read the root certificates \"/none.pem\"",
+        ),
+        (
+            "sslmode=verify-ca&sslrootcert=/dev/null",
+            "the file \"/dev/null\" contains no root certificate",
+        ),
+    ] {
+        let refused = connect(&format!("postgres://forum@localhost/forum?{parameters}"), 1);
+        let refused = refused.map(drop).unwrap_err().to_string();
+        assert!(refused.contains(reason), "{refused}");
+    }
+}

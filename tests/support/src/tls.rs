@@ -1,0 +1,274 @@
+//! Certificates, and a Postgres and a Redis that use them.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use tempfile::TempDir;
+
+use crate::{free_port, program};
+
+/// User id of an unprivileged user: Postgres refuses to run as root.
+const UNPRIVILEGED: u32 = 65534;
+
+/// Password of the user `forum` of the Postgres.
+const PASSWORD: &str = "certified";
+
+/// A server's certificate. The trusted root signed each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Certificate {
+    /// For `localhost`.
+    Valid,
+    /// For `other.example`.
+    OtherName,
+    /// For `localhost`, expired in 2020.
+    Expired,
+}
+
+/// PEM files of certificates and keys, readable for the servers.
+#[derive(Debug)]
+pub struct Certificates(TempDir);
+
+impl Certificates {
+    fn new() -> Self {
+        let files = Self(TempDir::new().unwrap());
+        let (root, pem) = authority();
+        files.write("root.pem", &pem);
+        files.write("other-root.pem", &authority().1);
+        for certificate in [
+            Certificate::Valid,
+            Certificate::OtherName,
+            Certificate::Expired,
+        ] {
+            let name = match certificate {
+                Certificate::OtherName => "other.example",
+                _ => "localhost",
+            };
+            let mut parameters = CertificateParams::new([name.to_owned()]).unwrap();
+            if certificate == Certificate::Expired {
+                parameters.not_before = date_time_ymd(2019, 1, 1);
+                parameters.not_after = date_time_ymd(2020, 1, 1);
+            }
+            let key = KeyPair::generate().unwrap();
+            let signed = parameters.signed_by(&key, &root).unwrap();
+            files.write(&format!("{certificate:?}.pem"), &signed.pem());
+            files.write(&format!("{certificate:?}.key"), &key.serialize_pem());
+        }
+        files.give();
+        files
+    }
+
+    /// Returns the parameter for the root that signed the certificates.
+    pub fn root(&self) -> String {
+        format!("sslrootcert={}", self.path("root.pem").display())
+    }
+
+    /// Returns the parameter for a root that signed none of the certificates.
+    pub fn other_root(&self) -> String {
+        format!("sslrootcert={}", self.path("other-root.pem").display())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(path, private).unwrap();
+    }
+
+    /// Gives the files to the user that runs the servers.
+    fn give(&self) {
+        if is_root() {
+            chown(self.0.path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
+            for file in self.0.path().read_dir().unwrap() {
+                chown(file.unwrap().path(), Some(UNPRIVILEGED), Some(UNPRIVILEGED)).unwrap();
+            }
+        }
+    }
+}
+
+fn authority() -> (Issuer<'static, KeyPair>, String) {
+    let mut parameters = CertificateParams::default();
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let certificate = parameters.self_signed(&key).unwrap().pem();
+    (Issuer::new(parameters, key), certificate)
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// Returns a command that runs without the privileges of root.
+fn unprivileged(program: impl AsRef<Path>) -> Command {
+    let mut command = Command::new(program.as_ref());
+    if is_root() {
+        command.uid(UNPRIVILEGED).gid(UNPRIVILEGED);
+    }
+    command
+}
+
+/// A Postgres on loopback.
+#[derive(Debug)]
+pub struct TlsPostgres {
+    pub certificates: Certificates,
+    programs: PathBuf,
+    running: Option<(Child, u16)>,
+}
+
+impl TlsPostgres {
+    /// Creates a server without starting it.
+    pub fn stopped() -> Self {
+        let certificates = Certificates::new();
+        certificates.write("password", PASSWORD);
+        certificates.give();
+        let server = Self {
+            programs: postgres_programs(),
+            certificates,
+            running: None,
+        };
+        let initialized = unprivileged(server.programs.join("initdb"))
+            .arg("--pgdata")
+            .arg(server.certificates.path("data"))
+            .arg("--pwfile")
+            .arg(server.certificates.path("password"))
+            .args(["--username=forum", "--auth=scram-sha-256", "--no-sync"])
+            .args(["--encoding=UTF8", "--locale=C.UTF-8"])
+            .current_dir("/")
+            .stdout(Stdio::null())
+            .status();
+        assert!(initialized.unwrap().success());
+        server
+    }
+
+    /// Starts the server with this certificate, or without TLS. Stops it first if it runs.
+    pub fn start(&mut self, certificate: Option<Certificate>) {
+        self.stop();
+        let port = free_port();
+        let mut command = unprivileged(self.programs.join("postgres"));
+        command.arg("-D").arg(self.certificates.path("data"));
+        let mut set = |setting: String| {
+            command.args(["-c", &setting]);
+        };
+        set("listen_addresses=127.0.0.1".into());
+        set(format!("port={port}"));
+        set("unix_socket_directories=".into());
+        set("fsync=off".into());
+        if let Some(certificate) = certificate {
+            set("ssl=on".into());
+            for (setting, end) in [("ssl_cert_file", "pem"), ("ssl_key_file", "key")] {
+                let file = self.certificates.path(&format!("{certificate:?}.{end}"));
+                set(format!("{setting}={}", file.display()));
+            }
+        }
+        let command = command.current_dir("/").stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let log = child.stderr.take().unwrap();
+        self.running = Some((child, port));
+        wait_for_line(log, "ready to accept connections");
+    }
+
+    /// Returns a URL with this host and these parameters.
+    pub fn url(&self, host: &str, parameters: &str) -> String {
+        let (_, port) = self.running.as_ref().unwrap();
+        format!("postgres://forum:{PASSWORD}@{host}:{port}/postgres?{parameters}")
+    }
+
+    fn stop(&mut self) {
+        if let Some((mut child, _)) = self.running.take() {
+            program::signal(&child, "QUIT");
+            child.wait().unwrap();
+        }
+    }
+}
+
+impl Drop for TlsPostgres {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Returns the directory of the programs of Postgres, as `tests/postgres` finds it.
+fn postgres_programs() -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql");
+    let versions = versions.into_iter().flatten();
+    let installed = versions.map(|version| version.unwrap().path().join("bin"));
+    let in_path = std::env::var_os("PATH").unwrap_or_default();
+    let mut all: Vec<_> = installed.chain(std::env::split_paths(&in_path)).collect();
+    all.retain(|directory| directory.join("initdb").exists());
+    all.into_iter().next().expect("Postgres is installed")
+}
+
+/// A Redis on loopback that accepts only TLS.
+#[derive(Debug)]
+pub struct TlsRedis {
+    pub certificates: Certificates,
+    running: Option<(Child, u16)>,
+}
+
+impl TlsRedis {
+    /// Creates a server without starting it.
+    pub fn stopped() -> Self {
+        Self {
+            certificates: Certificates::new(),
+            running: None,
+        }
+    }
+
+    /// Starts the server with this certificate. Stops it first if it runs.
+    pub fn start(&mut self, certificate: Certificate) {
+        self.stop();
+        let port = free_port();
+        let mut command = unprivileged("redis-server");
+        command
+            .args(["--port", "0", "--bind", "127.0.0.1", "--save", ""])
+            .args(["--tls-port", &port.to_string(), "--tls-auth-clients", "no"])
+            .arg("--tls-cert-file")
+            .arg(self.certificates.path(&format!("{certificate:?}.pem")))
+            .arg("--tls-key-file")
+            .arg(self.certificates.path(&format!("{certificate:?}.key")))
+            .current_dir("/")
+            .stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let log = child.stdout.take().unwrap();
+        self.running = Some((child, port));
+        wait_for_line(log, "eady to accept connections");
+    }
+
+    /// Returns a URL with this host.
+    pub fn url(&self, host: &str) -> String {
+        let (_, port) = self.running.as_ref().unwrap();
+        format!("rediss://{host}:{port}/0")
+    }
+
+    fn stop(&mut self) {
+        if let Some((mut child, _)) = self.running.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+}
+
+impl Drop for TlsRedis {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Waits for a line of a server's log, and reads the rest in a thread, because a full pipe would block the server.
+fn wait_for_line(log: impl std::io::Read + Send + 'static, expected: &str) {
+    let mut lines = BufReader::new(log).lines().map(Result::unwrap);
+    let mut read = Vec::new();
+    while !read.iter().any(|line: &String| line.contains(expected)) {
+        let line = lines.next();
+        read.push(line.unwrap_or_else(|| panic!("the server has exited: {read:?}")));
+    }
+    std::thread::spawn(move || lines.for_each(drop));
+}
