@@ -8,6 +8,7 @@ use futures_util::future::{join_all, try_join_all};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Mutex, oneshot};
 use tokio::task::JoinSet;
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Statement, Transaction};
 
 use crate::ROUND;
@@ -139,12 +140,18 @@ impl Sample {
         let last: i64 = tx.query_one(lock, &[&self.thread]).await?.get(0);
         let numbers: Vec<i64> = (last + 1..).take(members.len()).collect();
         let posts = members.iter().zip(&numbers).map(async |(author, number)| {
-            let (at, texts) = (self.at + number, (&self.body, &self.html, &self.words));
-            let row = tx.query_one(
-                post,
-                &[&self.thread, number, author, &at, texts.0, texts.1, texts.2],
-            );
-            Ok::<i64, Error>(row.await?.get(0))
+            let at = self.at + number;
+            let values: [&(dyn ToSql + Sync); 7] = [
+                &self.thread,
+                number,
+                author,
+                &at,
+                &self.body,
+                &self.html,
+                &self.words,
+            ];
+            let row = tx.query_one(post, &values).await?;
+            Ok::<i64, Error>(row.get(0))
         });
         let posts = try_join_all(posts).await?;
         let written = members.iter().zip(&numbers).zip(&posts);
@@ -152,9 +159,12 @@ impl Sample {
             let at = self.at + number;
             let (event_id, forum) = (format!("evt_{number:022}"), self.forum.to_string());
             tokio::try_join!(
-                tx.execute(thread, &[&self.thread, number, id, &at]),
-                tx.execute(member, &[author]),
-                tx.execute(event, &[&event_id, &at, &forum, &self.event]),
+                async { tx.execute(thread, &[&self.thread, number, id, &at]).await },
+                async { tx.execute(member, &[author]).await },
+                async {
+                    tx.execute(event, &[&event_id, &at, &forum, &self.event])
+                        .await
+                },
             )
         });
         let counted: Result<Vec<_>, Error> = join_all(counted).await.into_iter().collect();
