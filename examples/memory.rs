@@ -5,11 +5,14 @@
 //! The board stores the library's response types. It computes counts, states and permissions when it returns them. One
 //! mutex takes the place of a database's transactions: a command checks everything before it changes anything.
 
-#![warn(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unwrap_used
+    )
 )]
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -36,7 +39,7 @@ const RATING_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Roles in ascending order of permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+enum Role {
     Guest,
     /// A member whose posts await approval.
     Newcomer,
@@ -48,7 +51,7 @@ pub enum Role {
 
 /// A board in memory.
 #[derive(Debug)]
-pub struct MemoryBoard(Mutex<Data>);
+struct MemoryBoard(Mutex<Data>);
 
 #[derive(Debug)]
 struct Data {
@@ -56,11 +59,11 @@ struct Data {
     /// Last id of any resource.
     last_id: i64,
     offline: bool,
-    accounts: Vec<Account>,
-    sections: Vec<Section>,
-    threads: Vec<Thread>,
-    entries: Vec<Entry>,
-    ballots: Vec<Ballot>,
+    accounts: BTreeMap<UserId, Account>,
+    sections: BTreeMap<ForumId, Section>,
+    threads: BTreeMap<ThreadId, Thread>,
+    entries: BTreeMap<PostId, Entry>,
+    ballots: BTreeMap<PollId, Ballot>,
     /// Ratings, each with the member who gave it.
     ratings: Vec<(UserId, Rating)>,
     /// Copies of messages, each with its owner.
@@ -213,21 +216,22 @@ impl Data {
     }
 
     fn account(&self, user: &UserRef) -> Option<&Account> {
-        self.accounts.iter().find(|account| match user {
-            UserRef::Id(id) => account.author.user_id == *id,
-            UserRef::Name(name) => account.author.username == *name,
-        })
+        let mut accounts = self.accounts.values();
+        match user {
+            UserRef::Id(id) => self.accounts.get(id),
+            UserRef::Name(name) => accounts.find(|account| account.author.username == *name),
+        }
     }
 
     fn viewer(&self, id: Option<&UserId>) -> Viewer {
-        let account = id.and_then(|id| self.account(&UserRef::Id(id.clone())));
+        let account = id.and_then(|id| self.accounts.get(id));
         account.map_or(GUEST, Account::viewer)
     }
 
     fn access(&self, viewer: &Viewer) -> Access {
         let visible = self
             .sections
-            .iter()
+            .values()
             .filter(|section| section.is_visible(viewer));
         let forums = visible.map(|section| section.forum.forum_id.clone());
         let is_denied = self.offline && viewer.role < Role::Administrator;
@@ -236,20 +240,14 @@ impl Data {
 
     /// Returns the member who runs a command, unless the member was banned after the request began.
     fn writer(&self, member: &MemberCaller) -> BoardResult<(Viewer, Author)> {
-        let account = self.account(&UserRef::Id(member.user_id().clone()));
+        let account = self.accounts.get(member.user_id());
         let account = account.filter(|account| !account.banned);
         let account = account.ok_or_else(|| BoardError::forbidden("The account is banned."))?;
         Ok((account.viewer(), account.author.clone()))
     }
 
-    fn section(&self, id: &ForumId) -> BoardResult<&Section> {
-        let mut sections = self.sections.iter();
-        let section = sections.find(|section| section.forum.forum_id == *id);
-        section.ok_or(BoardError::PathNotFound)
-    }
-
     fn visible_section(&self, viewer: &Viewer, id: &ForumId) -> BoardResult<&Section> {
-        let section = self.section(id)?;
+        let section = found(self.sections.get(id))?;
         match section.is_visible(viewer) {
             true => Ok(section),
             false => Err(BoardError::PathNotFound),
@@ -257,32 +255,20 @@ impl Data {
     }
 
     fn is_within(&self, forum: &ForumId, ancestor: &ForumId) -> bool {
-        let parent = |id: &ForumId| self.section(id).ok()?.forum.parent_id.clone();
+        let parent = |id: &ForumId| self.sections.get(id)?.forum.parent_id.clone();
         let mut ancestors = std::iter::successors(Some(forum.clone()), parent);
         ancestors.any(|id| id == *ancestor)
     }
 
-    fn entry(&self, id: &PostId) -> BoardResult<&Entry> {
-        let entry = self.entries.iter().find(|entry| entry.post.post_id == *id);
-        entry.ok_or(BoardError::PathNotFound)
-    }
-
-    fn entry_mut(&mut self, id: &PostId) -> BoardResult<&mut Entry> {
-        let mut entries = self.entries.iter_mut();
-        let entry = entries.find(|entry| entry.post.post_id == *id);
-        entry.ok_or(BoardError::PathNotFound)
-    }
-
     fn entries_of<'a>(&'a self, thread: &'a ThreadId) -> impl Iterator<Item = &'a Entry> {
-        let entries = self.entries.iter();
+        let entries = self.entries.values();
         entries.filter(move |entry| entry.post.thread_id == *thread)
     }
 
     fn find_thread(&self, viewer: &Viewer, id: &ThreadId) -> BoardResult<VisibleThread<'_>> {
-        let thread = self.threads.iter().find(|thread| thread.thread_id == *id);
-        let thread = thread.ok_or(BoardError::PathNotFound)?;
+        let thread = found(self.threads.get(id))?;
         let section = self.visible_section(viewer, &thread.forum_id)?;
-        let first = self.entry(&thread.first_post_id)?;
+        let first = found(self.entries.get(&thread.first_post_id))?;
         let is_moderator = section.is_moderator(viewer);
         if !first.is_visible(viewer, is_moderator) {
             return Err(BoardError::PathNotFound);
@@ -320,7 +306,7 @@ impl Data {
     /// Returns a post and the forum that contains it.
     fn post(&self, viewer: &Viewer, path: &PostPath) -> BoardResult<InForum<Post>> {
         let visible = self.find_thread(viewer, &path.thread_id)?;
-        let entry = self.entry(&path.post_id)?;
+        let entry = found(self.entries.get(&path.post_id))?;
         let is_found = entry.post.thread_id == path.thread_id
             && entry.is_visible(viewer, visible.is_moderator);
         if !is_found {
@@ -331,8 +317,8 @@ impl Data {
         let is_author = viewer.is_author(&entry.post.author);
         let can_edit = visible.is_moderator || is_author && is_editable_by_author;
         let is_answer_visible = |id: &PostId| {
-            let answered = self.entry(id);
-            answered.is_ok_and(|answered| answered.is_visible(viewer, visible.is_moderator))
+            let answered = self.entries.get(id);
+            answered.is_some_and(|answered| answered.is_visible(viewer, visible.is_moderator))
         };
         let post = Post {
             in_reply_to: entry.post.in_reply_to.clone().filter(is_answer_visible),
@@ -352,7 +338,7 @@ impl Data {
     }
 
     fn public_entries(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| self.is_public(entry))
+        self.entries.values().filter(|entry| self.is_public(entry))
     }
 
     fn forum(&self, viewer: &Viewer, section: &Section) -> Forum {
@@ -420,17 +406,18 @@ impl Data {
             edited_at: None,
             edited_by: None,
             body: Some(body.into()),
-            body_html: Some(html(body)),
+            body_html: Some(text_to_html(body)),
             can_edit: false,
             can_delete: false,
             version: 1,
             extra: None,
         };
-        self.entries.push(Entry {
+        let entry = Entry {
             post,
             approved: writer.role > Role::Newcomer,
             deleted: false,
-        });
+        };
+        self.entries.insert(path.post_id.clone(), entry);
         path
     }
 
@@ -459,7 +446,10 @@ impl Data {
         event: fn(EventMeta, &Post, EventContext<'_>) -> Event,
     ) -> BoardResult<()> {
         let mut post = self.post(&SYSTEM, path)?.value;
-        let is_public = |id: &mut PostId| self.entry(id).is_ok_and(|entry| self.is_public(entry));
+        let is_public = |id: &mut PostId| {
+            let answered = self.entries.get(id);
+            answered.is_some_and(|entry| self.is_public(entry))
+        };
         post.in_reply_to = post.in_reply_to.take_if(is_public);
         self.emit(&path.thread_id, actor, |meta, context| {
             event(meta, &post, context)
@@ -468,7 +458,7 @@ impl Data {
 
     /// Writes the events of a new post, or of a post that was approved.
     fn emit_created(&mut self, path: &PostPath, actor: &Viewer) -> BoardResult<()> {
-        let entry = self.entry(&path.post_id)?;
+        let entry = found(self.entries.get(&path.post_id))?;
         if !self.is_public(entry) {
             return Ok(());
         }
@@ -482,22 +472,8 @@ impl Data {
         EventMeta::new(&OsRandom, self.now()).map_err(BoardError::internal)
     }
 
-    fn ballot(&self, id: &PollId) -> BoardResult<&Ballot> {
-        let ballot = self
-            .ballots
-            .iter()
-            .find(|ballot| ballot.poll.poll_id == *id);
-        ballot.ok_or(BoardError::PathNotFound)
-    }
-
-    fn ballot_mut(&mut self, id: &PollId) -> BoardResult<&mut Ballot> {
-        let mut ballots = self.ballots.iter_mut();
-        let ballot = ballots.find(|ballot| ballot.poll.poll_id == *id);
-        ballot.ok_or(BoardError::PathNotFound)
-    }
-
     fn poll(&self, viewer: &Viewer, id: &PollId) -> BoardResult<InForum<Poll>> {
-        let Ballot { poll, votes } = self.ballot(id)?;
+        let Ballot { poll, votes } = found(self.ballots.get(id))?;
         let visible = self.find_thread(viewer, &poll.thread_id)?;
         let options = poll.options.iter().map(|option| {
             let has_option = |vote: &&Vec<OptionId>| vote.contains(&option.option_id);
@@ -593,12 +569,9 @@ impl Data {
 
     /// Returns the forum of a post that a member rates.
     fn forum_of_post(&self, writer: &Viewer, id: &PostId, author: &Author) -> BoardResult<ForumId> {
-        let post = self
-            .entry(id)
-            .and_then(|entry| self.post(writer, &entry.path()));
-        let post = post
-            .ok()
-            .filter(|post| post.value.author.as_ref() == Some(author));
+        let entry = self.entries.get(id);
+        let entry = entry.filter(|entry| entry.post.author.as_ref() == Some(author));
+        let post = entry.and_then(|entry| self.post(writer, &entry.path()).ok());
         let post = post.ok_or_else(|| BoardError::not_found("No such post of this member."))?;
         Ok(post.forum_id)
     }
@@ -620,7 +593,7 @@ impl Data {
                 receipt_requested: new.request_receipt,
                 extra: None,
             },
-            body_html: html(&new.body),
+            body_html: text_to_html(&new.body),
             body: new.body,
         };
         let sent = message.clone();
@@ -751,16 +724,16 @@ impl Data {
 
 impl MemoryBoard {
     /// Creates a board without members and forums.
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
+    fn new(clock: Arc<dyn Clock>) -> Self {
         Self(Mutex::new(Data {
             clock,
             last_id: 0,
             offline: false,
-            accounts: Vec::new(),
-            sections: Vec::new(),
-            threads: Vec::new(),
-            entries: Vec::new(),
-            ballots: Vec::new(),
+            accounts: BTreeMap::new(),
+            sections: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            entries: BTreeMap::new(),
+            ballots: BTreeMap::new(),
             ratings: Vec::new(),
             messages: Vec::new(),
             subscriptions: Vec::new(),
@@ -773,11 +746,11 @@ impl MemoryBoard {
     }
 
     /// Adds a member.
-    pub fn add_member(&self, name: &str, role: Role) -> UserId {
+    fn add_member(&self, name: &str, role: Role) -> UserId {
         let mut data = self.data();
         let user_id = UserId::from(data.new_id());
         let joined_at = data.now();
-        data.accounts.push(Account {
+        let account = Account {
             author: Author {
                 user_id: user_id.clone(),
                 username: name.into(),
@@ -787,12 +760,13 @@ impl MemoryBoard {
             role,
             banned: false,
             ignored: HashSet::new(),
-        });
+        };
+        data.accounts.insert(user_id.clone(), account);
         user_id
     }
 
     /// Adds a forum after its siblings.
-    pub fn add_forum(
+    fn add_forum(
         &self,
         title: &str,
         parent: Option<&ForumId>,
@@ -801,10 +775,10 @@ impl MemoryBoard {
     ) -> ForumId {
         let mut data = self.data();
         let forum_id = ForumId::from(data.new_id());
-        let siblings = data.sections.iter();
+        let siblings = data.sections.values();
         let siblings = siblings.filter(|section| section.forum.parent_id.as_ref() == parent);
         let position = siblings.count() as u32 + 1;
-        data.sections.push(Section {
+        let section = Section {
             forum: Forum {
                 forum_id: forum_id.clone(),
                 parent_id: parent.cloned(),
@@ -820,59 +794,9 @@ impl MemoryBoard {
             readers,
             writers,
             moderators: HashSet::new(),
-        });
+        };
+        data.sections.insert(forum_id.clone(), section);
         forum_id
-    }
-
-    /// Approves a post, and its thread if it is the first one.
-    pub fn approve(&self, post: &PostId) -> BoardResult<()> {
-        let mut data = self.data();
-        let entry = data.entry_mut(post)?;
-        let was_approved = std::mem::replace(&mut entry.approved, true);
-        let path = entry.path();
-        match was_approved {
-            true => Ok(()),
-            false => data.emit_created(&path, &SYSTEM),
-        }
-    }
-
-    /// Restores a deleted post, and its thread if it is the first one.
-    pub fn restore(&self, post: &PostId) -> BoardResult<()> {
-        let mut data = self.data();
-        let entry = data.entry_mut(post)?;
-        let was_deleted = std::mem::replace(&mut entry.deleted, false);
-        let (path, is_first) = (entry.path(), entry.is_first());
-        let is_public = data.is_public(data.entry(post)?);
-        match (was_deleted && is_public, is_first) {
-            (false, _) => Ok(()),
-            (true, true) => data.emit(&path.thread_id, &SYSTEM, Event::thread_restored),
-            (true, false) => data.emit_post(&path, &SYSTEM, Event::post_restored),
-        }
-    }
-
-    /// Removes an account. Its content stays without an author.
-    pub fn remove_account(&self, member: &UserId) {
-        let mut data = self.data();
-        data.accounts
-            .retain(|account| account.author.user_id != *member);
-        let is_removed = |author: &mut Author| author.user_id == *member;
-        for thread in &mut data.threads {
-            thread.author.take_if(is_removed);
-        }
-        for entry in &mut data.entries {
-            entry.post.author.take_if(is_removed);
-            entry.post.edited_by.take_if(is_removed);
-        }
-        for ballot in &mut data.ballots {
-            ballot.poll.author.take_if(is_removed);
-        }
-        for (_, message) in &mut data.messages {
-            message.summary.sender.take_if(is_removed);
-            message
-                .summary
-                .recipients
-                .retain(|author| author.user_id != *member);
-        }
     }
 }
 
@@ -888,7 +812,7 @@ impl Authorizer for MemoryBoard {
         _: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
         let data = self.data();
-        let account = data.account(&UserRef::Id(owner.clone()));
+        let account = data.accounts.get(owner);
         let account = account.filter(|account| !account.banned);
         Ok(account.map(|account| data.access(&account.viewer())))
     }
@@ -920,11 +844,11 @@ impl Board for MemoryBoard {
     async fn get_me(&self, member: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
         let data = self.data();
         let id = member.user_id();
-        let account = data.account(&UserRef::Id(id.clone()));
+        let account = data.accounts.get(id);
         let messages = data.messages.iter().filter(|(owner, _)| owner == id);
         let unread = messages.filter(|(_, message)| !message.summary.read);
         Ok(OwnAccount {
-            owner: data.member(account.ok_or(BoardError::PathNotFound)?),
+            owner: data.member(found(account)?),
             unread_messages: Some(unread.count() as u64),
         })
     }
@@ -934,10 +858,10 @@ impl Board for MemoryBoard {
         let viewer = data.viewer(caller.user_id());
         let visible = data
             .sections
-            .iter()
+            .values()
             .filter(|section| section.is_visible(&viewer));
         let forums = visible.map(|section| {
-            let parent = |id: &ForumId| data.section(id).ok()?.forum.parent_id.clone();
+            let parent = |id: &ForumId| data.sections.get(id)?.forum.parent_id.clone();
             let mut ancestors = std::iter::successors(section.forum.parent_id.clone(), parent);
             Forum {
                 parent_id: ancestors.find(|id| data.visible_section(&viewer, id).is_ok()),
@@ -958,7 +882,7 @@ impl Board for MemoryBoard {
         data.visible_section(&viewer, &forum_id)?;
         let threads = data
             .threads
-            .iter()
+            .values()
             .filter(|thread| thread.forum_id == forum_id);
         let threads = threads.filter_map(|thread| data.thread(&viewer, &thread.thread_id).ok());
         let is_later = |thread: &Thread| {
@@ -997,7 +921,7 @@ impl Board for MemoryBoard {
         let thread_id = ThreadId::from(data.new_id());
         let path = data.add_post(&thread_id, &writer, &new.body, None);
         let created_at = data.now();
-        data.threads.push(Thread {
+        let thread = Thread {
             thread_id: thread_id.clone(),
             forum_id,
             title,
@@ -1014,15 +938,15 @@ impl Board for MemoryBoard {
             can_reply: false,
             version: 1,
             extra: None,
-        });
-        data.ballots.extend(poll.map(|poll| Ballot {
-            poll: Poll {
-                thread_id: thread_id.clone(),
-                author: Some(author.clone()),
-                ..poll
-            },
-            votes: BTreeMap::new(),
-        }));
+        };
+        data.threads.insert(thread_id.clone(), thread);
+        if let Some(mut poll) = poll {
+            poll.thread_id = thread_id.clone();
+            poll.author = Some(author.clone());
+            let votes = BTreeMap::new();
+            data.ballots
+                .insert(poll.poll_id.clone(), Ballot { poll, votes });
+        }
         if new.subscribe {
             let target = SubscriptionTarget::Thread(thread_id.clone());
             data.subscribe(&writer, &author.user_id, &target)?;
@@ -1126,16 +1050,16 @@ impl Board for MemoryBoard {
         check_version(update.expected_version, post.version)?;
         text("body", &update.body)?;
         let now = data.now();
-        let entry = data.entry_mut(&path.post_id)?;
+        let entry = found(data.entries.get_mut(&path.post_id))?;
         entry.post = Post {
             edited_at: Some(now),
             edited_by: Some(author),
-            body_html: Some(html(&update.body)),
+            body_html: Some(text_to_html(&update.body)),
             body: Some(update.body),
             version: post.version + 1,
             ..entry.post.clone()
         };
-        if data.is_public(data.entry(&path.post_id)?) {
+        if data.is_public(found(data.entries.get(&path.post_id))?) {
             data.emit_post(&path, &writer, Event::post_updated)?;
         }
         data.post(&writer, &path)
@@ -1156,8 +1080,8 @@ impl Board for MemoryBoard {
         if !post.can_delete {
             return Err(BoardError::forbidden("You may not delete this post."));
         }
-        let was_public = data.is_public(data.entry(&path.post_id)?);
-        data.entry_mut(&path.post_id)?.deleted = true;
+        let was_public = data.is_public(found(data.entries.get(&path.post_id))?);
+        found(data.entries.get_mut(&path.post_id))?.deleted = true;
         match (was_public, post.number) {
             (false, _) => Ok(()),
             (true, 1) => data.emit(&path.thread_id, &writer, Event::thread_deleted),
@@ -1172,7 +1096,7 @@ impl Board for MemoryBoard {
         _: GetMemberParams,
     ) -> BoardResult<Member> {
         let data = self.data();
-        let account = data.account(&user).ok_or(BoardError::PathNotFound)?;
+        let account = found(data.account(&user))?;
         Ok(data.member(account))
     }
 
@@ -1184,7 +1108,7 @@ impl Board for MemoryBoard {
     ) -> BoardResult<Rating> {
         let mut data = self.data();
         let (writer, author) = data.writer(member)?;
-        let rated = data.account(&user).ok_or(BoardError::PathNotFound)?;
+        let rated = found(data.account(&user))?;
         let rated = rated.author.clone();
         if rated == author {
             return Err(BoardError::forbidden("You may not rate yourself."));
@@ -1220,7 +1144,7 @@ impl Board for MemoryBoard {
         };
         data.ratings.push((author.user_id.clone(), rating.clone()));
         let forum = forum_id
-            .map(|forum_id| data.section(&forum_id))
+            .map(|forum_id| found(data.sections.get(&forum_id)))
             .transpose()?;
         let forum = forum.map(|section| ForumSummary {
             forum_id: section.forum.forum_id.clone(),
@@ -1294,7 +1218,7 @@ impl Board for MemoryBoard {
         let message = data.messages.iter_mut().find(|(owner, message)| {
             owner == member.user_id() && message.summary.message_id == message_id
         });
-        let (_, message) = message.ok_or(BoardError::PathNotFound)?;
+        let (_, message) = found(message)?;
         if message.summary.read || params.mark_read == MarkRead::No {
             return Ok(message.clone());
         }
@@ -1324,7 +1248,7 @@ impl Board for MemoryBoard {
         let data = self.data();
         let viewer = data.viewer(caller.user_id());
         let poll_id = data.thread(&viewer, &thread_id)?.poll_id;
-        data.poll(&viewer, &poll_id.ok_or(BoardError::PathNotFound)?)
+        data.poll(&viewer, &found(poll_id)?)
     }
 
     async fn vote(
@@ -1351,7 +1275,7 @@ impl Board for MemoryBoard {
         if !chosen.iter().all(is_option) {
             return Err(BoardError::not_found("No such option."));
         }
-        let ballot = data.ballot_mut(&poll_id)?;
+        let ballot = found(data.ballots.get_mut(&poll_id))?;
         ballot.votes.insert(author.user_id, new.option_ids);
         data.emit_poll(&poll, &writer, Event::poll_voted)?;
         data.poll(&writer, &poll_id)
@@ -1390,10 +1314,10 @@ impl Board for MemoryBoard {
         let max_choices = update.max_choices.unwrap_or(poll.max_choices.into());
         poll.max_choices = check_options(&texts, max_choices)?;
         poll.can_change_vote = update.can_change_vote.unwrap_or(poll.can_change_vote);
-        poll.closes_at = update.closes_at.unwrap_or(poll.closes_at);
+        poll.closes_at = update.closes_at.apply(poll.closes_at);
         poll.version += 1;
 
-        let ballot = data.ballot_mut(&poll_id)?;
+        let ballot = found(data.ballots.get_mut(&poll_id))?;
         let largest_vote = ballot
             .votes
             .values()
@@ -1508,6 +1432,10 @@ impl Board for MemoryBoard {
     }
 }
 
+fn found<T>(item: Option<T>) -> BoardResult<T> {
+    item.ok_or(BoardError::PathNotFound)
+}
+
 /// Returns the items after a page key, in the ascending order of their keys.
 fn page<T>(
     items: impl IntoIterator<Item = T>,
@@ -1563,14 +1491,6 @@ fn check_version(expected: Option<i64>, version: i64) -> BoardResult<()> {
     }
 }
 
-fn html(text: &str) -> String {
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
-    format!("<p>{}</p>", text.replace('\n', "<br>"))
-}
-
 /// Returns the words of a text in lower case and composed form.
 fn words(text: &str) -> Vec<String> {
     let text: String = text.nfc().collect();
@@ -1602,7 +1522,9 @@ fn score(query: &SearchQuery, texts: &[Vec<String>]) -> Option<f64> {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(MemoryBoard::new(Arc::new(SystemClock)));
     let alice = board.add_member("alice", Role::Administrator);
+    board.add_member("bob", Role::Member);
     let forum = board.add_forum("General", None, Role::Guest, Role::Newcomer);
+    board.add_forum("Staff", None, Role::Staff, Role::Staff);
 
     let stores = Stores::in_memory();
     let scopes: Vec<_> = Surface::Full.scopes().collect();
@@ -1617,6 +1539,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("TOKEN={}", token.expose_secret());
     println!(
         r#"curl -H "authorization: Bearer $TOKEN" --json '{{"title":"Tea","body":"Green?"}}' {url}/forums/{forum}/threads"#
+    );
+    println!(
+        r#"curl -H "authorization: Bearer $TOKEN" --json '{{"to":["@bob"],"subject":"Tea","body":"At five?"}}' {url}/messages"#
     );
     println!("curl {url}/forums/{forum}/threads");
     println!("curl '{url}/search?q=tea'");
@@ -1652,33 +1577,68 @@ mod tests {
 
     impl Fixture {
         fn section(&self, id: &ForumId, change: impl FnOnce(&mut Section)) {
-            let mut data = self.0.data();
-            let mut sections = data.sections.iter_mut();
-            change(
-                sections
-                    .find(|section| section.forum.forum_id == *id)
-                    .unwrap(),
-            );
+            change(self.0.data().sections.get_mut(id).unwrap());
         }
 
         fn account(&self, id: &UserId, change: impl FnOnce(&mut Account)) {
-            let mut data = self.0.data();
-            let mut accounts = data.accounts.iter_mut();
-            change(
-                accounts
-                    .find(|account| account.author.user_id == *id)
-                    .unwrap(),
-            );
+            change(self.0.data().accounts.get_mut(id).unwrap());
         }
 
         fn thread(&self, id: &ThreadId, change: impl FnOnce(&mut Thread)) {
-            let mut data = self.0.data();
-            change(
-                data.threads
-                    .iter_mut()
-                    .find(|thread| thread.thread_id == *id)
-                    .unwrap(),
-            );
+            change(self.0.data().threads.get_mut(id).unwrap());
+        }
+    }
+
+    /// Commands of the pages for moderators, which the example does not have.
+    impl MemoryBoard {
+        /// Approves a post, and its thread if it is the first one.
+        fn approve(&self, post: &PostId) -> BoardResult<()> {
+            let mut data = self.data();
+            let entry = found(data.entries.get_mut(post))?;
+            let was_approved = std::mem::replace(&mut entry.approved, true);
+            let path = entry.path();
+            match was_approved {
+                true => Ok(()),
+                false => data.emit_created(&path, &SYSTEM),
+            }
+        }
+
+        /// Restores a deleted post, and its thread if it is the first one.
+        fn restore(&self, post: &PostId) -> BoardResult<()> {
+            let mut data = self.data();
+            let entry = found(data.entries.get_mut(post))?;
+            let was_deleted = std::mem::replace(&mut entry.deleted, false);
+            let (path, is_first) = (entry.path(), entry.is_first());
+            let is_public = data.is_public(found(data.entries.get(post))?);
+            match (was_deleted && is_public, is_first) {
+                (false, _) => Ok(()),
+                (true, true) => data.emit(&path.thread_id, &SYSTEM, Event::thread_restored),
+                (true, false) => data.emit_post(&path, &SYSTEM, Event::post_restored),
+            }
+        }
+
+        /// Removes an account. Its content stays without an author.
+        fn remove_account(&self, member: &UserId) {
+            let mut data = self.data();
+            data.accounts.remove(member);
+            let is_removed = |author: &mut Author| author.user_id == *member;
+            for thread in data.threads.values_mut() {
+                thread.author.take_if(is_removed);
+            }
+            for entry in data.entries.values_mut() {
+                entry.post.author.take_if(is_removed);
+                entry.post.edited_by.take_if(is_removed);
+            }
+            for ballot in data.ballots.values_mut() {
+                ballot.poll.author.take_if(is_removed);
+            }
+            for (_, message) in &mut data.messages {
+                message.summary.sender.take_if(is_removed);
+                message
+                    .summary
+                    .recipients
+                    .retain(|author| author.user_id != *member);
+            }
         }
     }
 

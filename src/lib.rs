@@ -49,8 +49,9 @@
 //! | [`guide`] | Chapters about embedding, testing and operating the API. |
 //! | [`host`] | The traits that a host implements, the caller and its access, errors of a board. |
 //! | [`model`] | Resources, requests, ids, times and pages. |
-//! | [`store`] | Storage of tokens, rate limits, idempotency records and webhooks: the traits and their backends. |
+//! | [`store`] | Storage of tokens, rate limits, idempotency records, webhooks and the audit log: the traits and their backends. |
 //! | [`token`], [`scope`], [`rate_limit`] | Format, states and issue of tokens; scopes and surfaces; windows and budgets. |
+//! | [`audit`] | Entries of the audit log. |
 //! | [`webhook`] | Events, endpoints, deliveries and signatures. [`webhook::verify`] is for receivers. |
 //! | `worker`, `webhook_admin` | Delivery worker and administration of endpoints (feature `webhooks`). |
 //! | `panel` | Control panel for the board's administrators (feature `panel`). |
@@ -145,6 +146,7 @@ macro_rules! settings_debug {
 }
 
 mod api;
+pub mod audit;
 mod base62;
 mod build_error;
 #[cfg(feature = "conformance")]

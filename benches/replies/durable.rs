@@ -40,11 +40,10 @@ pub async fn measure() {
     }
 }
 
-/// Measures on a new board. The API writes the first reply for both.
+/// Measures on a new board with an endpoint, so that each reply has an event. The API writes the first reply for both.
 async fn side(through_api: bool) -> Side {
     let rig = BenchFixture::new().await;
-    // Without an endpoint no event is written.
-    rig.endpoint("http://127.0.0.1:9", &Topic::POST_CREATED)
+    rig.endpoint("http://127.0.0.1:9/", &Topic::POST_CREATED)
         .await;
     let writers = Writers::on(&rig).await;
     let api = api(&rig, rig.board.clone());

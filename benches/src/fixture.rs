@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::Language;
+use forum_api::audit::AuditActor;
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
 use forum_api::store::{FanOut, WebhookStores};
@@ -70,7 +71,12 @@ impl BenchFixture {
             secret: None,
         };
         let registry = registry.custom_topics(topics.named.into_iter().collect());
-        registry.add(new).await.unwrap().endpoint.id
+        registry
+            .add(new, &AuditActor::SYSTEM)
+            .await
+            .unwrap()
+            .endpoint
+            .id
     }
 
     /// Starts a worker with these settings.

@@ -1,6 +1,7 @@
 //! A store that knows every other lookup and takes the same time for known and unknown ones.
 
 use forum_api::async_trait;
+use forum_api::audit::AuditEntry;
 use forum_api::host::BackendResult;
 use forum_api::model::Timestamp;
 use forum_api::store::TokenStore;
@@ -23,11 +24,11 @@ impl TokenStore for ConstantStore {
         Ok(Self::knows(lookup).then(|| self.0.clone()))
     }
 
-    async fn create(&self, _: &TokenRecord) -> BackendResult<bool> {
+    async fn create(&self, _: &TokenRecord, _: &AuditEntry) -> BackendResult<bool> {
         Ok(true)
     }
 
-    async fn revoke(&self, _: &Lookup, _: Timestamp) -> BackendResult<bool> {
+    async fn revoke(&self, _: &Lookup, _: Timestamp, _: &AuditEntry) -> BackendResult<bool> {
         Ok(false)
     }
 
@@ -41,5 +42,9 @@ impl TokenStore for ConstantStore {
         _: u32,
     ) -> BackendResult<Vec<TokenRecord>> {
         Ok(Vec::new())
+    }
+
+    async fn purge(&self, _: Timestamp, _: u32, _: &AuditEntry) -> BackendResult<u64> {
+        Ok(0)
     }
 }

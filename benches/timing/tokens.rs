@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::iter;
 use std::sync::Arc;
 
+use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::store::Stores;
@@ -39,9 +40,12 @@ pub fn lookups() {
 
     let stores = Stores::in_memory();
     let [known, unknown] = [(); 2].map(|()| random_tokens());
+    let audit_entry = AuditActor::SYSTEM
+        .entry(&OsRandom, SystemClock.now(), AuditAction::TOKEN_ISSUED, "")
+        .unwrap();
     for token in &known {
         let record = record(token, random_token().digest());
-        assert!(at_once(stores.tokens.create(&record)).unwrap());
+        assert!(at_once(stores.tokens.create(&record, &audit_entry)).unwrap());
     }
     let classes = [known, unknown];
     let next = Cell::new(0);

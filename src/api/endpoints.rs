@@ -125,7 +125,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/threads/{threadId}/posts", operation_id: "createPost", tag: "threads",
         summary: "Posts a reply.",
-        notes: "`state` in the response shows whether the post awaits approval.",
+        notes: "`inReplyTo` names the post that the reply answers; a post that does not exist in the thread, or is hidden, is \
+            a 404. `state` in the response shows whether the post awaits approval.",
         scope: PostsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 5, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.create_post(m, path, new)),

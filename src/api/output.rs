@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::error::ApiError;
-use super::pagination::{self, CursorScope, WirePage};
+use super::pagination::{self, CursorScope};
 use super::response::ApiResponse;
 use crate::host::{Caller, HasForum, InForum, MemberCaller};
 use crate::model::{
-    Forum, ForumId, Me, Member, Message, MessageSummary, OwnAccount, Page, Poll, Post, Rating,
-    SubscribeOutcome, Subscription, SubscriptionTargetKind, Thread,
+    CursorPage, Forum, ForumId, ForumList, Me, Member, Message, MessageSummary, OwnAccount, Page,
+    Poll, Post, Rating, SubscribeOutcome, Subscription, SubscriptionTargetKind, Thread,
 };
 use crate::scope::Scope;
 
@@ -130,7 +130,7 @@ impl ForumContent for Post {
 }
 
 impl ForumContent for Page<Post> {
-    type Wire = WirePage<Post>;
+    type Wire = CursorPage<Post>;
 
     const HEADERS: &'static [&'static str] = LINK;
 
@@ -138,14 +138,14 @@ impl ForumContent for Page<Post> {
         self,
         context: &RenderContext<'_>,
         response: &mut ApiResponse,
-    ) -> Result<WirePage<Post>, ApiError> {
+    ) -> Result<CursorPage<Post>, ApiError> {
         page_to_wire(self, context, response)
     }
 }
 
 /// Removes the items that the caller does not see.
 impl<T: HasForum + Serialize + JsonSchema + Send + 'static> ToWire for Page<T> {
-    type Wire = WirePage<T>;
+    type Wire = CursorPage<T>;
 
     const HEADERS: &'static [&'static str] = LINK;
 
@@ -153,7 +153,7 @@ impl<T: HasForum + Serialize + JsonSchema + Send + 'static> ToWire for Page<T> {
         mut self,
         context: &RenderContext<'_>,
         response: &mut ApiResponse,
-    ) -> Result<WirePage<T>, ApiError> {
+    ) -> Result<CursorPage<T>, ApiError> {
         self.items.retain(|item| context.can_see(item.forum_id()));
         page_to_wire(self, context, response)
     }
@@ -161,7 +161,7 @@ impl<T: HasForum + Serialize + JsonSchema + Send + 'static> ToWire for Page<T> {
 
 /// Private messages are in no forum. The board returns only the caller's own.
 impl ToWire for Page<MessageSummary> {
-    type Wire = WirePage<MessageSummary>;
+    type Wire = CursorPage<MessageSummary>;
 
     const HEADERS: &'static [&'static str] = LINK;
 
@@ -169,7 +169,7 @@ impl ToWire for Page<MessageSummary> {
         self,
         context: &RenderContext<'_>,
         response: &mut ApiResponse,
-    ) -> Result<WirePage<MessageSummary>, ApiError> {
+    ) -> Result<CursorPage<MessageSummary>, ApiError> {
         page_to_wire(self, context, response)
     }
 }
@@ -181,7 +181,7 @@ fn page_to_wire<T>(
     page: Page<T>,
     context: &RenderContext<'_>,
     response: &mut ApiResponse,
-) -> Result<WirePage<T>, ApiError> {
+) -> Result<CursorPage<T>, ApiError> {
     let (page, next) = pagination::to_wire(page, context.cursor_scope)?;
     response.next = next;
     Ok(page)
@@ -295,13 +295,6 @@ impl ToWire for () {
     fn to_wire(self, _: &RenderContext<'_>, _: &mut ApiResponse) -> Result<Self, ApiError> {
         Ok(())
     }
-}
-
-/// The list of forums. It has no pages.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct ForumList {
-    /// The forums. Parents come before their children, siblings are ordered by position.
-    items: Vec<Forum>,
 }
 
 /// Removes hidden forums and renumbers the positions, because a gap would reveal a hidden forum.

@@ -6,39 +6,19 @@
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::Serialize;
 use serde_json::Value;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use super::error::ApiError;
 use super::extract::error::InputError;
 use super::extract::params::Params;
-use crate::model::{Expected, Page, PageKey, UserId};
+use crate::model::{Cursor, CursorPage, Expected, Page, PageKey, UserId};
 
 /// Query parameter that holds a cursor.
 pub(super) const AFTER: &str = "after";
 
 /// Length of the checksum, in bytes.
 const CHECKSUM: usize = 8;
-
-/// A page key on the wire: a checksum and the key, in base64.
-#[derive(Clone, Serialize, JsonSchema)]
-#[schemars(
-    inline,
-    description = "An opaque cursor, valid only for the list that returned it.",
-    extend("maxLength" = 200)
-)]
-pub(super) struct Cursor(String);
-
-/// A page of a list.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "{T}Page")]
-pub(super) struct WirePage<T> {
-    /// The items, in the list's order.
-    items: Vec<T>,
-    /// Cursor of the next page, to be sent as `after`; null on the last page.
-    next: Option<Cursor>,
-}
 
 /// The list that a cursor belongs to: a hash of its path, its filters and, if it is personal, its owner.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +46,7 @@ impl CursorScope {
     fn encode(self, key: &PageKey) -> Option<Cursor> {
         let key = key.as_str().as_bytes();
         let bytes = [&self.checksum(key), key].concat();
-        (key.len() <= PageKey::MAX_LEN).then(|| Cursor(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
+        (key.len() <= PageKey::MAX_LEN).then(|| Cursor::new(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
     }
 
     /// Decodes a cursor that this list returned.
@@ -94,7 +74,7 @@ pub(super) fn add_parameter(params: &mut Schema, generator: &mut SchemaGenerator
 pub(super) fn to_wire<T>(
     page: Page<T>,
     scope: Option<CursorScope>,
-) -> Result<(WirePage<T>, Option<String>), ApiError> {
+) -> Result<(CursorPage<T>, Option<String>), ApiError> {
     let Page { items, next } = page;
     let encode = |key: PageKey| {
         let cursor = scope.and_then(|scope| scope.encode(&key));
@@ -106,13 +86,13 @@ pub(super) fn to_wire<T>(
         })
     };
     let next = next.map(encode).transpose()?;
-    let link = next.as_ref().map(|cursor| cursor.0.clone());
-    Ok((WirePage { items, next }, link))
+    let link = next.as_ref().map(|cursor| cursor.to_string());
+    Ok((CursorPage { items, next }, link))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CursorScope, PageKey};
+    use super::{Cursor, CursorScope, PageKey};
     use crate::model::ListPostsParams;
 
     #[test]
@@ -120,7 +100,10 @@ mod tests {
         let list = CursorScope::new("", &ListPostsParams::default(), None).unwrap();
         for (length, fits) in [(PageKey::MAX_LEN, true), (PageKey::MAX_LEN + 1, false)] {
             let cursor = list.encode(&PageKey::new("x".repeat(length)));
-            assert_eq!(cursor.is_some_and(|cursor| cursor.0.len() <= 200), fits);
+            assert_eq!(
+                cursor.is_some_and(|cursor| cursor.as_str().len() <= Cursor::MAX_LEN),
+                fits
+            );
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// Finds the IP address of the peer.
-pub(super) type PeerIp = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
+pub(crate) type PeerIp = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
 
 /// Label of the store in the metrics.
 const STORE: &str = "budgets";
@@ -111,7 +111,7 @@ impl ApiInner {
 }
 
 /// Finds the peer's address where a host puts it by default: an `IpAddr` or a `SocketAddr` extension.
-pub(super) fn peer_ip(head: &Parts) -> Option<IpAddr> {
+pub(crate) fn peer_ip(head: &Parts) -> Option<IpAddr> {
     let socket = || head.extensions.get::<SocketAddr>().map(SocketAddr::ip);
     head.extensions.get::<IpAddr>().copied().or_else(socket)
 }

@@ -10,13 +10,12 @@ use http::header::{
 use http::{HeaderMap, Method, Response, StatusCode, Uri};
 use itoa::{Buffer, Integer};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::context::RequestContext;
 use super::error::ApiError;
 use super::error_messages::ErrorMessages;
 use crate::http_util::{EntityTag, ResponseBody, form_decode, retry_after};
+use crate::model::{ErrorBody, ErrorObject};
 use crate::rate_limit::RateLimitDecision;
 use crate::store::{ResourceIds, StoredResponse};
 
@@ -52,25 +51,6 @@ pub(super) struct ApiResponse {
     pub(super) resource: ResourceIds,
 }
 
-/// Body of an error response.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct ErrorBody<'a> {
-    /// The error.
-    error: ErrorObject<'a>,
-}
-
-/// Code and message of an error.
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct ErrorObject<'a> {
-    /// Stable, machine-readable code; see the table of errors.
-    code: &'static str,
-    /// Text for people, in the board's language.
-    message: &'a str,
-    /// Id of the request in the board's log.
-    request_id: &'a str,
-}
-
 impl ApiResponse {
     /// Keeps the path of a created resource. Does nothing unless the status is 201.
     pub(super) fn set_location(&mut self, path: String) {
@@ -80,9 +60,9 @@ impl ApiResponse {
     pub(super) fn error(error: &ApiError, messages: &ErrorMessages, request_id: &str) -> Self {
         let (code, message) = error.describe(messages);
         let object = ErrorObject {
-            code: code.as_str(),
-            message: &message,
-            request_id,
+            code: code.to_string(),
+            message: message.into_owned(),
+            request_id: request_id.to_owned(),
         };
         let body = serde_json::to_vec(&ErrorBody { error: object });
         Self {

@@ -8,6 +8,7 @@
 //! use forum_api::async_trait;
 //! use forum_api::runtime::{Runtime, TokioRuntime};
 //! use forum_api::conformance::{FixtureResult, stores::StoreFactory};
+//! use forum_api::store::memory::MemoryAuditStore;
 //! use forum_api::store::{Stores, WebhookStores};
 //!
 //! struct MyStores; // holds what the stores need, such as a temporary directory
@@ -15,7 +16,8 @@
 //! #[async_trait]
 //! impl StoreFactory for MyStores {
 //!     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
-//!         Ok((Stores::in_memory(), WebhookStores::in_memory()))
+//!         let audit = MemoryAuditStore::default(); // both sets of stores write to it
+//!         Ok((Stores::in_memory_with(&audit), WebhookStores::in_memory_with(&audit)))
 //!     }
 //!
 //!     fn runtime(&self) -> Arc<dyn Runtime> {

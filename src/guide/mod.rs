@@ -1,12 +1,13 @@
 //! The guide: embedding the API in a forum, chapter by chapter. Every example compiles.
 //!
-//! The chapters are in reading order. The first five are for the author of a host, the others for the operator as well.
+//! The chapters are in reading order. The first six are for the author of a host, the others for the operator as well.
 //!
 //! | chapter | content |
 //! |---|---|
 //! | [`getting_started`] | Implementing the API step by step: authorizer, lists, writes, errors, search, `main`. |
 //! | [`request_lifecycle`] | The steps of a request before and after the board's code. |
 //! | [`resources`] | Values for fields that a board does not have. |
+//! | [`existing_boards`] | A board that exists already: commands, ids, order, indexes, permissions, and fields that differ. |
 //! | [`board_rules`] | What each command must do: case, error to return, name of the test. |
 //! | [`testing`] | The in-process client and the conformance suite. |
 //! | [`mounting`] | axum, hyper, proxies, CORS, compression, settings. |
@@ -32,6 +33,9 @@ pub mod request_lifecycle {}
 
 #[doc = include_str!("resources.md")]
 pub mod resources {}
+
+#[doc = include_str!("existing_boards.md")]
+pub mod existing_boards {}
 
 #[doc = include_str!("board_rules.md")]
 pub mod board_rules {}

@@ -222,11 +222,14 @@ pub trait Board: Send + Sync + 'static {
 
     /// `POST /threads/{threadId}/posts`: creates a reply.
     ///
-    /// Rules: [posts](crate::guide::board_rules#posts), [permissions](crate::guide::board_rules#permissions).
+    /// Rules: [posts](crate::guide::board_rules#posts),
+    /// [replies to a post](crate::guide::board_rules#replies-to-a-post),
+    /// [permissions](crate::guide::board_rules#permissions).
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
     /// - [`BoardError::Forbidden`] if the thread is locked, or the member may not reply in the forum.
+    /// - [`BoardError::NotFound`] if `in_reply_to` is not a post of the thread that the member can see.
     /// - [`BoardError::Validation`] if the text breaks a rule of the board.
     /// - [`BoardError::RateLimited`] over an anti-flood limit.
     async fn create_post(
@@ -344,9 +347,9 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /messages/{messageId}`: opens the member's copy of a message.
     ///
-    /// With [`MarkRead::Yes`](crate::model::MarkRead::Yes) the first call marks the copy as read and, if the sender requested a receipt, sends it,
-    /// in one transaction. The library runs such a call to completion like a write. For `HEAD` the library passes
-    /// [`MarkRead::No`](crate::model::MarkRead::No).
+    /// With [`MarkRead::Yes`](crate::model::MarkRead::Yes) the first call marks the copy as read and, if the sender requested
+    /// a receipt, sends it, in one transaction. The library runs such a call to completion like a write. For `HEAD` the
+    /// library passes [`MarkRead::No`](crate::model::MarkRead::No).
     ///
     /// Rules: [messages](crate::guide::board_rules#messages), [receipts](crate::guide::board_rules#receipts).
     ///

@@ -1,12 +1,12 @@
 //! Authors, senders and editors of resources.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::UserId;
 
 /// The author, sender or editor of a resource. A field of this type is null if the account no longer exists.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = Author::example())]
 pub struct Author {

@@ -1,6 +1,8 @@
 //! Error codes (`docs/protocol.md`, section 5).
 
 use http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 use crate::scope::Surface;
@@ -102,3 +104,23 @@ impl ErrorCode {
 impl_from_str!(ErrorCode);
 impl_as_str!(ErrorCode);
 impl_serde_str!(ErrorCode);
+
+/// Body of an error response.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct ErrorBody {
+    /// The error.
+    pub error: ErrorObject,
+}
+
+/// Code and message of an error.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ErrorObject {
+    /// Stable, machine-readable code: an [`ErrorCode`], or a code of a later version.
+    #[schemars(description = "Stable, machine-readable code; see the table of errors.")]
+    pub code: String,
+    /// Text for people, in the board's language.
+    pub message: String,
+    /// Id of the request in the board's log.
+    pub request_id: String,
+}

@@ -9,7 +9,7 @@ use super::{Extra, ForumId, Timestamp};
 ///
 /// Counts are the same for every caller who can see the forum; moderators do not see higher counts. `can_start_thread`
 /// agrees with [`create_thread`](crate::host::Board::create_thread): it is `false` for guests.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(
     description = "A forum. Counts include visible content of the forum itself, without its sub-forums.",
@@ -62,8 +62,16 @@ impl Forum {
     }
 }
 
+/// The list of forums, as clients receive it. It has no pages.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(description = "The list of forums. It has no pages.")]
+pub struct ForumList {
+    /// The forums. Parents come before their children, siblings are ordered by position.
+    pub items: Vec<Forum>,
+}
+
 /// Query parameters of `GET /forums`. Empty, so that a later version can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ListForumsParams {}

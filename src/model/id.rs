@@ -1,5 +1,6 @@
 //! Ids: opaque strings of 1 to 64 characters of `[A-Za-z0-9_-]` (`docs/protocol.md`, section 6.1).
 
+use std::collections::HashSet;
 use std::fmt;
 
 use schemars::{Schema, json_schema};
@@ -170,6 +171,7 @@ ids! {
     EventId: "The id of a webhook event.";
     EndpointId: "The id of an endpoint that receives webhooks.";
     DeliveryId: "The id of a webhook delivery, which is the same for each attempt.";
+    AuditEntryId: "The id of an entry of the audit log.";
 }
 
 macro_rules! convert_ids {
@@ -221,6 +223,37 @@ impl UserRef {
         };
         let is_name = (1..=64).contains(&name.chars().count()) && !name.contains(FORBIDDEN_CHARS);
         is_name.then(|| Self::Name(name.into())).ok_or(error)
+    }
+}
+
+impl UserRef {
+    /// Splits references into ids and names, each in order and without repetitions, so that a board can look up all
+    /// members with one statement.
+    ///
+    /// A member can be in both lists, and boards whose usernames are not case-sensitive can find a name twice. Compare the
+    /// ids of the members found.
+    ///
+    /// ```
+    /// use forum_api::model::{UserId, UserRef};
+    ///
+    /// let to = ["3", "@bob", "4", "@bob"].map(|text| text.parse().unwrap());
+    /// let (ids, names) = UserRef::split(&to);
+    /// assert_eq!(ids, [&UserId::from(3), &UserId::from(4)]);
+    /// assert_eq!(names, ["bob"]);
+    /// ```
+    pub fn split(references: &[Self]) -> (Vec<&UserId>, Vec<&str>) {
+        let (mut ids, mut names) = (Vec::new(), Vec::new());
+        let mut seen = HashSet::new();
+        for reference in references
+            .iter()
+            .filter(|reference| seen.insert(*reference))
+        {
+            match reference {
+                Self::Id(id) => ids.push(id),
+                Self::Name(name) => names.push(name.as_str()),
+            }
+        }
+        (ids, names)
     }
 }
 

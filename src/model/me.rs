@@ -15,7 +15,7 @@ pub struct OwnAccount {
 }
 
 /// The token of the request. The library builds it from the stored token.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "The token of the request.")]
 pub struct TokenInfo {
@@ -28,7 +28,7 @@ pub struct TokenInfo {
 }
 
 /// The token's owner, scopes and expiry. The library builds it from the token and the host's [`OwnAccount`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "The token's owner, scopes and expiry.", example = Me::example())]
 #[non_exhaustive]
@@ -60,7 +60,7 @@ impl Me {
 }
 
 /// Query parameters of `GET /me`. Empty, so that a later version can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GetMeParams {}

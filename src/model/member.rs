@@ -9,7 +9,7 @@ use super::{Extra, Timestamp, UserId};
 ///
 /// It is the same for every caller: fields that depended on the caller would reveal hidden forums or content. A banned
 /// member still has a profile; a removed account has none.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A member's public profile.", example = Member::example())]
 pub struct Member {
@@ -50,7 +50,7 @@ impl Member {
 }
 
 /// Query parameters of `GET /members/{userId}`. Empty, so that a later version can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GetMemberParams {}

@@ -23,7 +23,7 @@ pub enum Folder {
 /// A copy belongs to one member: [`open_message`](crate::host::Board::open_message) returns
 /// [`BoardError::PathNotFound`](crate::host::BoardError::PathNotFound) to any other member. A message to oneself has two
 /// copies.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(
     description = "A private message without its text. The sender and each recipient have their own copy with its own id.",
@@ -70,7 +70,7 @@ impl MessageSummary {
 }
 
 /// A private message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(example = Message::example())]
 pub struct Message {
@@ -104,7 +104,7 @@ pub enum MarkRead {
 }
 
 /// Parameters of `GET /messages/{messageId}`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OpenMessageParams {
@@ -138,13 +138,17 @@ pub struct ListMessagesParams {
 }
 
 /// Body of `POST /messages`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("required" = ["to", "subject", "body"]))]
 #[schemars(example = json!({"to": ["@bob"], "subject": "Tea", "body": "At five?", "requestReceipt": true}))]
 #[non_exhaustive]
 pub struct NewMessage {
-    /// The recipients, at least one. A recipient that is named twice counts once.
+    /// The recipients, at least one. A recipient that is named twice counts once. [`UserRef::split`] separates ids and
+    /// names.
+    #[schemars(
+        description = "The recipients, at least one. A recipient that is named twice counts once."
+    )]
     pub to: Vec<UserRef>,
     /// The subject. A missing subject counts as empty, which the board refuses.
     #[serde(default)]

@@ -8,7 +8,8 @@
 //! - Types that a host *receives*, such as [`ListPostsParams`] and [`NewThread`], are `#[non_exhaustive]`: a new parameter
 //!   does not break the host. An omitted optional parameter has its default or is `None`, which means "not filtered" in
 //!   parameters and "not changed" in updates.
-//! - Counts are `u64`. Versions and points are `i64`; the library does not limit them, and the board rejects values out of
+//! - All types deserialise and serialise, so that a client in Rust can use them.
+//! - Counts are `u64`; [`count`] converts the integers of a database. Versions and points are `i64`; the library does not limit them, and the board rejects values out of
 //!   range with [`BoardError::validation`](crate::host::BoardError::validation).
 //! - Texts in requests contain neither U+0000 nor byte-order marks. A request body has at most
 //!   [`ApiSettings::body_limit`](crate::ApiSettings::body_limit) bytes; the board limits the length of each text.
@@ -25,10 +26,13 @@
 //! ```
 
 mod author;
+mod count;
+mod cursor;
 mod date_range;
 mod error_code;
 mod expected;
 mod extra;
+mod field_update;
 mod forum;
 mod id;
 mod me;
@@ -48,14 +52,17 @@ mod time;
 
 pub use crate::error::ParseError;
 pub use author::Author;
+pub use count::count;
+pub use cursor::{Cursor, CursorPage};
 pub use date_range::DateRange;
-pub use error_code::ErrorCode;
+pub use error_code::{ErrorBody, ErrorCode, ErrorObject};
 pub(crate) use expected::Expected;
 pub use extra::{Extra, ExtraError};
-pub use forum::{Forum, ListForumsParams};
+pub use field_update::FieldUpdate;
+pub use forum::{Forum, ForumList, ListForumsParams};
 pub use id::{
-    DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId, PollId, PostId,
-    RatingId, TargetId, ThreadId, UserId, UserRef,
+    AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId,
+    PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
 };
 pub use me::{GetMeParams, Me, OwnAccount, TokenInfo};
 pub use member::{GetMemberParams, Member};
@@ -75,6 +82,7 @@ pub use subscription::{
     ListSubscriptionsParams, NewSubscription, SubscribeOutcome, Subscription, SubscriptionTarget,
     SubscriptionTargetKind, UnsubscribeParams,
 };
-pub use text::is_single_line;
+pub(crate) use text::is_single_line_char;
+pub use text::{is_single_line, text_to_html};
 pub use thread::{ContentState, GetThreadParams, LastPost, ListThreadsParams, NewThread, Thread};
 pub use time::Timestamp;

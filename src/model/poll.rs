@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::serde_helpers::{double_option, non_null};
-use super::{Author, OptionId, PollId, ThreadId, Timestamp};
+use super::serde_helpers::non_null;
+use super::{Author, FieldUpdate, OptionId, PollId, ThreadId, Timestamp};
 
 /// One choice of a poll.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PollOption {
     /// The option's id.
@@ -25,7 +25,7 @@ pub struct PollOption {
 /// library sends null for all and logs a warning.
 ///
 /// Webhook events omit `own_vote`. The poll of an event has the totals that every caller who can see the forum may see.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A thread's poll with running totals and the caller's own vote.")]
 #[schemars(example = Poll::example())]
@@ -96,7 +96,7 @@ impl Poll {
 }
 
 /// The poll of a new thread.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("required" = ["question", "options"]))]
 #[non_exhaustive]
@@ -135,7 +135,7 @@ fn one() -> i64 {
 }
 
 /// Body of `POST /polls/{pollId}/votes`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"optionIds": ["1"]}))]
 #[non_exhaustive]
@@ -145,7 +145,7 @@ pub struct NewVote {
 }
 
 /// An option of an edited poll: an existing one with its id, or a new one without an id.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PollOptionUpdate {
@@ -169,7 +169,7 @@ impl PollOptionUpdate {
 /// Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.
 ///
 /// The library rejects an update without a change: at least one field except `expected_version` is `Some`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(description = "Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.")]
 #[schemars(example = json!({"question": "Which tea, then?", "expectedVersion": 1}))]
@@ -177,40 +177,37 @@ impl PollOptionUpdate {
 #[non_exhaustive]
 pub struct PollUpdate {
     /// The question.
-    #[serde(deserialize_with = "non_null")]
+    #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub question: Option<String>,
     /// All options, in order, at least two. Existing options that are not in the list are removed with their votes.
-    #[serde(deserialize_with = "non_null")]
+    #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<PollOptionUpdate>")]
     pub options: Option<Vec<PollOptionUpdate>>,
     /// Maximum number of options in one vote, from 1 to the number of options.
-    #[serde(deserialize_with = "non_null")]
+    #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
     pub max_choices: Option<i64>,
     /// `true` if a vote may be changed.
-    #[serde(deserialize_with = "non_null")]
+    #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub can_change_vote: Option<bool>,
     /// Time at which the poll closes. A time in the past closes the poll at once.
-    ///
-    /// - `None`: the closing time does not change.
-    /// - `Some(None)`: the closing time is removed, and a closed poll opens again.
-    /// - `Some(Some(time))`: the poll closes at this time.
-    #[serde(deserialize_with = "double_option")]
+    /// Without a closing time a closed poll opens again.
+    #[serde(skip_serializing_if = "FieldUpdate::is_keep")]
     #[schemars(
         with = "Option<Timestamp>",
         description = "Time at which the poll closes; a time in the past closes it at once, null removes the closing time."
     )]
-    pub closes_at: Option<Option<Timestamp>>,
+    pub closes_at: FieldUpdate<Timestamp>,
     /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`.
-    #[serde(deserialize_with = "non_null")]
+    #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,
 }
 
 /// Query parameters of `GET /threads/{threadId}/poll`. Empty, so that a later version can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GetPollParams {}

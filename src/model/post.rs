@@ -10,7 +10,7 @@ use super::{Author, ContentState, Extra, PageKey, PageLimit, PostId, ThreadId, T
 ///
 /// [`list_posts`](crate::host::Board::list_posts) returns it in the requested [`BodyFormat`]; the other methods return both
 /// formats. The board sanitises `body_html`: the library sends it unchanged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A post.", example = Post::example())]
 pub struct Post {
@@ -120,7 +120,7 @@ pub struct ListPostsParams {
 }
 
 /// Body of `POST /threads/{threadId}/posts`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("required" = ["body"]))]
 #[schemars(example = json!({"body": "Green, *always*."}))]
@@ -136,7 +136,7 @@ pub struct NewPost {
 }
 
 /// Body of `PATCH /threads/{threadId}/posts/{postId}`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"body": "Green, always.", "expectedVersion": 1}))]
 #[non_exhaustive]
@@ -152,7 +152,7 @@ pub struct PostUpdate {
 }
 
 /// Query parameters of `DELETE /threads/{threadId}/posts/{postId}`. Empty, so that a later version can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct DeletePostParams {}

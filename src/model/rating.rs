@@ -10,7 +10,7 @@ use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 ///
 /// A member can rate each post once, and another member without a post once in 24 hours. The board rejects further
 /// ratings with [`BoardError::Conflict`](crate::host::BoardError::Conflict).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A reputation rating of a member.", example = Rating::example())]
 pub struct Rating {
@@ -51,7 +51,7 @@ impl Rating {
 }
 
 /// Body of `POST /members/{userId}/reputation`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(example = json!({"points": 1, "comment": "Well said.", "postId": "40"}))]
 #[non_exhaustive]

@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Kind of the hit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchHitKind {
     /// A thread.
@@ -23,7 +23,7 @@ pub enum SearchHitKind {
 ///
 /// `kind` is [`SearchHitKind::Thread`] if and only if the search has [`SearchShow::Threads`]. A match in a title belongs to
 /// the first post of the thread. The library removes hits whose `forum_id` the caller cannot see.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A hit of a full-text search.", example = SearchHit::example())]
 pub struct SearchHit {

@@ -1,4 +1,4 @@
-//! Helpers for schemas and for fields that distinguish omitted from null (`docs/protocol.md`, sections 5.5 and 6).
+//! Helpers for schemas and for fields that can be omitted, but not null (`docs/protocol.md`, sections 5.5 and 6).
 
 use serde::{Deserialize, Deserializer};
 
@@ -41,13 +41,4 @@ where
     D: Deserializer<'de>,
 {
     T::deserialize(deserializer).map(Some)
-}
-
-/// Deserializes a field in which null, `Some(None)`, differs from an omitted value.
-pub(super) fn double_option<'de, T, D>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
-where
-    T: Deserialize<'de>,
-    D: Deserializer<'de>,
-{
-    Option::deserialize(deserializer).map(Some)
 }

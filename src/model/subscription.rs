@@ -40,7 +40,7 @@ pub enum SubscriptionTarget {
 ///
 /// The library omits subscriptions from lists while the caller cannot see their `forum_id`. The board must keep them,
 /// so that they reappear when the caller can see the forum again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A subscription to a thread or a forum.", example = Subscription::example())]
 pub struct Subscription {
@@ -102,8 +102,8 @@ pub struct ListSubscriptionsParams {
 /// let new = NewSubscription::from(SubscriptionTarget::Thread(ThreadId::from(17)));
 /// assert_eq!(new.target, SubscriptionTarget::Thread(ThreadId::from(17)));
 /// ```
-#[derive(Clone, Debug, Deserialize)]
-#[serde(from = "NewSubscriptionBody")]
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(from = "NewSubscriptionBody", into = "NewSubscriptionBody")]
 #[non_exhaustive]
 pub struct NewSubscription {
     /// The target.
@@ -111,7 +111,7 @@ pub struct NewSubscription {
 }
 
 /// Body of `POST /subscriptions`.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "NewSubscription", example = json!({"target": "thread", "targetId": "17"}))]
 struct NewSubscriptionBody {
@@ -148,7 +148,22 @@ impl JsonSchema for NewSubscription {
 }
 
 /// Query parameters of `DELETE /subscriptions/{target}/{targetId}`. Empty, so that a later version can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct UnsubscribeParams {}
+
+impl From<NewSubscription> for NewSubscriptionBody {
+    fn from(new: NewSubscription) -> Self {
+        match new.target {
+            SubscriptionTarget::Thread(id) => Self {
+                target: SubscriptionTargetKind::Thread,
+                target_id: id.into(),
+            },
+            SubscriptionTarget::Forum(id) => Self {
+                target: SubscriptionTargetKind::Forum,
+                target_id: id.into(),
+            },
+        }
+    }
+}

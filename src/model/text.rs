@@ -13,15 +13,60 @@
 /// assert!(!is_single_line("Which\ntea?"));
 /// ```
 pub fn is_single_line(text: &str) -> bool {
-    !text.chars().any(|c| {
-        c.is_control()
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    })
+    text.chars().all(is_single_line_char)
+}
+
+/// Returns whether a single-line text can contain the character.
+pub(crate) fn is_single_line_char(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Converts a plain text to HTML, for boards without markup: escapes it, and makes a paragraph of each block of lines and
+/// a line break of each line end in a block.
+///
+/// ```
+/// use forum_api::model::text_to_html;
+///
+/// assert_eq!(text_to_html("Green\nor <b>?\n\nBlack."), "<p>Green<br>\nor &lt;b&gt;?</p>\n<p>Black.</p>\n");
+/// ```
+pub fn text_to_html(text: &str) -> String {
+    let mut html = String::with_capacity(text.len() + "<p></p>\n".len());
+    let mut is_in_paragraph = false;
+    for line in text.lines() {
+        match (line.trim().is_empty(), is_in_paragraph) {
+            (true, true) => html.push_str("</p>\n"),
+            (true, false) => {}
+            (false, true) => html.push_str("<br>\n"),
+            (false, false) => html.push_str("<p>"),
+        }
+        is_in_paragraph = !line.trim().is_empty();
+        if is_in_paragraph {
+            push_escaped(&mut html, line);
+        }
+    }
+    if is_in_paragraph {
+        html.push_str("</p>\n");
+    }
+    html
+}
+
+fn push_escaped(html: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            c => html.push(c),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_single_line;
+    use super::{is_single_line, text_to_html};
 
     #[test]
     fn a_single_line_text_has_no_control_characters_or_bidirectional_overrides() {
@@ -41,6 +86,23 @@ mod tests {
         ] {
             let text = format!("a{refused}b");
             assert!(!is_single_line(&text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn html_of_a_text_has_only_paragraphs_and_line_breaks() {
+        for (text, html) in [
+            ("", ""),
+            (" \n\n", ""),
+            ("a", "<p>a</p>\n"),
+            ("\n a \r\nb\n", "<p> a <br>\nb</p>\n"),
+            ("a\n \n\nb", "<p>a</p>\n<p>b</p>\n"),
+            (
+                "<a href='&\"'>",
+                "<p>&lt;a href=&#39;&amp;&quot;&#39;&gt;</p>\n",
+            ),
+        ] {
+            assert_eq!(text_to_html(text), html, "{text:?}");
         }
     }
 }

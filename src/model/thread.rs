@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Publication state of a thread or post.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContentState {
     /// Visible to every caller who can see the forum.
@@ -21,7 +21,7 @@ pub enum ContentState {
 }
 
 /// The newest visible post of a thread; the first post if there is no reply.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LastPost {
     /// The post's id.
@@ -37,7 +37,7 @@ pub struct LastPost {
 /// The library checks `forum_id` against the caller's [`Access`](crate::host::Access). `can_reply` agrees with
 /// [`create_post`](crate::host::Board::create_post): it is `false` for guests and, except for moderators, in a locked
 /// thread.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A thread's metadata.", example = Thread::example())]
 pub struct Thread {
@@ -119,7 +119,7 @@ pub struct ListThreadsParams {
 }
 
 /// Body of `POST /forums/{forumId}/threads`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("required" = ["title", "body"]))]
 #[schemars(example = json!({"title": "Which tea?", "body": "Green or *black*?"}))]
@@ -136,7 +136,7 @@ pub struct NewThread {
 }
 
 /// Query parameters of `GET /threads/{threadId}`. Empty, so that a later version can add parameters.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GetThreadParams {}

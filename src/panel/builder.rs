@@ -1,11 +1,15 @@
 //! The panel, its settings and its builder.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
 use http::request::Parts;
 
+use ipnet::IpNet;
+
+use crate::api::{self, PeerIp};
 use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::AdminAuth;
@@ -23,6 +27,8 @@ pub struct PanelSettings {
     pub body_limit: usize,
     /// Timeout of a request, above zero. Default: 30 s. A change that has begun completes even after the timeout.
     pub request_timeout: Duration,
+    /// Networks of the proxies whose `x-forwarded-for` header is trusted for the addresses in the audit log. Default: none.
+    pub trusted_proxies: Vec<IpNet>,
 }
 
 impl Default for PanelSettings {
@@ -31,6 +37,7 @@ impl Default for PanelSettings {
             base_path: "/panel".into(),
             body_limit: 1 << 20,
             request_timeout: Duration::from_secs(30),
+            trusted_proxies: Vec::new(),
         }
     }
 }
@@ -49,6 +56,7 @@ pub(super) struct PanelInner {
     pub(super) environment: Environment,
     pub(super) settings: PanelSettings,
     pub(super) original_uri: Box<OriginalUri>,
+    pub(super) peer_ip: Box<PeerIp>,
 }
 
 /// Builder of a [`Panel`]. Required parts are arguments of [`Panel::builder`]; everything else has a default.
@@ -75,6 +83,7 @@ impl Panel {
             environment: environment.into(),
             settings: PanelSettings::default(),
             original_uri: no_original_uri(),
+            peer_ip: Box::new(api::peer_ip),
         })
     }
 }
@@ -113,6 +122,24 @@ impl PanelBuilder {
         original_uri: impl Fn(&Parts) -> Option<&Uri> + Send + Sync + 'static,
     ) -> Self {
         self.0.original_uri = Box::new(original_uri);
+        self
+    }
+
+    /// Sets [`PanelSettings::trusted_proxies`]. Default: none.
+    pub fn trusted_proxies(mut self, trusted_proxies: impl IntoIterator<Item = IpNet>) -> Self {
+        self.0.settings.trusted_proxies = trusted_proxies.into_iter().collect();
+        self
+    }
+
+    /// Sets the source of the peer's IP address, for the addresses in the audit log. Default: an `IpAddr` or a `SocketAddr`
+    /// extension of the request.
+    ///
+    /// With axum: `.peer_ip(|head| head.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip()))`.
+    pub fn peer_ip(
+        mut self,
+        peer_ip: impl Fn(&Parts) -> Option<IpAddr> + Send + Sync + 'static,
+    ) -> Self {
+        self.0.peer_ip = Box::new(peer_ip);
         self
     }
 

@@ -279,8 +279,8 @@ fn result_cell(attempt: &AttemptRecord) -> Markup {
 pub(super) async fn retry(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
     let path = format!("/deliveries/{id}");
-    let deliveries = &context.webhooks().deliveries;
-    if deliveries.retry(&id, context.now).await? {
+    let admin = &context.panel.webhook_admin;
+    if admin.redeliver(&id, &context.actor).await? {
         return context.redirect_with_flash(&path, "retried");
     }
     let (delivery, _) = find(context).await?;
@@ -295,7 +295,8 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
 /// `POST /deliveries/{id}/remove`
 pub(super) async fn remove(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
-    if !context.webhooks().deliveries.remove(&id).await? {
+    let admin = &context.panel.webhook_admin;
+    if !admin.remove_delivery(&id, &context.actor).await? {
         return Err(PanelError::NotFound);
     }
     tracing::info!(delivery = %id, admin = %context.session.user_id, "delivery removed");

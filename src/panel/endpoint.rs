@@ -158,7 +158,10 @@ fn button(
 pub(super) async fn set_topics(context: &PageContext, mut form: Form) -> PageResult {
     if let Some(topics) = checked_topics(&mut form) {
         let admin = &context.panel.webhook_admin;
-        match admin.set_topics(&context.endpoint()?, topics).await {
+        match admin
+            .set_topics(&context.endpoint()?, topics, &context.actor)
+            .await
+        {
             Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
             changed => return redirect_or_conflict(context, changed, "subscribed"),
         }
@@ -175,7 +178,11 @@ pub(super) async fn rotate(context: &PageContext, form: Form) -> PageResult {
 }
 
 async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> PageResult {
-    let rotated = context.panel.webhook_admin.rotate(id).await?;
+    let rotated = context
+        .panel
+        .webhook_admin
+        .rotate(id, &context.actor)
+        .await?;
     tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint secret rotated");
     let main = html! {
         p.notice role="status" { "The new secret is pending. Copy it now; it is not shown again." }
@@ -192,7 +199,7 @@ pub(super) async fn activate(context: &PageContext) -> PageResult {
     let activated = context
         .panel
         .webhook_admin
-        .activate(&context.endpoint()?)
+        .activate(&context.endpoint()?, &context.actor)
         .await;
     redirect_or_conflict(context, activated, "activated")
 }
@@ -200,7 +207,8 @@ pub(super) async fn activate(context: &PageContext) -> PageResult {
 /// `POST /webhooks/{id}/enable` and `POST /webhooks/{id}/disable`
 pub(super) async fn set_enabled(context: &PageContext, enabled: bool) -> PageResult {
     let id = context.endpoint()?;
-    let changed = context.panel.webhook_admin.set_enabled(&id, enabled).await;
+    let (admin, actor) = (&context.panel.webhook_admin, &context.actor);
+    let changed = admin.set_enabled(&id, enabled, actor).await;
     let flash = if enabled { "enabled" } else { "disabled" };
     redirect_or_conflict(context, changed, flash)
 }
@@ -216,7 +224,11 @@ pub(super) async fn ping(context: &PageContext) -> PageResult {
 /// `POST /webhooks/{id}/remove`
 pub(super) async fn remove(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
-    context.panel.webhook_admin.remove(&id).await?;
+    context
+        .panel
+        .webhook_admin
+        .remove(&id, &context.actor)
+        .await?;
     tracing::info!(endpoint = %id, admin = %context.session.user_id, "endpoint removed");
     context.redirect_with_flash("/webhooks", "endpoint-removed")
 }
@@ -224,7 +236,11 @@ pub(super) async fn remove(context: &PageContext) -> PageResult {
 /// `POST /webhooks/{id}/retry-dead`
 pub(super) async fn retry_dead(context: &PageContext) -> PageResult {
     let id = context.endpoint()?;
-    context.panel.webhook_admin.retry_dead(&id).await?;
+    context
+        .panel
+        .webhook_admin
+        .retry_dead(&id, &context.actor)
+        .await?;
     let path = format!("/deliveries?endpoint={id}&done=all-retried");
     Ok(PageResponse::see_other(&context.url(&path)))
 }

@@ -154,7 +154,7 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
         owner,
         secret,
     };
-    match context.panel.webhook_admin.add(new).await {
+    match context.panel.webhook_admin.add(new, &context.actor).await {
         Ok(added) => return show_added(context, &added),
         Err(WebhookAdminError::Address(error)) => form.add_error("url", error),
         Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),

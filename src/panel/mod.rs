@@ -1,5 +1,5 @@
-//! The control panel (feature `panel`): an administrator issues tokens, manages webhooks and inspects deliveries
-//! (`docs/protocol.md`, section 15).
+//! The control panel (feature `panel`): an administrator issues tokens, manages webhooks, inspects deliveries and reads
+//! the audit log (`docs/protocol.md`, section 15).
 //!
 //! A [`tower_service::Service`] like the API. Its pages are rendered on the server and run no script. The host mounts it at
 //! any path, authenticates its administrators with [`AdminAuth`](crate::host::AdminAuth), and has its own sign-in page:
@@ -53,6 +53,7 @@
 //! [`security_headers`] returns the headers of the pages, and [`is_same_origin_form`] detects forged forms.
 
 mod access;
+mod audit;
 mod builder;
 mod components;
 mod deliveries;

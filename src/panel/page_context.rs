@@ -13,6 +13,7 @@ use super::builder::PanelInner;
 use super::components::{document, relative_time, utc_time};
 use super::form::Form;
 use super::response::{PageResponse, PageResult, PanelError};
+use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::base62;
 use crate::host::Session;
 use crate::model::{EndpointId, Timestamp, UserId};
@@ -25,11 +26,12 @@ use crate::token::Lookup;
 const NONCE_FIELD: &str = "once";
 
 /// Paths and names of the areas.
-const AREAS: [(&str, &str); 4] = [
+const AREAS: [(&str, &str); 5] = [
     ("/tokens", "API tokens"),
     ("/webhooks", "Webhooks"),
     ("/deliveries", "Deliveries"),
     ("/usage", "Usage"),
+    ("/audit", "Audit"),
 ];
 
 /// Request of an administrator with the state of the panel.
@@ -38,6 +40,8 @@ pub(super) struct PageContext {
     /// Path of the route, which may contain `{id}`.
     pub(super) route_path: &'static str,
     pub(super) session: Session,
+    /// The administrator, for the audit log.
+    pub(super) actor: AuditActor,
     /// Segment of the request's path for `{id}`.
     pub(super) id: String,
     pub(super) query: Form,
@@ -80,6 +84,16 @@ impl PageContext {
             p { a href=(self.url(back)) { "Back" } }
         };
         Ok(self.render(StatusCode::CONFLICT, "Request not executed", main))
+    }
+
+    pub(super) fn audit_entry(
+        &self,
+        action: AuditAction,
+        target: impl ToString,
+    ) -> Result<AuditEntry, PanelError> {
+        let random = &*self.panel.environment.random;
+        let entry = self.actor.entry(random, self.now, action, target);
+        entry.map_err(PanelError::internal)
     }
 
     /// Renders the hidden field of the CSRF token.

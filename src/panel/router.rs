@@ -5,7 +5,7 @@ use http::Method;
 use super::form::Form;
 use super::page_context::PageContext;
 use super::response::PageResult;
-use super::{deliveries, endpoint, endpoints, tokens, usage};
+use super::{audit, deliveries, endpoint, endpoints, tokens, usage};
 use crate::runtime::BoxFuture;
 
 pub(super) struct PanelRoute {
@@ -45,6 +45,7 @@ const ROUTES: &[PanelRoute] = &[
     post("/deliveries/{id}/retry", |context, _| Box::pin(deliveries::retry(context))),
     post("/deliveries/{id}/remove", |context, _| Box::pin(deliveries::remove(context))),
     get("/usage", |context| Box::pin(usage::show(context))),
+    get("/audit", |context| Box::pin(audit::list(context))),
 ];
 
 const fn get(path: &'static str, handler: Get) -> PanelRoute {

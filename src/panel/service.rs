@@ -18,6 +18,8 @@ use super::form::Form;
 use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError};
 use super::router::{self, RouteHandler};
+use crate::api::client_ip;
+use crate::audit::AuditActor;
 use crate::host::BoxError;
 use crate::http_util::{
     BodyError, ResponseBody, ResponseFuture, read_body, restore_uri, run, run_write,
@@ -84,9 +86,12 @@ impl PanelInner {
             return Ok(PageResponse::see_other(&self.start_path()));
         }
         let (route, id) = router::find(&head.method, below).ok_or(PanelError::NotFound)?;
+        let peer = (self.peer_ip)(head);
+        let client = |peer| client_ip(peer, &head.headers, &self.settings.trusted_proxies);
         let context = PageContext {
             panel: Arc::clone(self),
             route_path: route.path,
+            actor: AuditActor::panel(session.user_id.clone(), peer.map(client)),
             session,
             id: id.to_owned(),
             query: Form::parse(head.uri.query().unwrap_or_default()).unwrap_or_default(),

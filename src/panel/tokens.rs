@@ -11,6 +11,7 @@ use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::password_throttle::PasswordThrottle;
 use super::response::{PageResult, PanelError};
+use crate::audit::AuditAction;
 use crate::model::{Timestamp, UserId};
 use crate::scope::Scope;
 use crate::token::{
@@ -136,7 +137,8 @@ fn scopes(context: &PageContext, token: &TokenRecord) -> String {
 pub(super) async fn revoke(context: &PageContext) -> PageResult {
     let lookup = Lookup::parse(&context.id).map_err(|_| PanelError::NotFound)?;
     let store = &context.panel.stores.tokens;
-    if !store.revoke(&lookup, context.now).await? {
+    let audit = context.audit_entry(AuditAction::TOKEN_REVOKED, lookup)?;
+    if !store.revoke(&lookup, context.now, &audit).await? {
         return Err(PanelError::NotFound);
     }
     tracing::info!(%lookup, admin = %context.session.user_id, "token revoked");
@@ -206,6 +208,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     };
     let request = TokenRequest::new(&owner, &scopes);
     let request = request.label(form.get("label")).expiry(expiry);
+    let request = request.issuer(&context.actor);
     let (random, surface) = (&*panel.environment.random, panel.environment.surface);
     match token::issue_token(&*panel.stores.tokens, random, surface, request, context.now).await {
         Ok((token, record)) => show_issued(context, &token, &record),

@@ -9,6 +9,9 @@ use crate::webhook::{Event, Topic};
 macro_rules! text_columns {
     ($backend:ident) => {
         $backend! {
+            AuditAction: AuditAction::parse, AuditAction::as_str;
+            AuditEntryId: AuditEntryId::parse, ToString::to_string;
+            AuditOrigin: AuditOrigin::parse, |origin: &AuditOrigin| origin.as_str();
             DeliveryId: DeliveryId::parse, ToString::to_string;
             EndpointId: EndpointId::parse, ToString::to_string;
             EventId: EventId::parse, ToString::to_string;
@@ -41,6 +44,29 @@ macro_rules! row_decoders {
                 expires_at: row.value("expires_at")?,
                 revoked_at: row.value("revoked_at")?,
                 last_used_at: row.value("last_used_at")?,
+            })
+        }
+
+        pub(super) fn read_audit_record(row: $row) -> Result<AuditRecord> {
+            Ok(AuditRecord {
+                entry: AuditEntry {
+                    id: row.value("id")?,
+                    occurred_at: row.value("occurred_at")?,
+                    actor: AuditActor {
+                        user_id: row.value("actor")?,
+                        system_user: row.value("system_user")?,
+                        origin: row.value("origin")?,
+                        address: {
+                            let address: Option<String> = row.value("address")?;
+                            address.and_then(|address| address.parse().ok())
+                        },
+                    },
+                    action: row.value("action")?,
+                    target: row.value("target")?,
+                    details: row.value("details")?,
+                },
+                number: row.value("number")?,
+                count: row.number("count")?,
             })
         }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::webhook::{
@@ -173,6 +174,8 @@ pub struct DeliveryFilter {
 /// `now` is the caller's time. A backend that several machines share may use its own clock for leases and due times. It
 /// then uses the caller's times only to compute durations.
 ///
+/// A method that takes an [`AuditEntry`] writes it to the [audit log](super::AuditStore) in the transaction of its change.
+///
 /// # Errors
 /// Each method returns a [`BackendError`](super::BackendError) if the backend fails. A failed write may have
 /// taken effect. The caller can repeat it: leases and ids ensure that a repetition changes nothing further. Exception:
@@ -266,7 +269,12 @@ pub trait DeliveryStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool>;
+    async fn retry(
+        &self,
+        id: &DeliveryId,
+        now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool>;
 
     /// Queues up to `limit` dead deliveries of an endpoint again, as [`retry`](Self::retry) does, in one transaction. Returns
     /// their number.
@@ -278,13 +286,14 @@ pub trait DeliveryStore: Send + Sync + 'static {
         endpoint: &EndpointId,
         now: Timestamp,
         limit: u32,
+        audit: &AuditEntry,
     ) -> BackendResult<u64>;
 
     /// Removes a delivery in any state. Returns `false` if it does not exist.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn remove(&self, id: &DeliveryId) -> BackendResult<bool>;
+    async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Returns a delivery and its attempts, oldest first; `None` if it does not exist.
     ///
@@ -315,9 +324,9 @@ forward!(DeliveryStore {
     async fn queue_stats(now: Timestamp) -> BackendResult<QueueStats>;
     async fn usage(since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
     async fn enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> BackendResult<Option<DeliveryId>>;
-    async fn retry(id: &DeliveryId, now: Timestamp) -> BackendResult<bool>;
-    async fn retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32) -> BackendResult<u64>;
-    async fn remove(id: &DeliveryId) -> BackendResult<bool>;
+    async fn retry(id: &DeliveryId, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
+    async fn retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
+    async fn remove(id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
     async fn find(id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
     async fn list(filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
     async fn sweep(before: Timestamp, limit: u32) -> BackendResult<u64>;

@@ -2,11 +2,14 @@
 
 use async_trait::async_trait;
 
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::webhook::{Endpoint, KeyId, Topic};
 
 /// Stores webhook endpoints. It is designed for up to some hundreds of them: [`list`](Self::list) returns all.
+///
+/// A method that takes an [`AuditEntry`] writes it to the [audit log](super::AuditStore) in the transaction of its change.
 #[async_trait]
 pub trait EndpointStore: Send + Sync + 'static {
     /// Adds an endpoint. Returns `false`, and changes nothing, if an endpoint with this id exists, or was removed and
@@ -14,7 +17,7 @@ pub trait EndpointStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn add(&self, endpoint: &Endpoint) -> BackendResult<bool>;
+    async fn add(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Returns the endpoint with this id; `None` if it does not exist.
     ///
@@ -27,14 +30,14 @@ pub trait EndpointStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn update(&self, endpoint: &Endpoint) -> BackendResult<bool>;
+    async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Removes an endpoint with its deliveries. Returns `false` if it does not exist. The other methods ignore its
     /// deliveries afterwards, and [`sweep`](super::DeliveryStore::sweep) deletes them.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn remove(&self, id: &EndpointId) -> BackendResult<bool>;
+    async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool>;
 
     /// Lists all endpoints in the order in which they were added.
     ///
@@ -71,7 +74,8 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`update`](Self::update).
     ///
     /// Returns `false`, and changes nothing, unless the recorded key is `former` and each endpoint is stored with the
-    /// `version` that `endpoints` contains.
+    /// `version` that `endpoints` contains. `audit` is `None` if no administrator requests the change, and a key is recorded
+    /// for the first time.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -80,16 +84,17 @@ pub trait EndpointStore: Send + Sync + 'static {
         former: Option<&KeyId>,
         key: &KeyId,
         endpoints: &[Endpoint],
+        audit: Option<&AuditEntry>,
     ) -> BackendResult<bool>;
 }
 
 forward!(EndpointStore {
-    async fn add(endpoint: &Endpoint) -> BackendResult<bool>;
+    async fn add(endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
     async fn find(id: &EndpointId) -> BackendResult<Option<Endpoint>>;
-    async fn update(endpoint: &Endpoint) -> BackendResult<bool>;
-    async fn remove(id: &EndpointId) -> BackendResult<bool>;
+    async fn update(endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
+    async fn remove(id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool>;
     async fn list() -> BackendResult<Vec<Endpoint>>;
     async fn is_subscribed(topic: &Topic) -> BackendResult<bool>;
     async fn key_id() -> BackendResult<Option<KeyId>>;
-    async fn replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> BackendResult<bool>;
+    async fn replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint], audit: Option<&AuditEntry>) -> BackendResult<bool>;
 });

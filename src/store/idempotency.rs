@@ -100,9 +100,26 @@ pub struct IdempotencyRecord {
     pub fingerprint: [u8; 32],
     /// Start of the first run.
     pub started_at: Timestamp,
-    /// `None` until the first run ends; it stays `None` if the process crashes during the run. `Some(None)` if the
-    /// outcome of the run is unknown.
-    pub completion: Option<Option<StoredResponse>>,
+    /// Progress of the first run.
+    pub progress: IdempotencyProgress,
+}
+
+/// Progress of the first run of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IdempotencyProgress {
+    /// The run has not ended, or the process crashed during the run.
+    InProgress,
+    /// The run succeeded with this response.
+    Responded(StoredResponse),
+    /// The run failed and may have taken effect.
+    OutcomeUnknown,
+}
+
+/// `None` becomes [`IdempotencyProgress::OutcomeUnknown`].
+impl From<Option<StoredResponse>> for IdempotencyProgress {
+    fn from(response: Option<StoredResponse>) -> Self {
+        response.map_or(Self::OutcomeUnknown, Self::Responded)
+    }
 }
 
 impl IdempotencyRecord {
@@ -118,11 +135,19 @@ impl IdempotencyRecord {
 
     /// Returns the outcome of a later request with the same key.
     pub fn outcome_for(self, fingerprint: &[u8; 32], now: Timestamp) -> BeginOutcome {
-        match self.completion {
-            _ if self.fingerprint != *fingerprint => BeginOutcome::KeyReused,
-            Some(Some(response)) => BeginOutcome::Replay(response),
-            None if now < self.started_at.saturating_add(Self::LEASE) => BeginOutcome::InProgress,
-            None | Some(None) => BeginOutcome::OutcomeUnknown,
+        if self.fingerprint != *fingerprint {
+            return BeginOutcome::KeyReused;
+        }
+        match self.progress {
+            IdempotencyProgress::Responded(response) => BeginOutcome::Replay(response),
+            IdempotencyProgress::InProgress
+                if now < self.started_at.saturating_add(Self::LEASE) =>
+            {
+                BeginOutcome::InProgress
+            }
+            IdempotencyProgress::InProgress | IdempotencyProgress::OutcomeUnknown => {
+                BeginOutcome::OutcomeUnknown
+            }
         }
     }
 }

@@ -140,6 +140,14 @@ mod tests {
     fn published_migrations_do_not_change() {
         for (sql, checksum) in [
             (
+                include_str!("postgres/migrations/0002_audit_log.sql"),
+                "51d2c53e8c43390c592d1fdff44b27d8ac4cd4b4743abbac718a35fd6d2a07e2",
+            ),
+            (
+                include_str!("sqlite/migrations/0002_audit_log.sql"),
+                "b2e6820a0428d13fc7bc076e097ba934ea8a442806f9324e4e874bc898666115",
+            ),
+            (
                 include_str!("postgres/migrations/0001_init.sql"),
                 "ca1eb5378b464e14afc1de8196ba8ef67ea2a96cfb26e86e62396cff7ce596d4",
             ),
@@ -148,7 +156,7 @@ mod tests {
                 "7737d5d043c350734f516985cf7974ac8a87b013157e1556611fa411afd060d2",
             ),
         ] {
-            let name = "0001_init";
+            let name = "unchanged";
             assert_eq!(Migration { name, sql }.checksum(), checksum);
         }
     }

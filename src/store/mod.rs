@@ -1,4 +1,4 @@
-//! Stores of tokens, rate limits, idempotency keys and webhooks.
+//! Stores of tokens, rate limits, idempotency keys, webhooks and the audit log.
 //!
 //! Each resource has a trait, whose methods are atomic. Each backend has a module: [`memory`] and, with features,
 //! `sqlite`, `postgres` and `redis`. [`Stores`] and [`WebhookStores`] combine them. [`sqlite_schema`] has the schema and
@@ -9,6 +9,7 @@
 //!
 //! The suite [`conformance`](crate::conformance) checks other implementations of the traits.
 
+mod audit;
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 #[macro_use]
 mod decode;
@@ -33,6 +34,7 @@ mod tokens;
 pub use crate::error::{
     BackendError, BackendResult, IntoBackendError, OrInternal, OverloadedError,
 };
+pub use audit::{AuditFilter, AuditRecord, AuditStore};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;
@@ -42,8 +44,8 @@ pub use deliveries::{
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{
-    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
-    ResourceIds, StoredResponse,
+    BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
+    IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 use lock::lock;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};

@@ -3,7 +3,8 @@
 //! The feature `sqlite` links the SQLite of `rusqlite`, and a program can contain only one version of `libsqlite3-sys`. A host
 //! whose driver needs another version, such as sqlx 0.8, does not enable the feature. It implements
 //! [`TokenStore`](crate::store::TokenStore) and [`IdempotencyStore`](crate::store::IdempotencyStore) with the statements of this
-//! module, and inserts events with [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL), all in its own pool. This module
+//! module, inserts events with [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL), and entries of the audit log with
+//! [`AuditEntry::INSERT_SQL`](crate::audit::AuditEntry::INSERT_SQL), all in its own pool. This module
 //! needs no feature. The feature `sqlite` uses the same schema and the same statements, so that a second program with that
 //! feature can open the file, for example to deliver the webhooks ([guide](crate::guide::stores)).
 //!
@@ -49,6 +50,7 @@
 //!
 //! ```sql
 #![doc = include_str!("sqlite/migrations/0001_init.sql")]
+#![doc = include_str!("sqlite/migrations/0002_audit_log.sql")]
 //! ```
 
 use super::migrations::{Migration, Migrations};
@@ -56,10 +58,16 @@ use super::migrations::{Migration, Migrations};
 /// Migrations of the library's tables.
 pub const MIGRATIONS: Migrations = Migrations {
     table: "forum_api_migrations",
-    all: &[Migration {
-        name: "0001_init",
-        sql: include_str!("sqlite/migrations/0001_init.sql"),
-    }],
+    all: &[
+        Migration {
+            name: "0001_init",
+            sql: include_str!("sqlite/migrations/0001_init.sql"),
+        },
+        Migration {
+            name: "0002_audit_log",
+            sql: include_str!("sqlite/migrations/0002_audit_log.sql"),
+        },
+    ],
 };
 
 /// Statements of the table `forum_api_tokens`, one for each method of [`TokenStore`](crate::store::TokenStore).
@@ -100,6 +108,11 @@ pub mod tokens {
         SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
         FROM forum_api_tokens WHERE (created_at, lookup) < (?1, ?2)
         ORDER BY created_at DESC, lookup DESC LIMIT ?3";
+
+    /// Removes up to `?2` tokens that expired or were revoked before `?1`.
+    pub const PURGE: &str = "
+        DELETE FROM forum_api_tokens WHERE lookup IN (
+            SELECT lookup FROM forum_api_tokens WHERE expires_at < ?1 OR revoked_at < ?1 LIMIT ?2)";
 }
 
 /// Statements of the table `forum_api_idempotency_keys`, for an [`IdempotencyStore`](crate::store::IdempotencyStore).
@@ -127,7 +140,7 @@ pub mod idempotency {
     /// Returns the record of the key `?2` of the token `?1`.
     ///
     /// The columns are `request` (the fingerprint), `began_at`, `ended`, `status`, `location`, `body`, `forum_id`, `thread_id`
-    /// and `post_id`, in this order. A row with `ended` = 0 has no completion. A row with `ended` = 1 and `status` null has
+    /// and `post_id`, in this order. A row with `ended` = 0 is in progress. A row with `ended` = 1 and `status` null has
     /// an unknown outcome.
     pub const FIND: &str = "
         SELECT request, began_at, ended, status, location, body, forum_id, thread_id, post_id

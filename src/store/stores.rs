@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    DeliveryStore, EndpointStore, IdempotencyStore, OutboxStore, RateLimitStore, TokenStore, memory,
+    AuditStore, DeliveryStore, EndpointStore, IdempotencyStore, OutboxStore, RateLimitStore,
+    TokenStore, memory,
 };
 
 /// Stores of an API. Each can be replaced separately.
@@ -15,15 +16,24 @@ pub struct Stores {
     pub rate_limits: Arc<dyn RateLimitStore>,
     /// Responses by `Idempotency-Key`.
     pub idempotency: Arc<dyn IdempotencyStore>,
+    /// The audit log, which webhook stores of the same backend share.
+    pub audit: Arc<dyn AuditStore>,
 }
 
 impl Stores {
-    /// Creates stores in memory. Their contents are lost when the process ends.
+    /// Creates stores in memory, with their own audit log. Their contents are lost when the process ends.
     pub fn in_memory() -> Self {
+        Self::in_memory_with(&memory::MemoryAuditStore::default())
+    }
+
+    /// Creates stores in memory that write to the audit log `audit`. Pass the same log to
+    /// [`WebhookStores::in_memory_with`].
+    pub fn in_memory_with(audit: &memory::MemoryAuditStore) -> Self {
         Self {
-            tokens: Arc::new(memory::MemoryTokenStore::default()),
+            tokens: Arc::new(memory::MemoryTokenStore::new(audit.clone())),
             rate_limits: Arc::new(memory::MemoryRateLimitStore::default()),
             idempotency: Arc::new(memory::MemoryIdempotencyStore::default()),
+            audit: Arc::new(audit.clone()),
         }
     }
 }
@@ -42,9 +52,14 @@ pub struct WebhookStores {
 }
 
 impl WebhookStores {
-    /// Creates stores in memory. Their contents are lost when the process ends.
+    /// Creates stores in memory, with their own audit log. Their contents are lost when the process ends.
     pub fn in_memory() -> Self {
         Self::from_store(memory::MemoryWebhookStore::default())
+    }
+
+    /// Creates stores in memory that write to the audit log `audit`.
+    pub fn in_memory_with(audit: &memory::MemoryAuditStore) -> Self {
+        Self::from_store(memory::MemoryWebhookStore::new(audit.clone()))
     }
 
     /// Uses one store for all three traits.

@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::audit::AuditEntry;
 use crate::error::{BackendError, BackendResult};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::BoxFuture;
 use crate::store::{
-    BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery, Completion, DeliveryFilter,
-    DeliveryStore, EndpointStore, FanOut, IdempotencyStore, IdempotentRequest, OutboxStore,
-    Quarantine, QueueStats, RateLimitStore, Reservation, Settlement, Stores, TokenStore,
-    UsageStats, WebhookStores,
+    AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
+    Completion, DeliveryFilter, DeliveryStore, EndpointStore, FanOut, IdempotencyStore,
+    IdempotentRequest, OutboxStore, Quarantine, QueueStats, RateLimitStore, Reservation,
+    Settlement, Stores, TokenStore, UsageStats, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId, Topic};
@@ -83,6 +84,7 @@ impl StoreInterceptor {
             tokens: self.wrap(&inner.tokens),
             rate_limits: self.wrap(&inner.rate_limits),
             idempotency: self.wrap(&inner.idempotency),
+            audit: self.wrap(&inner.audit),
         }
     }
 
@@ -260,11 +262,14 @@ macro_rules! intercepted {
 
 intercepted! {
     tokens: TokenStore {
-        create(token: &TokenRecord) -> bool: (token.clone()) => (token);
+        create(token: &TokenRecord, audit: &AuditEntry) -> bool: (token.clone(), audit.clone()) => (token, audit);
         find(lookup: &Lookup) -> Option<TokenRecord>: (*lookup) => (lookup);
-        revoke(lookup: &Lookup, at: Timestamp) -> bool: (*lookup, at) => (lookup, *at);
+        revoke(lookup: &Lookup, at: Timestamp, audit: &AuditEntry) -> bool:
+            (*lookup, at, audit.clone()) => (lookup, *at, audit);
         record_use(lookup: &Lookup, at: Timestamp) -> (): (*lookup, at) => (lookup, *at);
         list(after: Option<(Timestamp, Lookup)>, limit: u32) -> Vec<TokenRecord>: (after, limit) => (*after, *limit);
+        purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
+            (before, limit, audit.clone()) => (*before, *limit, audit);
     }
 }
 
@@ -286,6 +291,13 @@ intercepted! {
 }
 
 intercepted! {
+    audit: AuditStore {
+        insert(entry: &AuditEntry) -> (): (entry.clone()) => (entry);
+        list(filter: &AuditFilter) -> Vec<AuditRecord>: (filter.clone()) => (filter);
+    }
+}
+
+intercepted! {
     outbox: OutboxStore {
         insert(event: &Event) -> (): (event.clone()) => (event);
         pending(limit: u32) -> Vec<Event>: (limit) => (*limit);
@@ -296,15 +308,23 @@ intercepted! {
 
 intercepted! {
     endpoints: EndpointStore {
-        add(endpoint: &Endpoint) -> bool: (endpoint.clone()) => (endpoint);
+        add(endpoint: &Endpoint, audit: &AuditEntry) -> bool:
+            (endpoint.clone(), audit.clone()) => (endpoint, audit);
         find(id: &EndpointId) -> Option<Endpoint>: (id.clone()) => (id);
-        update(endpoint: &Endpoint) -> bool: (endpoint.clone()) => (endpoint);
-        remove(id: &EndpointId) -> bool: (id.clone()) => (id);
+        update(endpoint: &Endpoint, audit: &AuditEntry) -> bool:
+            (endpoint.clone(), audit.clone()) => (endpoint, audit);
+        remove(id: &EndpointId, audit: &AuditEntry) -> bool: (id.clone(), audit.clone()) => (id, audit);
         list() -> Vec<Endpoint>: () => ();
         is_subscribed(topic: &Topic) -> bool: (topic.clone()) => (topic);
         key_id() -> Option<KeyId>: () => ();
-        replace_key(former: Option<&KeyId>, key: &KeyId, endpoints: &[Endpoint]) -> bool:
-            (former.cloned(), key.clone(), endpoints.to_vec()) => (former.as_ref(), key, endpoints);
+        replace_key(
+            former: Option<&KeyId>,
+            key: &KeyId,
+            endpoints: &[Endpoint],
+            audit: Option<&AuditEntry>
+        ) -> bool:
+            (former.cloned(), key.clone(), endpoints.to_vec(), audit.cloned())
+                => (former.as_ref(), key, endpoints, audit.as_ref());
     }
 }
 
@@ -321,10 +341,11 @@ intercepted! {
         usage(since: Timestamp, now: Timestamp) -> UsageStats: (since, now) => (*since, *now);
         enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:
             (event.clone(), endpoint.clone(), now) => (event, endpoint, *now);
-        retry(id: &DeliveryId, now: Timestamp) -> bool: (id.clone(), now) => (id, *now);
-        retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32) -> u64:
-            (endpoint.clone(), now, limit) => (endpoint, *now, *limit);
-        remove(id: &DeliveryId) -> bool: (id.clone()) => (id);
+        retry(id: &DeliveryId, now: Timestamp, audit: &AuditEntry) -> bool:
+            (id.clone(), now, audit.clone()) => (id, *now, audit);
+        retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
+            (endpoint.clone(), now, limit, audit.clone()) => (endpoint, *now, *limit, audit);
+        remove(id: &DeliveryId, audit: &AuditEntry) -> bool: (id.clone(), audit.clone()) => (id, audit);
         find(id: &DeliveryId) -> Option<(Delivery, Vec<AttemptRecord>)>: (id.clone()) => (id);
         list(filter: &DeliveryFilter) -> Vec<Delivery>: (filter.clone()) => (filter);
         sweep(before: Timestamp, limit: u32) -> u64: (before, limit) => (*before, *limit);

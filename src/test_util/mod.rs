@@ -43,9 +43,10 @@ use serde_json::Value;
 use tower_service::Service;
 
 use crate::api::{ApiSettings, ForumApi};
+use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::environment::Environment;
 use crate::host::Host;
-use crate::model::{ErrorCode, Timestamp, UserId};
+use crate::model::{AuditEntryId, ErrorCode, Timestamp, UserId};
 use crate::runtime::{BoxFuture, Clock, InlineRuntime, ManualClock, SeededRandom};
 use crate::scope::{Scope, Surface};
 use crate::store::Stores;
@@ -53,6 +54,18 @@ use crate::token::{Expiry, PlainToken, TokenRequest, issue_token};
 
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
+
+/// Returns an entry of the audit log, for calls of stores whose entries a test does not examine. It always has the same id.
+pub fn audit_entry() -> AuditEntry {
+    AuditEntry {
+        id: AuditEntryId::from(1),
+        occurred_at: Timestamp::from_millis(0),
+        actor: AuditActor::SYSTEM,
+        action: AuditAction::ENDPOINT_UPDATED,
+        target: String::new(),
+        details: String::new(),
+    }
+}
 
 /// The API over a board, with stores in memory and a manual clock.
 #[derive(Clone, Debug)]

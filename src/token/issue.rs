@@ -5,6 +5,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::{Expiry, PlainToken, TokenRecord};
+use crate::audit::{AuditAction, AuditActor};
 use crate::host::BackendError;
 use crate::model::{Timestamp, UserId, is_single_line};
 use crate::runtime::RandomSource;
@@ -13,6 +14,8 @@ use crate::store::TokenStore;
 
 /// Maximum length of a label, in characters.
 const MAX_LABEL_CHARS: usize = 100;
+
+static SYSTEM: AuditActor = AuditActor::SYSTEM;
 
 /// Properties of a token to issue.
 #[derive(Clone, Debug)]
@@ -26,6 +29,8 @@ pub struct TokenRequest<'a> {
     pub label: &'a str,
     /// Time until the token expires.
     pub expiry: Expiry,
+    /// Who issues the token, for the audit log.
+    pub issuer: &'a AuditActor,
 }
 
 impl<'a> TokenRequest<'a> {
@@ -36,6 +41,7 @@ impl<'a> TokenRequest<'a> {
             scopes,
             label: "",
             expiry: Expiry::NEVER,
+            issuer: &SYSTEM,
         }
     }
 
@@ -49,6 +55,12 @@ impl<'a> TokenRequest<'a> {
     #[must_use]
     pub fn expiry(self, expiry: Expiry) -> Self {
         Self { expiry, ..self }
+    }
+
+    /// Sets who issues the token. Default: [`AuditActor::SYSTEM`].
+    #[must_use]
+    pub fn issuer(self, issuer: &'a AuditActor) -> Self {
+        Self { issuer, ..self }
     }
 }
 
@@ -72,7 +84,8 @@ pub enum IssueError {
     Backend(#[from] BackendError),
 }
 
-/// Issues a token and stores its record. The token is returned only once: the store holds a hash of its secret.
+/// Issues a token and stores its record with an entry of the audit log. The token is returned only once: the store
+/// holds a hash of its secret.
 ///
 /// The scopes of the record are in the order of the surface, without repetitions. The function does not check
 /// permissions: ask the administrator to confirm their password before you call it.
@@ -123,10 +136,27 @@ pub async fn issue_token(
             revoked_at: None,
             last_used_at: None,
         };
-        if tokens.create(&record).await? {
+        let audit = request
+            .issuer
+            .entry(random, now, AuditAction::TOKEN_ISSUED, record.lookup)
+            .map_err(BackendError::new)?
+            .with_details(details(&record));
+        if tokens.create(&record, &audit).await? {
             return Ok((token, record));
         }
     }
+}
+
+fn details(record: &TokenRecord) -> String {
+    let (owner, scopes) = (&record.owner, record.scopes.join(", "));
+    let expiry = match record.expires_at {
+        Some(expires_at) => format!("expires {expires_at}"),
+        None => "does not expire".into(),
+    };
+    format!(
+        "owner {owner}; scopes {scopes}; {expiry}; label {:?}",
+        record.label
+    )
 }
 
 /// Rejects labels that are too long or not single-line texts.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::WebhookAdminError;
+use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::environment::Environment;
 use crate::error::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
@@ -17,6 +18,8 @@ use crate::webhook::{
 const RETRY_BATCH: u32 = 500;
 
 /// Registers and changes webhook endpoints (`docs/protocol.md`, section 13).
+///
+/// Each change is recorded in the audit log, with the actor that the methods take.
 #[derive(Clone)]
 pub struct WebhookAdmin {
     webhooks: WebhookStores,
@@ -37,6 +40,17 @@ pub struct NewEndpoint {
     pub owner: UserId,
     /// The secret that signs deliveries; `None` to generate one.
     pub secret: Option<WebhookSecret>,
+}
+
+/// New values of an endpoint; `None` keeps a value.
+#[derive(Clone, Debug, Default)]
+pub struct EndpointChanges {
+    /// URL to which deliveries are sent: `https` or `http`, at most 2048 bytes.
+    pub url: Option<String>,
+    /// Topics to which the endpoint subscribes.
+    pub topics: Option<TopicSet>,
+    /// The member for whom the endpoint acts.
+    pub owner: Option<UserId>,
 }
 
 /// An endpoint with its new secret. The secret cannot be read again.
@@ -115,7 +129,7 @@ impl WebhookAdmin {
                 return is_given.then_some(()).ok_or_else(mismatch);
             }
             if self
-                .replace_key(None, endpoints.list().await?, secrets)
+                .replace_key(None, endpoints.list().await?, secrets, None)
                 .await?
             {
                 return Ok(());
@@ -143,7 +157,11 @@ impl WebhookAdmin {
     ///
     /// If it returns [`WebhookAdminError::Key`], or if a secret cannot be decrypted, nothing has changed. After a failure
     /// of the store, call it again.
-    pub async fn reencrypt(&self, new: &dyn SecretCipher) -> Result<usize, WebhookAdminError> {
+    pub async fn reencrypt(
+        &self,
+        new: &dyn SecretCipher,
+        actor: &AuditActor,
+    ) -> Result<usize, WebhookAdminError> {
         let (endpoints, former) = (
             &self.webhooks.endpoints,
             self.environment.secret_cipher.key_id(),
@@ -159,7 +177,12 @@ impl WebhookAdmin {
                 return Err(KeyMismatchError::new(stored, given).into());
             }
             let number = all.len();
-            if self.replace_key(stored.as_ref(), all, new).await? {
+            let audit = self.audit_entry(actor, AuditAction::KEY_REPLACED, new.key_id())?;
+            let audit = audit.with_details(format_args!("endpoints {number}"));
+            if self
+                .replace_key(stored.as_ref(), all, new, Some(&audit))
+                .await?
+            {
                 return Ok(number);
             }
         }
@@ -172,13 +195,14 @@ impl WebhookAdmin {
         former: Option<&KeyId>,
         endpoints: Vec<Endpoint>,
         new: &dyn SecretCipher,
+        audit: Option<&AuditEntry>,
     ) -> Result<bool, WebhookAdminError> {
         let endpoints = endpoints.into_iter();
         let endpoints = endpoints.map(|endpoint| self.reencrypted(endpoint, new));
         let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
         let stored = &self.webhooks.endpoints;
         let key = new.key_id();
-        Ok(stored.replace_key(former, &key, &endpoints).await?)
+        Ok(stored.replace_key(former, &key, &endpoints, audit).await?)
     }
 
     /// Registers an endpoint. It is enabled, and receives the events that occur after the registration.
@@ -189,7 +213,11 @@ impl WebhookAdmin {
     ///
     /// # Panics
     /// Outside of a tokio runtime with time enabled.
-    pub async fn add(&self, new: NewEndpoint) -> Result<EndpointWithSecret, WebhookAdminError> {
+    pub async fn add(
+        &self,
+        new: NewEndpoint,
+        actor: &AuditActor,
+    ) -> Result<EndpointWithSecret, WebhookAdminError> {
         let topics = new.topics.validated(&self.custom_topics)?;
         EndpointUrl::check_registration(&new.url, self.allow_private, &*self.resolver).await?;
         self.check_key().await?;
@@ -210,7 +238,12 @@ impl WebhookAdmin {
             pending_secret: None,
             version: 1,
         };
-        let added = self.webhooks.endpoints.add(&endpoint).await?;
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?;
+        let audit = audit.with_details(format_args!(
+            "url {}; topics {}; owner {}",
+            endpoint.url, endpoint.topics, endpoint.owner
+        ));
+        let added = self.webhooks.endpoints.add(&endpoint, &audit).await?;
         let created = added.then_some(EndpointWithSecret { endpoint, secret });
         created.ok_or_else(|| backend_error("the new endpoint's id is already taken"))
     }
@@ -220,13 +253,18 @@ impl WebhookAdmin {
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::Key`] or [`WebhookAdminError::Backend`].
-    pub async fn rotate(&self, id: &EndpointId) -> Result<EndpointWithSecret, WebhookAdminError> {
+    pub async fn rotate(
+        &self,
+        id: &EndpointId,
+        actor: &AuditActor,
+    ) -> Result<EndpointWithSecret, WebhookAdminError> {
         self.check_key().await?;
         let secret = WebhookSecret::generate(&*self.environment.random)?;
         let encrypted = self.encrypt(&secret, id)?;
         let now = self.environment.clock.now();
         let rotate = |endpoint: Endpoint| Ok(endpoint.rotated(encrypted.clone(), now));
-        let endpoint = self.update(id, rotate).await?;
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ROTATED, id)?;
+        let endpoint = self.update(id, &audit, rotate).await?;
         Ok(EndpointWithSecret { endpoint, secret })
     }
 
@@ -235,9 +273,14 @@ impl WebhookAdmin {
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::NoPendingSecret`] or
     /// [`WebhookAdminError::Backend`].
-    pub async fn activate(&self, id: &EndpointId) -> Result<Endpoint, WebhookAdminError> {
+    pub async fn activate(
+        &self,
+        id: &EndpointId,
+        actor: &AuditActor,
+    ) -> Result<Endpoint, WebhookAdminError> {
         let now = self.environment.clock.now();
-        self.update(id, |endpoint| Ok(endpoint.activated(now)?))
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ACTIVATED, id)?;
+        self.update(id, &audit, |endpoint| Ok(endpoint.activated(now)?))
             .await
     }
 
@@ -249,6 +292,7 @@ impl WebhookAdmin {
         &self,
         id: &EndpointId,
         enabled: bool,
+        actor: &AuditActor,
     ) -> Result<Endpoint, WebhookAdminError> {
         let set = |endpoint| {
             Ok(Endpoint {
@@ -256,7 +300,12 @@ impl WebhookAdmin {
                 ..endpoint
             })
         };
-        self.update(id, set).await
+        let action = match enabled {
+            true => AuditAction::ENDPOINT_ENABLED,
+            false => AuditAction::ENDPOINT_DISABLED,
+        };
+        let audit = self.audit_entry(actor, action, id)?;
+        self.update(id, &audit, set).await
     }
 
     /// Replaces the topics of an endpoint.
@@ -267,13 +316,56 @@ impl WebhookAdmin {
         &self,
         id: &EndpointId,
         topics: TopicSet,
+        actor: &AuditActor,
     ) -> Result<Endpoint, WebhookAdminError> {
         let topics = topics.validated(&self.custom_topics)?;
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
+        let audit = audit.with_details(format_args!("topics {topics}"));
         let set = |endpoint| {
             let topics = topics.clone();
             Ok(Endpoint { topics, ..endpoint })
         };
-        self.update(id, set).await
+        self.update(id, &audit, set).await
+    }
+
+    /// Changes the URL, the topics and the owner of an endpoint. Queued deliveries are sent to the new URL.
+    ///
+    /// # Errors
+    /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`] or
+    /// [`WebhookAdminError::Backend`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with time enabled, if the URL changes.
+    pub async fn change(
+        &self,
+        id: &EndpointId,
+        changes: EndpointChanges,
+        actor: &AuditActor,
+    ) -> Result<Endpoint, WebhookAdminError> {
+        let EndpointChanges { url, topics, owner } = changes;
+        let topics = topics.map(|topics| topics.validated(&self.custom_topics));
+        let topics = topics.transpose()?;
+        self.find(id).await?;
+        if let Some(url) = &url {
+            EndpointUrl::check_registration(url, self.allow_private, &*self.resolver).await?;
+        }
+        let details = [
+            url.as_ref().map(|url| format!("url {url}")),
+            topics.as_ref().map(|topics| format!("topics {topics}")),
+            owner.as_ref().map(|owner| format!("owner {owner}")),
+        ];
+        let details: Vec<_> = details.into_iter().flatten().collect();
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
+        let audit = audit.with_details(details.join("; "));
+        let change = |endpoint: Endpoint| {
+            Ok(Endpoint {
+                url: url.clone().unwrap_or(endpoint.url),
+                topics: topics.clone().unwrap_or(endpoint.topics),
+                owner: owner.clone().unwrap_or(endpoint.owner),
+                ..endpoint
+            })
+        };
+        self.update(id, &audit, change).await
     }
 
     /// Queues a `ping` for this endpoint only.
@@ -295,8 +387,15 @@ impl WebhookAdmin {
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`] or [`WebhookAdminError::Backend`].
-    pub async fn remove(&self, id: &EndpointId) -> Result<(), WebhookAdminError> {
-        let removed = self.webhooks.endpoints.remove(id).await?;
+    pub async fn remove(
+        &self,
+        id: &EndpointId,
+        actor: &AuditActor,
+    ) -> Result<(), WebhookAdminError> {
+        let url = self.find(id).await?.url;
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_REMOVED, id)?;
+        let audit = audit.with_details(format_args!("url {url}"));
+        let removed = self.webhooks.endpoints.remove(id, &audit).await?;
         removed
             .then_some(())
             .ok_or(WebhookAdminError::EndpointNotFound)
@@ -306,17 +405,60 @@ impl WebhookAdmin {
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`] or [`WebhookAdminError::Backend`].
-    pub async fn retry_dead(&self, id: &EndpointId) -> Result<u64, WebhookAdminError> {
+    pub async fn retry_dead(
+        &self,
+        id: &EndpointId,
+        actor: &AuditActor,
+    ) -> Result<u64, WebhookAdminError> {
         self.find(id).await?;
+        let audit = self.audit_entry(actor, AuditAction::DELIVERY_REDELIVERED, id)?;
         let deliveries = &self.webhooks.deliveries;
         let mut retried = 0;
         loop {
             let now = self.environment.clock.now();
-            match deliveries.retry_dead(id, now, RETRY_BATCH).await? {
+            match deliveries.retry_dead(id, now, RETRY_BATCH, &audit).await? {
                 0 => return Ok(retried),
                 batch => retried += batch,
             }
         }
+    }
+
+    /// Queues a finished delivery again, or makes a retrying one due at once. Returns `false`, and changes nothing, if it is
+    /// queued or leased, or does not exist.
+    ///
+    /// # Errors
+    /// [`WebhookAdminError::Backend`].
+    pub async fn redeliver(
+        &self,
+        id: &DeliveryId,
+        actor: &AuditActor,
+    ) -> Result<bool, WebhookAdminError> {
+        let audit = self.audit_entry(actor, AuditAction::DELIVERY_REDELIVERED, id)?;
+        let now = self.environment.clock.now();
+        Ok(self.webhooks.deliveries.retry(id, now, &audit).await?)
+    }
+
+    /// Removes a delivery in any state. Returns `false` if it does not exist.
+    ///
+    /// # Errors
+    /// [`WebhookAdminError::Backend`].
+    pub async fn remove_delivery(
+        &self,
+        id: &DeliveryId,
+        actor: &AuditActor,
+    ) -> Result<bool, WebhookAdminError> {
+        let audit = self.audit_entry(actor, AuditAction::DELIVERY_REMOVED, id)?;
+        Ok(self.webhooks.deliveries.remove(id, &audit).await?)
+    }
+
+    fn audit_entry(
+        &self,
+        actor: &AuditActor,
+        action: AuditAction,
+        target: impl ToString,
+    ) -> Result<AuditEntry, WebhookAdminError> {
+        let now = self.environment.clock.now();
+        Ok(actor.entry(&*self.environment.random, now, action, target)?)
     }
 
     fn encrypt(
@@ -370,11 +512,12 @@ impl WebhookAdmin {
     async fn update(
         &self,
         id: &EndpointId,
+        audit: &AuditEntry,
         change: impl Fn(Endpoint) -> Result<Endpoint, WebhookAdminError> + Send + Sync,
     ) -> Result<Endpoint, WebhookAdminError> {
         loop {
             let changed = change(self.find(id).await?)?;
-            if self.webhooks.endpoints.update(&changed).await? {
+            if self.webhooks.endpoints.update(&changed, audit).await? {
                 let version = changed.version + 1;
                 return Ok(Endpoint { version, ..changed });
             }

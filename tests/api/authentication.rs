@@ -5,6 +5,7 @@ use std::time::Duration;
 use forum_api::runtime::Clock;
 use forum_api::scope::Surface;
 use forum_api::test_util::TestResponse;
+use forum_api::test_util::audit_entry;
 use forum_api::token::PlainToken;
 
 use crate::support::rows::FULL_SCOPES;
@@ -17,7 +18,10 @@ async fn every_reason_is_the_same_401_and_only_the_log_names_it() {
     let good = server.token("alice").await;
     let revoked = server.token("alice").await;
     let (tokens, now) = (&server.stores.tokens, server.clock.now());
-    tokens.revoke(&lookup(&revoked), now).await.unwrap();
+    tokens
+        .revoke(&lookup(&revoked), now, &audit_entry())
+        .await
+        .unwrap();
     let expired = server
         .issue(Surface::Full, &FULL_SCOPES, "1")
         .await

@@ -137,8 +137,8 @@ const ACCEPTED: &[(&str, &str, &str)] = &[
     (SEND, r#"{"to":["@bob","bob","no id","@"]}"#, r#"to: [Name("bob"), Id(UserId(bob)), Id(UserId()), Id(UserId())]"#),
     (VOTE, r#"{"optionIds":[]}"#, "option_ids: []"),
     (VOTE, r#"{"optionIds":["","1","007"]}"#, "option_ids: [OptionId(), OptionId(1), OptionId(007)]"),
-    (POLL, r#"{"closesAt":null}"#, "closes_at: Some(None)"),
-    (POLL, r#"{"closesAt":"1970-01-01T00:00:01Z"}"#, "closes_at: Some(Some(Timestamp(1000)))"),
+    (POLL, r#"{"closesAt":null}"#, "closes_at: Clear"),
+    (POLL, r#"{"closesAt":"1970-01-01T00:00:01Z"}"#, "closes_at: Set(Timestamp(1000))"),
     (POLL, r#"{"options":[{"optionId":null,"text":"a"},{"optionId":"1","text":"b"}]}"#, r#"[PollOptionUpdate { option_id: None, text: "a" }, PollOptionUpdate { option_id: Some(OptionId(1)), text: "b" }]"#),
     (FOLLOW, r#"{"target":"forum","targetId":"../x"}"#, "Forum(ForumId())"),
 ];

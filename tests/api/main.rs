@@ -15,6 +15,7 @@ mod languages;
 mod log_contents;
 mod malformed_results;
 mod metrics;
+mod model;
 mod openapi;
 mod operations;
 mod paths;

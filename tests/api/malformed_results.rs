@@ -9,6 +9,7 @@ use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
 use forum_api::test_util::TestResponse;
 use forum_api::{Environment, async_trait};
+use serde_json::Value;
 
 use crate::support::server::settings;
 use crate::support::{FullBoard, Request, Server, fixtures, outcome};
@@ -88,6 +89,17 @@ impl Board for MalformedBoard {
         Ok(Page { items, next: None })
     }
 
+    async fn get_poll(
+        &self,
+        _: &Caller,
+        thread: ThreadId,
+        _: GetPollParams,
+    ) -> BoardResult<InForum<Poll>> {
+        let mut poll = fixtures::poll(&thread.to_string());
+        poll.total_votes = None;
+        Ok(InForum::new(ForumId::parse("open").unwrap(), poll))
+    }
+
     async fn get_member(&self, _: &Caller, _: UserRef, _: GetMemberParams) -> BoardResult<Member> {
         let wait = Duration::MAX;
         Err(BoardError::rate_limited(ODD.repeat(1_000), Some(wait)))
@@ -153,6 +165,14 @@ async fn representable_values_are_sent_unchanged() {
     assert_eq!(outcome(&limited), (429, Some("RATE_LIMITED")));
     let wait = limited.header("retry-after").unwrap();
     assert!(wait.bytes().all(|digit| digit.is_ascii_digit()), "{wait}");
+}
+
+#[tokio::test]
+async fn totals_of_a_poll_are_all_null_if_one_is_null() {
+    let poll = get(&server().await, "/threads/open-1/poll").await.json();
+    assert_eq!(poll["options"][0]["text"], "Green");
+    assert_eq!(poll["options"][0]["votes"], Value::Null);
+    assert_eq!(poll["totalVotes"], Value::Null);
 }
 
 #[tokio::test]

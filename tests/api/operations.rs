@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use forum_api::host::BoardError;
 use forum_api::scope::Surface;
 use forum_api::test_util::TestResponse;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::openapi::{document, operation};
 use crate::support::schema::{self, resolve_ref};
@@ -109,5 +109,28 @@ async fn every_response_conforms_to_its_operation() {
         assert_eq!(outcome(&offline), (503, Some("board_offline")));
         check(&document, row, &offline);
         server.board.set_offline(false);
+    }
+}
+
+#[tokio::test]
+async fn the_fields_of_a_board_are_sent_unchanged() {
+    let server = Server::new();
+    let alice = server.token("alice").await;
+    for (path, resource) in [
+        ("/me", "/owner"),
+        ("/forums", "/items/0"),
+        ("/forums/open/threads", "/items/0"),
+        ("/threads/open-1", ""),
+        ("/threads/open-1/posts", "/items/0"),
+        ("/members/bob", ""),
+        ("/messages", "/items/0"),
+        ("/messages/alice-1", ""),
+    ] {
+        let response = server.send(&Request::get(path).bearer(&alice)).await;
+        let extra = response
+            .json()
+            .pointer(&format!("{resource}/extra"))
+            .cloned();
+        assert_eq!(extra, Some(json!({ "score": 12 })), "{path}");
     }
 }

@@ -8,6 +8,7 @@ use forum_api::runtime::{Clock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::TestResponse;
+use forum_api::test_util::audit_entry;
 use serde_json::json;
 
 use crate::support::rows::{COMPACT_SCOPES, rows};
@@ -131,7 +132,12 @@ async fn a_lost_permission_is_effective_with_the_next_request() {
     let me = server.outcome_for(&moderator, Request::get("/me")).await;
     assert_eq!(me, OWNER_UNAVAILABLE);
     let (tokens, now) = (&server.stores.tokens, server.clock.now());
-    assert!(tokens.revoke(&lookup(&alice), now).await.unwrap());
+    assert!(
+        tokens
+            .revoke(&lookup(&alice), now, &audit_entry())
+            .await
+            .unwrap()
+    );
     assert_eq!(server.outcome(thread).await, UNAUTHENTICATED);
 }
 

@@ -69,20 +69,22 @@ assert len(threads) > 3
 assert len({thread.thread_id for thread in threads}) == general.thread_count
 
 # A vote.
-[(thread_id, poll_id)] = [(thread.thread_id, thread.poll_id) for thread in threads if thread.poll_id]
+[(thread_id, poll_id, first)] = [(it.thread_id, it.poll_id, it.first_post_id) for it in threads if it.poll_id]
 poll = given(Poll, get_poll.sync_detailed(thread_id, client=board))
 assert poll.own_vote is None
 ballot = NewVote(option_ids=[poll.options[0].option_id])
 voted = given(Poll, vote.sync_detailed(poll_id, client=board, body=ballot))
 assert voted.own_vote == ballot.option_ids
+assert poll.total_votes is not None
 assert voted.total_votes == poll.total_votes + 1
 
-# A post that is sent twice and created once.
-key, text = str(uuid4()), NewPost(body="Marmalade, *obviously*.")
+# A reply to the first post that is sent twice and created once.
+key, text = str(uuid4()), NewPost(body="Marmalade, *obviously*.", in_reply_to=first)
 post = given(Post, create_post.sync_detailed(thread_id, client=board, body=text, idempotency_key=key))
 again = create_post.sync_detailed(thread_id, client=board, body=text, idempotency_key=key)
 assert again.headers["idempotency-replayed"] == "true"
 assert given(Post, again) == post
+assert (post.in_reply_to, post.extra) == (first, None)
 
 # An update, and an update with a stale version.
 edit = PostUpdate(body="Marmalade, of course.", expected_version=post.version)

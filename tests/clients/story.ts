@@ -67,15 +67,18 @@ assert(choice && poll.ownVote === null);
 const vote = { params: { path: { pollId: polled.pollId } }, body: { optionIds: [choice.optionId] } };
 const voted = given(await board.POST("/polls/{pollId}/votes", vote));
 assert.deepEqual(voted.ownVote, [choice.optionId]);
+assert(poll.totalVotes !== null);
 assert.equal(voted.totalVotes, poll.totalVotes + 1);
 
-// A post that is sent twice and created once.
+// A reply to the first post that is sent twice and created once.
 const header = { "Idempotency-Key": randomUUID() };
-const reply = { params: { path, header }, body: { body: "Marmalade, *obviously*." } };
+const answer = { body: "Marmalade, *obviously*.", inReplyTo: polled.firstPostId };
+const reply = { params: { path, header }, body: answer };
 const post = given(await board.POST("/threads/{threadId}/posts", reply));
 const again = await board.POST("/threads/{threadId}/posts", reply);
 assert.equal(again.response.headers.get("idempotency-replayed"), "true");
 assert.deepEqual(given(again), post);
+assert.deepEqual([post.inReplyTo, post.extra], [polled.firstPostId, null]);
 
 // An update, and an update with a stale version.
 const edit = {

@@ -10,6 +10,7 @@ use forum_api::host::{AdminAuth, BackendResult, Session};
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use forum_api::panel::Panel;
 use forum_api::runtime::{Clock, ManualClock, SeededRandom, TokioRuntime};
+use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::{ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, WebhookStores};
 use forum_api::test_util::StoreInterceptor;
 use forum_api::token::TokenRecord;
@@ -151,7 +152,11 @@ impl PanelFixture {
     }
 
     pub async fn with_base_path(base_path: &str) -> Self {
-        let (stores, webhooks) = (Stores::in_memory(), WebhookStores::in_memory());
+        let audit = MemoryAuditStore::default();
+        let (stores, webhooks) = (
+            Stores::in_memory_with(&audit),
+            WebhookStores::in_memory_with(&audit),
+        );
         let interceptor = StoreInterceptor::default();
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let members = Arc::new(Members::default());

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use forum_api::async_trait;
 use forum_api::conformance::{Capability, FixtureResult, store_tests, stores::StoreFactory};
 use forum_api::runtime::{Runtime, TokioRuntime};
+use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{Stores, WebhookStores};
 use forum_test_support::postgres::run_with_postgres;
@@ -39,6 +40,15 @@ impl StoreFactory for Backend {
     }
 }
 
+/// Returns stores that share an audit log.
+fn in_memory() -> (Stores, WebhookStores) {
+    let audit = MemoryAuditStore::default();
+    (
+        Stores::in_memory_with(&audit),
+        WebhookStores::in_memory_with(&audit),
+    )
+}
+
 fn in_sqlite(database: &Database) -> EmptyStores {
     let stores = (
         Stores::in_sqlite(database),
@@ -66,7 +76,7 @@ macro_rules! backends {
 }
 
 backends! {
-    memory &[], block_on: |_| Box::pin(async { (Stores::in_memory(), WebhookStores::in_memory()) });
+    memory &[], block_on: |_| Box::pin(async { in_memory() });
     sqlite_memory &[], block_on: |_| in_sqlite(&Database::open(&DatabasePath::Memory).unwrap());
     sqlite_file &[], block_on: |directory| in_sqlite(&open(directory));
     postgres &[], run_with_postgres: |_| Box::pin(async {
@@ -75,6 +85,7 @@ backends! {
     });
     redis &[Capability::InjectedClock], block_on: |_| Box::pin(async {
         let rate_limits = Arc::new(node(&prefix()).await);
-        (Stores { rate_limits, ..Stores::in_memory() }, WebhookStores::in_memory())
+        let (stores, webhooks) = in_memory();
+        (Stores { rate_limits, ..stores }, webhooks)
     });
 }

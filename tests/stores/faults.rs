@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forum_api::async_trait;
+use forum_api::audit::AuditEntry;
 use forum_api::conformance::stores::{CASES, StoreFactory, StoreFixture};
 use forum_api::conformance::{Case, FixtureResult, TestFailure};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Runtime, TokioRuntime};
+use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, FanOut, QueueStats, Settlement,
     Stores, UsageStats, WebhookStores,
@@ -47,15 +49,18 @@ fn overwrite(interceptor: &StoreInterceptor, stored: &WebhookStores) {
         stored.map_or(1, |stored| stored.version)
     };
     let stored_version = version.clone();
-    interceptor.on_arguments("endpoints.update", move |(endpoint,): &mut (Endpoint,)| {
-        endpoint.version = version(endpoint);
-        Ok(())
-    });
+    interceptor.on_arguments(
+        "endpoints.update",
+        move |(endpoint, _): &mut (Endpoint, AuditEntry)| {
+            endpoint.version = version(endpoint);
+            Ok(())
+        },
+    );
     let endpoints = stored.endpoints.clone();
-    type ReplaceKey = (Option<KeyId>, KeyId, Vec<Endpoint>);
+    type ReplaceKey = (Option<KeyId>, KeyId, Vec<Endpoint>, Option<AuditEntry>);
     interceptor.on_arguments(
         "endpoints.replace_key",
-        move |(former, _, given): &mut ReplaceKey| {
+        move |(former, _, given, _): &mut ReplaceKey| {
             *former = now(endpoints.key_id()).unwrap();
             for endpoint in given {
                 endpoint.version = stored_version(endpoint);
@@ -67,14 +72,20 @@ fn overwrite(interceptor: &StoreInterceptor, stored: &WebhookStores) {
 
 /// Does not remove endpoints and deliveries.
 fn keep_removed(interceptor: &StoreInterceptor, _: &WebhookStores) {
-    interceptor.on_arguments("endpoints.remove", |(id,): &mut (EndpointId,)| {
-        *id = EndpointId::parse("whe_other").unwrap();
-        Ok(())
-    });
-    interceptor.on_arguments("deliveries.remove", |(id,): &mut (DeliveryId,)| {
-        *id = DeliveryId::parse("dlv_other").unwrap();
-        Ok(())
-    });
+    interceptor.on_arguments(
+        "endpoints.remove",
+        |(id, _): &mut (EndpointId, AuditEntry)| {
+            *id = EndpointId::parse("whe_other").unwrap();
+            Ok(())
+        },
+    );
+    interceptor.on_arguments(
+        "deliveries.remove",
+        |(id, _): &mut (DeliveryId, AuditEntry)| {
+            *id = DeliveryId::parse("dlv_other").unwrap();
+            Ok(())
+        },
+    );
     for method in ["endpoints.remove", "deliveries.remove"] {
         interceptor.on_result(method, |removed: &mut bool| *removed = true);
     }
@@ -128,8 +139,8 @@ fn faults() -> Vec<Fault> {
     ("an event older than a fanned-out event is skipped", result("outbox.pending", |events: &mut Vec<Event>| events.retain(|event| event.occurred_at.as_millis() % 1_000 >= 5)), "outbox::late_events_are_pending_as_well"),
     ("an event without recipients is not fanned out", arguments("outbox.fan_out", |(events, _): &mut (Vec<FanOut>, Timestamp)| events.retain(|event| !event.endpoints.is_empty())), "outbox::fanned_out_events_are_not_pending"),
     ("only one endpoint receives an event", arguments("outbox.fan_out", |(events, _): &mut (Vec<FanOut>, Timestamp)| events.iter_mut().for_each(|event| event.endpoints.truncate(1))), "outbox::removed_and_disabled_endpoints_get_no_delivery"),
-    ("an endpoint loses its pending secret", arguments("endpoints.add", |(one,): &mut (Endpoint,)| one.pending_secret = None), "endpoints::an_added_endpoint_is_found_unchanged"),
-    ("a disabled endpoint is enabled", arguments("endpoints.add", |(one,): &mut (Endpoint,)| one.enabled = true), "outbox::removed_and_disabled_endpoints_get_no_delivery"),
+    ("an endpoint loses its pending secret", arguments("endpoints.add", |(one, _): &mut (Endpoint, AuditEntry)| one.pending_secret = None), "endpoints::an_added_endpoint_is_found_unchanged"),
+    ("a disabled endpoint is enabled", arguments("endpoints.add", |(one, _): &mut (Endpoint, AuditEntry)| one.enabled = true), "outbox::removed_and_disabled_endpoints_get_no_delivery"),
     ("a taken id is accepted", result("endpoints.add", |added: &mut bool| *added = true), "endpoints::an_endpoint_id_is_unique"),
     ("an update overwrites another one", Box::new(overwrite), "endpoints::one_of_concurrent_updates_succeeds"),
     ("a key replaces any other key", Box::new(overwrite), "endpoints::a_key_id_replaces_only_the_expected_one"),
@@ -168,12 +179,12 @@ fn faults() -> Vec<Fault> {
     ("a release has no effect until the lease ends", arguments("deliveries.release", |(claimed, _, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| claimed.clear()), "leases::a_release_is_not_an_attempt"),
     ("a released delivery is due too early", arguments("deliveries.release", |(_, wait, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| *wait -= MILLI), "leases::a_release_is_not_an_attempt"),
     ("a release hides an expired lease", arguments("deliveries.release", |(claimed, _, _): &mut (Vec<ClaimedDelivery>, Duration, Timestamp)| claimed.iter_mut().for_each(|one| one.previous_lease_expired = false)), "leases::an_expired_lease_is_reported_again_after_release"),
-    ("a retried delivery is due later", arguments("deliveries.retry", |(_, now): &mut (DeliveryId, Timestamp)| *now = now.saturating_add(MILLI)), "retries::a_finished_delivery_is_queued_again"),
+    ("a retried delivery is due later", arguments("deliveries.retry", |(_, now, _): &mut (DeliveryId, Timestamp, AuditEntry)| *now = now.saturating_add(MILLI)), "retries::a_finished_delivery_is_queued_again"),
     ("a retry of a queued delivery succeeds", result("deliveries.retry", |retried: &mut bool| *retried = true), "retries::retrying_a_queued_delivery_changes_nothing"),
     ("two concurrent retries succeed", result("deliveries.retry", |retried: &mut bool| *retried = true), "retries::one_of_concurrent_retries_succeeds"),
     ("a retry deletes the stored attempts", result("deliveries.find", |found: &mut Option<(Delivery, Vec<AttemptRecord>)>| found.iter_mut().for_each(|(_, log)| log.clear())), "retries::a_finished_delivery_is_queued_again"),
     ("a retrying delivery cannot be retried", result("deliveries.retry", |retried: &mut bool| *retried = false), "retries::a_retrying_delivery_becomes_due_at_once"),
-    ("a batch of retries exceeds its limit", arguments("deliveries.retry_dead", |(_, _, limit): &mut (EndpointId, Timestamp, u32)| *limit += 1), "retries::dead_deliveries_of_one_endpoint_are_queued_again_in_batches"),
+    ("a batch of retries exceeds its limit", arguments("deliveries.retry_dead", |(_, _, limit, _): &mut (EndpointId, Timestamp, u32, AuditEntry)| *limit += 1), "retries::dead_deliveries_of_one_endpoint_are_queued_again_in_batches"),
     ("a removed delivery stays", Box::new(keep_removed), "retries::a_delivery_is_removed_in_any_state"),
     ("the id of a ping is missing", result("deliveries.enqueue", |sent: &mut Option<DeliveryId>| *sent = None), "retries::a_ping_is_queued_for_one_endpoint_only"),
     ("the oldest deliveries are listed first", result("deliveries.list", |list: &mut Vec<Delivery>| list.reverse()), "lists::deliveries_are_listed_newest_first"),
@@ -200,11 +211,13 @@ struct FaultyStores<'a>(Option<&'a Inject>);
 #[async_trait]
 impl StoreFactory for FaultyStores<'_> {
     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
-        let (interceptor, stores) = (StoreInterceptor::default(), WebhookStores::in_memory());
+        let (interceptor, audit) = (StoreInterceptor::default(), MemoryAuditStore::default());
+        let stores = WebhookStores::in_memory_with(&audit);
         if let Some(inject) = self.0 {
             inject(&interceptor, &stores);
         }
-        Ok((Stores::in_memory(), interceptor.webhooks(&stores)))
+        let others = interceptor.stores(&Stores::in_memory_with(&audit));
+        Ok((others, interceptor.webhooks(&stores)))
     }
 
     fn runtime(&self) -> Arc<dyn Runtime> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp, UserId};
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
 use forum_api::store::{ClaimBatch, ClaimRequest, FanOut, IdempotentRequest, WebhookStores};
+use forum_api::test_util::audit_entry;
 use forum_api::token::Lookup;
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, EncryptedSecret, Endpoint, Event, Topic, TopicSet,
@@ -125,7 +126,13 @@ pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
 
 pub(crate) async fn add(webhooks: &WebhookStores, endpoints: &[Endpoint]) {
     for endpoint in endpoints {
-        assert!(webhooks.endpoints.add(endpoint).await.unwrap());
+        assert!(
+            webhooks
+                .endpoints
+                .add(endpoint, &audit_entry())
+                .await
+                .unwrap()
+        );
     }
 }
 

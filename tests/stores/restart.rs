@@ -6,6 +6,7 @@ use forum_api::store::sqlite::SqliteError;
 use forum_api::store::{
     BeginOutcome, Completion, ResourceIds, StoredResponse, Stores, WebhookStores,
 };
+use forum_api::test_util::audit_entry;
 use forum_api::token::{SecretDigest, TokenRecord};
 
 use crate::fixture::{
@@ -37,7 +38,7 @@ async fn tokens_and_responses_survive_a_restart_and_an_interrupted_request_is_un
         idempotency,
         ..
     } = Stores::in_sqlite(&database);
-    tokens.create(&token).await.unwrap();
+    tokens.create(&token, &audit_entry()).await.unwrap();
     tokens.record_use(&lookup(1), at(90_000)).await.unwrap();
     for key in ["completed", "interrupted"] {
         let outcome = idempotency.begin(&keyed_request(key), at(0)).await;

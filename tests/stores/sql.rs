@@ -2,6 +2,7 @@
 
 use forum_api::store::sqlite::rusqlite::{Connection, params_from_iter};
 use forum_api::store::{QueueStats, Settlement, WebhookStores};
+use forum_api::test_util::audit_entry;
 use forum_api::webhook::{AttemptRecord, Event};
 use forum_test_support::postgres::run_with_postgres;
 use forum_test_support::thread_log;
@@ -202,7 +203,7 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
     let settled = deliveries.settle(&settlements, at(0)).await.unwrap();
     assert_eq!((settled.len(), sql.rows().await), (2, [1, 2, 2]));
     let first = &claims.deliveries[0].delivery.id;
-    assert!(deliveries.remove(first).await.unwrap());
+    assert!(deliveries.remove(first, &audit_entry()).await.unwrap());
     assert_eq!(sql.rows().await, [1, 1, 1]);
     assert_eq!(deliveries.sweep(at(1), 9).await.unwrap(), 1);
     assert_eq!(sql.rows().await, [0, 0, 0]);

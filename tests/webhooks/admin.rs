@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use forum_api::Environment;
+use forum_api::audit::AuditActor;
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{InlineRuntime, ManualClock, RandomError, RandomSource};
 use forum_api::store::sqlite::{Database, DatabasePath};
@@ -11,11 +12,13 @@ use forum_api::test_util::StoreInterceptor;
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
 };
-use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin, WebhookAdminError};
+use forum_api::webhook_admin::{EndpointChanges, NewEndpoint, WebhookAdmin, WebhookAdminError};
 
 use crate::sample::{after, secret};
 use crate::secret::cipher;
 use crate::wire::FakeResolver;
+
+static BY: AuditActor = AuditActor::SYSTEM;
 
 fn admin(webhooks: &WebhookStores, environment: Environment) -> WebhookAdmin {
     let environment = environment.clock(Arc::new(ManualClock::new(after(0))));
@@ -34,7 +37,7 @@ async fn add_endpoint(admin: &WebhookAdmin, topics: &str) -> Result<EndpointId, 
         owner: UserId::from(1),
         secret: Some(secret("A")),
     };
-    admin.add(new).await.map(|added| added.endpoint.id)
+    admin.add(new, &BY).await.map(|added| added.endpoint.id)
 }
 
 async fn find(webhooks: &WebhookStores, id: &EndpointId) -> Endpoint {
@@ -70,15 +73,52 @@ async fn a_host_may_have_its_own_topics() {
     let id = add_endpoint(&admin, "*").await.unwrap();
     let unknown = add_endpoint(&admin, own).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
-    let unknown = admin.set_topics(&id, own.parse().unwrap()).await;
+    let unknown = admin.set_topics(&id, own.parse().unwrap(), &BY).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
     let admin = admin.custom_topics(vec![Topic::parse(own).unwrap()]);
-    let changed = admin.set_topics(&id, own.parse().unwrap()).await.unwrap();
+    let changed = admin
+        .set_topics(&id, own.parse().unwrap(), &BY)
+        .await
+        .unwrap();
     assert_eq!(changed.topics.to_string(), own);
     assert_eq!(changed, find(&webhooks, &id).await, "with its new version");
     let missing = EndpointId::parse("whe_none").unwrap();
-    let result = admin.set_topics(&missing, "*".parse().unwrap()).await;
+    let result = admin.set_topics(&missing, "*".parse().unwrap(), &BY).await;
     assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
+}
+
+#[tokio::test]
+async fn a_change_keeps_the_values_that_it_does_not_name() {
+    let webhooks = WebhookStores::in_memory();
+    let admin = admin_without_key(&webhooks);
+    let id = add_endpoint(&admin, "*").await.unwrap();
+    let before = find(&webhooks, &id).await;
+    let changes = EndpointChanges {
+        url: Some("https://other.example/".into()),
+        owner: Some(UserId::from(2)),
+        topics: None,
+    };
+    let changed = admin.change(&id, changes, &BY).await.unwrap();
+    let expected = Endpoint {
+        url: "https://other.example/".into(),
+        owner: UserId::from(2),
+        version: before.version + 1,
+        ..before
+    };
+    assert_eq!(changed, expected);
+    assert_eq!(changed, find(&webhooks, &id).await);
+    let private = EndpointChanges {
+        url: Some("http://127.0.0.1/".into()),
+        ..EndpointChanges::default()
+    };
+    let refused = admin.change(&id, private, &BY).await;
+    assert!(matches!(refused, Err(WebhookAdminError::Address(_))));
+    let missing = EndpointId::parse("whe_none").unwrap();
+    let result = admin
+        .change(&missing, EndpointChanges::default(), &BY)
+        .await;
+    assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
+    assert_eq!(changed, find(&webhooks, &id).await);
 }
 
 #[tokio::test]
@@ -89,9 +129,9 @@ async fn concurrent_changes_are_all_applied() {
     let admin = admin_without_key(&webhooks);
     let id = add_endpoint(&admin, "*").await.unwrap();
     let (rotated, disabled, subscribed) = tokio::join!(
-        admin.rotate(&id),
-        admin.set_enabled(&id, false),
-        admin.set_topics(&id, "post.created".parse().unwrap()),
+        admin.rotate(&id, &BY),
+        admin.set_enabled(&id, false, &BY),
+        admin.set_topics(&id, "post.created".parse().unwrap(), &BY),
     );
     assert!(rotated.is_ok() && disabled.is_ok() && subscribed.is_ok());
     let found = find(&webhooks, &id).await;
@@ -112,7 +152,7 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
     }
     admin.ping(&other).await.unwrap();
     fail_all(&webhooks).await;
-    assert_eq!(admin.retry_dead(&id).await.unwrap(), u64::from(MANY));
+    assert_eq!(admin.retry_dead(&id, &BY).await.unwrap(), u64::from(MANY));
     let calls = calls.take_counts()["deliveries.retry_dead"];
     assert_eq!(calls, 4, "500 in one call");
     let dead = DeliveryFilter {
@@ -170,7 +210,10 @@ async fn another_key_is_rejected_and_changes_nothing() {
         assert!(matches!(added, Err(WebhookAdminError::Key(_))), "{added:?}");
         let id = add_endpoint(&before, "*").await.unwrap();
         let recorded = webhooks.endpoints.key_id().await.unwrap();
-        let outcomes = [after.check_key().await, after.rotate(&id).await.map(drop)];
+        let outcomes = [
+            after.check_key().await,
+            after.rotate(&id, &BY).await.map(drop),
+        ];
         for outcome in outcomes {
             let Err(WebhookAdminError::Key(mismatch)) = outcome else {
                 panic!("{outcome:?}");
@@ -190,10 +233,14 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
         let webhooks = WebhookStores::in_memory();
         let before = admin_with_key(&webhooks, former);
         let id = add_endpoint(&before, "*").await.unwrap();
-        let rotated = before.rotate(&id).await.unwrap().secret;
+        let rotated = before.rotate(&id, &BY).await.unwrap().secret;
         let cipher = cipher(new.unwrap());
         for call in 0..2 {
-            assert_eq!(before.reencrypt(&cipher).await.unwrap(), 1, "call {call}");
+            assert_eq!(
+                before.reencrypt(&cipher, &BY).await.unwrap(),
+                1,
+                "call {call}"
+            );
             let endpoint = find(&webhooks, &id).await;
             let pending = endpoint.pending_secret.unwrap().secret;
             for (encrypted, expected) in [(endpoint.secret, &secret("A")), (pending, &rotated)] {
@@ -215,7 +262,7 @@ async fn a_wrong_old_key_changes_nothing_and_a_lost_one_is_replaced_without_endp
     let before = find(&webhooks, &id).await;
     for wrong in [None, Some([9; 16].as_slice())] {
         let admin = admin_with_key(&webhooks, wrong);
-        let result = admin.reencrypt(&cipher(&[8; 16])).await;
+        let result = admin.reencrypt(&cipher(&[8; 16]), &BY).await;
         assert!(
             matches!(result, Err(WebhookAdminError::Key(_))),
             "{result:?}"
@@ -224,7 +271,7 @@ async fn a_wrong_old_key_changes_nothing_and_a_lost_one_is_replaced_without_endp
     assert_eq!(find(&webhooks, &id).await, before);
     admin_with_key(&webhooks, OLD).check_key().await.unwrap();
     let without = admin_without_key(&webhooks);
-    without.remove(&id).await.unwrap();
-    assert_eq!(without.reencrypt(&cipher(&[8; 16])).await.unwrap(), 0);
+    without.remove(&id, &BY).await.unwrap();
+    assert_eq!(without.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap(), 0);
     admin_with_key(&webhooks, NEW).check_key().await.unwrap();
 }

@@ -12,6 +12,7 @@
     )
 )]
 
+pub mod audit;
 pub mod board;
 mod bootstrap;
 mod cli;

@@ -23,10 +23,9 @@ impl Output {
         Ok(Self { text, json })
     }
 
-    /// Prints a line for each item, or all of them in an array.
-    pub fn list(all: Vec<impl Display + Serialize>) -> BoardResult<Self> {
-        let lines: Vec<String> = all.iter().map(ToString::to_string).collect();
-        Self::new(lines.join("\n"), all)
+    /// Prints a table with a row for each item, or all items in an array.
+    pub fn list<const N: usize, T: ListItem<N>>(all: Vec<T>) -> BoardResult<Self> {
+        Self::new(Table::of(&all), all)
     }
 
     /// Prints nothing, or `{"ok":true}`.
@@ -48,6 +47,13 @@ impl Output {
     }
 }
 
+/// An item of a list.
+pub trait ListItem<const N: usize>: Serialize {
+    const HEADINGS: [&'static str; N];
+
+    fn cells(&self) -> [String; N];
+}
+
 /// Columns of text under headings. Cells of a column have the width of the longest one.
 #[derive(Debug)]
 pub struct Table<const N: usize>(Vec<[String; N]>);
@@ -56,6 +62,16 @@ impl<const N: usize> Table<N> {
     /// Returns a table without rows.
     pub fn new(headings: [&str; N]) -> Self {
         Self(vec![headings.map(str::to_owned)])
+    }
+
+    /// Returns a table of items.
+    pub fn of(items: &[impl ListItem<N>]) -> Self {
+        fn headings<const N: usize, T: ListItem<N>>(_: &[T]) -> [&'static str; N] {
+            T::HEADINGS
+        }
+        let mut table = Self::new(headings(items));
+        items.iter().for_each(|item| table.row(item.cells()));
+        table
     }
 
     /// Adds a row.

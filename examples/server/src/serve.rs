@@ -107,7 +107,9 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         stores.rate_limits.clone(),
     );
     let host = Arc::new(sign_in.clone());
-    let panel = Panel::builder(host, stores.clone(), registry, &environment).base_path(PANEL);
+    let panel = Panel::builder(host, stores.clone(), registry, &environment)
+        .base_path(PANEL)
+        .trusted_proxies(options.trusted_proxies.clone());
     let host = Arc::new(board.clone());
     let api = ForumApi::builder(host, stores, &environment).settings(settings);
     let services = Monitor {

@@ -132,7 +132,7 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
         }
         WebhookAdminError::Key(mismatch) => {
             let remedy = if mismatch.stored == KeyId::plaintext() {
-                "run `webhook reseal --new-key FILE` to encrypt them"
+                "run `webhook reseal --new-key-file FILE` to encrypt them"
             } else {
                 "pass the file of their key with --secret-key-file"
             };

@@ -297,7 +297,7 @@ fn require_change(update: &PollUpdate) -> Result<(), InputError> {
         || options.is_some()
         || max_choices.is_some()
         || can_change_vote.is_some()
-        || closes_at.is_some();
+        || !closes_at.is_keep();
     if has_change {
         return Ok(());
     }

@@ -5,7 +5,7 @@ use schemars::generate::{Contract, SchemaSettings};
 use serde_json::{Map, Value};
 
 use super::normalize::{NormalizeSchemas, RestrictText};
-use crate::api::response::ErrorBody;
+use crate::model::ErrorBody;
 
 /// Generators for both directions: an optional field of a request is required in a response.
 pub(super) struct Schemas {
@@ -16,7 +16,7 @@ pub(super) struct Schemas {
 impl Schemas {
     pub(super) fn new() -> Self {
         let mut outputs = settings(Contract::Serialize).into_generator();
-        outputs.subschema_for::<ErrorBody<'_>>();
+        outputs.subschema_for::<ErrorBody>();
         Self {
             inputs: settings(Contract::Deserialize)
                 .with_transform(RestrictText)

@@ -154,7 +154,7 @@ board_rules! {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let end = suite.now().saturating_sub(Duration::from_secs(60));
         for closes_at in [Some(end), None] {
-            let edit = poll_update(|edit| edit.closes_at = Some(closes_at));
+            let edit = poll_update(|edit| edit.closes_at = closes_at.into());
             let edited = poll.edit(&poll.alice, &edit).await.expect_ok()?;
             check_eq!((edited.closes_at, edited.closed), (closes_at, closes_at.is_some()))?;
             poll.vote(&poll.bob, &[0]).await.expect_ok_if(closes_at.is_none())?;

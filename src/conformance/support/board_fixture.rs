@@ -8,6 +8,7 @@ use super::Capability;
 use crate::host::{Authorizer, BoxError, Host, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
 use crate::runtime::{Clock as _, InlineRuntime, ManualClock, Runtime, SystemClock};
+use crate::store::{FanOut, OutboxStore};
 use crate::webhook::Event;
 
 /// The result of a step that prepares a board or a store.
@@ -108,10 +109,21 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("remove_account", member)
     }
 
-    /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. If the board writes
-    /// events only while an endpoint is enabled, the factory adds an endpoint for `*` and `message.sent`.
+    /// Returns the outbox to which the board writes its events, for [`events`](Self::events). Default: `None`.
+    fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
+        None
+    }
+
+    /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. By default it
+    /// reads them from the [`outbox`](Self::outbox) and marks them as fanned out to no endpoint, which removes them.
+    ///
+    /// If the board writes events only while an endpoint is enabled, the factory adds an endpoint for `*` and
+    /// `message.sent`.
     async fn events(&self) -> FixtureResult<Vec<Event>> {
-        unsupported_by_fixture("events", ())
+        match self.outbox() {
+            Some(outbox) => take_events(&*outbox).await,
+            None => unsupported_by_fixture("events", ()),
+        }
     }
 
     /// Writes a thread, by default with `create_thread`. A board without [`Capability::StartingThreads`] inserts the
@@ -191,6 +203,32 @@ impl NewForum {
             readers,
             writers,
         }
+    }
+}
+
+async fn take_events(outbox: &dyn OutboxStore) -> FixtureResult<Vec<Event>> {
+    let mut events = Vec::new();
+    loop {
+        let pending = outbox.pending(1000).await?;
+        let quarantine = outbox.quarantined(1).await?;
+        if let Some(event) = quarantine.latest.first() {
+            return Err(format!(
+                "the event {:?} cannot be decoded: {}",
+                event.id, event.reason
+            )
+            .into());
+        }
+        let Some(last) = pending.last() else {
+            return Ok(events);
+        };
+        let now = last.occurred_at;
+        let no_endpoint = |event: &Event| FanOut {
+            event: event.id.clone(),
+            endpoints: Vec::new(),
+        };
+        let removed: Vec<_> = pending.iter().map(no_endpoint).collect();
+        outbox.fan_out(&removed, now).await?;
+        events.extend(pending);
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{StoreFixture, TestFailure, TestResult, instant, only};
 use crate::model::{DeliveryId, EndpointId, EventId, UserId};
 use crate::store::{ClaimBatch, ClaimRequest, ClaimedDelivery, FanOut, Settlement};
+use crate::test_util::audit_entry;
 use crate::webhook::{
     AttemptRecord, Delivery, DeliveryProgress, DeliveryState, EncryptedSecret, Endpoint, Event,
     Topic, TopicSet,
@@ -90,7 +91,12 @@ pub(crate) fn delivery_ids(claims: &ClaimBatch) -> Vec<DeliveryId> {
 impl StoreFixture {
     pub(crate) async fn add_endpoint(&self, number: u64) -> TestResult<Endpoint> {
         let endpoint = endpoint(number)?;
-        check!(self.webhooks.endpoints.add(&endpoint).await?)?;
+        check!(
+            self.webhooks
+                .endpoints
+                .add(&endpoint, &audit_entry())
+                .await?
+        )?;
         Ok(endpoint)
     }
 

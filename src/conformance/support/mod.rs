@@ -31,6 +31,7 @@ pub use test_result::{TestFailure, TestResult, check, check_eq};
 
 pub(crate) use std::iter::repeat_n;
 
+pub(crate) use crate::test_util::audit_entry;
 pub(crate) use content::*;
 pub(crate) use delivery_fixture::*;
 pub(crate) use message_fixture::*;

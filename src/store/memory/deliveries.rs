@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::webhook_tables::{DeliveryRow, MemoryWebhookStore, WebhookTables};
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
@@ -129,8 +130,16 @@ impl DeliveryStore for MemoryWebhookStore {
         Ok(Some(tables.enqueue(event, endpoint, now)))
     }
 
-    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
-        Ok(lock(&self.0).retry(id, now))
+    async fn retry(
+        &self,
+        id: &DeliveryId,
+        now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let mut tables = lock(&self.0);
+        let retried = tables.retry(id, now);
+        tables.audit.record(audit, retried.into());
+        Ok(retried)
     }
 
     async fn retry_dead(
@@ -138,6 +147,7 @@ impl DeliveryStore for MemoryWebhookStore {
         endpoint: &EndpointId,
         now: Timestamp,
         limit: u32,
+        audit: &AuditEntry,
     ) -> BackendResult<u64> {
         let mut tables = lock(&self.0);
         let is_dead = |delivery: &Delivery| {
@@ -149,15 +159,18 @@ impl DeliveryStore for MemoryWebhookStore {
             .take(limit as usize);
         let dead: Vec<_> = dead.map(|delivery| delivery.id.clone()).collect();
         let retried = dead.iter().filter(|id| tables.retry(id, now));
-        Ok(retried.count() as u64)
+        let count = retried.count() as u64;
+        tables.audit.record(audit, count);
+        Ok(count)
     }
 
-    async fn remove(&self, id: &DeliveryId) -> BackendResult<bool> {
+    async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool> {
         let mut tables = lock(&self.0);
         let exists = tables.row(id).is_some();
         if exists {
             tables.remove(id);
         }
+        tables.audit.record(audit, exists.into());
         Ok(exists)
     }
 

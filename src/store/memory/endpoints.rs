@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::webhook_tables::MemoryWebhookStore;
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::store::{EndpointStore, lock};
@@ -10,7 +11,7 @@ use crate::webhook::{Endpoint, KeyId};
 
 #[async_trait]
 impl EndpointStore for MemoryWebhookStore {
-    async fn add(&self, endpoint: &Endpoint) -> BackendResult<bool> {
+    async fn add(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool> {
         let mut tables = lock(&self.0);
         let is_new = tables.endpoint(&endpoint.id).is_none()
             && !tables
@@ -19,6 +20,7 @@ impl EndpointStore for MemoryWebhookStore {
                 .any(|row| row.delivery.endpoint == endpoint.id);
         if is_new {
             tables.endpoints.push(endpoint.clone());
+            tables.audit.record(audit, 1);
         }
         Ok(is_new)
     }
@@ -27,15 +29,20 @@ impl EndpointStore for MemoryWebhookStore {
         Ok(lock(&self.0).endpoint(id).cloned())
     }
 
-    async fn update(&self, endpoint: &Endpoint) -> BackendResult<bool> {
-        Ok(lock(&self.0).replace(endpoint))
+    async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool> {
+        let mut tables = lock(&self.0);
+        let replaced = tables.replace(endpoint);
+        tables.audit.record(audit, replaced.into());
+        Ok(replaced)
     }
 
-    async fn remove(&self, id: &EndpointId) -> BackendResult<bool> {
+    async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool> {
         let mut tables = lock(&self.0);
         let before = tables.endpoints.len();
         tables.endpoints.retain(|endpoint| endpoint.id != *id);
-        Ok(tables.endpoints.len() < before)
+        let removed = tables.endpoints.len() < before;
+        tables.audit.record(audit, removed.into());
+        Ok(removed)
     }
 
     async fn list(&self) -> BackendResult<Vec<Endpoint>> {
@@ -51,6 +58,7 @@ impl EndpointStore for MemoryWebhookStore {
         former: Option<&KeyId>,
         key: &KeyId,
         endpoints: &[Endpoint],
+        audit: Option<&AuditEntry>,
     ) -> BackendResult<bool> {
         let mut tables = lock(&self.0);
         let version = |one: &Endpoint| tables.endpoint(&one.id).map(|stored| stored.version);
@@ -61,6 +69,9 @@ impl EndpointStore for MemoryWebhookStore {
             tables.key = Some(key.clone());
             for one in endpoints {
                 tables.replace(one);
+            }
+            if let Some(audit) = audit {
+                tables.audit.record(audit, 1);
             }
         }
         Ok(is_current)

@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::{
-    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
-    lock,
+    BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
+    IdempotentRequest, Reservation, lock,
 };
 use crate::token::Lookup;
 
@@ -68,7 +68,7 @@ impl IdempotencyStore for MemoryIdempotencyStore {
         let record = IdempotencyRecord {
             fingerprint: request.fingerprint,
             started_at: now,
-            completion: None,
+            progress: IdempotencyProgress::InProgress,
         };
         table.insert(key, record);
         Ok(BeginOutcome::Reserved(request.reservation(now)))
@@ -92,7 +92,7 @@ impl IdempotencyStore for MemoryIdempotencyStore {
         };
         let record = table.records.get_mut(&key);
         if let Some(record) = record.filter(|record| record.started_at == started_at) {
-            record.completion = Some(response);
+            record.progress = response.into();
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Stores in memory, for one node and for tests. Their contents are lost when the process ends.
 
+mod audit;
 mod deliveries;
 mod endpoints;
 mod idempotency;
@@ -8,6 +9,7 @@ mod rate_limits;
 mod tokens;
 mod webhook_tables;
 
+pub use audit::MemoryAuditStore;
 pub use idempotency::MemoryIdempotencyStore;
 pub use rate_limits::MemoryRateLimitStore;
 pub use tokens::MemoryTokenStore;

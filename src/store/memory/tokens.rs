@@ -6,6 +6,8 @@ use std::sync::Mutex;
 
 use async_trait::async_trait;
 
+use super::MemoryAuditStore;
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::{TokenStore, lock};
@@ -13,7 +15,20 @@ use crate::token::{Lookup, TokenRecord};
 
 /// Token records in a map.
 #[derive(Debug, Default)]
-pub struct MemoryTokenStore(Mutex<TokenTable>);
+pub struct MemoryTokenStore {
+    table: Mutex<TokenTable>,
+    audit: MemoryAuditStore,
+}
+
+impl MemoryTokenStore {
+    /// Creates a store that writes to the audit log `audit`. The store of `default()` has its own log.
+    pub fn new(audit: MemoryAuditStore) -> Self {
+        Self {
+            audit,
+            ..Self::default()
+        }
+    }
+}
 
 /// Both collections contain the same tokens.
 #[derive(Debug, Default)]
@@ -24,29 +39,36 @@ struct TokenTable {
 
 #[async_trait]
 impl TokenStore for MemoryTokenStore {
-    async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
-        let mut table = lock(&self.0);
+    async fn create(&self, token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool> {
+        let mut table = lock(&self.table);
         let is_new = !table.records.contains_key(&token.lookup);
         if is_new {
             table.by_age.insert((token.created_at, token.lookup));
             table.records.insert(token.lookup, token.clone());
+            self.audit.record(audit, 1);
         }
         Ok(is_new)
     }
 
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
-        Ok(lock(&self.0).records.get(lookup).cloned())
+        Ok(lock(&self.table).records.get(lookup).cloned())
     }
 
-    async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool> {
-        let mut table = lock(&self.0);
+    async fn revoke(
+        &self,
+        lookup: &Lookup,
+        now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let mut table = lock(&self.table);
         let token = table.records.get_mut(lookup);
         let revoked_at = token.map(|token| token.revoked_at.get_or_insert(now));
+        self.audit.record(audit, revoked_at.is_some().into());
         Ok(revoked_at.is_some())
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
-        let mut table = lock(&self.0);
+        let mut table = lock(&self.table);
         let token = table.records.get_mut(lookup);
         if let Some(token) = token.filter(|token| token.should_record_use(now)) {
             token.last_used_at = Some(now);
@@ -60,9 +82,24 @@ impl TokenStore for MemoryTokenStore {
         limit: u32,
     ) -> BackendResult<Vec<TokenRecord>> {
         let before = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let table = lock(&self.0);
+        let table = lock(&self.table);
         let page = table.by_age.range((Bound::Unbounded, before)).rev();
         let page = page.filter_map(|(_, lookup)| table.records.get(lookup).cloned());
         Ok(page.take(limit as usize).collect())
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let mut table = lock(&self.table);
+        let is_old = |time: Option<Timestamp>| time.is_some_and(|time| time < before);
+        let ended = table.records.values();
+        let ended = ended.filter(|token| is_old(token.expires_at) || is_old(token.revoked_at));
+        let ended = ended.map(|token| (token.created_at, token.lookup));
+        let ended: Vec<_> = ended.take(limit as usize).collect();
+        for key in &ended {
+            table.by_age.remove(key);
+            table.records.remove(&key.1);
+        }
+        self.audit.record(audit, ended.len() as u64);
+        Ok(ended.len() as u64)
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Mutex;
 
+use super::MemoryAuditStore;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::{DeliveryFilter, MAX_STORED_ATTEMPTS, Settlement, ended_at};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, KeyId};
@@ -11,6 +12,16 @@ use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event,
 /// Events, endpoints and deliveries in maps, for one process.
 #[derive(Debug, Default)]
 pub struct MemoryWebhookStore(pub(super) Mutex<WebhookTables>);
+
+impl MemoryWebhookStore {
+    /// Creates a store that writes to the audit log `audit`. The store of `default()` has its own log.
+    pub fn new(audit: MemoryAuditStore) -> Self {
+        Self(Mutex::new(WebhookTables {
+            audit,
+            ..WebhookTables::default()
+        }))
+    }
+}
 
 /// The tables. Deliveries of a removed endpoint stay until they are swept.
 #[derive(Debug, Default)]
@@ -20,6 +31,7 @@ pub(super) struct WebhookTables {
     /// Id of the key that encrypts the secrets.
     pub(super) key: Option<KeyId>,
     pub(super) rows: DeliveryTable,
+    pub(super) audit: MemoryAuditStore,
 }
 
 impl WebhookTables {

@@ -12,6 +12,7 @@ use tokio_postgres::types::ToSql;
 use super::PostgresStore;
 use super::execute::{Columns, Parameters};
 use super::rows::{read_attempt, read_delivery};
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
@@ -193,11 +194,16 @@ impl DeliveryStore for PostgresStore {
         Ok((!queued.is_empty()).then_some(id))
     }
 
-    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
+    async fn retry(
+        &self,
+        id: &DeliveryId,
+        now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
         let mut finished = DeliveryState::ALL.to_vec();
         finished.retain(|state| !state.is_pending());
         let parameters: Parameters<'_> = &[id, &self.clock.time(now), &finished];
-        Ok(self.execute(RETRY, parameters).await? > 0)
+        Ok(self.execute_audited(RETRY, parameters, audit).await? > 0)
     }
 
     async fn retry_dead(
@@ -205,13 +211,14 @@ impl DeliveryStore for PostgresStore {
         endpoint: &EndpointId,
         now: Timestamp,
         limit: u32,
+        audit: &AuditEntry,
     ) -> BackendResult<u64> {
         let parameters: Parameters<'_> = &[endpoint, &self.clock.time(now), &i64::from(limit)];
-        Ok(self.execute(RETRY_DEAD, parameters).await?)
+        Ok(self.execute_audited(RETRY_DEAD, parameters, audit).await?)
     }
 
-    async fn remove(&self, id: &DeliveryId) -> BackendResult<bool> {
-        Ok(self.execute(REMOVE, &[id]).await? > 0)
+    async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool> {
+        Ok(self.execute_audited(REMOVE, &[id], audit).await? > 0)
     }
 
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {

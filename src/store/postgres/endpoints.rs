@@ -3,8 +3,10 @@
 use async_trait::async_trait;
 
 use super::PostgresStore;
+use super::audit::{insert_statement, parameter};
 use super::execute::Parameters;
 use super::rows::read_endpoint;
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::store::EndpointStore;
@@ -20,24 +22,25 @@ SELECT id, url, topics, owner, enabled, created_at, secret, pending_secret, pend
 FROM forum_api_endpoints ORDER BY number";
 const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = $1";
 const KEY_ID: &str = "SELECT key_id FROM forum_api_webhook_key";
+/// The common table expressions; `recorded` has a row if the key is replaced.
 const REPLACE_KEY: &str = include_str!("sql/replace_key.sql");
 
 #[async_trait]
 impl EndpointStore for PostgresStore {
-    async fn add(&self, endpoint: &Endpoint) -> BackendResult<bool> {
-        self.write(ADD, endpoint).await
+    async fn add(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool> {
+        self.write(ADD, endpoint, audit).await
     }
 
     async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>> {
         Ok(self.first(FIND, &[id], read_endpoint).await?)
     }
 
-    async fn update(&self, endpoint: &Endpoint) -> BackendResult<bool> {
-        self.write(UPDATE, endpoint).await
+    async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool> {
+        self.write(UPDATE, endpoint, audit).await
     }
 
-    async fn remove(&self, id: &EndpointId) -> BackendResult<bool> {
-        Ok(self.execute(REMOVE, &[id]).await? > 0)
+    async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool> {
+        Ok(self.execute_audited(REMOVE, &[id], audit).await? > 0)
     }
 
     async fn list(&self) -> BackendResult<Vec<Endpoint>> {
@@ -63,6 +66,7 @@ impl EndpointStore for PostgresStore {
         former: Option<&KeyId>,
         key: &KeyId,
         endpoints: &[Endpoint],
+        audit: Option<&AuditEntry>,
     ) -> BackendResult<bool> {
         let ids: Vec<_> = endpoints.iter().map(|one| &one.id).collect();
         let versions: Vec<_> = endpoints.iter().map(|one| one.version).collect();
@@ -72,16 +76,30 @@ impl EndpointStore for PostgresStore {
             .map(|pending| pending.map(|pending| &pending.secret))
             .collect();
         let parameters: Parameters<'_> = &[&former, key, &ids, &versions, &secrets, &pending];
-        Ok(!self.query(REPLACE_KEY, parameters).await?.is_empty())
+        let Some(audit) = audit else {
+            let sql = format!("{REPLACE_KEY} SELECT key_id FROM recorded");
+            return Ok(!self.query(&sql, parameters).await?.is_empty());
+        };
+        let insert = insert_statement(parameters.len(), "1 FROM recorded");
+        let sql = format!("{REPLACE_KEY}, audited AS ({insert}) SELECT key_id FROM recorded");
+        let values = audit.insert_parameters();
+        let mut parameters = parameters.to_vec();
+        parameters.extend(values.iter().map(parameter));
+        Ok(!self.query(&sql, &parameters).await?.is_empty())
     }
 }
 
 impl PostgresStore {
     /// Returns whether the statement wrote the endpoint.
-    async fn write(&self, sql: &str, endpoint: &Endpoint) -> BackendResult<bool> {
+    async fn write(
+        &self,
+        sql: &str,
+        endpoint: &Endpoint,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
         let pending = endpoint.pending_secret.as_ref();
         let written = self
-            .execute(
+            .execute_audited(
                 sql,
                 &[
                     &endpoint.id,
@@ -95,6 +113,7 @@ impl PostgresStore {
                     &pending.map(|pending| &pending.secret),
                     &pending.map(|pending| pending.activates_at),
                 ],
+                audit,
             )
             .await?;
         Ok(written > 0)

@@ -46,8 +46,17 @@ impl PostgresError {
 fn sentence(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), error.source()) {
         (Some(error), _) => format!("{} ({})", error.message(), error.code().code()),
-        (None, Some(source)) => format!("{error}: {source}"),
-        (None, None) => error.to_string(),
+        (None, Some(source)) => format!("{}: {source}", kind(error)),
+        (None, None) => kind(error),
+    }
+}
+
+/// Returns the kind of an error, which has no variants.
+fn kind(error: &tokio_postgres::Error) -> String {
+    match &*error.to_string() {
+        "error connecting to server" => "cannot connect to Postgres".into(),
+        "invalid connection string" => "invalid Postgres URL".into(),
+        other => other.into(),
     }
 }
 

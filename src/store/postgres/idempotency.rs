@@ -8,7 +8,8 @@ use super::{PostgresError, PostgresStore};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::{
-    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
+    BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
+    IdempotentRequest, Reservation,
 };
 
 const BEGIN: &str = include_str!("sql/begin.sql");
@@ -93,7 +94,10 @@ fn read_begin(row: &mut Columns<'_>) -> Result<(bool, IdempotencyRecord)> {
     let record = IdempotencyRecord {
         fingerprint,
         started_at,
-        completion: has_ended.then(|| read_response(row)).transpose()?,
+        progress: match has_ended {
+            true => read_response(row)?.into(),
+            false => IdempotencyProgress::InProgress,
+        },
     };
     Ok((is_first, record))
 }

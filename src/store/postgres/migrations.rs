@@ -9,10 +9,16 @@ use crate::store::{Migration, Migrations, SchemaStatus};
 /// Migrations of the library's tables.
 pub const MIGRATIONS: Migrations = Migrations {
     table: "forum_api_migrations",
-    all: &[Migration {
-        name: "0001_init",
-        sql: include_str!("migrations/0001_init.sql"),
-    }],
+    all: &[
+        Migration {
+            name: "0001_init",
+            sql: include_str!("migrations/0001_init.sql"),
+        },
+        Migration {
+            name: "0002_audit_log",
+            sql: include_str!("migrations/0002_audit_log.sql"),
+        },
+    ],
 };
 
 /// Creates or migrates the library's tables, in the connection's current schema (the first existing one of its

@@ -50,8 +50,10 @@
 //!
 //! ```sql
 #![doc = include_str!("migrations/0001_init.sql")]
+#![doc = include_str!("migrations/0002_audit_log.sql")]
 //! ```
 
+mod audit;
 mod claim;
 mod deliveries;
 mod endpoints;

@@ -1,7 +1,8 @@
 //! Decoders of rows.
 
 use super::execute::{Columns, Result};
-use crate::store::{ResourceIds, ScopeList, StoredResponse};
+use crate::audit::{AuditActor, AuditEntry};
+use crate::store::{AuditRecord, ResourceIds, ScopeList, StoredResponse};
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};
 

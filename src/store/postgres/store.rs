@@ -7,7 +7,7 @@ use deadpool_postgres::Pool;
 use crate::model::Timestamp;
 use crate::store::{Stores, WebhookStores};
 
-/// Tokens, idempotency keys and webhooks in the library's tables, through a pool of connections that a host can share.
+/// Tokens, idempotency keys, webhooks and the audit log in the library's tables, through a pool of connections that a host can share.
 #[derive(Clone)]
 pub struct PostgresStore {
     pub(super) pool: Pool,
@@ -54,13 +54,14 @@ impl PostgresStore {
 opaque_debug!(PostgresStore);
 
 impl Stores {
-    /// Creates stores of tokens and idempotency keys in the database of `pool`, for any number of nodes (feature
+    /// Creates stores of tokens, idempotency keys and the audit log in the database of `pool`, for any number of nodes (feature
     /// `postgres`). Rate limits are in the memory of each node.
     pub fn in_postgres(pool: &Pool) -> Self {
         let postgres = Arc::new(PostgresStore::new(pool.clone()));
         Self {
             tokens: postgres.clone(),
-            idempotency: postgres,
+            idempotency: postgres.clone(),
+            audit: postgres,
             ..Self::in_memory()
         }
     }

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::PostgresStore;
 use super::execute::Parameters;
 use super::rows::read_token;
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::{ScopeList, TokenStore};
@@ -30,11 +31,15 @@ SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at,
 FROM forum_api_tokens WHERE (created_at, lookup) < ($1, $2)
 ORDER BY created_at DESC, lookup DESC LIMIT $3";
 
+const PURGE: &str = "
+DELETE FROM forum_api_tokens WHERE lookup IN (
+    SELECT lookup FROM forum_api_tokens WHERE expires_at < $1 OR revoked_at < $1 LIMIT $2)";
+
 #[async_trait]
 impl TokenStore for PostgresStore {
-    async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
+    async fn create(&self, token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool> {
         let created = self
-            .execute(
+            .execute_audited(
                 CREATE,
                 &[
                     &token.lookup,
@@ -47,6 +52,7 @@ impl TokenStore for PostgresStore {
                     &token.revoked_at,
                     &token.last_used_at,
                 ],
+                audit,
             )
             .await?;
         Ok(created > 0)
@@ -56,8 +62,14 @@ impl TokenStore for PostgresStore {
         Ok(self.first(FIND, &[lookup], read_token).await?)
     }
 
-    async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool> {
-        Ok(self.execute(REVOKE, &[lookup, &now]).await? > 0)
+    async fn revoke(
+        &self,
+        lookup: &Lookup,
+        now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let parameters: Parameters<'_> = &[lookup, &now];
+        Ok(self.execute_audited(REVOKE, parameters, audit).await? > 0)
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
@@ -75,5 +87,10 @@ impl TokenStore for PostgresStore {
         let lookup = after.as_ref().map_or("~", |(_, lookup)| lookup.as_str());
         let parameters: Parameters<'_> = &[&created_at, &lookup, &i64::from(limit)];
         Ok(self.all(LIST, parameters, read_token).await?)
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let parameters: Parameters<'_> = &[&before, &i64::from(limit)];
+        Ok(self.execute_audited(PURGE, parameters, audit).await?)
     }
 }

@@ -5,7 +5,10 @@ use std::error::Error;
 use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 
-use crate::model::{DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId};
+use crate::audit::{AuditAction, AuditOrigin};
+use crate::model::{
+    AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId,
+};
 use crate::store::ScopeList;
 use crate::token::{Lookup, SecretDigest};
 use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};

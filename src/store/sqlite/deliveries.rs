@@ -6,10 +6,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, params};
 
+use super::audit::record;
 use super::execute::{all, change, changes, first, readable};
 use super::outbox::{insert, mark_fanned_out, queue};
 use super::rows::{Columns, read_attempt, read_delivery};
 use super::{SqliteWebhookStore, claim, lists};
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
@@ -185,8 +187,13 @@ impl DeliveryStore for SqliteWebhookStore {
         .await
     }
 
-    async fn retry(&self, id: &DeliveryId, now: Timestamp) -> BackendResult<bool> {
-        let id = id.clone();
+    async fn retry(
+        &self,
+        id: &DeliveryId,
+        now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let (id, audit) = (id.clone(), audit.clone());
         self.write(move |connection| {
             let delivery = first(connection, FIND, [&id], read_delivery)?;
             let Some(progress) = delivery.and_then(|delivery| delivery.progress.requeued(now))
@@ -198,7 +205,9 @@ impl DeliveryStore for SqliteWebhookStore {
                 attempts,
                 due_at,
             } = progress;
-            changes(connection, RETRY, params![id, state, attempts, due_at, now])
+            let retried = changes(connection, RETRY, params![id, state, attempts, due_at, now])?;
+            record(connection, &audit, retried.into())?;
+            Ok(retried)
         })
         .await
     }
@@ -208,8 +217,9 @@ impl DeliveryStore for SqliteWebhookStore {
         endpoint: &EndpointId,
         now: Timestamp,
         limit: u32,
+        audit: &AuditEntry,
     ) -> BackendResult<u64> {
-        let endpoint = endpoint.clone();
+        let (endpoint, audit) = (endpoint.clone(), audit.clone());
         let DeliveryProgress {
             state,
             attempts,
@@ -224,15 +234,21 @@ impl DeliveryStore for SqliteWebhookStore {
                 DeliveryState::Dead,
                 limit
             ];
-            Ok(change(connection, RETRY_DEAD, row)? as u64)
+            let retried = change(connection, RETRY_DEAD, row)? as u64;
+            record(connection, &audit, retried)?;
+            Ok(retried)
         })
         .await
     }
 
-    async fn remove(&self, id: &DeliveryId) -> BackendResult<bool> {
-        let id = id.clone();
-        self.write(move |connection| changes(connection, REMOVE, [id]))
-            .await
+    async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool> {
+        let (id, audit) = (id.clone(), audit.clone());
+        self.write(move |connection| {
+            let removed = changes(connection, REMOVE, [id])?;
+            record(connection, &audit, removed.into())?;
+            Ok(removed)
+        })
+        .await
     }
 
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {

@@ -4,8 +4,10 @@ use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row, params};
 
 use super::SqliteWebhookStore;
+use super::audit::record;
 use super::execute::{change, changes, first, readable};
 use super::rows::read_endpoint;
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::EndpointId;
 use crate::store::EndpointStore;
@@ -30,8 +32,8 @@ const SET_KEY: &str = "
 
 #[async_trait]
 impl EndpointStore for SqliteWebhookStore {
-    async fn add(&self, endpoint: &Endpoint) -> BackendResult<bool> {
-        self.put(ADD, endpoint).await
+    async fn add(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool> {
+        self.put(ADD, endpoint, audit).await
     }
 
     async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>> {
@@ -40,14 +42,18 @@ impl EndpointStore for SqliteWebhookStore {
             .await
     }
 
-    async fn update(&self, endpoint: &Endpoint) -> BackendResult<bool> {
-        self.put(UPDATE, endpoint).await
+    async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool> {
+        self.put(UPDATE, endpoint, audit).await
     }
 
-    async fn remove(&self, id: &EndpointId) -> BackendResult<bool> {
-        let id = id.clone();
-        self.write(move |savepoint| changes(savepoint, REMOVE, [id]))
-            .await
+    async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool> {
+        let (id, audit) = (id.clone(), audit.clone());
+        self.write(move |savepoint| {
+            let removed = changes(savepoint, REMOVE, [id])?;
+            record(savepoint, &audit, removed.into())?;
+            Ok(removed)
+        })
+        .await
     }
 
     async fn list(&self) -> BackendResult<Vec<Endpoint>> {
@@ -73,19 +79,36 @@ impl EndpointStore for SqliteWebhookStore {
         former: Option<&KeyId>,
         key: &KeyId,
         endpoints: &[Endpoint],
+        audit: Option<&AuditEntry>,
     ) -> BackendResult<bool> {
         let (former, key, endpoints) = (former.cloned(), key.clone(), endpoints.to_vec());
-        self.write(move |savepoint| replace_key(savepoint, former.as_ref(), &key, &endpoints))
-            .await
+        let audit = audit.cloned();
+        self.write(move |savepoint| {
+            let replaced = replace_key(savepoint, former.as_ref(), &key, &endpoints)?;
+            if let Some(audit) = &audit {
+                record(savepoint, audit, replaced.into())?;
+            }
+            Ok(replaced)
+        })
+        .await
     }
 }
 
 impl SqliteWebhookStore {
     /// Returns whether the statement wrote the endpoint.
-    async fn put(&self, sql: &'static str, endpoint: &Endpoint) -> BackendResult<bool> {
-        let endpoint = endpoint.clone();
-        self.write(move |savepoint| put(savepoint, sql, &endpoint))
-            .await
+    async fn put(
+        &self,
+        sql: &'static str,
+        endpoint: &Endpoint,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let (endpoint, audit) = (endpoint.clone(), audit.clone());
+        self.write(move |savepoint| {
+            let written = put(savepoint, sql, &endpoint)?;
+            record(savepoint, &audit, written.into())?;
+            Ok(written)
+        })
+        .await
     }
 }
 

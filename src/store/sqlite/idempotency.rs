@@ -10,7 +10,8 @@ use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::sqlite_schema::idempotency::{COMPLETE, DELETE_EXPIRED, FIND, RELEASE, RESERVE};
 use crate::store::{
-    BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore, IdempotentRequest, Reservation,
+    BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
+    IdempotentRequest, Reservation,
 };
 
 /// Idempotency keys in the table `forum_api_idempotency_keys`. Each [`begin`](IdempotencyStore::begin) deletes a few expired
@@ -104,6 +105,9 @@ fn read_record(row: &Row<'_>) -> Result<IdempotencyRecord> {
     Ok(IdempotencyRecord {
         fingerprint: row.get("request")?,
         started_at: row.get("began_at")?,
-        completion: has_ended.then(|| read_response(row)).transpose()?,
+        progress: match has_ended {
+            true => read_response(row)?.into(),
+            false => IdempotencyProgress::InProgress,
+        },
     })
 }

@@ -18,6 +18,7 @@
 //!
 //! ```sql
 #![doc = include_str!("migrations/0001_init.sql")]
+#![doc = include_str!("migrations/0002_audit_log.sql")]
 //! ```
 //!
 //! Hosts with another driver use the schema and the statements of [`sqlite_schema`](crate::store::sqlite_schema).
@@ -67,6 +68,7 @@
 //! # }
 //! ```
 
+mod audit;
 mod claim;
 mod deliveries;
 mod endpoints;
@@ -84,6 +86,7 @@ mod tokens;
 mod types;
 mod webhook_store;
 
+pub use audit::SqliteAuditStore;
 pub use idempotency::SqliteIdempotencyStore;
 pub use migrations::{apply_migrations, migration_status};
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};

@@ -3,7 +3,8 @@
 use rusqlite::types::FromSql;
 use rusqlite::{Error, Result, Row};
 
-use crate::store::{ResourceIds, ScopeList, StoredResponse};
+use crate::audit::{AuditActor, AuditEntry};
+use crate::store::{AuditRecord, ResourceIds, ScopeList, StoredResponse};
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};
 

@@ -3,12 +3,14 @@
 use async_trait::async_trait;
 use rusqlite::params;
 
+use super::audit::record;
 use super::execute::{all, change, changes, first};
 use super::rows::read_token;
 use super::{Database, SqliteError};
+use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, RECORD_USE, REVOKE};
+use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, PURGE, RECORD_USE, REVOKE};
 use crate::store::{ScopeList, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
@@ -25,8 +27,8 @@ impl SqliteTokenStore {
 
 #[async_trait]
 impl TokenStore for SqliteTokenStore {
-    async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
-        let token = token.clone();
+    async fn create(&self, token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool> {
+        let (token, audit) = (token.clone(), audit.clone());
         let write = self.0.write(move |savepoint| {
             let row = params![
                 token.lookup,
@@ -39,7 +41,9 @@ impl TokenStore for SqliteTokenStore {
                 token.revoked_at,
                 token.last_used_at,
             ];
-            Ok(changes(savepoint, CREATE, row)?)
+            let created = changes(savepoint, CREATE, row)?;
+            record(savepoint, &audit, created.into())?;
+            Ok(created)
         });
         write.await
     }
@@ -51,11 +55,19 @@ impl TokenStore for SqliteTokenStore {
             .await
     }
 
-    async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool> {
-        let lookup = *lookup;
-        self.0
-            .write(move |savepoint| Ok(changes(savepoint, REVOKE, params![lookup, now])?))
-            .await
+    async fn revoke(
+        &self,
+        lookup: &Lookup,
+        now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let (lookup, audit) = (*lookup, audit.clone());
+        let write = self.0.write(move |savepoint| {
+            let revoked = changes(savepoint, REVOKE, params![lookup, now])?;
+            record(savepoint, &audit, revoked.into())?;
+            Ok(revoked)
+        });
+        write.await
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
@@ -82,5 +94,16 @@ impl TokenStore for SqliteTokenStore {
                 Ok(all(connection, LIST, after, read_token)?)
             })
             .await
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
+        let audit = audit.clone();
+        let purge = self.0.write(move |savepoint| {
+            let removed = change(savepoint, PURGE, params![before, limit])?;
+            let removed = u64::try_from(removed).unwrap_or(u64::MAX);
+            record(savepoint, &audit, removed)?;
+            Ok(removed)
+        });
+        purge.await
     }
 }

@@ -3,7 +3,10 @@
 use rusqlite::Result;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-use crate::model::{DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId};
+use crate::audit::{AuditAction, AuditOrigin};
+use crate::model::{
+    AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, PostId, ThreadId, Timestamp, UserId,
+};
 use crate::store::ScopeList;
 use crate::token::{Lookup, SecretDigest};
 use crate::webhook::{DeliveryState, EncryptedSecret, KeyId, Topic, TopicSet};

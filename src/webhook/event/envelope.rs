@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::error::ParseError;
 use crate::model::{Author, EventId, ForumId, Thread, Timestamp};
 use crate::runtime::{RandomError, RandomSource};
 use crate::webhook::Topic;
@@ -119,5 +120,36 @@ impl Event {
             forum.map(ToString::to_string).unwrap_or_default(),
             self.body.clone(),
         ]
+    }
+
+    /// Creates an event from its [`insert_parameters`](Self::insert_parameters): id, topic, time in milliseconds, forum
+    /// (empty for none), and body.
+    ///
+    /// # Errors
+    /// [`ParseError`] if a parameter is malformed. The body is not checked.
+    ///
+    /// # Examples
+    /// ```
+    /// use forum_api::model::Timestamp;
+    /// use forum_api::runtime::OsRandom;
+    /// use forum_api::webhook::{Event, EventMeta};
+    ///
+    /// let event = Event::ping(EventMeta::new(&OsRandom, Timestamp::from_millis(0)).unwrap());
+    /// assert_eq!(Event::from_insert_parameters(event.insert_parameters()), Ok(event));
+    /// ```
+    pub fn from_insert_parameters(parameters: [String; 5]) -> Result<Self, ParseError> {
+        let [id, topic, occurred_at, forum, body] = parameters;
+        let millis = occurred_at.parse();
+        let millis = millis.map_err(|_| ParseError::new("a time in milliseconds"))?;
+        Ok(Self {
+            id: EventId::parse(&id)?,
+            topic: Topic::parse(&topic)?,
+            occurred_at: Timestamp::from_millis(millis),
+            forum: match &*forum {
+                "" => None,
+                forum => Some(ForumId::parse(forum)?),
+            },
+            body,
+        })
     }
 }

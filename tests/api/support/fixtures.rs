@@ -62,7 +62,7 @@ pub(crate) fn author(name: &str) -> Author {
 
 /// Fields that only the test board has.
 pub(crate) fn extra() -> Option<Extra> {
-    Some(Extra::new(serde_json::json!({ "mood": "curious" })).unwrap())
+    Some(Extra::new(serde_json::json!({ "score": 12 })).unwrap())
 }
 
 pub(crate) fn member(name: &str) -> Member {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::{Settlement, WebhookStores};
+use forum_api::test_util::audit_entry;
 use forum_api::webhook::{DeliveryProgress, DeliveryState};
 
 use super::tables;
@@ -52,7 +53,7 @@ async fn a_wrong_clock_does_not_end_leases_or_hide_deliveries() {
         .unwrap()
         .saturating_duration_since(now);
     assert!((25..=50).contains(&due_in.as_secs()), "{due_in:?}");
-    assert!(deliveries.retry(id, at(0)).await.unwrap());
+    assert!(deliveries.retry(id, at(0), &audit_entry()).await.unwrap());
     let claimed = claim_all(&webhooks, behind).await.deliveries;
     assert_eq!(claimed.len(), 1);
     let released = deliveries.release(&claimed, Duration::ZERO, ahead);

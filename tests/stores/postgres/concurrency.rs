@@ -9,6 +9,7 @@ use forum_api::host::BackendError;
 use forum_api::model::{DeliveryId, EventId};
 use forum_api::store::postgres::migrate;
 use forum_api::store::{ClaimBatch, Settlement, WebhookStores};
+use forum_api::test_util::audit_entry;
 use forum_api::webhook::{DeliveryProgress, DeliveryState, Event};
 use forum_test_support::postgres::{pool, schema};
 use tokio::sync::Barrier;
@@ -106,14 +107,14 @@ async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<
         2 => {
             for number in numbers.rev() {
                 let id = DeliveryId::derive(&event(number).id, &endpoints[0].id);
-                deliveries.remove(&id).await?;
+                deliveries.remove(&id, &audit_entry()).await?;
             }
             deliveries.sweep(at(1), 50).await?;
         }
         _ => {
             for number in numbers {
                 let id = DeliveryId::derive(&event(number).id, &endpoints[1].id);
-                deliveries.retry(&id, at(0)).await?;
+                deliveries.retry(&id, at(0), &audit_entry()).await?;
             }
             let ping = Event {
                 id: EventId::parse(&format!("ping_{worker}_{round}")).unwrap(),
@@ -121,8 +122,8 @@ async fn run_round(webhooks: &WebhookStores, worker: u64, round: u64) -> Result<
             };
             deliveries.enqueue(&ping, &endpoints[0].id, at(0)).await?;
             let gone = &endpoints[2];
-            webhooks.endpoints.remove(&gone.id).await?;
-            webhooks.endpoints.add(gone).await?;
+            webhooks.endpoints.remove(&gone.id, &audit_entry()).await?;
+            webhooks.endpoints.add(gone, &audit_entry()).await?;
         }
     }
     Ok(())

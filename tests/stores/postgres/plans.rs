@@ -6,6 +6,7 @@ use forum_api::model::DeliveryId;
 use forum_api::store::postgres::deadpool_postgres::Client;
 use forum_api::store::postgres::migrate;
 use forum_api::store::{ClaimedDelivery, DeliveryFilter, Settlement, Stores, WebhookStores};
+use forum_api::test_util::audit_entry;
 use forum_api::webhook::{Delivery, DeliveryProgress, DeliveryState, Topic};
 use forum_test_support::postgres::{pool, schema};
 
@@ -62,12 +63,13 @@ async fn run_each_operation(pool: &Pool) {
     let claimed = [claimed()];
     let released = deliveries.release(&claimed, Duration::ZERO, now);
     released.await.unwrap();
-    deliveries.retry(&id, now).await.unwrap();
+    deliveries.retry(&id, now, &audit_entry()).await.unwrap();
     let to = endpoint(1).id;
-    deliveries.retry_dead(&to, now, 500).await.unwrap();
+    let audit = audit_entry();
+    deliveries.retry_dead(&to, now, 500, &audit).await.unwrap();
     deliveries.queue_stats(now).await.unwrap();
     deliveries.usage(now, now).await.unwrap();
-    deliveries.remove(&id).await.unwrap();
+    deliveries.remove(&id, &audit).await.unwrap();
     deliveries.find(&id).await.unwrap();
     deliveries.enqueue(&event(0), &to, now).await.unwrap();
     deliveries.sweep(now, 500).await.unwrap();
@@ -122,6 +124,7 @@ async fn take_statements(pool: &Pool) -> Vec<(String, Vec<String>)> {
 async fn plan(client: &Client, statement: &str, types: &[String]) -> String {
     let sample = |(number, kind): (usize, &String)| match kind.as_str() {
         "text" if statement.contains(&format!("topic = ${number}")) => "'ping'",
+        "text" if statement.contains(&format!("${number}::TEXT::BIGINT")) => "'20'",
         "text" => "'whe_1'",
         "text[]" => "ARRAY['dlv_1', 'evt_2', 'dead']",
         "bigint[]" | "integer[]" => "'{1,2,3}'",

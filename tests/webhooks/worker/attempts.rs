@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use forum_api::host::BoxError;
 use forum_api::model::EndpointId;
+use forum_api::test_util::audit_entry;
 use forum_api::webhook::DeliveryState::{Dead, Delivered, Gone, Retrying, Withheld};
 use forum_api::webhook::{
     EncryptedSecret, Endpoint, KeyId, PlaintextCipher, SecretCipher, WebhookSecret,
@@ -232,12 +233,13 @@ fn deliveries_of_a_removed_endpoint_are_swept_and_not_sent() {
     let fixture = WorkerFixture::with_hourly_poll();
     let endpoint = fixture.add("a");
     fixture.queue(&endpoint, 3);
-    let removed = fixture.stores.endpoints.remove(&endpoint.id);
+    let audit = audit_entry();
+    let removed = fixture.stores.endpoints.remove(&endpoint.id, &audit);
     assert!(fixture.runtime.block_on(removed).unwrap());
     let add_again = || {
         fixture
             .runtime
-            .block_on(fixture.stores.endpoints.add(&endpoint))
+            .block_on(fixture.stores.endpoints.add(&endpoint, &audit))
     };
     assert!(!add_again().unwrap(), "the id is used by the deliveries");
     fixture.start();

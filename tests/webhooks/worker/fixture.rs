@@ -9,6 +9,7 @@ use forum_api::Environment;
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp};
 use forum_api::runtime::{Clock, ManualClock, RandomError, RandomSource, Runtime as _};
 use forum_api::store::{DeliveryFilter, WebhookStores};
+use forum_api::test_util::audit_entry;
 use forum_api::test_util::{Intervention, ManualRuntime, StoreInterceptor};
 use forum_api::webhook::{
     AttemptRecord, Delivery, DeliveryState, Endpoint, Event, PlaintextCipher, SecretCipher, Topic,
@@ -137,7 +138,8 @@ impl WorkerFixture {
         change: impl FnOnce(Endpoint) -> Endpoint,
     ) -> Endpoint {
         let endpoint = change(endpoint(name, self.now()));
-        let added = self.stores.endpoints.add(&endpoint);
+        let audit = audit_entry();
+        let added = self.stores.endpoints.add(&endpoint, &audit);
         assert!(self.runtime.block_on(added).unwrap());
         endpoint
     }
@@ -151,7 +153,8 @@ impl WorkerFixture {
     pub(crate) fn update(&self, id: &EndpointId, change: impl FnOnce(Endpoint) -> Endpoint) {
         let found = self.runtime.block_on(self.stores.endpoints.find(id));
         let changed = change(found.unwrap().unwrap());
-        let updated = self.stores.endpoints.update(&changed);
+        let audit = audit_entry();
+        let updated = self.stores.endpoints.update(&changed, &audit);
         assert!(self.runtime.block_on(updated).unwrap());
     }
 
@@ -186,7 +189,8 @@ impl WorkerFixture {
     /// Retries the only delivery as an operator.
     pub(crate) fn retry(&self, handle: &WorkerHandle) {
         let id = self.only_delivery().0.id;
-        let retried = self.stores.deliveries.retry(&id, self.now());
+        let audit = audit_entry();
+        let retried = self.stores.deliveries.retry(&id, self.now(), &audit);
         assert!(self.runtime.block_on(retried).unwrap());
         self.wake(handle);
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use forum_api::runtime::{Clock as _, SystemClock, TokioRuntime};
 use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{DeliveryFilter, WebhookStores};
+use forum_api::test_util::audit_entry;
 use forum_api::webhook::{DeliveryState, Topic};
 use forum_api::worker::{Worker, WorkerHandle};
 use tokio::task::yield_now;
@@ -35,7 +36,10 @@ async fn two_workers_share_one_store() {
 async fn share(each: [WebhookStores; 2]) {
     let (now, [stores, _]) = (SystemClock.now(), &each);
     for name in NAMES {
-        let added = stores.endpoints.add(&endpoint(name, now)).await;
+        let added = stores
+            .endpoints
+            .add(&endpoint(name, now), &audit_entry())
+            .await;
         assert!(added.unwrap());
     }
     let workers = each.each_ref().map(worker);

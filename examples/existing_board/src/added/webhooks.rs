@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use forum_api::audit::AuditActor;
 use forum_api::host::{BackendError, OrInternal};
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::WebhookStores;
@@ -42,5 +43,5 @@ pub async fn register(
         secret: None,
     };
     let admin = admin.allow_private(ALLOW_PRIVATE);
-    Ok(admin.add(endpoint).await?.secret)
+    Ok(admin.add(endpoint, &AuditActor::SYSTEM).await?.secret)
 }

@@ -12,7 +12,6 @@ use forum_api::model::{ForumId, NewThread, PostId, ThreadId, UserId};
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::store::OutboxStore;
 use forum_api::store::postgres::PostgresStore;
-use forum_api::webhook::Event;
 use forum_test_support::postgres;
 use tokio_postgres::types::ToSql;
 
@@ -105,11 +104,8 @@ impl BoardFixture for ClubFixture {
         change(&self.0, update, &[&number(thread)?, &locked]).await
     }
 
-    async fn events(&self) -> FixtureResult<Vec<Event>> {
-        let outbox = PostgresStore::new(self.0.pool.clone());
-        let events = outbox.pending(1000).await?;
-        change(&self.0, "DELETE FROM forum_api_events", &[]).await?;
-        Ok(events)
+    fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
+        Some(Arc::new(PostgresStore::new(self.0.pool.clone())))
     }
 
     async fn write_thread(

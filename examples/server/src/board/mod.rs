@@ -15,6 +15,7 @@ pub mod forums;
 pub mod generate;
 pub mod groups;
 mod hints;
+pub mod listings;
 pub mod locks;
 pub mod markdown;
 mod messages;

@@ -86,7 +86,7 @@ pub fn edited<'a>(
         max_choices: max_choices(most, count, texts)?,
         options,
         can_change_vote: edit.can_change_vote.unwrap_or(poll.can_change_vote),
-        closes_at: edit.closes_at.unwrap_or(poll.closes_at),
+        closes_at: edit.closes_at.apply(poll.closes_at),
     })
 }
 

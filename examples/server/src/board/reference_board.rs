@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use forum_api::Language;
+use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardResult, MemberCaller};
 use forum_api::model::Timestamp;
 use forum_api::runtime::Clock;
@@ -155,6 +156,24 @@ impl ReferenceBoard {
         if !events.is_empty() {
             (self.waker.0)();
         }
+    }
+
+    /// Changes the board as [`write`](Self::write) does, for an operator, and writes `entry` to the audit log in the same
+    /// transaction.
+    pub async fn write_audited<T: Send + 'static>(
+        &self,
+        entry: AuditEntry,
+        change: impl RecordedChange<T> + Clone + 'static,
+    ) -> BoardResult<T> {
+        let change = self.write(move |tx, events| {
+            Box::pin(async move {
+                let done = change(tx, events).await?;
+                tx.change_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters())
+                    .await?;
+                Ok(done)
+            })
+        });
+        change.await
     }
 
     /// Changes the board for `by`, whose permissions are loaded in the transaction, after the rows of `target` and of the

@@ -9,17 +9,20 @@ use std::ffi::OsString;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::runtime::TokioRuntime;
 use forum_api::{ApiSettings, Environment, openapi_document};
+use serde_json::json;
 
 use config::Configuration;
 pub use config::EffectiveOption;
 pub use options::{
     AdminOptions, Common, DatabaseOptions, LogFormat, LogOptions, ServeArgs, SurfaceArg,
 };
-pub use values::{number, seconds, without_password};
+pub use values::{days, number, seconds, without_password};
 
+use crate::commands::audit::AuditCommand;
 use crate::commands::backup::BackupCommand;
 use crate::commands::board::{
     BoardCommand, ForumCommand, GenerateCommand, PostCommand, SettingCommand, ThreadCommand,
@@ -65,6 +68,12 @@ enum Command {
     /// Check the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Print completions for a shell
+    Completions {
+        /// Name of the shell
+        #[arg(value_enum)]
+        shell: Shell,
+    },
     /// Print the OpenAPI document
     Openapi {
         /// API surface to describe
@@ -76,29 +85,32 @@ enum Command {
 /// A command that works on a board's database, beside a running server or without one.
 #[derive(Debug, Subcommand)]
 enum DatabaseCommand {
-    /// Issue, list and revoke API tokens
+    /// Issue, list, revoke and purge API tokens
     #[command(subcommand)]
     Token(TokenCommand),
     /// Take the board offline or online
     #[command(subcommand)]
     Board(BoardCommand),
-    /// Add and ban members, set groups and passwords
+    /// List, add and ban members, set groups and passwords
     #[command(subcommand)]
     Member(MemberCommand),
-    /// Add forums and moderators
+    /// List and add forums, and make moderators
     #[command(subcommand)]
     Forum(ForumCommand),
-    /// Lock, unlock, pin and unpin threads
+    /// List, lock, unlock, pin and unpin threads
     #[command(subcommand)]
     Thread(ThreadCommand),
-    /// Approve and restore posts
+    /// List, approve and restore posts
     #[command(subcommand)]
     Post(PostCommand),
     /// Add, list, change and remove webhook endpoints
     Webhook(WebhookCommand),
-    /// List, show, retry and remove webhook deliveries
+    /// List, show, retry, remove and purge webhook deliveries
     #[command(subcommand)]
     Delivery(DeliveryCommand),
+    /// List the changes that administrators made
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// List or change the board's settings
     Setting(SettingCommand),
     /// Fill the forums General, Help and Members with generated content
@@ -157,6 +169,13 @@ impl Cli {
             Some(Command::Worker(command)) => command.run(&common).await?,
             Some(Command::Backup(command)) => command.run(&common.database)?,
             Some(Command::Config(command)) => command.run(&common, self.effective).await?,
+            Some(Command::Completions { shell }) => {
+                let mut script = Vec::new();
+                let mut parser = parser();
+                clap_complete::generate(shell, &mut parser, "forum-server", &mut script);
+                let script = String::from_utf8_lossy(&script);
+                Output::new(&script, json!({ "ok": true, "completions": &script }))?
+            }
             Some(Command::Openapi { surface }) => {
                 let environment = Environment::new(TokioRuntime).surface(surface.into());
                 let document = openapi_document(&ApiSettings::default(), &environment);
@@ -174,8 +193,8 @@ impl DatabaseCommand {
             Self::Migrate { check: false } => Migrations::Apply,
             _ => Migrations::Require,
         };
-        let options = DatabaseOptions::default();
-        let (database, board) = connect::existing(url, &options, migrations).await?;
+        let options = &DatabaseOptions::COMMAND;
+        let (database, board) = connect::existing(url, options, migrations).await?;
         let outcome = match self {
             Self::Token(command) => command.run(&database, &board).await,
             Self::Board(command) => command.run(&board).await,
@@ -185,6 +204,7 @@ impl DatabaseCommand {
             Self::Post(command) => command.run(&board).await,
             Self::Webhook(command) => command.run(url, &database, &board).await,
             Self::Delivery(command) => command.run(&database).await,
+            Self::Audit(command) => command.run(&database, &board).await,
             Self::Setting(command) => command.run(&board).await,
             Self::Generate(command) => command.run(&board).await,
             Self::Migrate { .. } => Output::done_with("The schema is up to date."),

@@ -116,17 +116,14 @@ pub struct DatabaseOptions {
     pub sqlite_cache: u32,
 }
 
-impl Default for DatabaseOptions {
-    fn default() -> Self {
-        Self {
-            postgres_connections: 16,
-            sqlite_readers: None,
-            sqlite_cache: 32,
-        }
-    }
-}
-
 impl DatabaseOptions {
+    /// Connections of a command that ends.
+    pub const COMMAND: Self = Self {
+        postgres_connections: 4,
+        sqlite_readers: Some(1),
+        sqlite_cache: 32,
+    };
+
     /// Returns the number of threads that read from SQLite.
     pub fn readers(&self) -> usize {
         let cores = || thread::available_parallelism().map_or(1, NonZero::get);

@@ -32,6 +32,13 @@ pub fn pool_size(text: &str) -> Result<usize, &'static str> {
     within(text, 1..=1000).ok_or("expected a whole number from 1 to 1000")
 }
 
+/// Parses a number of days.
+pub fn days(text: &str) -> Result<Duration, &'static str> {
+    let days = within(text, 0..=36_500_u64);
+    days.map(|days| Duration::from_secs(days * 24 * 60 * 60))
+        .ok_or("expected a whole number of days from 0 to 36500")
+}
+
 /// Parses a number of mebibytes.
 pub fn mebibytes(text: &str) -> Result<u32, &'static str> {
     within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")

@@ -37,6 +37,10 @@ impl BackupCommand {
                 return Err(BoardError::validation("database", reason));
             }
         };
+        if !source.exists() {
+            let reason = format!("the database \"{}\" does not exist", source.display());
+            return Err(BoardError::not_found(reason));
+        }
         create(&self.path)?;
         let copied = copy(source, &self.path);
         if copied.is_err() {

@@ -2,18 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use clap::{Args, Subcommand, value_parser};
+use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::ContentState;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
+use super::content;
+use crate::audit;
 use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, ContentSize};
 use crate::board::groups::Groups;
 use crate::board::moderation::{self, ThreadFlag};
 use crate::board::permissions::AccessLists;
 use crate::board::{ReferenceBoard, accounts, demo, settings};
-use crate::output::Output;
+use crate::output::{Output, Table};
 use crate::prompt::Confirm;
 
 /// The whole board.
@@ -28,7 +31,12 @@ pub enum BoardCommand {
 impl BoardCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let offline = matches!(self, Self::Offline);
-        let set = board.write(move |tx, _| {
+        let action = match offline {
+            true => audit::BOARD_OFFLINE,
+            false => audit::BOARD_ONLINE,
+        };
+        let entry = audit::entry(action, "")?;
+        let set = board.write_audited(entry, move |tx, _| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
         });
         set.await?;
@@ -43,6 +51,8 @@ impl BoardCommand {
 /// The board's forums.
 #[derive(Debug, Subcommand)]
 pub enum ForumCommand {
+    /// List all forums
+    List,
     /// Add a forum and print its id
     Add(AddForumArgs),
     /// Make a member moderator of a forum
@@ -76,10 +86,13 @@ pub struct AddForumArgs {
 impl ForumCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         match self {
+            Self::List => content::list_forums(board).await,
             Self::Add(args) => args.add(board).await,
             Self::Moderator { id, name } => {
                 let text = format!("Made {name:?} a moderator of forum {id}.");
-                let set = board.write(move |tx, _| {
+                let entry = audit::entry(audit::FORUM_MODERATOR_ADDED, id)?;
+                let entry = entry.with_details(format_args!("member {name}"));
+                let set = board.write_audited(entry, move |tx, _| {
                     Box::pin(async move {
                         let member = accounts::named(tx, &name).await?;
                         forums::add_moderator(tx, id, member).await
@@ -105,7 +118,10 @@ impl AddForumArgs {
                 reply: groups(self.reply)?,
             },
         };
-        let add = board.write(move |tx, _| Box::pin(async move { forums::add(tx, &forum).await }));
+        let entry = audit::entry(audit::FORUM_ADDED, &forum.title)?;
+        let add = board.write_audited(entry, move |tx, _| {
+            Box::pin(async move { forums::add(tx, &forum).await })
+        });
         let id = add.await?;
         Output::new(id, json!({ "forumId": id.to_string() }))
     }
@@ -114,6 +130,12 @@ impl AddForumArgs {
 /// The board's threads.
 #[derive(Debug, Subcommand)]
 pub enum ThreadCommand {
+    /// List the threads of all forums
+    List {
+        /// Only the threads of this forum
+        #[arg(long, value_name = "ID", value_parser = id)]
+        forum: Option<i64>,
+    },
     /// Lock a thread
     Lock(ThreadId),
     /// Unlock a thread
@@ -144,21 +166,44 @@ fn id(text: &str) -> Result<i64, &'static str> {
 
 impl ThreadCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let (thread, flag, on, done) = match self {
-            Self::Lock(ThreadId { id }) => (id, ThreadFlag::Locked, true, "Locked"),
-            Self::Unlock(ThreadId { id }) => (id, ThreadFlag::Locked, false, "Unlocked"),
-            Self::Pin(ThreadId { id }) => (id, ThreadFlag::Pinned, true, "Pinned"),
-            Self::Unpin(ThreadId { id }) => (id, ThreadFlag::Pinned, false, "Unpinned"),
+        use audit::{THREAD_LOCKED, THREAD_PINNED, THREAD_UNLOCKED, THREAD_UNPINNED};
+        let (thread, flag, on, action, done) = match self {
+            Self::List { forum } => return content::list_threads(board, forum).await,
+            Self::Lock(ThreadId { id }) => (id, ThreadFlag::Locked, true, THREAD_LOCKED, "Locked"),
+            Self::Unlock(ThreadId { id }) => {
+                (id, ThreadFlag::Locked, false, THREAD_UNLOCKED, "Unlocked")
+            }
+            Self::Pin(ThreadId { id }) => (id, ThreadFlag::Pinned, true, THREAD_PINNED, "Pinned"),
+            Self::Unpin(ThreadId { id }) => {
+                (id, ThreadFlag::Pinned, false, THREAD_UNPINNED, "Unpinned")
+            }
         };
-        let set = board.write(move |tx, _| Box::pin(moderation::set_flag(tx, thread, flag, on)));
+        let entry = audit::entry(action, thread)?;
+        let set = board.write_audited(entry, move |tx, _| {
+            Box::pin(moderation::set_flag(tx, thread, flag, on))
+        });
         set.await?;
         Output::done_with(format_args!("{done} thread {thread}."))
+    }
+}
+
+fn hidden_state(text: &str) -> Result<ContentState, &'static str> {
+    match text {
+        "awaiting_approval" => Ok(ContentState::AwaitingApproval),
+        "deleted" => Ok(ContentState::Deleted),
+        _ => Err("expected awaiting_approval or deleted"),
     }
 }
 
 /// The board's posts. The first post of a thread represents the thread.
 #[derive(Clone, Debug, Subcommand)]
 pub enum PostCommand {
+    /// List the posts in a state
+    List {
+        /// State of the posts
+        #[arg(long, value_name = "STATE", value_parser = hidden_state)]
+        state: ContentState,
+    },
     /// Approve a post
     Approve(PostId),
     /// Restore a deleted post
@@ -167,20 +212,23 @@ pub enum PostCommand {
 
 impl PostCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let text = match &self {
-            Self::Approve(PostId { id }) => format!("Approved post {id}."),
-            Self::Restore(PostId { id }) => format!("Restored post {id}."),
+        let (post, action, done) = match &self {
+            Self::List { state } => return content::list_posts(board, *state).await,
+            Self::Approve(PostId { id }) => (*id, audit::POST_APPROVED, "Approved"),
+            Self::Restore(PostId { id }) => (*id, audit::POST_RESTORED, "Restored"),
         };
-        let change = board.write(move |tx, events| {
+        let entry = audit::entry(action, post)?;
+        let change = board.write_audited(entry, move |tx, events| {
             Box::pin(async move {
                 match self {
+                    Self::List { .. } => Ok(()),
                     Self::Approve(PostId { id }) => moderation::approve(tx, events, id).await,
                     Self::Restore(PostId { id }) => moderation::restore(tx, events, id).await,
                 }
             })
         });
         change.await?;
-        Output::done_with(text)
+        Output::done_with(format_args!("{done} post {post}."))
     }
 }
 
@@ -188,11 +236,11 @@ impl PostCommand {
 #[derive(Debug, Args)]
 #[command(
     subcommand_negates_reqs = true,
-    override_usage = "forum-server setting [OPTIONS] <KEY> <VALUE>\n       forum-server setting [OPTIONS] list"
+    override_usage = "forum-server setting [OPTIONS] <KEY> <VALUE>\n       forum-server setting [OPTIONS] get <KEY>\n       forum-server setting [OPTIONS] list"
 )]
 pub struct SettingCommand {
     #[command(subcommand)]
-    list: Option<SettingList>,
+    show: Option<ShowSetting>,
     /// Key of the setting
     #[arg(required = true)]
     key: Option<String>,
@@ -202,9 +250,14 @@ pub struct SettingCommand {
 }
 
 #[derive(Debug, Subcommand)]
-enum SettingList {
+enum ShowSetting {
     /// List all settings with their values
     List,
+    /// Show the value of a setting
+    Get {
+        /// Key of the setting
+        key: String,
+    },
 }
 
 impl SettingCommand {
@@ -215,25 +268,36 @@ impl SettingCommand {
         let values =
             board.read(|connection| Box::pin(async move { Ok(settings::all(connection).await?) }));
         let values = values.await?;
-        let line = |(key, value): &(&str, Value)| match value {
-            Value::String(word) => format!("{key} {word}"),
-            value => format!("{key} {value}"),
+        let shown = |value: &Value| match value {
+            Value::String(word) => word.clone(),
+            value => value.to_string(),
         };
-        let lines: Vec<String> = values.iter().map(line).collect();
+        if let Some(ShowSetting::Get { key }) = self.show {
+            let mut values = values.into_iter();
+            let found = values.find(|(known, _)| *known == key);
+            let (key, value) = found.ok_or_else(|| unknown_setting(&key))?;
+            return Output::new(shown(&value), json!({ key: value }));
+        }
+        let mut table = Table::new(["KEY", "VALUE"]);
+        for (key, value) in &values {
+            table.row([(*key).into(), shown(value)]);
+        }
         let object: BTreeMap<&str, Value> = values.into_iter().collect();
-        Output::new(lines.join("\n"), object)
+        Output::new(table, object)
     }
 }
 
+fn unknown_setting(key: &str) -> BoardError {
+    let keys = settings::keys();
+    BoardError::not_found(format!("unknown setting {key:?}; expected one of {keys}"))
+}
+
 async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<Output> {
-    let setting = settings::named(&key).ok_or_else(|| {
-        BoardError::not_found(format!(
-            "unknown setting {key:?}; expected one of {}",
-            settings::keys()
-        ))
-    })?;
+    let setting = settings::named(&key).ok_or_else(|| unknown_setting(&key))?;
     let text = format!("Set {key} to {value}.");
-    let set = board.write(move |tx, _| {
+    let entry = audit::entry(audit::SETTING_CHANGED, &key)?;
+    let entry = entry.with_details(format_args!("value {value}"));
+    let set = board.write_audited(entry, move |tx, _| {
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;
             set.ok_or_else(|| {
@@ -249,22 +313,32 @@ async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<
 #[derive(Debug, Args)]
 pub struct GenerateCommand {
     /// Number of members
-    #[arg(long, value_name = "N", default_value = "100", value_parser = value_parser!(u64).range(1..=MAX))]
+    #[arg(long, value_name = "N", default_value = "100", value_parser = amount)]
     members: u64,
     /// Number of threads [default: a tenth of the posts]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=MAX))]
+    #[arg(long, value_name = "N", value_parser = amount)]
     threads: Option<u64>,
     /// Number of posts, including first posts
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = value_parser!(u64).range(1..=MAX))]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = amount)]
     posts: u64,
     /// Random seed
-    #[arg(long, default_value = "1")]
+    #[arg(long, default_value = "1", value_parser = seed)]
     seed: u64,
     #[command(flatten)]
     confirm: Confirm,
 }
 
-const MAX: u64 = 1_000_000_000;
+fn amount(text: &str) -> Result<u64, &'static str> {
+    let amount = text.parse().ok();
+    amount
+        .filter(|amount| (1..=1_000_000_000).contains(amount))
+        .ok_or("expected a whole number from 1 to 1000000000")
+}
+
+fn seed(text: &str) -> Result<u64, &'static str> {
+    text.parse()
+        .map_err(|_| "expected a whole number from 0 to 18446744073709551615")
+}
 
 impl GenerateCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
@@ -281,6 +355,13 @@ impl GenerateCommand {
         let style = ProgressStyle::with_template("{bar:40} {human_pos} of {human_len}, {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::new(amount.total()).with_style(style);
+        let entry = audit::entry(audit::CONTENT_GENERATED, "")?.with_details(format_args!(
+            "members {}; threads {}; posts {}",
+            amount.members, amount.threads, amount.posts
+        ));
+        board
+            .write_audited(entry, |_, _| Box::pin(async { Ok(()) }))
+            .await?;
         generate::run(board, amount, self.seed, |made| bar.set_position(made)).await?;
         bar.finish_and_clear();
         let ContentSize {

@@ -1,19 +1,22 @@
 //! `delivery`.
 
-use std::fmt;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use forum_api::audit::AuditAction;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
-use forum_api::runtime::{Clock, SystemClock, TokioRuntime};
+use forum_api::runtime::TokioRuntime;
 use forum_api::store::{DeliveryFilter, WebhookStores};
 use forum_api::webhook::{self, AttemptRecord, DeliveryState};
 use forum_api::webhook_admin::WebhookAdmin;
 use serde::Serialize;
 
 use super::webhook::endpoint;
+use crate::audit;
 use crate::board::db::BoardDatabase;
-use crate::output::Output;
+use crate::cli::days;
+use crate::output::{ListItem, Output, Table};
 use crate::webhooks::{refusal_for, unknown_endpoint};
 
 /// Deliveries of a page of the store.
@@ -38,7 +41,17 @@ pub enum DeliveryCommand {
         id: DeliveryId,
     },
     /// Retry a finished delivery, or send a retrying one at once
+    #[command(visible_alias = "redeliver")]
     Retry(RetryArgs),
+    /// Remove the deliveries in a state that were created some days ago
+    Purge {
+        /// State of the deliveries: dead, delivered, gone or withheld
+        #[arg(long, value_name = "STATE", value_parser = ended_state)]
+        state: DeliveryState,
+        /// Least age of the deliveries in days
+        #[arg(long, value_name = "DAYS", value_parser = days)]
+        older_than: Duration,
+    },
     /// Remove a delivery in any state
     Remove {
         /// Delivery id
@@ -48,6 +61,9 @@ pub enum DeliveryCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "forum-server delivery retry [OPTIONS] <ID>\n       forum-server delivery retry [OPTIONS] --dead --endpoint <ID>"
+)]
 pub struct RetryArgs {
     /// Delivery id
     #[arg(required_unless_present = "dead", conflicts_with_all = ["dead", "endpoint"], value_parser = delivery)]
@@ -68,8 +84,15 @@ impl DeliveryCommand {
             Self::Show { id } => {
                 let found = webhooks.deliveries.find(&id).await?;
                 let (delivery, log) = found.ok_or_else(|| not_found(&id))?;
-                let shown = DeliveryListing::new(delivery, Some(log));
-                Output::new(shown.to_string(), shown)
+                let disabled = disabled(&webhooks).await?;
+                let delivery = DeliveryListing::new(delivery, &disabled);
+                let mut text = Table::of(std::slice::from_ref(&delivery)).to_string();
+                for attempted in &log {
+                    let attempt = format_attempt(attempted);
+                    text += &format!("  {}  {attempt}\n", attempted.started_at);
+                }
+                let log = Some(log);
+                Output::new(text, DeliveryListing { log, ..delivery })
             }
             Self::Retry(RetryArgs { id: Some(id), .. }) => retry(&webhooks, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
@@ -77,7 +100,7 @@ impl DeliveryCommand {
                     return Output::nothing();
                 };
                 let retried = WebhookAdmin::new(webhooks, TokioRuntime)
-                    .retry_dead(&endpoint)
+                    .retry_dead(&endpoint, &audit::actor())
                     .await;
                 let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
                 let noun = if count == 1 { "delivery" } else { "deliveries" };
@@ -85,14 +108,48 @@ impl DeliveryCommand {
                     "Queued {count} dead {noun} of endpoint {endpoint} again."
                 ))
             }
+            Self::Purge { state, older_than } => purge(&webhooks, state, older_than).await,
             Self::Remove { id } => {
-                if webhooks.deliveries.remove(&id).await? {
+                let audit = audit::entry(AuditAction::DELIVERY_REMOVED, &id)?;
+                if webhooks.deliveries.remove(&id, &audit).await? {
                     return Output::done_with(format_args!("Removed delivery {id}."));
                 }
                 Err(not_found(&id))
             }
         }
     }
+}
+
+/// Removes the deliveries in this state that were created before the given time.
+async fn purge(
+    webhooks: &WebhookStores,
+    state: DeliveryState,
+    older_than: Duration,
+) -> BoardResult<Output> {
+    let days = older_than.as_secs() / (24 * 60 * 60);
+    let audit = audit::entry(AuditAction::DELIVERY_PURGED, "")?;
+    let before = audit.occurred_at.saturating_sub(older_than);
+    let audit = audit.with_details(format_args!("{}; older than {days} days", state.as_str()));
+    let mut filter = DeliveryFilter {
+        state: Some(state),
+        limit: PAGE,
+        ..DeliveryFilter::default()
+    };
+    let mut removed = 0_u64;
+    loop {
+        let page = webhooks.deliveries.list(&filter).await?;
+        let Some(last) = page.last() else { break };
+        filter.after = Some((last.created_at, last.id.clone()));
+        for delivery in page.iter().filter(|delivery| delivery.created_at < before) {
+            removed += u64::from(webhooks.deliveries.remove(&delivery.id, &audit).await?);
+        }
+    }
+    let noun = if removed == 1 {
+        "delivery"
+    } else {
+        "deliveries"
+    };
+    Output::done_with(format_args!("Removed {removed} {} {noun}.", state.as_str()))
 }
 
 async fn list(
@@ -111,13 +168,14 @@ async fn list(
     {
         return Err(unknown_endpoint(id));
     }
+    let disabled = disabled(webhooks).await?;
     let mut all = Vec::new();
     loop {
         let page = webhooks.deliveries.list(&filter).await?;
         let last = page.last().map(|last| (last.created_at, last.id.clone()));
         all.extend(
             page.into_iter()
-                .map(|delivery| DeliveryListing::new(delivery, None)),
+                .map(|delivery| DeliveryListing::new(delivery, &disabled)),
         );
         match last {
             Some(_) => filter.after = last,
@@ -127,8 +185,17 @@ async fn list(
     Output::list(all)
 }
 
+/// Returns the ids of the disabled endpoints.
+async fn disabled(webhooks: &WebhookStores) -> BoardResult<Vec<EndpointId>> {
+    let all = webhooks.endpoints.list().await?.into_iter();
+    let disabled = all.filter(|endpoint| !endpoint.enabled);
+    Ok(disabled.map(|endpoint| endpoint.id).collect())
+}
+
 async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
-    if webhooks.deliveries.retry(id, SystemClock.now()).await? {
+    let audit = audit::entry(AuditAction::DELIVERY_REDELIVERED, id)?;
+    let now = audit.occurred_at;
+    if webhooks.deliveries.retry(id, now, &audit).await? {
         return Output::done_with(format_args!("Queued delivery {id} again."));
     }
     let found = webhooks.deliveries.find(id).await?;
@@ -149,6 +216,13 @@ fn not_found(id: &DeliveryId) -> BoardError {
     BoardError::not_found(format!("unknown delivery \"{id}\""))
 }
 
+fn ended_state(name: &str) -> Result<DeliveryState, &'static str> {
+    let ended = state(name)
+        .ok()
+        .filter(|state| !matches!(state, DeliveryState::Queued | DeliveryState::Retrying));
+    ended.ok_or("expected one of dead, delivered, gone, withheld")
+}
+
 fn state(name: &str) -> Result<DeliveryState, String> {
     DeliveryState::parse(name).map_err(|_| {
         let known = DeliveryState::ALL.map(DeliveryState::as_str).join(", ");
@@ -167,13 +241,17 @@ struct DeliveryListing {
     attempts: u32,
     created_at: Timestamp,
     next_attempt_at: Option<Timestamp>,
+    /// Whether the endpoint is disabled. Its deliveries wait until it is enabled.
+    #[serde(skip)]
+    paused: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     log: Option<Vec<AttemptRecord>>,
 }
 
 impl DeliveryListing {
-    fn new(delivery: webhook::Delivery, log: Option<Vec<AttemptRecord>>) -> Self {
+    fn new(delivery: webhook::Delivery, disabled: &[EndpointId]) -> Self {
         Self {
+            paused: disabled.contains(&delivery.endpoint),
             id: delivery.id,
             endpoint_id: delivery.endpoint,
             topic: delivery.topic.to_string(),
@@ -181,43 +259,36 @@ impl DeliveryListing {
             attempts: delivery.progress.attempts,
             created_at: delivery.created_at,
             next_attempt_at: delivery.progress.due_at,
-            log,
+            log: None,
         }
     }
 }
 
-impl fmt::Display for DeliveryListing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            id,
-            endpoint_id,
-            state,
-            topic,
-            attempts,
-            created_at,
-            ..
-        } = self;
-        let noun = if *attempts == 1 {
-            "attempt"
-        } else {
-            "attempts"
-        };
-        write!(
-            f,
-            "{id}  {state:9}  {topic:15}  {endpoint_id}  {created_at}  {attempts} {noun}"
-        )?;
-        if let Some(next) = self.next_attempt_at {
-            write!(f, ", next at {next}")?;
-        }
-        for attempted in self.log.iter().flatten() {
-            write!(
-                f,
-                "\n  {}  {}",
-                attempted.started_at,
-                format_attempt(attempted)
-            )?;
-        }
-        Ok(())
+impl ListItem<7> for DeliveryListing {
+    const HEADINGS: [&'static str; 7] = [
+        "ID",
+        "STATE",
+        "TOPIC",
+        "ENDPOINT",
+        "CREATED",
+        "ATTEMPTS",
+        "NEXT ATTEMPT",
+    ];
+
+    fn cells(&self) -> [String; 7] {
+        let next = self.next_attempt_at.map(|time| match self.paused {
+            true => "paused (endpoint disabled)".into(),
+            false => time.to_string(),
+        });
+        [
+            self.id.to_string(),
+            self.state.into(),
+            self.topic.clone(),
+            self.endpoint_id.to_string(),
+            self.created_at.to_string(),
+            self.attempts.to_string(),
+            next.unwrap_or_else(|| "-".into()),
+        ]
     }
 }
 

@@ -2,16 +2,22 @@
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
+use forum_api::model::{Timestamp, UserId};
+use serde::Serialize;
 use serde_json::json;
 
+use crate::audit;
 use crate::board::groups::Groups;
+use crate::board::listings::{self, ListedMember};
 use crate::board::{ReferenceBoard, accounts, locks, passwords};
-use crate::output::Output;
+use crate::output::{ListItem, Output};
 use crate::prompt;
 
 /// The board's members.
 #[derive(Debug, Subcommand)]
 pub enum MemberCommand {
+    /// List all members
+    List,
     /// Add a member and print the id
     Add {
         /// Username
@@ -58,6 +64,7 @@ enum Change {
 impl MemberCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let (name, new) = match self {
+            Self::List => return list(board).await,
             Self::Add { name, groups } => return add(board, name, groups).await,
             Self::Password {
                 name,
@@ -76,9 +83,71 @@ impl MemberCommand {
     }
 }
 
+async fn list(board: &ReferenceBoard) -> BoardResult<Output> {
+    let members =
+        board.read(|connection| Box::pin(async move { Ok(listings::members(connection).await?) }));
+    let members = members.await?.into_iter().map(MemberListing::from);
+    Output::list(members.collect())
+}
+
+/// A member in the output.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct MemberListing {
+    user_id: UserId,
+    username: String,
+    groups: Vec<String>,
+    banned: bool,
+    joined_at: Timestamp,
+    last_seen_at: Option<Timestamp>,
+    post_count: i64,
+}
+
+impl From<ListedMember> for MemberListing {
+    fn from(member: ListedMember) -> Self {
+        Self {
+            user_id: member.id.into(),
+            username: member.username,
+            groups: member.groups.split(',').map(Into::into).collect(),
+            banned: member.banned,
+            joined_at: member.joined_at,
+            last_seen_at: member.last_seen_at,
+            post_count: member.post_count,
+        }
+    }
+}
+
+impl ListItem<7> for MemberListing {
+    const HEADINGS: [&'static str; 7] = [
+        "ID",
+        "NAME",
+        "GROUPS",
+        "STATE",
+        "JOINED",
+        "LAST SEEN",
+        "POSTS",
+    ];
+
+    fn cells(&self) -> [String; 7] {
+        let seen = self.last_seen_at.map(|time| time.to_string());
+        let state = if self.banned { "banned" } else { "active" };
+        [
+            self.user_id.to_string(),
+            self.username.clone(),
+            self.groups.join(","),
+            state.into(),
+            self.joined_at.to_string(),
+            seen.unwrap_or_else(|| "never".into()),
+            self.post_count.to_string(),
+        ]
+    }
+}
+
 async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResult<Output> {
     let groups = Groups::named(&groups)?;
-    let add = board.write(move |tx, events| {
+    let entry = audit::entry(audit::MEMBER_ADDED, &name)?;
+    let entry = entry.with_details(format_args!("groups {groups}"));
+    let add = board.write_audited(entry, move |tx, events| {
         Box::pin(async move { accounts::add(tx, &name, groups, events.now).await })
     });
     let id = add.await?;
@@ -92,7 +161,14 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
         Change::Banned(false) => format!("Lifted the ban of {name:?}."),
         Change::Groups(groups) => format!("Set the groups of {name:?} to {groups}."),
     };
-    let set = board.write(move |tx, _| {
+    let entry = match &new {
+        Change::PasswordHash(_) => audit::entry(audit::MEMBER_PASSWORD_CHANGED, &name)?,
+        Change::Banned(true) => audit::entry(audit::MEMBER_BANNED, &name)?,
+        Change::Banned(false) => audit::entry(audit::MEMBER_UNBANNED, &name)?,
+        Change::Groups(groups) => audit::entry(audit::MEMBER_GROUPS_CHANGED, &name)?
+            .with_details(format_args!("groups {groups}")),
+    };
+    let set = board.write_audited(entry, move |tx, _| {
         Box::pin(async move {
             let member = accounts::named(tx, &name).await?;
             locks::member_and_administrators(tx, member).await?;

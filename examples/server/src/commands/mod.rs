@@ -1,8 +1,10 @@
 //! The commands beside `serve`.
 
+pub mod audit;
 pub mod backup;
 pub mod board;
 pub mod config;
+mod content;
 pub mod delivery;
 pub mod member;
 pub mod token;

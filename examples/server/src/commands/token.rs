@@ -1,9 +1,11 @@
 //! `token`.
 
 use std::collections::HashMap;
-use std::fmt;
+use std::fmt::Display;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
@@ -12,15 +14,19 @@ use forum_api::store::TokenStore;
 use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, issue_token};
 use serde::Serialize;
 
+use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts, passwords};
-use crate::cli::SurfaceArg;
-use crate::output::Output;
+use crate::cli::{SurfaceArg, days};
+use crate::output::{ListItem, Output};
 use crate::prompt;
 use crate::sign_in::accounts::names as member_names;
 
 /// Tokens of a page of the store.
 const PAGE: u32 = 100;
+
+/// Tokens that one transaction removes.
+const PURGE_BATCH: u32 = 1000;
 
 /// API tokens.
 #[derive(Debug, Subcommand)]
@@ -29,6 +35,12 @@ pub enum TokenCommand {
     Issue(IssueArgs),
     /// List all tokens
     List,
+    /// Remove the tokens that expired or were revoked some days ago
+    Purge {
+        /// Least time since the end of a token in days
+        #[arg(long, value_name = "DAYS", value_parser = days)]
+        older_than: Duration,
+    },
     /// Revoke a token
     Revoke {
         /// Lookup of the token: the part between the second and the third underscore
@@ -84,8 +96,10 @@ impl TokenCommand {
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
             Self::List => list(tokens, board).await,
+            Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
-                if tokens.revoke(&lookup, SystemClock.now()).await? {
+                let audit = audit::entry(AuditAction::TOKEN_REVOKED, lookup)?;
+                if tokens.revoke(&lookup, audit.occurred_at, &audit).await? {
                     return Output::done_with(format_args!("Revoked token {lookup}."));
                 }
                 let reason = format!("unknown token \"{lookup}\"");
@@ -99,15 +113,26 @@ impl IssueArgs {
     async fn issue(self, tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
         let prompt = format!("Password of {}", self.admin);
         let password = prompt::password(&prompt, self.password_stdin)?;
-        check_password(board, self.admin, password).await?;
+        check_password(board, self.admin.clone(), password).await?;
         let surface = self.surface.into();
-        let owner = board.read(move |connection| {
-            Box::pin(async move { accounts::named(connection, &self.owner).await })
-        });
-        let owner = UserId::from(owner.await?);
+        let (owner, admin) = board
+            .read(move |connection| {
+                Box::pin(async move {
+                    let owner = accounts::named(connection, &self.owner).await?;
+                    Ok((owner, accounts::named(connection, &self.admin).await?))
+                })
+            })
+            .await?;
+        let issuer = AuditActor {
+            user_id: Some(UserId::from(admin)),
+            ..audit::actor()
+        };
+        let owner = UserId::from(owner);
         let scopes = scopes(&self.scopes, surface)?;
         let expiry = Expiry::parse(&self.expires_in_days).map_err(invalid)?;
-        let wanted = TokenRequest::new(&owner, &scopes).label(&self.label);
+        let wanted = TokenRequest::new(&owner, &scopes)
+            .label(&self.label)
+            .issuer(&issuer);
         let (wanted, now) = (wanted.expiry(expiry), SystemClock.now());
         let issued = issue_token(tokens, &OsRandom, surface, wanted, now).await;
         let (token, record) = issued.map_err(invalid)?;
@@ -120,7 +145,7 @@ impl IssueArgs {
     }
 }
 
-fn invalid(reason: impl fmt::Display) -> BoardError {
+fn invalid(reason: impl Display) -> BoardError {
     BoardError::validation("token", reason.to_string())
 }
 
@@ -157,6 +182,24 @@ async fn check_password(
         return Err(BoardError::forbidden("incorrect password"));
     }
     Ok(())
+}
+
+async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Output> {
+    let days = older_than.as_secs() / (24 * 60 * 60);
+    let audit = audit::entry(AuditAction::TOKEN_PURGED, "")?;
+    let before = audit.occurred_at.saturating_sub(older_than);
+    let audit = audit.with_details(format_args!("older than {days} days"));
+    let mut removed = 0;
+    loop {
+        match tokens.purge(before, PURGE_BATCH, &audit).await? {
+            0 => break,
+            batch => removed += batch,
+        }
+    }
+    let noun = if removed == 1 { "token" } else { "tokens" };
+    Output::done_with(format_args!(
+        "Removed {removed} expired and revoked {noun}."
+    ))
 }
 
 async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
@@ -209,21 +252,22 @@ impl TokenListing {
     }
 }
 
-/// A line of the list. The label is quoted and escaped: it may have been stored before labels were checked.
-impl fmt::Display for TokenListing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let owner = self.owner.as_deref().unwrap_or("(deleted)");
+/// The label is quoted and escaped: it may have been stored before labels were checked.
+impl ListItem<7> for TokenListing {
+    const HEADINGS: [&'static str; 7] = [
+        "LOOKUP", "STATE", "OWNER", "CREATED", "EXPIRES", "LABEL", "SCOPES",
+    ];
+
+    fn cells(&self) -> [String; 7] {
         let expires = self.expires_at.map(|time| time.to_string());
-        let expires = expires.as_deref().unwrap_or("never");
-        let Self {
-            lookup,
-            state,
-            label,
-            ..
-        } = self;
-        write!(
-            f,
-            "{lookup}  {state:7}  {owner:16}  expires {expires:24}  {label:?}"
-        )
+        [
+            self.lookup.clone(),
+            self.state.into(),
+            self.owner.clone().unwrap_or_else(|| "(deleted)".into()),
+            self.created_at.to_string(),
+            expires.unwrap_or_else(|| "never".into()),
+            format!("{:?}", self.label),
+            self.scopes.join(","),
+        ]
     }
 }

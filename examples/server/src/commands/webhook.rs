@@ -1,20 +1,20 @@
 //! `webhook`.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::store::WebhookStores;
-use forum_api::webhook::{Endpoint, TopicSet, WebhookSecret};
-use forum_api::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdmin};
+use forum_api::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
+use forum_api::webhook_admin::{EndpointChanges, EndpointWithSecret, NewEndpoint, WebhookAdmin};
 use serde::Serialize;
 
+use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts};
 use crate::keys::Secrets;
-use crate::output::Output;
+use crate::output::{ListItem, Output};
 use crate::prompt::{self, Confirm};
 use crate::webhooks::{WebhookOptions, refusal, refusal_for, unknown_endpoint};
 
@@ -31,6 +31,8 @@ pub struct WebhookCommand {
 enum Action {
     /// Add an endpoint and print its id and secret once
     Add(AddArgs),
+    /// Change the URL, the topics or the owner of an endpoint
+    Update(UpdateArgs),
     /// List all endpoints
     List,
     /// Remove an endpoint and its deliveries
@@ -55,10 +57,12 @@ enum Action {
     Reencrypt {
         /// File of the current key; omit it if the secrets are stored in plain text
         #[arg(long, value_name = "FILE")]
-        old_key: Option<PathBuf>,
+        old_key_file: Option<PathBuf>,
         /// File of the new key (at least 16 bytes)
         #[arg(long, value_name = "FILE")]
-        new_key: PathBuf,
+        new_key_file: PathBuf,
+        #[arg(long, hide = true)]
+        secret_key_file: Option<PathBuf>,
     },
 }
 
@@ -85,6 +89,28 @@ struct AddArgs {
     secret_stdin: bool,
 }
 
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+struct Changes {
+    /// URL to which deliveries are sent
+    #[arg(long)]
+    url: Option<String>,
+    /// Comma-separated topics; * is all except message.sent
+    #[arg(long, value_name = "a,b|*")]
+    topics: Option<String>,
+    /// Owner's username
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct UpdateArgs {
+    #[command(flatten)]
+    id: Id,
+    #[command(flatten)]
+    changes: Changes,
+}
+
 impl WebhookCommand {
     pub async fn run(
         self,
@@ -92,8 +118,13 @@ impl WebhookCommand {
         database: &BoardDatabase,
         board: &ReferenceBoard,
     ) -> BoardResult<Output> {
-        if let Action::Reencrypt { old_key, new_key } = self.action {
-            return reencrypt(&self.options, database, old_key.as_deref(), &new_key).await;
+        if let Action::Reencrypt {
+            old_key_file: old,
+            new_key_file: new,
+            ..
+        } = self.action
+        {
+            return reencrypt(&self.options, database, old.as_deref(), &new).await;
         }
         let secrets = Secrets::find(url, self.options.secret_key_file.as_deref())?;
         let registry = self.options.registry(database, &secrets.environment());
@@ -102,6 +133,14 @@ impl WebhookCommand {
         }
         let (id, changed) = match self.action {
             Action::Add(args) => return args.add(&registry, board).await,
+            Action::Update(UpdateArgs {
+                id: Id { id },
+                changes,
+            }) => {
+                let changes = changes.parse(board).await?;
+                let changed = registry.change(&id, changes, &audit::actor()).await;
+                (id, changed.map(|_| "Changed endpoint"))
+            }
             Action::List => return list(&database.webhooks(), board).await,
             Action::Remove {
                 id: Id { id },
@@ -114,15 +153,15 @@ impl WebhookCommand {
                     found.url
                 );
                 confirm.ask(&what)?;
-                let removed = registry.remove(&id).await;
+                let removed = registry.remove(&id, &audit::actor()).await;
                 (id, removed.map(|()| "Removed endpoint"))
             }
             Action::Rotate(Id { id }) => {
-                let rotated = registry.rotate(&id).await;
+                let rotated = registry.rotate(&id, &audit::actor()).await;
                 return reveal(rotated.map_err(|error| refusal_for(&id, error))?, board).await;
             }
             Action::Activate(Id { id }) => {
-                let activated = registry.activate(&id).await;
+                let activated = registry.activate(&id, &audit::actor()).await;
                 (
                     id,
                     activated.map(|_| "Activated the new secret of endpoint"),
@@ -133,11 +172,11 @@ impl WebhookCommand {
                 return Output::done_with(sent.map_err(|error| refusal_for(&id, error))?);
             }
             Action::Enable(Id { id }) => {
-                let enabled = registry.set_enabled(&id, true).await;
+                let enabled = registry.set_enabled(&id, true, &audit::actor()).await;
                 (id, enabled.map(|_| "Enabled endpoint"))
             }
             Action::Disable(Id { id }) => {
-                let disabled = registry.set_enabled(&id, false).await;
+                let disabled = registry.set_enabled(&id, false, &audit::actor()).await;
                 (id, disabled.map(|_| "Disabled endpoint"))
             }
             Action::Reencrypt { .. } => return Output::nothing(),
@@ -161,7 +200,7 @@ async fn reencrypt(
     new_key: &Path,
 ) -> BoardResult<Output> {
     if options.secret_key_file.is_some() {
-        let reason = "use --old-key and --new-key instead of --secret-key-file";
+        let reason = "use --old-key-file and --new-key-file instead of --secret-key-file";
         return Err(BoardError::validation("key", reason));
     }
     let (old, new) = (
@@ -169,7 +208,10 @@ async fn reencrypt(
         Secrets::read(new_key)?,
     );
     let registry = options.registry(database, &old.environment());
-    let count = registry.reencrypt(&*new.0).await.map_err(refusal)?;
+    let count = registry
+        .reencrypt(&*new.0, &audit::actor())
+        .await
+        .map_err(refusal)?;
     let (id, noun) = (
         new.0.key_id(),
         if count == 1 { "endpoint" } else { "endpoints" },
@@ -180,19 +222,40 @@ async fn reencrypt(
     ))
 }
 
+fn parse_topics(text: &str) -> BoardResult<TopicSet> {
+    text.parse()
+        .map_err(|unknown: UnknownTopicError| refusal(unknown.into()))
+}
+
+async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserId> {
+    let member = board
+        .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }));
+    member.await.map(UserId::from)
+}
+
+impl Changes {
+    async fn parse(self, board: &ReferenceBoard) -> BoardResult<EndpointChanges> {
+        let owner = match self.owner {
+            Some(name) => Some(member_named(board, name).await?),
+            None => None,
+        };
+        Ok(EndpointChanges {
+            url: self.url,
+            topics: self.topics.as_deref().map(parse_topics).transpose()?,
+            owner,
+        })
+    }
+}
+
 impl AddArgs {
     async fn add(self, registry: &WebhookAdmin, board: &ReferenceBoard) -> BoardResult<Output> {
-        let topics = self.topics.parse::<TopicSet>();
-        let owner = board.read(move |connection| {
-            Box::pin(async move { accounts::named(connection, &self.owner).await })
-        });
         let new = NewEndpoint {
             url: self.url,
-            topics: topics.map_err(|unknown| refusal(unknown.into()))?,
-            owner: UserId::from(owner.await?),
+            topics: parse_topics(&self.topics)?,
+            owner: member_named(board, self.owner).await?,
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
-        let added = registry.add(new).await;
+        let added = registry.add(new, &audit::actor()).await;
         reveal(added.map_err(refusal)?, board).await
     }
 }
@@ -264,11 +327,17 @@ impl EndpointListing {
     }
 }
 
-impl fmt::Display for EndpointListing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (id, url, topics) = (&self.id, &self.url, self.topics.join(","));
-        let owner = self.owner.as_deref().unwrap_or("(deleted)");
+impl ListItem<5> for EndpointListing {
+    const HEADINGS: [&'static str; 5] = ["ID", "STATE", "OWNER", "TOPICS", "URL"];
+
+    fn cells(&self) -> [String; 5] {
         let state = if self.enabled { "enabled" } else { "disabled" };
-        write!(f, "{id}  {state:8}  {owner:16}  {topics}  {url}")
+        [
+            self.id.to_string(),
+            state.into(),
+            self.owner.clone().unwrap_or_else(|| "(deleted)".into()),
+            self.topics.join(","),
+            self.url.clone(),
+        ]
     }
 }

@@ -1,7 +1,7 @@
 //! Signing in and out over HTTP.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, Uri};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tracing::Instrument;
 
 use super::accounts::{self, Account};
 use super::form::SignInForm;
@@ -135,7 +136,9 @@ impl SignIn {
     /// Returns the account with this name and password.
     async fn account(&self, head: &Parts, form: &SignInForm) -> Result<Account, SignInError> {
         self.check_origin(head)?;
-        let attempt = Attempt::new(&form.name, self.prefix(head), SystemClock.now());
+        let prefix = self.client(head);
+        let prefix = prefix.map(|client| self.0.settings.address_prefix(client));
+        let attempt = Attempt::new(&form.name, prefix, SystemClock.now());
         within_limits(self.0.throttle.wait(&attempt).await)?;
         let (sign_in, name, password) = (self.clone(), form.name.clone(), form.password.clone());
         // A task of its own: a client that disconnects neither frees a place in the queue nor keeps a refund.
@@ -166,12 +169,11 @@ impl SignIn {
         account?.ok_or(SignInError::InvalidCredentials)
     }
 
-    /// Returns the prefix of the client's address.
-    fn prefix(&self, head: &Parts) -> Option<u128> {
-        let settings = &self.0.settings;
+    /// Returns the client's address.
+    fn client(&self, head: &Parts) -> Option<IpAddr> {
         let peer = head.extensions.get::<SocketAddr>()?.ip();
-        let client = client_ip(peer, &head.headers, &settings.trusted_proxies);
-        Some(settings.address_prefix(client))
+        let trusted = &self.0.settings.trusted_proxies;
+        Some(client_ip(peer, &head.headers, trusted))
     }
 }
 
@@ -203,10 +205,15 @@ async fn sign_in(State(sign_in): State<SignIn>, request: Request) -> Response {
     let Some(form) = SignInForm::read(body).await else {
         return SignInError::UnreadableForm.response(&SignInForm::default());
     };
-    match sign_in.begin(&head, &form).await {
-        Ok(cookie) => redirect(&form.back, &cookie),
-        Err(error) => error.response(&form),
-    }
+    let client = sign_in.client(&head).map(tracing::field::display);
+    let span = tracing::info_span!("sign_in", client);
+    let response = async {
+        match sign_in.begin(&head, &form).await {
+            Ok(cookie) => redirect(&form.back, &cookie),
+            Err(error) => error.response(&form),
+        }
+    };
+    response.instrument(span).await
 }
 
 async fn sign_out(State(sign_in): State<SignIn>, request: Request) -> Response {
@@ -250,6 +257,7 @@ impl SignInError {
         };
         match self {
             Self::Throttled(wait) => {
+                tracing::warn!("sign-in refused: too many failures");
                 let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
                 retry_after(seconds.max(1));
             }
@@ -285,7 +293,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_sign_in_beyond_the_queue_is_refused_with_503() {
-        let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::default(), true).unwrap();
+        let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::COMMAND, true).unwrap();
         let open = url.open(Language::English, Migrations::Apply);
         let (_database, board) = open.await.unwrap();
         let budgets = Arc::new(MemoryRateLimitStore::default());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use forum_api::audit::AuditActor;
 use forum_api::host::Authorizer;
 use forum_api::runtime::InlineRuntime;
 use forum_api::store::DeliveryFilter;
@@ -69,13 +70,13 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         let receiver = ScriptedReceiver::with_behaviors(vec![LATER, OK], None).await;
         let environment = Environment::new(InlineRuntime).clock(demo.clock.clone());
         let registry = WebhookAdmin::new(webhooks.clone(), environment).allow_private(true);
-        let added = registry.add(NewEndpoint {
+        let new = NewEndpoint {
             url: receiver.url("http://127.0.0.1"),
             topics: "thread.created".parse().unwrap(),
             owner: demo.id("alice").await.into(),
             secret: None,
-        });
-        added.await.unwrap();
+        };
+        registry.add(new, &AuditActor::SYSTEM).await.unwrap();
         let new = json!({ "title": "Cellar", "body": "Who has the key?" });
         let threads = demo.threads_of("Members").await;
         assert_eq!(demo.post("bob", &threads, new).await.0, 201);

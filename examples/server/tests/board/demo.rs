@@ -68,7 +68,6 @@ impl Demo {
         let board = ReferenceBoard::new(self.pool(), self.clock.clone(), Language::English);
         let (board, ticking) = (Arc::new(board), self.clock.clone());
         TestApi::with_settings(
-            board.clone(),
             board,
             Stores::in_memory(),
             ApiSettings::default(),

@@ -7,13 +7,13 @@ use forum_api::async_trait;
 use forum_api::conformance::{
     self, Audience, BoardFactory, Capability, FixtureResult, NewForum, Role,
 };
-use forum_api::host::{BoardError, Host};
-use forum_api::model::{EventId, ForumId, PostId, ThreadId, UserId};
+use forum_api::host::Host;
+use forum_api::model::{ForumId, PostId, ThreadId, UserId};
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
-use forum_api::webhook::{Event, Topic};
+use forum_api::store::OutboxStore;
 
 use crate::backend::{Backend, Place};
-use crate::board::db::{self, RowReader, Transaction, TransactionFuture, bind};
+use crate::board::db::{Transaction, TransactionFuture, bind};
 use crate::board::groups::{Group, Groups};
 use crate::board::moderation::{self, ThreadFlag};
 use crate::board::permissions::AccessLists;
@@ -32,7 +32,31 @@ const RECOUNT: &str = "
 /// One board, and where it is.
 struct Stage {
     board: Arc<ReferenceBoard>,
-    _place: Place,
+    place: Place,
+}
+
+impl Backend {
+    /// Creates a board with these settings.
+    pub async fn stage(
+        self,
+        clock: Arc<ManualClock>,
+        settings: &'static [(&'static str, &'static str)],
+    ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
+        let place = self.place().await;
+        place.add_endpoint().await;
+        let stage = Stage {
+            board: Arc::new(place.board(clock, Language::English)),
+            place,
+        };
+        for (key, value) in settings {
+            let setting = settings::named(key).unwrap();
+            let set = stage.change(move |tx| {
+                Box::pin(async move { Ok(setting.set(tx, value).await?.unwrap()) })
+            });
+            set.await?;
+        }
+        Ok(Box::new(stage))
+    }
 }
 
 #[async_trait]
@@ -41,12 +65,7 @@ impl BoardFactory for Backend {
         &self,
         clock: Arc<ManualClock>,
     ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
-        let place = self.place().await;
-        place.add_endpoint().await;
-        Ok(Box::new(Stage {
-            board: Arc::new(place.board(clock, Language::English)),
-            _place: place,
-        }))
+        self.stage(clock, &[]).await
     }
 
     fn unsupported(&self) -> &[Capability] {
@@ -69,18 +88,14 @@ impl conformance::BoardFixture for Stage {
         let added = self.board.write(move |tx, events| {
             Box::pin(async move { accounts::add(tx, &name, groups(role), events.now).await })
         });
-        Ok(added.await.map_err(text)?.into())
+        Ok(added.await?.into())
     }
 
     async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
         let (readers, writers) = (Some(audience(new.readers)), Some(audience(new.writers)));
         let forum = forums::ForumInsert {
             title: new.title.clone(),
-            parent: new
-                .parent
-                .as_ref()
-                .map(|parent| number(parent.to_i64()))
-                .transpose()?,
+            parent: new.parent.as_ref().map(ForumId::to_i64).transpose()?,
             lists: AccessLists {
                 read: readers,
                 start: writers,
@@ -91,11 +106,11 @@ impl conformance::BoardFixture for Stage {
         let added = self
             .board
             .write(move |tx, _| Box::pin(async move { forums::add(tx, &forum).await }));
-        Ok(added.await.map_err(text)?.into())
+        Ok(added.await?.into())
     }
 
     async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {
-        let (forum, readers) = (number(forum.to_i64())?, audience(readers));
+        let (forum, readers) = (forum.to_i64()?, audience(readers));
         self.change(move |tx| {
             Box::pin(async move {
                 let set = "UPDATE forum SET read_groups = ?2 WHERE id = ?1";
@@ -113,7 +128,7 @@ impl conformance::BoardFixture for Stage {
         member: &UserId,
         is_one: bool,
     ) -> FixtureResult<()> {
-        let (forum, member) = (number(forum.to_i64())?, number(member.to_i64())?);
+        let (forum, member) = (forum.to_i64()?, member.to_i64()?);
         self.change(move |tx| {
             Box::pin(async move {
                 if is_one {
@@ -128,7 +143,7 @@ impl conformance::BoardFixture for Stage {
     }
 
     async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
-        let member = number(member.to_i64())?;
+        let member = member.to_i64()?;
         self.change(move |tx| {
             Box::pin(async move { Ok(accounts::set_banned(tx, member, banned).await?) })
         })
@@ -151,43 +166,35 @@ impl conformance::BoardFixture for Stage {
     }
 
     async fn approve(&self, post: &PostId) -> FixtureResult<()> {
-        let post = number(post.to_i64())?;
+        let post = post.to_i64()?;
         let approved = self
             .board
             .write(move |tx, events| Box::pin(moderation::approve(tx, events, post)));
-        Ok(approved.await.map_err(text)?)
+        Ok(approved.await?)
     }
 
     async fn restore(&self, post: &PostId) -> FixtureResult<()> {
-        let post = number(post.to_i64())?;
+        let post = post.to_i64()?;
         let restored = self
             .board
             .write(move |tx, events| Box::pin(moderation::restore(tx, events, post)));
-        Ok(restored.await.map_err(text)?)
+        Ok(restored.await?)
     }
 
     async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {
-        let (member, ignored) = (number(member.to_i64())?, number(ignored.to_i64())?);
+        let (member, ignored) = (member.to_i64()?, ignored.to_i64()?);
         self.change(move |tx| {
             Box::pin(async move { Ok(accounts::ignore(tx, member, ignored).await?) })
         })
         .await
     }
 
-    async fn events(&self) -> FixtureResult<Vec<Event>> {
-        let taken = self.board.write(|tx, _| {
-            Box::pin(async move {
-                let all = "SELECT id, topic, occurred_at, forum, body FROM forum_api_events ORDER BY number";
-                let events = tx.all(all, &[], event).await?;
-                tx.change("DELETE FROM forum_api_events", &[]).await?;
-                Ok(events)
-            })
-        });
-        Ok(taken.await.map_err(text)?)
+    fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
+        Some(self.place.database.webhooks().outbox)
     }
 
     async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
-        let member = number(member.to_i64())?;
+        let member = member.to_i64()?;
         self.change(move |tx| {
             Box::pin(async move {
                 tx.change("DELETE FROM member WHERE id = ?1", bind![member])
@@ -201,7 +208,7 @@ impl conformance::BoardFixture for Stage {
 
 impl Stage {
     async fn mark(&self, thread: &ThreadId, mark: ThreadFlag, on: bool) -> FixtureResult<()> {
-        let thread = number(thread.to_i64())?;
+        let thread = thread.to_i64()?;
         self.change(move |tx| Box::pin(moderation::set_flag(tx, thread, mark, on)))
             .await
     }
@@ -213,23 +220,8 @@ impl Stage {
         + Send
         + 'static,
     ) -> FixtureResult<()> {
-        Ok(self
-            .board
-            .write(move |tx, _| change(tx))
-            .await
-            .map_err(text)?)
+        Ok(self.board.write(move |tx, _| change(tx)).await?)
     }
-}
-
-fn event(row: &mut RowReader<'_>) -> db::DbResult<Event> {
-    let (id, topic): (String, String) = (row.value()?, row.value()?);
-    Ok(Event {
-        id: EventId::parse(&id).unwrap(),
-        topic: Topic::parse(&topic).unwrap(),
-        occurred_at: row.value()?,
-        forum: row.text()?.map(|id| ForumId::parse(id).unwrap()),
-        body: row.value()?,
-    })
 }
 
 fn groups(role: Role) -> Groups {
@@ -247,12 +239,4 @@ fn audience(audience: Audience) -> Groups {
         Audience::Members => Groups::of([Group::Members]),
         Audience::Staff => Groups::of([Group::Staff]),
     }
-}
-
-fn number(id: std::result::Result<i64, forum_api::model::InvalidIdError>) -> FixtureResult<i64> {
-    id.map_err(|_| "ids of this board are numbers".into())
-}
-
-fn text(refusal: BoardError) -> String {
-    format!("{refusal:?}")
 }

@@ -1,14 +1,17 @@
 //! Mutations that no change of an expression makes: races, stale answers, decisions on the rights of an earlier time, and
 //! pages by offset. The conformance rule beside each has to fail.
 
+mod differences;
+
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forum_api::async_trait;
 use forum_api::conformance::{
-    Audience, BoardFactory, BoardFixture, CASES, FixtureResult, NewForum, Role, Suite, TestFailure,
+    Audience, BoardFactory, BoardFixture, CASES, Capability, FixtureResult, NewForum, Role, Suite,
+    TestFailure,
 };
 use forum_api::host::{
     Access, Authorizer, BackendError, BackendResult, Board, BoardError, BoardResult, Caller,
@@ -39,6 +42,8 @@ enum Mutation {
     OldRights(fn(&BoardError, &Caller) -> bool),
     /// Pages are counted from the top of the list.
     Offset,
+    /// The board lacks some capabilities, without a fault: see [`differences`].
+    Different,
 }
 
 use Mutation::*;
@@ -147,33 +152,49 @@ async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
     let (method, rule) = row.split_once(' ').unwrap();
     let case = CASES.iter().find(|case| case.name == rule);
     let case = case.unwrap_or_else(|| panic!("no rule {rule}"));
-    match case
-        .check(Suite::new(&MutantFactory(method, mutation)))
-        .await
-    {
+    let factory = MutantFactory {
+        method,
+        mutation,
+        unsupported: Vec::new(),
+    };
+    match case.check(Suite::new(&factory)).await {
         Err(TestFailure::Failed(text)) if !text.starts_with("the fixture failed") => None,
         _ => Some(row),
     }
 }
 
-struct MutantFactory(&'static str, Mutation);
+struct MutantFactory {
+    method: &'static str,
+    mutation: Mutation,
+    unsupported: Vec<Capability>,
+}
 
 #[async_trait]
 impl BoardFactory for MutantFactory {
     async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
-        let stage = Backend::Memory.create(clock).await?;
+        let settings = match self.mutation {
+            Different => differences::SETTINGS,
+            _ => &[],
+        };
+        let stage = Backend::Memory.stage(clock, settings).await?;
         let host = stage.board();
         Ok(Box::new(Mutant(Arc::new(Inner {
             root: stage.add_member("root", Role::Administrator).await?,
             stage,
             authority: host.authorizer().clone(),
             board: host.board().clone(),
-            method: self.0,
-            mutation: self.1,
+            method: self.method,
+            mutation: self.mutation,
             results: Mutex::default(),
             emitted: Mutex::default(),
             in_flight: AtomicUsize::new(0),
+            known: Mutex::default(),
+            banned: Mutex::default(),
         }))))
+    }
+
+    fn unsupported(&self) -> &[Capability] {
+        &self.unsupported
     }
 }
 
@@ -194,6 +215,9 @@ struct Inner {
     emitted: Mutex<Vec<Event>>,
     /// The number of calls of the mutated method under way.
     in_flight: AtomicUsize,
+    /// The last access of each member.
+    known: Mutex<HashMap<UserId, Access>>,
+    banned: Mutex<HashSet<UserId>>,
 }
 
 impl Mutant {
@@ -209,6 +233,13 @@ impl Mutant {
         A: Clone + Send + Sync + 'static,
         F: Future<Output = BoardResult<A>> + Send,
     {
+        if matches!(self.0.mutation, Different) {
+            let mut result = run(by).await;
+            if let Ok(result) = &mut result {
+                differences::change_result(result);
+            }
+            return result;
+        }
         if method != self.0.method {
             return run(by).await;
         }
@@ -276,7 +307,17 @@ impl Mutant {
         let access = self
             .call("access", guest.into(), format!("{user:?}"), run)
             .await;
-        access.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
+        let access = access.map_err(|refusal| BackendError::new(format!("{refusal:?}")))?;
+        let (Different, Some(user)) = (self.0.mutation, user) else {
+            return Ok(access);
+        };
+        let mut known = self.0.known.lock().await;
+        if let Some(access) = &access {
+            known.insert(user.clone(), access.clone());
+        }
+        let is_banned = self.0.banned.lock().await.contains(user);
+        let before = known.get(user).filter(|_| is_banned);
+        Ok(access.or_else(|| before.cloned()))
     }
 
     async fn threads_by_offset(
@@ -374,10 +415,13 @@ macro_rules! methods {
 
             async fn open_message(&self, by: &MemberCaller, id: MessageId, params: OpenMessageParams) -> BoardResult<Message> {
                 let races = self.0.in_flight.fetch_add(1, Ordering::Relaxed) > 0;
-                let message = match self.0.mutation {
+                let mut message = match self.0.mutation {
                     RacingCallSends if races => self.message_with_receipt(by, id, params).await,
                     _ => self.0.board.open_message(by, id, params).await,
                 };
+                if let (Different, Ok(message)) = (self.0.mutation, &mut message) {
+                    differences::change_result(message);
+                }
                 self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
                 message
             }
@@ -385,8 +429,11 @@ macro_rules! methods {
             $(async fn $name(&self, by: &$by, $($argument: $type),*) -> BoardResult<$result> {
                 let arguments = format!("{:?}", ($(&$argument,)*));
                 let run = |by: Caller| {
-                    $(let $argument = $argument.clone();)*
+                    $(let mut $argument = $argument.clone();)*
                     async move {
+                        if let Different = self.0.mutation {
+                            $(differences::change_argument(&mut $argument);)*
+                        }
                         let by = <$by as FromCaller>::from_caller(&by)?;
                         self.0.board.$name(by, $($argument),*).await
                     }
@@ -437,8 +484,18 @@ macro_rules! operations {
 
             async fn events(&self) -> FixtureResult<Vec<Event>> {
                 let mut events = self.0.stage.events().await?;
+                if let Different = self.0.mutation {
+                    events.iter_mut().for_each(differences::change_event);
+                }
                 events.append(&mut *self.0.emitted.lock().await);
                 Ok(events)
+            }
+
+            async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
+                let mut all = self.0.banned.lock().await;
+                all.remove(member);
+                all.extend(banned.then(|| member.clone()));
+                self.0.stage.set_banned(member, banned).await
             }
 
             $(async fn $name(&self, $($argument: $type),*) -> FixtureResult<()> {
@@ -451,7 +508,6 @@ macro_rules! operations {
 operations! {
     set_readers(forum: &ForumId, readers: Audience);
     set_moderator(forum: &ForumId, member: &UserId, is_one: bool);
-    set_banned(member: &UserId, banned: bool);
     set_offline(offline: bool);
     set_locked(thread: &ThreadId, locked: bool);
     set_pinned(thread: &ThreadId, pinned: bool);

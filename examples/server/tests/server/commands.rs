@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::client::get;
-use crate::program::{Server, server_path};
+use crate::program::{Server, ServerDirectory, server_path};
 
 #[test]
 fn commands_take_effect_between_two_requests_of_one_token() {
@@ -165,7 +165,7 @@ fn a_stored_label_with_control_characters_is_listed_escaped() {
     assert_eq!(server.directory.query(label).len(), 1);
     let list = server.run_ok("token list").stdout;
     assert!(
-        list.ends_with("\"first steps\\u{1b}\\n\\u{202e}\"\n"),
+        list.contains("\"first steps\\u{1b}\\n\\u{202e}\""),
         "{list}"
     );
 }
@@ -186,6 +186,55 @@ fn the_printed_document_is_the_served_one() {
             assert_eq!(printed, served);
         }
     }
+}
+
+#[test]
+fn the_version_is_that_of_the_package() {
+    let directory = ServerDirectory::in_sqlite();
+    let version = directory.run(&["--version"], "").stdout;
+    assert_eq!(
+        version,
+        format!("forum-server {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn completions_name_the_commands_of_the_shell() {
+    for shell in ["bash", "zsh", "fish"] {
+        let directory = ServerDirectory::in_sqlite();
+        let script = directory.run(&["completions", shell], "");
+        assert_eq!(script.status, 0, "{script:?}");
+        for word in ["forum-server", "webhook", "admin-listen"] {
+            assert!(script.stdout.contains(word), "{shell}: {word}");
+        }
+        assert!(directory.files().is_empty());
+    }
+}
+
+#[test]
+fn old_deliveries_of_one_state_are_purged() {
+    let server = Server::new(&["--no-worker"]);
+    let webhook = server
+        .run_ok("webhook add --url https://receiver.example/ --json")
+        .json();
+    let id = webhook["id"].as_str().unwrap();
+    for _ in 0..3 {
+        server.run_ok(&format!("webhook ping {id}"));
+    }
+    let number = |state: &str| {
+        let list = server
+            .run_ok(&format!("delivery list --json --state {state}"))
+            .json();
+        list.as_array().unwrap().len()
+    };
+    let dead = "UPDATE forum_api_deliveries SET state = 'dead', due_at = NULL WHERE id <> (SELECT min(id) FROM forum_api_deliveries) RETURNING state";
+    assert_eq!(server.directory.query(dead).len(), 2);
+    server.run_ok("delivery purge --state delivered --older-than 0");
+    server.run_ok("delivery purge --state dead --older-than 1");
+    assert_eq!([number("dead"), number("queued")], [2, 1]);
+    let purged = server.run_ok("delivery purge --state dead --older-than 0");
+    assert_eq!(purged.stdout, "Removed 2 dead deliveries.\n");
+    assert_eq!([number("dead"), number("queued")], [0, 1]);
 }
 
 #[test]

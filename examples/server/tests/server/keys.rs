@@ -141,21 +141,24 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
 
     let reencrypt = |keys: &str| run(&directory, &format!("webhook reseal {keys}"));
     let serve = |options: &str| run(&directory, &format!("--listen 127.0.0.1:0{options}"));
-    assert_refused(&reencrypt("--old-key other --new-key key"), "plain text");
     assert_refused(
-        &reencrypt("--new-key short"),
+        &reencrypt("--old-key-file other --new-key-file key"),
+        "plain text",
+    );
+    assert_refused(
+        &reencrypt("--new-key-file short"),
         "the key must have at least 16 bytes",
     );
     assert_refused(
-        &reencrypt("--new-key key --secret-key-file key"),
+        &reencrypt("--new-key-file key --secret-key-file key"),
         "instead of",
     );
-    let done = reencrypt("--new-key key").stdout;
+    let done = reencrypt("--new-key-file key").stdout;
     assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
     assert!(!directory.stores_in_plain_text(secret(&endpoint)));
     assert_refused(&serve(""), "no key was given");
-    assert_refused(&reencrypt("--new-key other"), "no key was given");
-    let done = reencrypt("--old-key key --new-key other --json");
+    assert_refused(&reencrypt("--new-key-file other"), "no key was given");
+    let done = reencrypt("--old-key-file key --new-key-file other --json");
     assert_eq!(done.json(), json!({ "ok": true }));
     let old = serve(" --secret-key-file key");
     assert_refused(&old, "pass the file of their key");

@@ -40,11 +40,13 @@ fn a_backup_of_a_running_server_can_be_served() {
 #[test]
 fn a_backup_that_fails_leaves_no_file() {
     let directory = ServerDirectory::in_sqlite();
+    std::fs::write(directory.path().join("text"), "not a database".repeat(99)).unwrap();
     for (database, reason) in [
         (
             "sqlite:forum.db",
-            "cannot back up the database \"forum.db\"",
+            "the database \"forum.db\" does not exist",
         ),
+        ("sqlite:text", "cannot back up the database \"text\""),
         (
             "sqlite::memory:",
             "a database in memory belongs to its server",
@@ -54,7 +56,7 @@ fn a_backup_that_fails_leaves_no_file() {
         let refused = directory.run(&["backup", "copy.db", "--database", database], "");
         assert!(refused.error_message().contains(reason), "{refused:?}");
     }
-    assert!(directory.files().is_empty());
+    assert_eq!(directory.files(), ["text"]);
 }
 
 #[test]

@@ -18,3 +18,4 @@ mod panel;
 mod recorded;
 mod routes;
 mod start;
+mod tls;

@@ -59,9 +59,9 @@ store_rules! {
         fixture.claim_one(1_000).await?;
         expect_queue_stats(fixture, 1_000, 119, Some(11)).await?;
         let disabled = Endpoint { enabled: false, ..other };
-        fixture.webhooks.endpoints.update(&disabled).await?;
+        fixture.webhooks.endpoints.update(&disabled, &audit_entry()).await?;
         expect_queue_stats(fixture, 1_000, 59, Some(12)).await?;
-        fixture.webhooks.endpoints.remove(&endpoint.id).await?;
+        fixture.webhooks.endpoints.remove(&endpoint.id, &audit_entry()).await?;
         expect_queue_stats(fixture, 1_000, 0, None).await
     }
 
@@ -168,11 +168,11 @@ store_rules! {
         let id = fixture.enqueue(1, &endpoint, 0).await?;
         let endpoints = &fixture.webhooks.endpoints;
         let disabled = Endpoint { enabled: false, ..endpoint };
-        endpoints.update(&disabled).await?;
+        endpoints.update(&disabled, &audit_entry()).await?;
         let claims = fixture.claim(&claim_request(9), 5).await?;
         check_eq!((delivery_ids(&claims), claims.next_due_at), (vec![], None))?;
         fixture.expect_progress(&id, DeliveryProgress::queued(instant(0))).await?;
-        endpoints.update(&Endpoint { enabled: true, version: 2, ..disabled }).await?;
+        endpoints.update(&Endpoint { enabled: true, version: 2, ..disabled }, &audit_entry()).await?;
         check_eq!(delivery_ids(&fixture.claim(&claim_request(9), 5).await?), [id])
     }
 
@@ -183,11 +183,11 @@ store_rules! {
         let claimed = fixture.claim_one(0).await?;
         fixture.enqueue(2, &removed, 0).await?;
         let left = fixture.enqueue(3, &other, 0).await?;
-        fixture.webhooks.endpoints.remove(&removed.id).await?;
+        fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
         let retrying = progress(DeliveryState::Retrying, 1, Some(1));
         check_eq!(fixture.settle(&claimed, retrying, 1).await?, false)?;
         check_eq!(fixture.webhooks.deliveries.find(&sent).await?, None)?;
-        check_eq!(fixture.webhooks.deliveries.remove(&sent).await?, false)?;
+        check_eq!(fixture.webhooks.deliveries.remove(&sent, &audit_entry()).await?, false)?;
         let claims = fixture.claim(&claim_request(9), 2 * LEASE).await?;
         check_eq!((delivery_ids(&claims), claims.next_due_at), (vec![left], None))
     }

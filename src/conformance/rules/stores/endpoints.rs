@@ -28,7 +28,7 @@ store_rules! {
             ..endpoint(3)?
         };
         for endpoint in [endpoint(1)?, every_field, no_topic] {
-            fixture.webhooks.endpoints.add(&endpoint).await?;
+            fixture.webhooks.endpoints.add(&endpoint, &audit_entry()).await?;
             check_eq!(find(fixture, &endpoint).await?, Some(endpoint))?;
         }
         Ok(())
@@ -38,7 +38,7 @@ store_rules! {
     async fn an_endpoint_id_is_unique(fixture: &StoreFixture) -> TestResult {
         let first = fixture.add_endpoint(1).await?;
         let second = Endpoint { url: "https://example.org".into(), ..endpoint(1)? };
-        check_eq!(fixture.webhooks.endpoints.add(&second).await?, false)?;
+        check_eq!(fixture.webhooks.endpoints.add(&second, &audit_entry()).await?, false)?;
         check_eq!(find(fixture, &first).await?, Some(first))
     }
 
@@ -47,8 +47,8 @@ store_rules! {
         fixture.add_endpoint(1).await?;
         let unknown = endpoint(2)?;
         check_eq!(find(fixture, &unknown).await?, None)?;
-        check_eq!(fixture.webhooks.endpoints.remove(&unknown.id).await?, false)?;
-        check_eq!(fixture.webhooks.endpoints.update(&unknown).await?, false)
+        check_eq!(fixture.webhooks.endpoints.remove(&unknown.id, &audit_entry()).await?, false)?;
+        check_eq!(fixture.webhooks.endpoints.update(&unknown, &audit_entry()).await?, false)
     }
 
     /// An update replaces only the version from which it was made.
@@ -62,7 +62,7 @@ store_rules! {
             ..first.clone()
         };
         for (endpoint, expected) in [(&changed, true), (&first, false), (&changed, false)] {
-            check_eq!(fixture.webhooks.endpoints.update(endpoint).await?, expected)?;
+            check_eq!(fixture.webhooks.endpoints.update(endpoint, &audit_entry()).await?, expected)?;
         }
         check_eq!(find(fixture, &first).await?, Some(Endpoint { version: 2, ..changed }))?;
         check_eq!(find(fixture, &other).await?, Some(other))
@@ -75,7 +75,7 @@ store_rules! {
             let endpoints = fixture.webhooks.endpoints.clone();
             let url = format!("https://example.org/{number}");
             let endpoint = Endpoint { url, ..first.clone() };
-            async move { endpoints.update(&endpoint).await.map(|succeeded| succeeded.then_some(endpoint)) }
+            async move { endpoints.update(&endpoint, &audit_entry()).await.map(|succeeded| succeeded.then_some(endpoint)) }
         });
         let mut succeeded = Vec::new();
         for update in fixture.run_concurrently(updates).await {
@@ -90,9 +90,9 @@ store_rules! {
         let [removed, other] = fixture.add_endpoints().await?;
         let endpoints = &fixture.webhooks.endpoints;
         for expected in [true, false] {
-            check_eq!(endpoints.remove(&removed.id).await?, expected)?;
+            check_eq!(endpoints.remove(&removed.id, &audit_entry()).await?, expected)?;
         }
-        check_eq!(endpoints.update(&removed).await?, false)?;
+        check_eq!(endpoints.update(&removed, &audit_entry()).await?, false)?;
         check_eq!(find(fixture, &removed).await?, None)?;
         check_eq!(endpoints.list().await?, [other])
     }
@@ -105,7 +105,7 @@ store_rules! {
         }
         let endpoints = &fixture.webhooks.endpoints;
         for endpoint in &mut added {
-            endpoints.update(endpoint).await?;
+            endpoints.update(endpoint, &audit_entry()).await?;
             endpoint.version = 2;
         }
         check_eq!(endpoints.list().await?, added)
@@ -126,7 +126,7 @@ store_rules! {
             (everything, true, [true, true, false, true]),
         ] {
             endpoint = Endpoint { topics: set, enabled, ..endpoint };
-            endpoints.update(&endpoint).await?;
+            endpoints.update(&endpoint, &audit_entry()).await?;
             endpoint.version += 1;
             for (topic, expected) in topics.iter().zip(expected) {
                 check_eq!(endpoints.is_subscribed(topic).await?, expected)?;
@@ -134,7 +134,7 @@ store_rules! {
         }
         let part = Topic::parse("ost.created")?;
         endpoint.topics = named(&Topic::POST_CREATED);
-        endpoints.update(&endpoint).await?;
+        endpoints.update(&endpoint, &audit_entry()).await?;
         check_eq!(endpoints.is_subscribed(&part).await?, false)
     }
 
@@ -151,7 +151,7 @@ store_rules! {
             (Some(&first), &second, true),
         ] {
             let before = endpoints.key_id().await?;
-            check_eq!(endpoints.replace_key(former, new, &[]).await?, expected)?;
+            check_eq!(endpoints.replace_key(former, new, &[], None).await?, expected)?;
             let after = if expected { Some(new.clone()) } else { before };
             check_eq!(endpoints.key_id().await?, after)?;
         }
@@ -165,7 +165,7 @@ store_rules! {
         let pending = PendingSecret { secret: EncryptedSecret::new(vec![0xff; 3]), activates_at: instant(9) };
         let pending = Endpoint { pending_secret: Some(pending), ..endpoint(2)? };
         let (one, other) = (fixture.add_endpoint(1).await?, fixture.add_endpoint(3).await?);
-        endpoints.add(&pending).await?;
+        endpoints.add(&pending, &audit_entry()).await?;
         let changed = |endpoint: &Endpoint| {
             with(endpoint.clone(), |endpoint| {
                 endpoint.secret = EncryptedSecret::new(vec![0xfe; 64]);
@@ -177,12 +177,12 @@ store_rules! {
         let stale = Endpoint { version: 2, ..changed(&pending) };
         for rejected in [stale, changed(&endpoint(4)?)] {
             let given = [changed(&one), rejected];
-            check_eq!(endpoints.replace_key(None, &first, &given).await?, false)?;
+            check_eq!(endpoints.replace_key(None, &first, &given, None).await?, false)?;
             check_eq!(endpoints.key_id().await?, None)?;
             check_eq!(find(fixture, &one).await?, Some(one.clone()))?;
         }
         let given = [changed(&one), changed(&pending)];
-        check_eq!(endpoints.replace_key(None, &second, &given).await?, true)?;
+        check_eq!(endpoints.replace_key(None, &second, &given, None).await?, true)?;
         check_eq!(endpoints.key_id().await?, Some(second))?;
         for given in given {
             let actual = find(fixture, &given).await?;

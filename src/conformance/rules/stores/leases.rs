@@ -51,7 +51,7 @@ store_rules! {
         expect_settle(fixture, settled, progress(DeliveryState::Retrying, 1, Some(5)), true).await?;
         release(fixture, returned, 3).await?;
         let deliveries = &fixture.webhooks.deliveries;
-        deliveries.remove(&removed.delivery.id).await?;
+        deliveries.remove(&removed.delivery.id, &audit_entry()).await?;
         for (now, begun) in [(LEASE - 1, Some(held.delivery.id.clone())), (LEASE, None)] {
             let actual = deliveries.begin_sending(&all, instant(now)).await?;
             check_eq!(actual, HashSet::from_iter(begun))?;

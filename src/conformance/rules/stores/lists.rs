@@ -26,7 +26,7 @@ store_rules! {
     async fn a_list_has_only_deliveries_that_match_its_filter(fixture: &StoreFixture) -> TestResult {
         let mut all = create_deliveries(fixture).await?;
         let removed = endpoint_id(3)?;
-        fixture.webhooks.endpoints.remove(&removed).await?;
+        fixture.webhooks.endpoints.remove(&removed, &audit_entry()).await?;
         all.retain(|delivery| delivery.endpoint != removed);
         let states = [None, Some(DeliveryState::Dead), Some(DeliveryState::Queued), Some(DeliveryState::Gone)];
         let endpoints = [None, Some(endpoint_id(1)?), Some(removed)];

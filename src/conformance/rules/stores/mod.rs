@@ -2,6 +2,7 @@
 
 use crate::conformance::support::*;
 
+mod audit;
 mod claims;
 mod endpoints;
 mod idempotency;
@@ -16,7 +17,7 @@ mod usage;
 
 rule_files! {
     __store_tests, StoreFixture;
-    tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps usage
+    audit tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps usage
 }
 
 /// Runs every rule, each on its own stores.

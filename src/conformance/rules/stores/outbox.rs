@@ -73,7 +73,7 @@ store_rules! {
         insert(fixture, &[&event]).await?;
         let deliveries = &fixture.webhooks.deliveries;
         deliveries.enqueue(&event, &endpoint.id, instant(0)).await?;
-        check!(deliveries.remove(&DeliveryId::derive(&event.id, &endpoint.id)).await?)?;
+        check!(deliveries.remove(&DeliveryId::derive(&event.id, &endpoint.id), &audit_entry()).await?)?;
         expect_pending(fixture, 9, &[event]).await
     }
 
@@ -111,9 +111,9 @@ store_rules! {
     async fn removed_and_disabled_endpoints_get_no_delivery(fixture: &StoreFixture) -> TestResult {
         let enabled = fixture.add_endpoint(1).await?;
         let disabled = Endpoint { enabled: false, ..endpoint(2)? };
-        fixture.webhooks.endpoints.add(&disabled).await?;
+        fixture.webhooks.endpoints.add(&disabled, &audit_entry()).await?;
         let removed = fixture.add_endpoint(3).await?;
-        fixture.webhooks.endpoints.remove(&removed.id).await?;
+        fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
         let all = [&disabled, &enabled, &removed, &endpoint(4)?];
         let ids = fixture.deliver(&event(1)?, &all, 0).await?;
         for (id, expected) in ids.iter().zip([false, true, false, false]) {

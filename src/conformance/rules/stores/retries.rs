@@ -70,15 +70,15 @@ store_rules! {
         let gone = fixture.finish(6, &endpoint, DeliveryState::Gone, 0).await?;
         let deliveries = &fixture.webhooks.deliveries;
         for expected in [2, 2, 1, 0] {
-            check_eq!(deliveries.retry_dead(&endpoint.id, instant(9), 2).await?, expected)?;
+            check_eq!(deliveries.retry_dead(&endpoint.id, instant(9), 2, &audit_entry()).await?, expected)?;
         }
         for id in &dead {
             fixture.expect_progress(id, DeliveryProgress::queued(instant(9))).await?;
         }
         fixture.expect_progress(&elsewhere, progress(DeliveryState::Dead, 1, None)).await?;
         fixture.expect_progress(&gone, progress(DeliveryState::Gone, 1, None)).await?;
-        fixture.webhooks.endpoints.remove(&other.id).await?;
-        check_eq!(deliveries.retry_dead(&other.id, instant(9), 2).await?, 0, "of a removed endpoint")
+        fixture.webhooks.endpoints.remove(&other.id, &audit_entry()).await?;
+        check_eq!(deliveries.retry_dead(&other.id, instant(9), 2, &audit_entry()).await?, 0, "of a removed endpoint")
     }
 
     /// A delivery that is dead again can be queued again.
@@ -99,7 +99,7 @@ store_rules! {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
         let retries = repeat_n((fixture.webhooks.deliveries.clone(), id.clone()), 20)
-            .map(|(deliveries, id)| async move { deliveries.retry(&id, instant(1)).await });
+            .map(|(deliveries, id)| async move { deliveries.retry(&id, instant(1), &audit_entry()).await });
         let mut succeeded = 0;
         for retried in fixture.run_concurrently(retries).await {
             succeeded += u32::from(retried?);
@@ -120,7 +120,7 @@ store_rules! {
         all.push(fixture.enqueue(9, &endpoint, 0).await?);
         for id in &all {
             for expected in [true, false] {
-                check_eq!(deliveries.remove(id).await?, expected)?;
+                check_eq!(deliveries.remove(id, &audit_entry()).await?, expected)?;
             }
             check_eq!(deliveries.find(id).await?, None)?;
         }
@@ -132,7 +132,7 @@ store_rules! {
     async fn a_ping_is_queued_for_one_endpoint_only(fixture: &StoreFixture) -> TestResult {
         let topics = TopicSet { all: false, named: [].into() };
         let endpoint = Endpoint { topics, ..endpoint(1)? };
-        fixture.webhooks.endpoints.add(&endpoint).await?;
+        fixture.webhooks.endpoints.add(&endpoint, &audit_entry()).await?;
         fixture.add_endpoint(2).await?;
         let ping = Event { topic: Topic::PING, ..event(1)? };
         let id = DeliveryId::derive(&ping.id, &endpoint.id);
@@ -147,14 +147,14 @@ store_rules! {
     /// A ping to a disabled or unknown endpoint is rejected and not stored.
     async fn an_undeliverable_ping_is_not_stored(fixture: &StoreFixture) -> TestResult {
         let disabled = Endpoint { enabled: false, ..endpoint(1)? };
-        fixture.webhooks.endpoints.add(&disabled).await?;
+        fixture.webhooks.endpoints.add(&disabled, &audit_entry()).await?;
         for to in [&disabled, &endpoint(2)?] {
             let sent = fixture.webhooks.deliveries.enqueue(&event(1)?, &to.id, instant(0)).await?;
             check_eq!(sent, None)?;
         }
         check_eq!(fixture.webhooks.outbox.pending(9).await?, [])?;
         let enabled = Endpoint { enabled: true, ..disabled };
-        fixture.webhooks.endpoints.update(&enabled).await?;
+        fixture.webhooks.endpoints.update(&enabled, &audit_entry()).await?;
         fixture.expect_nothing_due(9).await
     }
 }
@@ -165,6 +165,10 @@ async fn expect_retry(
     now: i64,
     expected: bool,
 ) -> TestResult {
-    let retried = fixture.webhooks.deliveries.retry(id, instant(now)).await?;
+    let retried = fixture
+        .webhooks
+        .deliveries
+        .retry(id, instant(now), &audit_entry())
+        .await?;
     check_eq!(retried, expected, "whether it was queued again at {now}")
 }

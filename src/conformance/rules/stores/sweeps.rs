@@ -45,7 +45,7 @@ store_rules! {
     async fn requeued_deliveries_are_not_swept(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.finish(1, &endpoint, DeliveryState::Gone, 0).await?;
-        fixture.webhooks.deliveries.retry(&id, instant(1)).await?;
+        fixture.webhooks.deliveries.retry(&id, instant(1), &audit_entry()).await?;
         expect_sweep(fixture, 50, ALL, 0).await?;
         let claimed = fixture.claim_one(1).await?;
         fixture.settle(&claimed, progress(DeliveryState::Gone, 1, None), 60).await?;
@@ -82,9 +82,9 @@ store_rules! {
         }
         let remaining = fixture.enqueue(8, &other, 0).await?;
         let endpoints = &fixture.webhooks.endpoints;
-        endpoints.remove(&removed.id).await?;
+        endpoints.remove(&removed.id, &audit_entry()).await?;
         for swept in [3, 3, 1, 0] {
-            check_eq!(endpoints.add(&removed).await?, swept == 0, "whether the id is free")?;
+            check_eq!(endpoints.add(&removed, &audit_entry()).await?, swept == 0, "whether the id is free")?;
             expect_sweep(fixture, -100, 3, swept).await?;
         }
         expect_exists(fixture, &remaining, true).await?;

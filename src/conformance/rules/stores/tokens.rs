@@ -32,7 +32,7 @@ store_rules! {
     async fn a_lookup_is_unique(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         let second = TokenRecord { label: "second".into(), ..token(1)? };
-        check!(!fixture.stores.tokens.create(&second).await?)?;
+        check!(!fixture.stores.tokens.create(&second, &audit_entry()).await?)?;
         check_eq!(find(fixture, &lookup(1)?).await?, Some(token(1)?))
     }
 
@@ -40,7 +40,7 @@ store_rules! {
     async fn one_of_concurrent_creations_succeeds(fixture: &StoreFixture) -> TestResult {
         let token = token(1)?;
         let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
-            .map(|(tokens, token)| async move { tokens.create(&token).await });
+            .map(|(tokens, token)| async move { tokens.create(&token, &audit_entry()).await });
         let mut created = 0;
         for result in fixture.run_concurrently(calls).await {
             created += u32::from(result?);
@@ -59,7 +59,7 @@ store_rules! {
         create(fixture, &token(1)?).await?;
         create(fixture, &token(2)?).await?;
         for time in [10, 5, 20] {
-            check!(fixture.stores.tokens.revoke(&lookup(1)?, instant(time)).await?)?;
+            check!(fixture.stores.tokens.revoke(&lookup(1)?, instant(time), &audit_entry()).await?)?;
         }
         let revoked = TokenRecord { revoked_at: Some(instant(10)), ..token(1)? };
         check_eq!(find(fixture, &lookup(1)?).await?, Some(revoked))?;
@@ -68,7 +68,7 @@ store_rules! {
 
     /// Revoking an unknown token returns `false` and creates nothing.
     async fn an_unknown_token_cannot_be_revoked(fixture: &StoreFixture) -> TestResult {
-        check!(!fixture.stores.tokens.revoke(&lookup(1)?, instant(10)).await?)?;
+        check!(!fixture.stores.tokens.revoke(&lookup(1)?, instant(10), &audit_entry()).await?)?;
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
@@ -91,6 +91,39 @@ store_rules! {
         }
         use_token(fixture, &lookup(2)?, 0).await?;
         check_eq!(find(fixture, &lookup(2)?).await?, None)
+    }
+
+    /// A purge removes up to the given number of tokens that expired or were revoked before the given time, and no other
+    /// token.
+    async fn old_expired_and_revoked_tokens_are_purged(fixture: &StoreFixture) -> TestResult {
+        let ended = |number, expires_at, revoked_at| -> TestResult<TokenRecord> {
+            let time = |millis: Option<i64>| millis.map(instant);
+            Ok(TokenRecord {
+                expires_at: time(expires_at),
+                revoked_at: time(revoked_at),
+                ..token(number)?
+            })
+        };
+        let kept = [ended(1, None, None)?, ended(2, Some(10), None)?, ended(3, Some(11), Some(10))?];
+        let old = [ended(4, Some(9), None)?, ended(5, None, Some(9))?, ended(6, Some(99), Some(-9))?];
+        for token in kept.iter().chain(&old) {
+            create(fixture, token).await?;
+        }
+        let tokens = &fixture.stores.tokens;
+        for (limit, expected) in [(0, 0), (2, 2), (2, 1), (2, 0)] {
+            check_eq!(tokens.purge(instant(10), limit, &audit_entry()).await?, expected)?;
+        }
+        let left = tokens.list(None, u32::MAX).await?.into_iter();
+        let mut left: Vec<_> = left.map(|token| token.lookup).collect();
+        left.sort_unstable();
+        let mut expected = kept.map(|token| token.lookup);
+        expected.sort_unstable();
+        check_eq!(left, expected)?;
+        for token in old {
+            check_eq!(find(fixture, &token.lookup).await?, None)?;
+            create(fixture, &token).await?;
+        }
+        Ok(())
     }
 
     /// Tokens are listed newest first, and by descending lookup for equal times. A page starts after any position, even
@@ -145,7 +178,7 @@ fn token(number: u64) -> TestResult<TokenRecord> {
 }
 
 async fn create(fixture: &StoreFixture, token: &TokenRecord) -> TestResult {
-    check!(fixture.stores.tokens.create(token).await?)
+    check!(fixture.stores.tokens.create(token, &audit_entry()).await?)
 }
 
 async fn find(fixture: &StoreFixture, lookup: &Lookup) -> TestResult<Option<TokenRecord>> {
@@ -163,7 +196,7 @@ async fn use_token(fixture: &StoreFixture, token: &Lookup, now: i64) -> TestResu
         !fixture
             .stores
             .tokens
-            .revoke(&lookup(99)?, instant(0))
+            .revoke(&lookup(99)?, instant(0), &audit_entry())
             .await?
     )
 }

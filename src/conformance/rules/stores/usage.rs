@@ -24,7 +24,7 @@ store_rules! {
             fixture.finish(number, to, state, queued).await?;
         }
         fixture.enqueue(7, &other, now).await?;
-        fixture.webhooks.endpoints.remove(&removed.id).await?;
+        fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
         let mut actual = fixture.webhooks.deliveries.usage(instant(0), instant(now)).await?.deliveries;
         actual.sort_by_key(|count| (count.hours_ago, count.state.as_str(), count.endpoint.clone()));
         let count = |hours_ago, endpoint: &Endpoint, state, count| DeliveryCount {

@@ -15,4 +15,3 @@ WITH given AS MATERIALIZED (
     SET version = endpoint.version + 1, secret = given.secret, pending_secret = given.pending
     FROM given, recorded WHERE endpoint.id = given.id
 )
-SELECT key_id FROM recorded

@@ -2,13 +2,13 @@
 
 use forum_api::async_trait;
 use forum_api::host::OrInternal;
-use forum_api::model::{ForumId, PostId, ThreadId, Timestamp};
+use forum_api::model::Timestamp;
 use forum_api::store::sqlite_schema::idempotency::{
     COMPLETE, DELETE_EXPIRED, FIND, RELEASE, RESERVE,
 };
 use forum_api::store::{
-    BackendResult, BeginOutcome, Completion, IdempotencyRecord, IdempotencyStore,
-    IdempotentRequest, Reservation, ResourceIds, StoredResponse,
+    BackendResult, BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord,
+    IdempotencyStore, IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 use sqlx::{FromRow, SqlitePool};
 
@@ -129,9 +129,9 @@ impl KeyRow {
         Ok(IdempotencyRecord {
             fingerprint: self.request.as_slice().try_into()?,
             started_at: Timestamp::from_millis(self.began_at),
-            completion: match self.ended {
-                true => Some(self.into_response()?),
-                false => None,
+            progress: match self.ended {
+                true => self.into_response()?.into(),
+                false => IdempotencyProgress::InProgress,
             },
         })
     }

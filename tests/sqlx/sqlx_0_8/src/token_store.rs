@@ -3,7 +3,7 @@
 use forum_api::async_trait;
 use forum_api::host::OrInternal;
 use forum_api::model::{Timestamp, UserId};
-use forum_api::store::sqlite_schema::tokens::{CREATE, FIND, LIST, RECORD_USE, REVOKE};
+use forum_api::store::sqlite_schema::tokens::{CREATE, FIND, LIST, PURGE, RECORD_USE, REVOKE};
 use forum_api::store::{BackendResult, TokenStore};
 use forum_api::token::{Lookup, SecretDigest, TokenRecord};
 use sqlx::{FromRow, SqlitePool};
@@ -60,6 +60,15 @@ impl TokenStore for SqlxTokenStore {
             .execute(&self.0)
             .await;
         recorded.map(drop).or_internal()
+    }
+
+    async fn purge(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
+        let purged = sqlx::query(PURGE)
+            .bind(before.as_millis())
+            .bind(limit)
+            .execute(&self.0)
+            .await;
+        Ok(purged.or_internal()?.rows_affected())
     }
 
     async fn list(

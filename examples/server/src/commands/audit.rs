@@ -1,0 +1,138 @@
+//! `audit`.
+
+use clap::{Args, Subcommand};
+use forum_api::audit::AuditAction;
+use forum_api::host::BoardResult;
+use forum_api::model::{Timestamp, UserId};
+use forum_api::store::{AuditFilter, AuditRecord};
+use serde::Serialize;
+
+use crate::board::db::BoardDatabase;
+use crate::board::{ReferenceBoard, accounts};
+use crate::output::{ListItem, Output};
+use crate::sign_in::accounts::names as member_names;
+
+/// Entries of a page of the store.
+const PAGE: u32 = 100;
+
+/// The log of administrators' changes.
+#[derive(Debug, Subcommand)]
+pub enum AuditCommand {
+    /// List entries, newest first
+    List(ListArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Only changes by this administrator in the control panel
+    #[arg(long, value_name = "NAME")]
+    actor: Option<String>,
+    /// Only changes of this kind, for example token.revoked
+    #[arg(long, value_name = "ACTION", value_parser = action)]
+    action: Option<AuditAction>,
+    /// Only changes of this target, for example the id of an endpoint
+    #[arg(long, value_name = "TARGET")]
+    target: Option<String>,
+}
+
+impl AuditCommand {
+    pub async fn run(
+        self,
+        database: &BoardDatabase,
+        board: &ReferenceBoard,
+    ) -> BoardResult<Output> {
+        let Self::List(args) = self;
+        let actor = match args.actor {
+            Some(name) => {
+                let find = board.read(move |connection| {
+                    Box::pin(async move { accounts::named(connection, &name).await })
+                });
+                Some(UserId::from(find.await?))
+            }
+            None => None,
+        };
+        let mut filter = AuditFilter {
+            actor,
+            action: args.action,
+            target: args.target,
+            limit: PAGE,
+            ..AuditFilter::default()
+        };
+        let (audit, mut all) = (database.stores().audit, Vec::new());
+        loop {
+            let page = audit.list(&filter).await?;
+            let Some(last) = page.last() else {
+                return Output::list(all);
+            };
+            filter.before = Some(last.number);
+            let actors = page.iter();
+            let actors = actors.filter_map(|record| record.entry.actor.user_id.clone());
+            let names = member_names(board, actors.collect()).await?;
+            all.extend(page.into_iter().map(|record| {
+                let name = |id| names.get(id).cloned();
+                let name = record.entry.actor.user_id.as_ref().and_then(name);
+                AuditListing::new(record, name)
+            }));
+        }
+    }
+}
+
+fn action(name: &str) -> Result<AuditAction, &'static str> {
+    AuditAction::parse(name).map_err(|_| "expected an action, for example token.revoked")
+}
+
+/// An entry in the output.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AuditListing {
+    at: Timestamp,
+    action: String,
+    target: String,
+    count: u64,
+    /// Username of the administrator.
+    actor: Option<String>,
+    /// User of the operating system.
+    system_user: Option<String>,
+    origin: &'static str,
+    address: Option<String>,
+    details: String,
+}
+
+impl AuditListing {
+    fn new(record: AuditRecord, name: Option<String>) -> Self {
+        let (entry, actor) = (record.entry.clone(), record.entry.actor);
+        Self {
+            at: entry.occurred_at,
+            action: entry.action.to_string(),
+            target: entry.target,
+            count: record.count,
+            actor: name.or_else(|| actor.user_id.map(|_| "(deleted)".into())),
+            system_user: actor.system_user,
+            origin: actor.origin.as_str(),
+            address: actor.address.map(|address| address.to_string()),
+            details: entry.details,
+        }
+    }
+}
+
+impl ListItem<6> for AuditListing {
+    const HEADINGS: [&'static str; 6] = ["TIME", "ACTION", "TARGET", "BY", "FROM", "DETAILS"];
+
+    fn cells(&self) -> [String; 6] {
+        let by = self.actor.as_ref().or(self.system_user.as_ref());
+        let by = by.map_or("-", String::as_str);
+        let from = self.address.as_deref().unwrap_or(self.origin);
+        let target = match self.count {
+            1 => self.target.clone(),
+            count => format!("{} x{count}", self.target).trim_start().to_owned(),
+        };
+        [
+            self.at.to_string(),
+            self.action.clone(),
+            target,
+            by.into(),
+            from.into(),
+            self.details.clone(),
+        ]
+    }
+}

@@ -1,0 +1,181 @@
+//! Lists of forums, threads and posts.
+
+use forum_api::host::BoardResult;
+use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp};
+use serde::Serialize;
+
+use crate::board::ReferenceBoard;
+use crate::board::db::stored;
+use crate::board::listings;
+use crate::output::{ListItem, Output};
+
+/// Maximum number of characters of a post in a table.
+const EXCERPT: usize = 60;
+
+/// Lists all forums. A list of groups that is absent is that of the forum above.
+pub async fn list_forums(board: &ReferenceBoard) -> BoardResult<Output> {
+    let forums =
+        board.read(|connection| Box::pin(async move { Ok(listings::forums(connection).await?) }));
+    let groups = |names: String| names.split(',').map(str::to_owned).collect();
+    let forums = forums.await?.into_iter().map(|forum| ForumListing {
+        forum_id: forum.id.into(),
+        parent_id: forum.parent.map(ForumId::from),
+        title: forum.title,
+        read: forum.read.map(groups),
+        start: forum.start.map(groups),
+        reply: forum.reply.map(groups),
+        thread_count: forum.thread_count,
+        post_count: forum.post_count,
+    });
+    Output::list(forums.collect())
+}
+
+/// Lists the threads of a forum, or of all forums.
+pub async fn list_threads(board: &ReferenceBoard, forum: Option<i64>) -> BoardResult<Output> {
+    let threads = board.read(move |connection| {
+        Box::pin(async move { Ok(listings::threads(connection, forum).await?) })
+    });
+    let threads = threads.await?.into_iter().map(|thread| ThreadListing {
+        thread_id: thread.id.into(),
+        forum_id: thread.forum.into(),
+        title: thread.title,
+        author: thread.author,
+        state: thread.state,
+        locked: thread.locked,
+        pinned: thread.pinned,
+        reply_count: thread.reply_count,
+        last_activity_at: thread.last_activity_at,
+    });
+    Output::list(threads.collect())
+}
+
+/// Lists the posts in a state.
+pub async fn list_posts(board: &ReferenceBoard, state: ContentState) -> BoardResult<Output> {
+    let posts = board.read(move |connection| {
+        Box::pin(async move { Ok(listings::posts(connection, state).await?) })
+    });
+    let posts = posts.await?.into_iter().map(|post| PostListing {
+        post_id: post.id.into(),
+        thread_id: post.thread.into(),
+        author: post.author,
+        created_at: post.created_at,
+        body: post.body,
+    });
+    Output::list(posts.collect())
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ForumListing {
+    forum_id: ForumId,
+    parent_id: Option<ForumId>,
+    title: String,
+    read: Option<Vec<String>>,
+    start: Option<Vec<String>>,
+    reply: Option<Vec<String>>,
+    thread_count: i64,
+    post_count: i64,
+}
+
+impl ListItem<8> for ForumListing {
+    const HEADINGS: [&'static str; 8] = [
+        "ID", "PARENT", "THREADS", "POSTS", "READ", "START", "REPLY", "TITLE",
+    ];
+
+    fn cells(&self) -> [String; 8] {
+        let groups = |names: &Option<Vec<String>>| match names {
+            Some(names) => names.join(","),
+            None => "(parent's)".into(),
+        };
+        [
+            self.forum_id.to_string(),
+            self.parent_id
+                .as_ref()
+                .map_or("-".into(), ToString::to_string),
+            self.thread_count.to_string(),
+            self.post_count.to_string(),
+            groups(&self.read),
+            groups(&self.start),
+            groups(&self.reply),
+            self.title.clone(),
+        ]
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ThreadListing {
+    thread_id: ThreadId,
+    forum_id: ForumId,
+    title: String,
+    author: Option<String>,
+    state: ContentState,
+    locked: bool,
+    pinned: bool,
+    reply_count: i64,
+    last_activity_at: Timestamp,
+}
+
+impl ListItem<8> for ThreadListing {
+    const HEADINGS: [&'static str; 8] = [
+        "ID",
+        "FORUM",
+        "STATE",
+        "FLAGS",
+        "REPLIES",
+        "LAST ACTIVITY",
+        "AUTHOR",
+        "TITLE",
+    ];
+
+    fn cells(&self) -> [String; 8] {
+        let flags = match (self.pinned, self.locked) {
+            (true, true) => "pinned,locked",
+            (true, false) => "pinned",
+            (false, true) => "locked",
+            (false, false) => "-",
+        };
+        [
+            self.thread_id.to_string(),
+            self.forum_id.to_string(),
+            stored(self.state).into(),
+            flags.into(),
+            self.reply_count.to_string(),
+            self.last_activity_at.to_string(),
+            self.author.clone().unwrap_or_else(|| "(deleted)".into()),
+            self.title.clone(),
+        ]
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PostListing {
+    post_id: PostId,
+    thread_id: ThreadId,
+    author: Option<String>,
+    created_at: Timestamp,
+    body: String,
+}
+
+/// The text is quoted and escaped: a member cannot write lines of the table.
+impl ListItem<5> for PostListing {
+    const HEADINGS: [&'static str; 5] = ["ID", "THREAD", "AUTHOR", "CREATED", "TEXT"];
+
+    fn cells(&self) -> [String; 5] {
+        let mut characters = self.body.chars();
+        let excerpt: String = characters.by_ref().take(EXCERPT).collect();
+        let more = if characters.next().is_some() {
+            "…"
+        } else {
+            ""
+        };
+        [
+            self.post_id.to_string(),
+            self.thread_id.to_string(),
+            self.author.clone().unwrap_or_else(|| "(deleted)".into()),
+            self.created_at.to_string(),
+            format!("{excerpt:?}{more}"),
+        ]
+    }
+}

@@ -1,0 +1,37 @@
+//! TLS from the server to Postgres and Redis, as an operator configures it.
+
+use forum_test_support::tls::{Certificate, TlsPostgres, TlsRedis};
+
+use crate::client::get;
+use crate::program::{Server, ServerDirectory};
+
+#[test]
+fn a_server_uses_postgres_and_redis_over_verified_tls() {
+    let (mut postgres, mut redis) = (TlsPostgres::stopped(), TlsRedis::stopped());
+    postgres.start(Some(Certificate::Valid));
+    redis.start(Certificate::Valid);
+    let url = |host: &str| {
+        let root = postgres.certificates.root();
+        postgres.url(host, &format!("sslmode=verify-full&{root}"))
+    };
+    let redis_url = |host: &str| format!("{}?{}", redis.url(host), redis.certificates.root());
+    let (database, budgets) = (url("localhost"), redis_url("localhost"));
+    let environment = [("FORUM_DATABASE", &*database), ("FORUM_REDIS", &*budgets)];
+    let server = Server::start_with(ServerDirectory::in_sqlite(), &["--empty"], &environment, "");
+    assert_eq!(get(&server.url("/ready")).status, 200);
+    assert_eq!(get(&server.api_url("/forums")).status, 200);
+    let (directory, log) = server.stop_with_log();
+    assert!(directory.files().is_empty(), "{:?}", directory.files());
+    assert!(!log.contains("Redis unreachable"), "{log}");
+
+    let refused = directory.run(&["token", "list", "--database", &url("127.0.0.1")], "");
+    let reason = "error performing TLS handshake: the certificate is for another host name";
+    assert_eq!(refused.error_message(), reason);
+
+    let budgets = redis_url("127.0.0.1");
+    let environment = [("FORUM_DATABASE", &*database), ("FORUM_REDIS", &*budgets)];
+    let server = Server::start_with(directory, &["--redis-timeout", "5"], &environment, "");
+    assert_eq!(get(&server.api_url("/forums")).status, 200);
+    let (_, log) = server.stop_with_log();
+    assert!(log.contains("Redis unreachable"), "{log}");
+}

@@ -1,0 +1,395 @@
+//! Entries of the audit log: who changed what, when and from where.
+//!
+//! The methods of the stores that make an administrator's change take an [`AuditEntry`], and write it in the transaction
+//! of the change. [`AuditStore`](crate::store::AuditStore) lists the entries. A host writes entries of its own changes in
+//! its own transactions, with [`AuditEntry::INSERT_SQL`]:
+//!
+//! ```
+//! use forum_api::audit::{AuditAction, AuditActor};
+//! use forum_api::runtime::{Clock, OsRandom, SystemClock};
+//!
+//! const BANNED: AuditAction = AuditAction::from_static("member.banned");
+//!
+//! let entry = AuditActor::command_line(Some("root".into()))
+//!     .entry(&OsRandom, SystemClock.now(), BANNED, "mallory")?
+//!     .with_details("for 7 days");
+//! assert_eq!(entry.insert_parameters().len(), 9);
+//! # Ok::<_, forum_api::runtime::RandomError>(())
+//! ```
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::IpAddr;
+
+use crate::base62;
+use crate::error::{ParseError, impl_from_str};
+use crate::model::{AuditEntryId, Timestamp, UserId, is_single_line_char};
+use crate::runtime::{RandomError, RandomSource};
+
+/// Maximum length of a target or of the name of a system user, in characters. The rest is dropped.
+const MAX_TARGET_CHARS: usize = 200;
+
+/// Maximum length of details, in characters. The rest is dropped.
+const MAX_DETAILS_CHARS: usize = 1000;
+
+/// Name of a kind of change: `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AuditAction(Cow<'static, str>);
+
+macro_rules! actions {
+    ($($(#[$doc:meta])+ $constant:ident $name:literal)+) => {
+        impl AuditAction {
+            $($(#[$doc])+ pub const $constant: Self = Self::from_static($name);)+
+
+            /// The actions that the library records.
+            pub const STANDARD: &[Self] = &[$(Self::$constant),+];
+        }
+    };
+}
+
+actions! {
+    /// A token was issued. The target is its lookup.
+    TOKEN_ISSUED "token.issued"
+    /// A token was revoked. The target is its lookup.
+    TOKEN_REVOKED "token.revoked"
+    /// Expired and revoked tokens were removed. The target is empty.
+    TOKEN_PURGED "token.purged"
+    /// An endpoint was added. The target of this and the following actions is the id of the endpoint.
+    ENDPOINT_ADDED "endpoint.added"
+    /// The URL, the topics or the owner of an endpoint was changed.
+    ENDPOINT_UPDATED "endpoint.updated"
+    /// A new secret was generated, which is pending.
+    ENDPOINT_SECRET_ROTATED "endpoint.secret_rotated"
+    /// The pending secret was activated.
+    ENDPOINT_SECRET_ACTIVATED "endpoint.secret_activated"
+    /// An endpoint was enabled.
+    ENDPOINT_ENABLED "endpoint.enabled"
+    /// An endpoint was disabled, by an administrator or automatically.
+    ENDPOINT_DISABLED "endpoint.disabled"
+    /// An endpoint was removed with its deliveries.
+    ENDPOINT_REMOVED "endpoint.removed"
+    /// All secrets were encrypted with another key. The target is the id of the key.
+    KEY_REPLACED "key.replaced"
+    /// A delivery was queued again (target: its id), or all dead deliveries of an endpoint (target: the endpoint's id).
+    DELIVERY_REDELIVERED "delivery.redelivered"
+    /// A delivery was removed. The target is its id.
+    DELIVERY_REMOVED "delivery.removed"
+    /// Old deliveries of one state were removed. The target is empty.
+    DELIVERY_PURGED "delivery.purged"
+}
+
+impl AuditAction {
+    /// Creates an action for a constant of the host.
+    ///
+    /// # Panics
+    /// Unless the name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters. In a constant this is a compile error.
+    pub const fn from_static(name: &'static str) -> Self {
+        assert!(
+            is_action(name.as_bytes()),
+            "the name of the action is malformed"
+        );
+        Self(Cow::Borrowed(name))
+    }
+
+    /// Parses a name.
+    ///
+    /// # Errors
+    /// [`ParseError`] unless it is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
+    pub fn parse(name: &str) -> Result<Self, ParseError> {
+        is_action(name.as_bytes())
+            .then(|| Self(name.to_owned().into()))
+            .ok_or(ParseError::new("an action, for example token.revoked"))
+    }
+
+    /// Returns the name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+const fn is_action(name: &[u8]) -> bool {
+    if name.len() > 64 {
+        return false;
+    }
+    let (mut rest, mut word_len, mut has_dot) = (name, 0, false);
+    while let [byte, others @ ..] = rest {
+        match *byte {
+            b'a'..=b'z' | b'_' => word_len += 1,
+            b'.' if word_len > 0 => {
+                word_len = 0;
+                has_dot = true;
+            }
+            _ => return false,
+        }
+        rest = others;
+    }
+    has_dot && word_len > 0
+}
+
+impl fmt::Display for AuditAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl_from_str!(AuditAction);
+
+/// Part of the program through which a change was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AuditOrigin {
+    /// The control panel, or another page of the host.
+    Panel,
+    /// A command.
+    CommandLine,
+    /// The program itself, for example the webhook worker.
+    System,
+}
+
+impl AuditOrigin {
+    /// All origins.
+    pub const ALL: [Self; 3] = [Self::Panel, Self::CommandLine, Self::System];
+
+    /// Parses the text of [`as_str`](Self::as_str).
+    ///
+    /// # Errors
+    /// [`ParseError`] for other texts.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let origin = Self::ALL.into_iter().find(|one| one.as_str() == text);
+        origin.ok_or(ParseError::new("an origin, for example panel"))
+    }
+
+    /// Returns `panel`, `command_line` or `system`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Panel => "panel",
+            Self::CommandLine => "command_line",
+            Self::System => "system",
+        }
+    }
+}
+
+impl_from_str!(AuditOrigin);
+
+/// Who makes a change, and from where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditActor {
+    /// The administrator; `None` if no member of the board is known.
+    pub user_id: Option<UserId>,
+    /// Name of the user of the operating system who ran a command; `None` for other origins, or if it is unknown.
+    pub system_user: Option<String>,
+
+    /// Part of the program through which the change is made.
+    pub origin: AuditOrigin,
+    /// Client address of the administrator; `None` if it is unknown, and for origins other than the panel.
+    pub address: Option<IpAddr>,
+}
+
+impl AuditActor {
+    /// The program itself.
+    pub const SYSTEM: Self = Self::of(AuditOrigin::System);
+
+    const fn of(origin: AuditOrigin) -> Self {
+        Self {
+            user_id: None,
+            system_user: None,
+            origin,
+            address: None,
+        }
+    }
+
+    /// An administrator who uses the control panel, or a page of the host.
+    pub fn panel(user_id: UserId, address: Option<IpAddr>) -> Self {
+        Self {
+            user_id: Some(user_id),
+            address,
+            ..Self::of(AuditOrigin::Panel)
+        }
+    }
+
+    /// A user of the operating system who runs a command.
+    pub fn command_line(system_user: Option<String>) -> Self {
+        Self {
+            system_user,
+            ..Self::of(AuditOrigin::CommandLine)
+        }
+    }
+
+    /// Creates an entry with a new id and no details.
+    ///
+    /// # Errors
+    /// Fails when the random source fails.
+    pub fn entry(
+        &self,
+        random: &dyn RandomSource,
+        now: Timestamp,
+        action: AuditAction,
+        target: impl ToString,
+    ) -> Result<AuditEntry, RandomError> {
+        Ok(AuditEntry {
+            id: AuditEntryId::generate(random)?,
+            occurred_at: now,
+            actor: self.clone(),
+            action,
+            target: target.to_string(),
+            details: String::new(),
+        })
+    }
+}
+
+impl AuditEntryId {
+    /// Generates an id: `aud_` and 22 random characters.
+    ///
+    /// # Errors
+    /// Fails when the random source fails.
+    pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
+        let characters = base62::random::<22>(random)?.map(char::from);
+        let id: String = "aud_".chars().chain(characters).collect();
+        Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
+    }
+}
+
+/// A change and who made it. It contains no secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// Unique id. If an entry is written again with the same id, for example for each batch of a purge, the numbers of
+    /// changed records are added up.
+    pub id: AuditEntryId,
+    /// Time of the change.
+    pub occurred_at: Timestamp,
+    /// Who made the change, and from where.
+    pub actor: AuditActor,
+    /// Kind of change.
+    pub action: AuditAction,
+    /// What was changed, such as the lookup of a token or the id of an endpoint; can be empty. At most 200 characters are
+    /// stored, and each character that a [single-line text](crate::model::is_single_line) cannot contain as a space.
+    pub target: String,
+    /// New values, as text for an administrator; can be empty. At most 1000 characters are stored, in the
+    /// same way.
+    pub details: String,
+}
+
+impl AuditEntry {
+    /// SQL statement that adds an entry to the log, for SQLite and PostgreSQL. Its parameters are
+    /// [`insert_parameters`](Self::insert_parameters).
+    ///
+    /// A host runs it in the transaction of the change, so that the change and the entry are committed together.
+    pub const INSERT_SQL: &'static str = "
+        INSERT INTO forum_api_audit_log AS entry
+            (id, occurred_at, actor, system_user, origin, address, action, target, details, count)
+        VALUES ($1, CAST(CAST($2 AS TEXT) AS BIGINT), NULLIF($3, ''), NULLIF($4, ''), $5, NULLIF($6, ''), $7, $8, $9, 1)
+        ON CONFLICT (id) DO UPDATE SET count = entry.count + 1";
+
+    /// Sets the details.
+    #[must_use]
+    pub fn with_details(self, details: impl ToString) -> Self {
+        Self {
+            details: details.to_string(),
+            ..self
+        }
+    }
+
+    /// Returns the entry as it is stored: texts without control characters and of limited length.
+    pub(crate) fn into_stored(self) -> Self {
+        let AuditActor { system_user, .. } = self.actor;
+        Self {
+            actor: AuditActor {
+                system_user: system_user.map(|name| stored_text(&name, MAX_TARGET_CHARS)),
+                ..self.actor
+            },
+            target: stored_text(&self.target, MAX_TARGET_CHARS),
+            details: stored_text(&self.details, MAX_DETAILS_CHARS),
+            ..self
+        }
+    }
+
+    /// Returns the parameters `$1` to `$9` of [`INSERT_SQL`](Self::INSERT_SQL) as text.
+    pub fn insert_parameters(&self) -> [String; 9] {
+        let Self {
+            id,
+            occurred_at,
+            actor,
+            action,
+            target,
+            details,
+        } = self.clone().into_stored();
+        fn text(value: Option<impl ToString>) -> String {
+            value.map(|value| value.to_string()).unwrap_or_default()
+        }
+        [
+            id.to_string(),
+            occurred_at.as_millis().to_string(),
+            text(actor.user_id),
+            text(actor.system_user),
+            actor.origin.as_str().into(),
+            text(actor.address),
+            action.to_string(),
+            target,
+            details,
+        ]
+    }
+}
+
+fn stored_text(text: &str, max_chars: usize) -> String {
+    let printable = |char| if is_single_line_char(char) { char } else { ' ' };
+    text.chars().take(max_chars).map(printable).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::OsRandom;
+
+    #[test]
+    fn names_of_actions_have_at_least_two_words() {
+        for action in AuditAction::STANDARD {
+            assert_eq!(AuditAction::parse(action.as_str()).as_ref(), Ok(action));
+        }
+        for name in [
+            "",
+            "member",
+            "member.",
+            ".banned",
+            "member..banned",
+            "Member.banned",
+        ] {
+            assert!(AuditAction::parse(name).is_err(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_stored_without_control_characters_and_in_limited_length() {
+        let actor = AuditActor::command_line(Some("ro\not".into()));
+        let entry = actor.entry(
+            &OsRandom,
+            Timestamp::from_millis(17),
+            AuditAction::TOKEN_REVOKED,
+            "a\u{1b}[31mb\0",
+        );
+        let entry = entry.unwrap().with_details("ä".repeat(2000));
+        let [
+            id,
+            at,
+            user,
+            system_user,
+            origin,
+            address,
+            action,
+            target,
+            details,
+        ] = entry.insert_parameters();
+        assert_eq!(id.len(), 26);
+        let texts = [at, user, system_user, origin, address, action, target];
+        let expected = [
+            "17",
+            "",
+            "ro ot",
+            "command_line",
+            "",
+            "token.revoked",
+            "a [31mb ",
+        ];
+        assert_eq!(texts, expected);
+        assert_eq!(details.chars().count(), 1000);
+    }
+}

@@ -1,0 +1,55 @@
+//! Cursors: positions in lists, as clients receive and send them (`docs/protocol.md`, section 7).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{ParseError, impl_as_str, impl_from_str};
+
+/// Opaque text with which a client continues a list, valid only for the list that returned it.
+///
+/// The library decodes it to the host's [`PageKey`](super::PageKey), so a host never receives one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[schemars(
+    inline,
+    description = "An opaque cursor, valid only for the list that returned it.",
+    extend("maxLength" = 200)
+)]
+pub struct Cursor(String);
+
+impl Cursor {
+    /// Maximum length in bytes.
+    pub const MAX_LEN: usize = 200;
+
+    pub(crate) fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// Parses the text that a client received. The service checks whether the list returned it.
+    ///
+    /// # Errors
+    /// [`ParseError`] if the text is empty or longer than [`MAX_LEN`](Self::MAX_LEN).
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let is_cursor = (1..=Self::MAX_LEN).contains(&text.len());
+        is_cursor
+            .then(|| Self(text.into()))
+            .ok_or(ParseError::new("a cursor of at most 200 bytes"))
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl_from_str!(Cursor);
+impl_as_str!(Cursor);
+
+/// Page of a list, as clients receive it. A host returns a [`Page`](super::Page).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page", description = "A page of a list.")]
+pub struct CursorPage<T> {
+    /// The items, in the list's order.
+    pub items: Vec<T>,
+    /// Cursor of the next page, to be sent as `after`; null on the last page.
+    pub next: Option<Cursor>,
+}

@@ -1,0 +1,62 @@
+//! Updates of fields that can be null.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Update of a field that can be null, which distinguishes an omitted field from null.
+///
+/// ```
+/// use forum_api::model::{FieldUpdate, Timestamp};
+///
+/// let current = Some(Timestamp::from_millis(0));
+/// assert_eq!(FieldUpdate::Keep.apply(current), current);
+/// assert_eq!(FieldUpdate::Clear.apply(current), None);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FieldUpdate<T> {
+    /// The field is omitted: its value does not change.
+    #[default]
+    Keep,
+    /// The field is null: its value is removed.
+    Clear,
+    /// The new value.
+    Set(T),
+}
+
+impl<T> FieldUpdate<T> {
+    /// Returns whether the value does not change.
+    pub const fn is_keep(&self) -> bool {
+        matches!(self, Self::Keep)
+    }
+
+    /// Returns the value after the update of `current`.
+    pub fn apply(self, current: Option<T>) -> Option<T> {
+        match self {
+            Self::Keep => current,
+            Self::Clear => None,
+            Self::Set(value) => Some(value),
+        }
+    }
+}
+
+/// `None` becomes [`FieldUpdate::Clear`].
+impl<T> From<Option<T>> for FieldUpdate<T> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Clear, Self::Set)
+    }
+}
+
+/// A field is omitted with `skip_serializing_if`.
+impl<T: Serialize> Serialize for FieldUpdate<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Keep | Self::Clear => serializer.serialize_none(),
+            Self::Set(value) => value.serialize(serializer),
+        }
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for FieldUpdate<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Option::deserialize(deserializer).map(Self::from)
+    }
+}

@@ -1,0 +1,152 @@
+//! Page of the audit log.
+
+use std::collections::HashMap;
+
+use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::components::{TableRow, breakable, empty, next_page_link, table};
+use super::page_context::PageContext;
+use super::response::{PageResult, PanelError};
+use crate::audit::{AuditAction, AuditOrigin};
+use crate::model::UserId;
+use crate::store::{AuditFilter, AuditRecord};
+
+/// Entries per page.
+const PAGE_SIZE: usize = 50;
+
+/// `GET /audit`
+pub(super) async fn list(context: &PageContext) -> PageResult {
+    let mut records = match parse_filter(context).await? {
+        Some(filter) => context.panel.stores.audit.list(&filter).await?,
+        None => Vec::new(),
+    };
+    let more = records.len() > PAGE_SIZE;
+    records.truncate(PAGE_SIZE);
+    let last = records.last().filter(|_| more);
+    let actors = records.iter();
+    let actors = actors.filter_map(|record| record.entry.actor.user_id.as_ref());
+    let names = context.names(actors).await?;
+    let main = html! {
+        p.lead { "Changes to tokens, webhooks and the board: who made them, when and from where." }
+        (filter_form(context))
+        @if records.is_empty() {
+            (no_entries(context))
+        } @else {
+            (table(records.iter().map(|record| row(context, record, &names))))
+        }
+        @if let Some(last) = last {
+            (next_page_link("Older entries", &context.url(&next_page(context, last))))
+        }
+    };
+    context.show("Audit log", main)
+}
+
+/// Returns the value of a field of the filter, without surrounding blanks.
+fn field<'a>(context: &'a PageContext, name: &str) -> &'a str {
+    context.query.get(name).trim()
+}
+
+/// Parses the filter of the query; `None` if no entry can match it, because of an unknown member or a malformed action.
+async fn parse_filter(context: &PageContext) -> Result<Option<AuditFilter>, PanelError> {
+    let mut filter = AuditFilter {
+        before: field(context, "before").parse().ok(),
+        limit: PAGE_SIZE as u32 + 1,
+        ..AuditFilter::default()
+    };
+    let username = field(context, "actor");
+    if !username.is_empty() {
+        filter.actor = context.panel.admin_auth.user_id_by_name(username).await?;
+        if filter.actor.is_none() {
+            return Ok(None);
+        }
+    }
+    let action = field(context, "action");
+    if !action.is_empty() {
+        filter.action = AuditAction::parse(action).ok();
+        if filter.action.is_none() {
+            return Ok(None);
+        }
+    }
+    let target = Some(field(context, "target")).filter(|target| !target.is_empty());
+    filter.target = target.map(str::to_owned);
+    Ok(Some(filter))
+}
+
+fn filter_form(context: &PageContext) -> Markup {
+    html! {
+        form.filter method="get" action=(context.url("/audit")) role="search" aria-label="Audit log" {
+            (filter_field(context, "actor", "Administrator"))
+            (filter_field(context, "action", "Action"))
+            (filter_field(context, "target", "Target"))
+            button.quiet type="submit" { "Filter" }
+        }
+    }
+}
+
+fn filter_field(context: &PageContext, name: &str, label: &str) -> Markup {
+    html! {
+        div {
+            label for=(name) { (label) }
+            input id=(name) name=(name) type="text" value=(field(context, name)) autocomplete="off" spellcheck="false";
+        }
+    }
+}
+
+/// Returns the path of the page after this entry.
+fn next_page(context: &PageContext, last: &AuditRecord) -> String {
+    let parameter = |name| {
+        let value = utf8_percent_encode(field(context, name), NON_ALPHANUMERIC);
+        format!("{name}={value}")
+    };
+    let filter = ["actor", "action", "target"].map(parameter).join("&");
+    format!("/audit?{filter}&before={}", last.number)
+}
+
+fn no_entries(context: &PageContext) -> Markup {
+    let is_filtered = ["actor", "action", "target", "before"]
+        .into_iter()
+        .any(|name| !field(context, name).is_empty());
+    if is_filtered {
+        let all = html! { a href=(context.url("/audit")) { "Show all entries" } "." };
+        return empty("No entries match these filters.", all);
+    }
+    let text = "Each change in this panel and on the command line adds an entry.";
+    empty("There are no entries yet.", html! { (text) })
+}
+
+fn row(context: &PageContext, record: &AuditRecord, names: &HashMap<&UserId, String>) -> TableRow {
+    let entry = &record.entry;
+    let count = Some(record.count).filter(|count| *count > 1);
+    vec![
+        ("Time", context.time(entry.occurred_at)),
+        ("Action", html! { code { (entry.action) } }),
+        (
+            "Target",
+            html! { (breakable(&entry.target)) @if let Some(count) = count { " " small { "× " (count) } } },
+        ),
+        ("By", actor(record, names)),
+        ("From", origin(record)),
+        ("Details", html! { small { (breakable(&entry.details)) } }),
+    ]
+}
+
+fn actor(record: &AuditRecord, names: &HashMap<&UserId, String>) -> Markup {
+    let actor = &record.entry.actor;
+    let name = actor.user_id.as_ref().and_then(|id| names.get(id));
+    html! {
+        @if let Some(name) = name { (breakable(name)) }
+        @else if let Some(user) = &actor.system_user { (breakable(user)) " " small { "(system user)" } }
+        @else { "(unknown)" }
+    }
+}
+
+fn origin(record: &AuditRecord) -> Markup {
+    let actor = &record.entry.actor;
+    let origin = match actor.origin {
+        AuditOrigin::Panel => "control panel",
+        AuditOrigin::CommandLine => "command line",
+        AuditOrigin::System => "automatic",
+    };
+    html! { (origin) @if let Some(address) = actor.address { " " small { (address) } } }
+}

@@ -1,0 +1,59 @@
+//! Audit store.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+
+use crate::audit::AuditEntry;
+use crate::error::BackendResult;
+use crate::store::{AuditFilter, AuditRecord, AuditStore, lock};
+
+/// Audit log in a vector. Clones share the log.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryAuditStore(Arc<Mutex<Vec<AuditRecord>>>);
+
+impl MemoryAuditStore {
+    /// Adds the entry of a change of `count` records; changes nothing for 0.
+    pub(super) fn record(&self, entry: &AuditEntry, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let mut log = lock(&self.0);
+        match log.iter_mut().rev().find(|one| one.entry.id == entry.id) {
+            Some(stored) => stored.count += count,
+            None => {
+                let number = log.last().map_or(1, |last| last.number + 1);
+                let entry = entry.clone().into_stored();
+                log.push(AuditRecord {
+                    number,
+                    entry,
+                    count,
+                });
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl AuditStore for MemoryAuditStore {
+    async fn insert(&self, entry: &AuditEntry) -> BackendResult<()> {
+        self.record(entry, 1);
+        Ok(())
+    }
+
+    async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>> {
+        let log = lock(&self.0);
+        let listed = log.iter().rev().filter(|record| filter.matches(record));
+        Ok(listed.take(filter.limit as usize).cloned().collect())
+    }
+}
+
+impl AuditFilter {
+    fn matches(&self, AuditRecord { number, entry, .. }: &AuditRecord) -> bool {
+        let actor = entry.actor.user_id.as_ref();
+        self.before.is_none_or(|before| *number < before)
+            && self.actor.as_ref().is_none_or(|one| Some(one) == actor)
+            && self.action.as_ref().is_none_or(|one| *one == entry.action)
+            && self.target.as_ref().is_none_or(|one| *one == entry.target)
+    }
+}

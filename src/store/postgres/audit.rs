@@ -1,0 +1,111 @@
+//! Audit store.
+
+use async_trait::async_trait;
+use tokio_postgres::types::ToSql;
+
+use super::PostgresStore;
+use super::execute::{Parameters, Result};
+use super::rows::read_audit_record;
+use crate::audit::AuditEntry;
+use crate::error::BackendResult;
+use crate::store::{AuditFilter, AuditRecord, AuditStore};
+
+#[async_trait]
+impl AuditStore for PostgresStore {
+    async fn insert(&self, entry: &AuditEntry) -> BackendResult<()> {
+        let values = entry.insert_parameters();
+        let parameters: Vec<_> = values.iter().map(parameter).collect();
+        self.execute(AuditEntry::INSERT_SQL, &parameters).await?;
+        Ok(())
+    }
+
+    async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>> {
+        let limit = i64::from(filter.limit);
+        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&limit];
+        let mut conditions = String::new();
+        if let Some(before) = &filter.before {
+            parameters.push(before);
+            conditions += &format!(" AND number < ${}", parameters.len());
+        }
+        if let Some(actor) = &filter.actor {
+            parameters.push(actor);
+            conditions += &format!(" AND actor = ${}", parameters.len());
+        }
+        if let Some(action) = &filter.action {
+            parameters.push(action);
+            conditions += &format!(" AND action = ${}", parameters.len());
+        }
+        if let Some(target) = &filter.target {
+            parameters.push(target);
+            conditions += &format!(" AND target = ${}", parameters.len());
+        }
+        let sql = format!(
+            "SELECT id, occurred_at, actor, system_user, origin, address, action, target, details, number, count
+FROM forum_api_audit_log WHERE TRUE{conditions} ORDER BY number DESC LIMIT $1"
+        );
+        Ok(self
+            .readable("audit_log", &sql, &parameters, read_audit_record)
+            .await?)
+    }
+}
+
+impl PostgresStore {
+    /// Runs a statement that changes rows, and writes `audit` in the same statement, unless it changes none. Returns the
+    /// number of changed rows.
+    ///
+    /// `change` is one `INSERT`, `UPDATE` or `DELETE`, without a `RETURNING` clause.
+    pub(super) async fn execute_audited(
+        &self,
+        change: &str,
+        parameters: Parameters<'_>,
+        audit: &AuditEntry,
+    ) -> Result<u64> {
+        let insert = insert_statement(
+            parameters.len(),
+            "count(*) FROM changed HAVING count(*) > 0",
+        );
+        let sql = format!(
+            "WITH changed AS (
+{change}
+RETURNING 1
+), audited AS (
+{insert}
+)
+SELECT count(*) FROM changed"
+        );
+        let values = audit.insert_parameters();
+        let mut parameters = parameters.to_vec();
+        parameters.extend(values.iter().map(parameter));
+        let count = self
+            .first(&sql, &parameters, |columns| columns.number("count"))
+            .await?;
+        Ok(count.unwrap_or_default())
+    }
+}
+
+/// Returns a statement that adds an entry, or adds the number of records to an entry that is stored. Its parameters are
+/// [`AuditEntry::insert_parameters`], after `others` other parameters. `count` is the number and the rest of the query.
+pub(super) fn insert_statement(others: usize, count: &str) -> String {
+    let [
+        id,
+        at,
+        actor,
+        user,
+        origin,
+        address,
+        action,
+        target,
+        details,
+    ] = std::array::from_fn(|index| others + index + 1);
+    format!(
+        "INSERT INTO forum_api_audit_log AS entry
+    (id, occurred_at, actor, system_user, origin, address, action, target, details, count)
+SELECT ${id}::TEXT, ${at}::TEXT::BIGINT, NULLIF(${actor}::TEXT, ''), NULLIF(${user}::TEXT, ''), ${origin}::TEXT,
+    NULLIF(${address}::TEXT, ''), ${action}::TEXT, ${target}::TEXT, ${details}::TEXT, {count}
+ON CONFLICT (id) DO UPDATE SET count = entry.count + excluded.count"
+    )
+}
+
+pub(super) fn parameter(value: &String) -> &(dyn ToSql + Sync) {
+    value
+}
