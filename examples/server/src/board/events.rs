@@ -8,7 +8,7 @@ use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
 use futures_util::future::try_join_all;
 
-use super::db::{Connection, DbResult, Transaction, bind};
+use super::db::{Connection, Transaction, bind};
 use super::post_insert::ForumReplies;
 use super::posts::PublicPost;
 use super::{posts, threads};
@@ -66,7 +66,12 @@ impl EventRecorder {
             }
             replies.merge(command.replies);
         }
-        insert(tx, &events).await?;
+        tx.prepare([Event::INSERT_SQL]).await?;
+        let insert = async |event: &Event| {
+            let parameters = event.insert_parameters();
+            tx.change_texts(Event::INSERT_SQL, &parameters).await
+        };
+        try_join_all(events.iter().map(insert)).await?;
         replies.write(tx).await?;
         Ok(events)
     }
@@ -74,20 +79,6 @@ impl EventRecorder {
     fn event_meta(&self) -> BoardResult<EventMeta> {
         Ok(EventMeta::new(&OsRandom, self.now)?)
     }
-}
-
-/// Inserts the first event, and then the others concurrently: their statement is prepared then, so that Postgres receives
-/// them in order.
-async fn insert(tx: &Transaction<'_>, events: &[Event]) -> DbResult<()> {
-    let insert = async |event: &Event| {
-        let parameters = event.insert_parameters();
-        tx.change_texts(Event::INSERT_SQL, &parameters).await
-    };
-    if let Some((first, others)) = events.split_first() {
-        insert(first).await?;
-        try_join_all(others.iter().map(insert)).await?;
-    }
-    Ok(())
 }
 
 /// A thread with the title of its forum, the member who changed it, and a post in it.

@@ -116,11 +116,12 @@ pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> db:
     members(tx, &ids).await
 }
 
-/// Waits for all other writes, and excludes new ones until the end of the transaction. Reads continue.
+/// Waits for all other writes, and excludes new ones until the end of the transaction, whose statements change many rows.
+/// Reads continue.
 pub async fn board(tx: &Transaction<'_>) -> db::DbResult<()> {
     tx.run(tx.dialect(
         "",
-        "LOCK TABLE thread, member, post, forum IN EXCLUSIVE MODE",
+        "SET LOCAL plan_cache_mode = auto; LOCK TABLE thread, member, post, forum IN EXCLUSIVE MODE",
     ))
     .await
 }

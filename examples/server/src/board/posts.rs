@@ -319,12 +319,13 @@ pub async fn reply(
     thread: i64,
     reply: NewPost,
 ) -> BoardResult<InForum<Post>> {
-    let location = visibility::find(tx, actor, thread, None).await?;
+    let settings = async { Ok(SettingValues::now(tx).await?) };
+    let found = visibility::find(tx, actor, thread, None);
+    let (location, settings) = tokio::try_join!(found, settings)?;
     let (forum, access) = (location.forum, actor.access(location.forum));
     if let Some(denial) = rules::reply_denial(access, location.state, location.locked) {
         return Err(BoardError::forbidden(denial(texts)));
     }
-    let settings = SettingValues::now(tx).await?;
     rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
     let in_reply_to = match &reply.in_reply_to {
         Some(answered) => Some(answered_post(tx, actor, thread, answered, texts).await?),

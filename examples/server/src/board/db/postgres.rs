@@ -59,6 +59,10 @@ use super::{Bound, Change, Connection, DbError, DbResult, Param, Query, Transact
 /// Number of times that a transaction is begun before its deadlock or serialization failure is returned.
 const ATTEMPTS: u32 = 5;
 
+/// Commands find rows by keys, and Postgres would plan their statements anew for the values of each execution, which can take
+/// longer than the execution.
+const GENERIC_PLANS: &str = "SET LOCAL plan_cache_mode = force_generic_plan";
+
 /// A migration may take longer than any other statement. Its own lock serializes those of all nodes; writes do not wait for
 /// it.
 pub const WITHOUT_TIMEOUT: &str = "SET LOCAL statement_timeout = 0";
@@ -109,7 +113,7 @@ impl PostgresDatabase {
     ) -> host::BoardResult<T> {
         let closed = |_| DbError::Invalid("writes are closed");
         let _permit = self.writes.acquire().await.map_err(closed)?;
-        self.transaction(None, change, state).await
+        self.transaction(GENERIC_PLANS, change, state).await
     }
 
     /// Runs `begin`, then `change`, in one transaction.
@@ -118,20 +122,18 @@ impl PostgresDatabase {
         begin: &str,
         change: impl Change<T>,
     ) -> host::BoardResult<T> {
-        self.transaction(Some(begin), change, &Arc::default()).await
+        self.transaction(begin, change, &Arc::default()).await
     }
 
     async fn transaction<T>(
         &self,
-        begin: Option<&str>,
+        begin: &str,
         change: impl Change<T>,
         state: &Arc<TransactionState>,
     ) -> host::BoardResult<T> {
         let mut client = self.pool.get().await.map_err(DbError::from)?;
         let tx = client.transaction().await.map_err(DbError::from)?;
-        if let Some(begin) = begin {
-            tx.batch_execute(begin).await.map_err(DbError::from)?;
-        }
+        tx.batch_execute(begin).await.map_err(DbError::from)?;
         let part = PostgresTransaction {
             tx: &tx,
             state: state.clone(),
@@ -245,6 +247,12 @@ impl Postgres<'_> {
     pub(super) async fn execute_texts(&self, sql: &str, parameters: &[String]) -> DbResult<u64> {
         let values = parameters.iter().map(|text| text as &(dyn ToSql + Sync));
         self.change(sql, &values.collect::<Vec<_>>()).await
+    }
+
+    pub(super) async fn prepare(&self, sql: &'static str) -> DbResult<()> {
+        let part = self.part()?;
+        part.check(part.tx.prepare_cached(&named_params(sql).sql).await)?;
+        Ok(())
     }
 
     pub(super) async fn run(&self, sql: &str) -> DbResult<()> {
