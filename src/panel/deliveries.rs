@@ -26,7 +26,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let last = deliveries.last().filter(|_| more);
     let rows = deliveries
         .iter()
-        .map(|delivery| row(context, delivery, Some(&endpoints)));
+        .map(|delivery| row(context, delivery, &endpoints, true));
     let main = html! {
         p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it." }
         (quarantine_warning(context).await?)
@@ -182,32 +182,41 @@ fn retry_dead(context: &PageContext, id: &EndpointId, endpoints: &[Endpoint]) ->
     }
 }
 
-/// Returns a row of a table of deliveries; without the column of endpoints if `endpoints` is `None`.
+/// Returns a row of a table of deliveries. `endpoints` contains the endpoint of the delivery, unless it was removed.
 pub(super) fn row(
     context: &PageContext,
     delivery: &Delivery,
-    endpoints: Option<&[Endpoint]>,
+    endpoints: &[Endpoint],
+    with_endpoint: bool,
 ) -> TableRow {
     let progress = &delivery.progress;
+    let endpoint = endpoints.iter().find(|one| one.id == delivery.endpoint);
     let path = context.url(&format!("/deliveries/{}", delivery.id));
     let id = breakable(&delivery.id.to_string());
     let mut row = vec![
         ("Delivery", html! { a href=(path) { code { (id) } } }),
         ("Topic", html! { (delivery.topic) }),
     ];
-    if let Some(endpoints) = endpoints {
+    if with_endpoint {
         row.push(("Endpoint", breakable(&url(&delivery.endpoint, endpoints))));
     }
     row.extend([
         ("State", badge(progress.state.as_str())),
         ("Attempts", html! { (progress.attempts) }),
         ("Queued", context.time(delivery.created_at)),
-        (
-            "Next attempt",
-            context.optional_time(progress.due_at, "none"),
-        ),
+        ("Next attempt", next_attempt(context, delivery, endpoint)),
     ]);
     row
+}
+
+/// Returns the time of the next attempt. Deliveries of a disabled endpoint wait until it is enabled.
+fn next_attempt(context: &PageContext, delivery: &Delivery, endpoint: Option<&Endpoint>) -> Markup {
+    match delivery.progress.due_at {
+        Some(_) if endpoint.is_some_and(|endpoint| !endpoint.enabled) => {
+            html! { "paused (endpoint disabled)" }
+        }
+        due_at => context.optional_time(due_at, "none"),
+    }
 }
 
 /// Returns the URL of an endpoint; its id if the endpoint was removed.
@@ -221,6 +230,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let (delivery, attempts) = find(context).await?;
     let endpoints = &context.webhooks().endpoints;
     let endpoint = endpoints.find(&delivery.endpoint).await?;
+    let next = next_attempt(context, &delivery, endpoint.as_ref());
     let url = endpoint.map_or_else(|| delivery.endpoint.to_string(), |endpoint| endpoint.url);
     let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint));
     let (id, progress) = (&delivery.id, &delivery.progress);
@@ -232,7 +242,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             div { dt { "Topic" } dd { (delivery.topic) } }
             div { dt { "Endpoint" } dd { a href=(endpoint_path) { (breakable(&url)) } } }
             div { dt { "Queued" } dd { (context.time(delivery.created_at)) } }
-            div { dt { "Next attempt" } dd { (context.optional_time(progress.due_at, "none")) } }
+            div { dt { "Next attempt" } dd { (next) } }
             div { dt { "Id" } dd { code { (id) } } }
             div { dt { "Event" } dd { code { (delivery.event) } } }
         }

@@ -84,7 +84,7 @@ async fn latest_deliveries(
     let all = context.url(&format!("/deliveries?endpoint={}", endpoint.id));
     let rows = latest
         .iter()
-        .map(|delivery| deliveries::row(context, delivery, None));
+        .map(|delivery| deliveries::row(context, delivery, std::slice::from_ref(endpoint), false));
     Ok(html! {
         section aria-labelledby="latest" {
             h2 id="latest" { "Latest deliveries" }

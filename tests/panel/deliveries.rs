@@ -34,6 +34,32 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
 }
 
 #[tokio::test]
+async fn deliveries_of_a_disabled_endpoint_are_paused() {
+    let fixture = PanelFixture::with_content().await;
+    fixture
+        .post_and_follow(&fixture.delivery_path("/retry"))
+        .await;
+    let pages = [
+        fixture.delivery_path(""),
+        fixture.endpoint_path(""),
+        "/panel/deliveries".into(),
+    ];
+    for (action, paused) in [("/disable", true), ("/enable", false)] {
+        fixture
+            .post_and_follow(&fixture.endpoint_path(action))
+            .await;
+        for page in &pages {
+            let shown = fixture.get(page).await;
+            assert_eq!(
+                shown.contains("paused (endpoint disabled)"),
+                paused,
+                "{action} {page}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn all_dead_deliveries_of_an_endpoint_are_retried_together() {
     let fixture = PanelFixture::with_content().await;
     let list = format!("/panel/deliveries?endpoint={}", fixture.endpoint);
