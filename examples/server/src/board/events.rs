@@ -66,7 +66,9 @@ impl EventRecorder {
             }
             replies.merge(command.replies);
         }
-        tx.prepare([Event::INSERT_SQL]).await?;
+        if !events.is_empty() {
+            tx.prepare([Event::INSERT_SQL]).await?;
+        }
         let insert = async |event: &Event| {
             let parameters = event.insert_parameters();
             tx.change_texts(Event::INSERT_SQL, &parameters).await
