@@ -49,7 +49,6 @@ enum Role {
     Administrator,
 }
 
-/// A board in memory.
 #[derive(Debug)]
 struct MemoryBoard(Mutex<Data>);
 
@@ -136,7 +135,7 @@ const GUEST: Viewer = Viewer {
     role: Role::Guest,
 };
 
-/// Sees everything. Events contain the fields that all readers see.
+/// Viewer that sees all content, for events and for checks that do not depend on a caller.
 const SYSTEM: Viewer = Viewer {
     author: None,
     role: Role::Administrator,
@@ -238,7 +237,7 @@ impl Data {
         Access::new(VisibleForums::from_ids(forums)).deny_offline(is_denied)
     }
 
-    /// Returns the member who runs a command, unless the member was banned after the request began.
+    /// Returns the member who runs a command. Fails if the member was banned after the request began.
     fn writer(&self, member: &MemberCaller) -> BoardResult<(Viewer, Author)> {
         let account = self.accounts.get(member.user_id());
         let account = account.filter(|account| !account.banned);
@@ -492,7 +491,7 @@ impl Data {
         Ok(InForum::new(visible.section.forum.forum_id.clone(), poll))
     }
 
-    /// Returns a poll that the member can see, unless its thread is deleted.
+    /// Returns a poll whose thread is not deleted.
     fn open_poll(&self, writer: &Viewer, id: &PollId) -> BoardResult<(Poll, VisibleThread<'_>)> {
         let poll = self.poll(writer, id)?.value;
         let visible = self.find_thread(writer, &poll.thread_id)?;
@@ -518,7 +517,7 @@ impl Data {
         }
     }
 
-    /// Returns a valid poll; its thread and its author are set later.
+    /// Checks and creates a poll. The caller sets its thread and its author.
     fn new_poll(&mut self, new: NewPoll) -> BoardResult<Poll> {
         let options = new.options.iter();
         let options = options.map(|option| line("options", option));
@@ -745,7 +744,6 @@ impl MemoryBoard {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a member.
     fn add_member(&self, name: &str, role: Role) -> UserId {
         let mut data = self.data();
         let user_id = UserId::from(data.new_id());
@@ -1472,7 +1470,7 @@ fn line(field: &'static str, line: &str) -> BoardResult<String> {
     }
 }
 
-/// Returns the number of choices.
+/// Checks the options of a poll. Returns the maximum number of choices.
 fn check_options(options: &[String], max_choices: i64) -> BoardResult<u32> {
     let different: BTreeSet<_> = options.iter().collect();
     if options.len() < 2 || different.len() < options.len() {
@@ -1481,7 +1479,9 @@ fn check_options(options: &[String], max_choices: i64) -> BoardResult<u32> {
     }
     let choices = u32::try_from(max_choices).ok();
     let choices = choices.filter(|choices| (1..=options.len()).contains(&(*choices as usize)));
-    choices.ok_or_else(|| BoardError::validation("maxChoices", "It is not 1 to the options."))
+    choices.ok_or_else(|| {
+        BoardError::validation("maxChoices", "It must be 1 to the number of options.")
+    })
 }
 
 fn check_version(expected: Option<i64>, version: i64) -> BoardResult<()> {
@@ -1499,7 +1499,7 @@ fn words(text: &str) -> Vec<String> {
     words.map(str::to_lowercase).collect()
 }
 
-/// Returns the thousandths of the words that match a query; `None` if the texts do not match it.
+/// Returns the number of matches of a query per 1000 words; `None` if the texts do not match it.
 fn score(query: &SearchQuery, texts: &[Vec<String>]) -> Option<f64> {
     let mut matches = 0;
     for term in query.terms() {

@@ -1,4 +1,4 @@
-//! Entries of the audit log: who changed what, when and from where.
+//! Entries of the audit log: time, action, target and actor of each change.
 //!
 //! The methods of the stores that make an administrator's change take an [`AuditEntry`], and write it in the transaction
 //! of the change. [`AuditStore`](crate::store::AuditStore) lists the entries. A host writes entries of its own changes in
@@ -58,13 +58,13 @@ actions! {
     ENDPOINT_ADDED "endpoint.added"
     /// The URL, the topics or the owner of an endpoint was changed.
     ENDPOINT_UPDATED "endpoint.updated"
-    /// A new secret was generated, which is pending.
+    /// A new, pending secret was generated.
     ENDPOINT_SECRET_ROTATED "endpoint.secret_rotated"
     /// The pending secret was activated.
     ENDPOINT_SECRET_ACTIVATED "endpoint.secret_activated"
     /// An endpoint was enabled.
     ENDPOINT_ENABLED "endpoint.enabled"
-    /// An endpoint was disabled, by an administrator or automatically.
+    /// An endpoint was disabled.
     ENDPOINT_DISABLED "endpoint.disabled"
     /// An endpoint was removed with its deliveries.
     ENDPOINT_REMOVED "endpoint.removed"
@@ -134,13 +134,13 @@ impl fmt::Display for AuditAction {
 
 impl_from_str!(AuditAction);
 
-/// Part of the program through which a change was made.
+/// Interface through which a change was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AuditOrigin {
     /// The control panel, or another page of the host.
     Panel,
-    /// A command.
+    /// A command of a command line.
     CommandLine,
     /// The program itself, for example the webhook worker.
     System,
@@ -171,15 +171,15 @@ impl AuditOrigin {
 
 impl_from_str!(AuditOrigin);
 
-/// Who makes a change, and from where.
+/// Actor of a change: an administrator, a user of the operating system, or the program itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditActor {
-    /// The administrator; `None` if no member of the board is known.
+    /// The administrator; `None` if the actor is not a member of the board.
     pub user_id: Option<UserId>,
     /// Name of the user of the operating system who ran a command; `None` for other origins, or if it is unknown.
     pub system_user: Option<String>,
 
-    /// Part of the program through which the change is made.
+    /// Interface through which the change is made.
     pub origin: AuditOrigin,
     /// Client address of the administrator; `None` if it is unknown, and for origins other than the panel.
     pub address: Option<IpAddr>,
@@ -198,7 +198,7 @@ impl AuditActor {
         }
     }
 
-    /// An administrator who uses the control panel, or a page of the host.
+    /// Creates the actor for an administrator who uses the control panel, or a page of the host.
     pub fn panel(user_id: UserId, address: Option<IpAddr>) -> Self {
         Self {
             user_id: Some(user_id),
@@ -207,7 +207,7 @@ impl AuditActor {
         }
     }
 
-    /// A user of the operating system who runs a command.
+    /// Creates the actor for a user of the operating system who runs a command.
     pub fn command_line(system_user: Option<String>) -> Self {
         Self {
             system_user,
@@ -249,7 +249,7 @@ impl AuditEntryId {
     }
 }
 
-/// A change and who made it. It contains no secret.
+/// Entry of the audit log: a change, its time and its actor. Contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
     /// Unique id. If an entry is written again with the same id, for example for each batch of a purge, the numbers of
@@ -257,12 +257,12 @@ pub struct AuditEntry {
     pub id: AuditEntryId,
     /// Time of the change.
     pub occurred_at: Timestamp,
-    /// Who made the change, and from where.
+    /// Actor of the change.
     pub actor: AuditActor,
     /// Kind of change.
     pub action: AuditAction,
-    /// What was changed, such as the lookup of a token or the id of an endpoint; can be empty. At most 200 characters are
-    /// stored, and each character that a [single-line text](crate::model::is_single_line) cannot contain as a space.
+    /// Target of the change, such as the lookup of a token or the id of an endpoint; can be empty. At most 200 characters
+    /// are stored. Characters that a [single-line text](crate::model::is_single_line) cannot contain are stored as spaces.
     pub target: String,
     /// New values, as text for an administrator; can be empty. At most 1000 characters are stored, in the
     /// same way.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// A setting of a service is invalid.
+/// Error of a builder with an invalid setting.
 ///
 /// The message names the setting and the values that it accepts:
 ///

@@ -82,8 +82,8 @@ impl<T, E: Into<BoxError>> OrInternal<T> for Result<T, E> {
     }
 }
 
-/// Error of the conversion of a text or a number to a type of [`model`](crate::model), [`scope`](crate::scope),
-/// [`token`](crate::token) or [`webhook`](crate::webhook): it has another format. `Display` names the expected format.
+/// Error of parsing a text, or converting a number, to a type of [`audit`](crate::audit), [`model`](crate::model),
+/// [`scope`](crate::scope), [`token`](crate::token) or [`webhook`](crate::webhook). `Display` names the expected format.
 ///
 /// ```
 /// use forum_api::model::Timestamp;

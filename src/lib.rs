@@ -94,7 +94,7 @@
     )
 )]
 
-/// Implements a trait for `Arc<T>` and `Box<T>` by calls of the inner value. Clippy reports a method that the list lacks.
+/// Implements a trait for `Arc<T>` and `Box<T>` by calls of the inner value. Clippy reports methods missing in the list.
 /// Async methods come first.
 macro_rules! forward {
     (impl $trait:ident for $pointer:ident {

@@ -18,8 +18,8 @@ use crate::http_util::{ResponseBody, ResponseFuture, read_body};
 
 /// The REST API of a board, as a [`Service`].
 ///
-/// Handles every request whose path begins with [`ApiSettings::base_path`](crate::ApiSettings::base_path), and returns errors as responses, never as
-/// `Err`. Cloning is cheap. Created by [`ForumApi::builder`].
+/// Handles every request whose path begins with [`ApiSettings::base_path`](crate::ApiSettings::base_path), and returns
+/// errors as responses, never as `Err`. Cloning is cheap. Created by [`ForumApi::builder`].
 #[derive(Clone)]
 pub struct ForumApi(pub(super) Arc<ApiInner>);
 

@@ -7,7 +7,7 @@
 //! | [`getting_started`] | Implementing the API step by step: authorizer, lists, writes, errors, search, `main`. |
 //! | [`request_lifecycle`] | The steps of a request before and after the board's code. |
 //! | [`resources`] | Values for fields that a board does not have. |
-//! | [`existing_boards`] | A board that exists already: commands, ids, order, indexes, permissions, and fields that differ. |
+//! | [`existing_boards`] | The API on an existing board: commands, ids, order, indexes, permissions, and differing fields. |
 //! | [`board_rules`] | What each command must do: case, error to return, name of the test. |
 //! | [`testing`] | The in-process client and the conformance suite. |
 //! | [`mounting`] | axum, hyper, proxies, CORS, compression, settings. |
@@ -19,7 +19,7 @@
 //! | [`operations`] | The example server: commands, control panel, options, keys, backups. |
 //! | [`performance`] | Cost of a request, and recommendations for a host. |
 //! | [`semver`] | Versions, exhaustive types, supported Rust versions. |
-//! | [`evolution`] | Changes that leave a host compiling, and reserved extensions. |
+//! | [`evolution`] | Additions that do not break a host, and reserved extensions. |
 //!
 //! For a first result within an hour, read the first sections of [`getting_started`], then [`testing`], and keep
 //! [`board_rules`] open while you implement the methods. `examples/existing_board` in the repository adds the API to a

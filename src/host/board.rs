@@ -104,8 +104,8 @@ pub trait Board: Send + Sync + 'static {
     /// response of a created thread, a created post or a subscription to a thread. `resource` is never
     /// [`ResourceRef::Global`] or [`ResourceRef::Forum`].
     ///
-    /// It is required because without it every such write is a 501, even if the host implements the write. A host without
-    /// writes returns [`BoardError::NotImplemented`].
+    /// It is required because every such write depends on it. A host without writes returns
+    /// [`BoardError::NotImplemented`], and these writes are a 501.
     ///
     /// Rules: [hidden resources](crate::guide::board_rules#hidden-resources),
     /// [deletion](crate::guide::board_rules#deletion).

@@ -81,7 +81,7 @@ impl From<MemberCaller> for Caller {
     }
 }
 
-/// Caller without a token.
+/// Guest: a caller without a token.
 #[derive(Clone, Debug)]
 pub struct GuestCaller {
     access: Access,

@@ -1,4 +1,4 @@
-//! The request that a call of the host serves: its id, client and time.
+//! Request for which the library or a web form calls the host: id, client and time.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use http::HeaderValue;
 use crate::model::Timestamp;
 use crate::token::Lookup;
 
-/// The request that a call of the host serves.
+/// Request for which the library or a web form calls the host.
 ///
 /// An [`Authorizer`](super::Authorizer) receives it with each call, and a [`Board`](super::Board) with each caller
 /// ([`Caller::request`](super::Caller::request)). A host can reject, limit, store or log by client address as its own web
@@ -52,7 +52,7 @@ impl RequestInfo {
     /// Maximum length of [`user_agent`](Self::user_agent) in bytes.
     pub const MAX_USER_AGENT_LEN: usize = 256;
 
-    /// Creates the description of a request about which only its time is known.
+    /// Creates a `RequestInfo` with the time only. The `with_` methods set the rest.
     pub fn new(received_at: Timestamp) -> Self {
         Self {
             received_at,
@@ -64,7 +64,7 @@ impl RequestInfo {
         }
     }
 
-    /// Creates the description of work that serves no request, which begins at `started_at`.
+    /// Creates a `RequestInfo` for work without a request, such as an attempt of a delivery.
     pub fn background(started_at: Timestamp) -> Self {
         Self {
             is_background: true,
@@ -122,7 +122,7 @@ impl RequestInfo {
         self.received_at
     }
 
-    /// Returns whether the work serves no request. The library calls an [`Authorizer`](super::Authorizer) in this way when
+    /// Returns `true` for work without a request. The library calls an [`Authorizer`](super::Authorizer) in this way when
     /// it selects the endpoints that receive an event, and before each attempt of a delivery.
     pub fn is_background(&self) -> bool {
         self.is_background

@@ -84,10 +84,12 @@ pub(crate) fn record_attempt(topic: &str, state: &'static str, duration: Option<
     }
 }
 
-/// Records the number of due deliveries and the age of the oldest one.
+/// Records the statistics of the queue and the age of the oldest due delivery.
 #[cfg(all(feature = "metrics", feature = "webhooks"))]
-pub(crate) fn record_queue(depth: u64, age: Duration) {
+pub(crate) fn record_queue(depth: u64, age: Duration, dead: u64, disabled_endpoints: u64) {
     metrics::gauge!(table::QUEUE_DEPTH.name).set(depth as f64);
+    metrics::gauge!(table::DEAD_DELIVERIES.name).set(dead as f64);
+    metrics::gauge!(table::DISABLED_ENDPOINTS.name).set(disabled_endpoints as f64);
     metrics::gauge!(table::QUEUE_SECONDS.name).set(age);
 }
 

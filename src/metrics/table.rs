@@ -65,6 +65,10 @@ metrics! {
         "Due deliveries not yet claimed; at most 10001 are counted."
     QUEUE_SECONDS Gauge Seconds "forum_api_delivery_queue_age_seconds" []
         "Age of the oldest due delivery."
+    DEAD_DELIVERIES Gauge Count "forum_api_dead_deliveries" []
+        "Dead deliveries; at most 10001 are counted."
+    DISABLED_ENDPOINTS Gauge Count "forum_api_disabled_endpoints" []
+        "Disabled endpoints."
     UNREADABLE Counter Count "forum_api_unreadable_rows_total" ["table"]
         "Rows of events, endpoints and deliveries that could not be decoded."
     STORE_ERRORS Counter Count "forum_api_store_errors_total" ["store"]

@@ -1,4 +1,4 @@
-//! Fields of resources that only one board has (`docs/protocol.md`, section 11).
+//! Board-specific fields of resources (`docs/protocol.md`, section 11.15).
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,8 +14,8 @@ use crate::error::BoxError;
 
 /// Additional fields of a resource, as a JSON object of at most 4 KiB.
 ///
-/// A host uses it for fields that only its board has, such as the URL of a link thread or the tags of a post. The
-/// library sends the object unchanged and does not look into it:
+/// A host uses it for board-specific fields, such as the URL of a link thread or the tags of a post. The
+/// library sends the object unchanged and does not examine it:
 ///
 /// - It must contain nothing that the caller of the request may not see.
 /// - Webhook events contain the object of the thread or post that the host passes to the constructor. Every member who

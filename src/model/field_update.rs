@@ -45,7 +45,7 @@ impl<T> From<Option<T>> for FieldUpdate<T> {
     }
 }
 
-/// A field is omitted with `skip_serializing_if`.
+/// Serialises [`Keep`](FieldUpdate::Keep) as null, unless the field has `skip_serializing_if = "FieldUpdate::is_keep"`.
 impl<T: Serialize> Serialize for FieldUpdate<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {

@@ -9,8 +9,8 @@
 //!   does not break the host. An omitted optional parameter has its default or is `None`, which means "not filtered" in
 //!   parameters and "not changed" in updates.
 //! - All types deserialise and serialise, so that a client in Rust can use them.
-//! - Counts are `u64`; [`count`] converts the integers of a database. Versions and points are `i64`; the library does not limit them, and the board rejects values out of
-//!   range with [`BoardError::validation`](crate::host::BoardError::validation).
+//! - Counts are `u64`; [`count`] converts the integers of a database. Versions and points are `i64`; the library does not
+//!   limit them, and the board rejects values out of range with [`BoardError::validation`](crate::host::BoardError::validation).
 //! - Texts in requests contain neither U+0000 nor byte-order marks. A request body has at most
 //!   [`ApiSettings::body_limit`](crate::ApiSettings::body_limit) bytes; the board limits the length of each text.
 //!

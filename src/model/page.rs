@@ -72,8 +72,8 @@ impl<T> Page<T> {
         Self::from_sized_overfetch(items, limit, usize::MAX, |_| 0, key)
     }
 
-    /// Builds a page as [`from_overfetch`](Self::from_overfetch) does, and ends it before the item with which the sum of
-    /// `size` exceeds `max_size`. The page has at least one item, so that a client can continue the list.
+    /// Builds a page like [`from_overfetch`](Self::from_overfetch), and ends it before the first item with which the sum
+    /// of `size` exceeds `max_size`. The page has at least one item, so that a client can continue the list.
     ///
     /// For lists of long texts: 100 posts of 100 kB each would be a response of 10 MB.
     ///
@@ -126,7 +126,7 @@ impl<T> Page<T> {
     }
 }
 
-/// Creates a page that is the whole list.
+/// Creates the only page of a list: [`next`](Page::next) is `None`.
 impl<T> From<Vec<T>> for Page<T> {
     fn from(items: Vec<T>) -> Self {
         Self { items, next: None }

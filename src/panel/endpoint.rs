@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::components::{badge, secret_field, table};
 use super::deliveries;
-use super::endpoints::{checked_topics, state, topic_boxes};
+use super::endpoints::{checked_topics, health, state, topic_boxes};
 use super::form::Form;
 use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError};
@@ -55,7 +55,7 @@ async fn properties(context: &PageContext, endpoint: &Endpoint) -> Result<Markup
     Ok(html! {
         dl {
             div { dt { "URL" } dd.scroll tabindex="0" { (endpoint.url) } }
-            div { dt { "State" } dd { (badge(state(endpoint))) } }
+            div { dt { "State" } dd { (badge(state(endpoint))) (health(context, endpoint)) } }
             div { dt { "Owner" } dd { (owner) } }
             div { dt { "Added" } dd { (context.time(endpoint.created_at)) } }
             div { dt { "Id" } dd { code { (endpoint.id) } } }

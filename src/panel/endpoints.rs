@@ -74,7 +74,10 @@ fn row(context: &PageContext, endpoint: &Endpoint, names: &HashMap<&UserId, Stri
         ("Topics", html! { small { (topics) } }),
         ("Owner", breakable(owner)),
         ("Added", context.time(endpoint.created_at)),
-        ("State", badge(state(endpoint))),
+        (
+            "State",
+            html! { (badge(state(endpoint))) (health(context, endpoint)) },
+        ),
     ]
 }
 
@@ -83,6 +86,19 @@ pub(super) fn state(endpoint: &Endpoint) -> &'static str {
         "enabled"
     } else {
         "disabled"
+    }
+}
+
+/// Renders the failures of an endpoint, if its last attempt failed.
+pub(super) fn health(context: &PageContext, endpoint: &Endpoint) -> Markup {
+    let disabled = endpoint.auto_disabled && !endpoint.enabled;
+    html! {
+        @if let Some(since) = endpoint.failing_since {
+            " " small {
+                @if disabled { "disabled automatically; " }
+                "all deliveries failed since " (context.time(since))
+            }
+        }
     }
 }
 

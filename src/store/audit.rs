@@ -6,10 +6,10 @@ use crate::audit::{AuditAction, AuditEntry};
 use crate::error::BackendResult;
 use crate::model::UserId;
 
-/// An entry of the audit log with its position.
+/// Stored entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRecord {
-    /// Number of the entry, which increases.
+    /// Number of the entry. Later entries have greater numbers.
     pub number: i64,
     /// The entry.
     pub entry: AuditEntry,
@@ -26,7 +26,7 @@ pub struct AuditFilter {
     pub action: Option<AuditAction>,
     /// Only changes of this target.
     pub target: Option<String>,
-    /// Only entries before the entry with this number: the last one of the previous page.
+    /// Only entries with a smaller number; for the next page, the number of the last entry of the previous page.
     pub before: Option<i64>,
     /// Maximum number of entries. The default of 0 lists none.
     pub limit: u32,
@@ -38,7 +38,8 @@ pub struct AuditFilter {
 /// change, with the number of affected records, and do not write it if they change nothing.
 #[async_trait]
 pub trait AuditStore: Send + Sync + 'static {
-    /// Adds an entry of a change outside of the library's stores. Increments the count of an entry that is stored.
+    /// Adds an entry of a change outside of the library's stores. If the log contains an entry with this id, increments its
+    /// count instead.
     ///
     /// A host with SQL transactions runs [`AuditEntry::INSERT_SQL`] in the transaction of the change instead.
     ///

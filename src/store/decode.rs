@@ -108,6 +108,8 @@ macro_rules! row_decoders {
                     })
                 },
                 version: row.value("version")?,
+                failing_since: row.value("failing_since")?,
+                auto_disabled: row.value("auto_disabled")?,
             })
         }
 

@@ -111,13 +111,17 @@ impl Settlement {
     }
 }
 
-/// Statistics of the due deliveries.
+/// Statistics of the due and dead deliveries, and of disabled endpoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
     /// Number of due deliveries, at most [`MAX_DEPTH`](Self::MAX_DEPTH).
     pub depth: u64,
     /// Due time of the oldest due delivery; `None` if no delivery is due.
     pub oldest_due_at: Option<Timestamp>,
+    /// Number of dead deliveries, at most [`MAX_DEPTH`](Self::MAX_DEPTH).
+    pub dead: u64,
+    /// Number of disabled endpoints.
+    pub disabled_endpoints: u64,
 }
 
 impl QueueStats {
@@ -211,6 +215,9 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// Records the results of attempts and ends their leases, in one transaction. Returns the deliveries for which a result
     /// was recorded.
     ///
+    /// Sets [`Endpoint::failing_since`] of the endpoints of failed attempts to `now`, unless it is set, and resets it for those
+    /// of successful attempts. An attempt failed if it has a record, and its delivery is retrying, dead or gone afterwards.
+    ///
     /// Does not change deliveries whose lease was replaced. Stores the latest [`MAX_STORED_ATTEMPTS`] attempts of a
     /// delivery. `settlements` must not contain a delivery twice.
     ///
@@ -236,8 +243,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> BackendResult<()>;
 
-    /// Counts the deliveries that an unlimited [`claim`](Self::claim) would return at `now`, up to
-    /// [`QueueStats::MAX_DEPTH`].
+    /// Counts the deliveries that an unlimited [`claim`](Self::claim) would return at `now`, the dead deliveries, both up to
+    /// [`QueueStats::MAX_DEPTH`], and the disabled endpoints.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -295,6 +302,19 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
 
+    /// Removes up to `limit` deliveries in `state`, which must be a finished state, that were created before `before`; the
+    /// oldest first. Returns their number.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
+    async fn purge(
+        &self,
+        state: DeliveryState,
+        before: Timestamp,
+        limit: u32,
+        audit: &AuditEntry,
+    ) -> BackendResult<u64>;
+
     /// Returns a delivery and its attempts, oldest first; `None` if it does not exist.
     ///
     /// # Errors
@@ -327,10 +347,24 @@ forward!(DeliveryStore {
     async fn retry(id: &DeliveryId, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
     async fn retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
     async fn remove(id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
+    async fn purge(state: DeliveryState, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
     async fn find(id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>>;
     async fn list(filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
     async fn sweep(before: Timestamp, limit: u32) -> BackendResult<u64>;
 });
+
+impl Settlement {
+    /// Returns whether the endpoint accepted the delivery; `None` if nothing is known about the endpoint.
+    pub(crate) fn succeeded(&self) -> Option<bool> {
+        match self.progress.state {
+            DeliveryState::Delivered => Some(true),
+            DeliveryState::Retrying | DeliveryState::Dead | DeliveryState::Gone => {
+                self.attempt.as_ref().map(|_| false)
+            }
+            DeliveryState::Queued | DeliveryState::Withheld => None,
+        }
+    }
+}
 
 /// Returns the start of the retention period of a delivery that reached this progress at `now`; `None` if it is not
 /// finished, or dead: operators retry dead deliveries.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::EndpointId;
+use crate::model::{EndpointId, Timestamp};
 use crate::webhook::{Endpoint, KeyId, Topic};
 
 /// Stores webhook endpoints. It is designed for up to some hundreds of them: [`list`](Self::list) returns all.
@@ -25,12 +25,26 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails or the endpoint cannot be decoded.
     async fn find(&self, id: &EndpointId) -> BackendResult<Option<Endpoint>>;
 
-    /// Replaces the endpoint with the same id and `version`, and increments the version. Returns `false`, and changes
+    /// Replaces the endpoint with the same id and `version`, and increments the version. Does not change
+    /// [`failing_since`](Endpoint::failing_since) and [`auto_disabled`](Endpoint::auto_disabled), except that enabling a
+    /// disabled endpoint resets both. Returns `false`, and changes
     /// nothing, if that version is not stored.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
+
+    /// Disables an endpoint that is enabled and whose [`failing_since`](Endpoint::failing_since) is not after `since`, and
+    /// sets [`auto_disabled`](Endpoint::auto_disabled). Returns `false`, and changes nothing, for other endpoints.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
+    async fn disable_failing(
+        &self,
+        id: &EndpointId,
+        since: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool>;
 
     /// Removes an endpoint with its deliveries. Returns `false` if it does not exist. The other methods ignore its
     /// deliveries afterwards, and [`sweep`](super::DeliveryStore::sweep) deletes them.
@@ -74,8 +88,8 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`update`](Self::update).
     ///
     /// Returns `false`, and changes nothing, unless the recorded key is `former` and each endpoint is stored with the
-    /// `version` that `endpoints` contains. `audit` is `None` if no administrator requests the change, and a key is recorded
-    /// for the first time.
+    /// `version` that `endpoints` contains. `audit` is `None` if the
+    /// library itself records a key for the first time.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -92,6 +106,7 @@ forward!(EndpointStore {
     async fn add(endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
     async fn find(id: &EndpointId) -> BackendResult<Option<Endpoint>>;
     async fn update(endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
+    async fn disable_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
     async fn remove(id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool>;
     async fn list() -> BackendResult<Vec<Endpoint>>;
     async fn is_subscribed(topic: &Topic) -> BackendResult<bool>;

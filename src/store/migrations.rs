@@ -81,7 +81,7 @@ impl Migrations {
     /// Compares the applied migrations, each with its name and its checksum, with those of the program.
     ///
     /// # Errors
-    /// [`MigrationError::Changed`] if an applied migration is not this program's.
+    /// [`MigrationError::Changed`] if an applied migration differs from that of this program.
     pub fn status(&self, applied: &[(String, String)]) -> Result<SchemaStatus, MigrationError> {
         for ((name, checksum), known) in applied.iter().zip(self.all) {
             if name != known.name || *checksum != known.checksum() {
@@ -99,7 +99,8 @@ impl Migrations {
     /// migration is pending. Run it in the transaction that read `applied`.
     ///
     /// # Errors
-    /// [`MigrationError`] if a newer program migrated the database, or an applied migration is not this program's.
+    /// [`MigrationError`] if a newer program migrated the database, or an applied migration differs from that of this
+    /// program.
     pub fn pending_sql(&self, applied: &[(String, String)]) -> Result<String, MigrationError> {
         let mut sql = String::new();
         match self.status(applied)? {
@@ -139,6 +140,14 @@ mod tests {
     #[test]
     fn published_migrations_do_not_change() {
         for (sql, checksum) in [
+            (
+                include_str!("postgres/migrations/0003_endpoint_failures.sql"),
+                "3a352526bb3256050c04a15352e3b40bad080e98b685155616f5089188a3b03b",
+            ),
+            (
+                include_str!("sqlite/migrations/0003_endpoint_failures.sql"),
+                "8fcc3562078139e94164d3ad17f8a08db3cd44f7a6245e0c18344b66849a2980",
+            ),
             (
                 include_str!("postgres/migrations/0002_audit_log.sql"),
                 "51d2c53e8c43390c592d1fdff44b27d8ac4cd4b4743abbac718a35fd6d2a07e2",

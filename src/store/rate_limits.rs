@@ -9,7 +9,7 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 /// Stores the running windows of rate limits.
 #[async_trait]
 pub trait RateLimitStore: Send + Sync + 'static {
-    /// Charges `cost` units to the window of `key`, all of them or none. Concurrent charges have the same effect as
+    /// Charges all `cost` units to the window of `key`, or none. Concurrent charges have the same effect as
     /// successive calls of [`Budget::charge`]. A cost of 0 reads the window. A store with its own clock ignores `now`.
     ///
     /// # Errors

@@ -1,12 +1,15 @@
 //! Schema and statements of the SQLite tables, for hosts whose SQLite driver is not `rusqlite`.
 //!
 //! The feature `sqlite` links the SQLite of `rusqlite`, and a program can contain only one version of `libsqlite3-sys`. A host
-//! whose driver needs another version, such as sqlx 0.8, does not enable the feature. It implements
-//! [`TokenStore`](crate::store::TokenStore) and [`IdempotencyStore`](crate::store::IdempotencyStore) with the statements of this
-//! module, inserts events with [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL), and entries of the audit log with
-//! [`AuditEntry::INSERT_SQL`](crate::audit::AuditEntry::INSERT_SQL), all in its own pool. This module
-//! needs no feature. The feature `sqlite` uses the same schema and the same statements, so that a second program with that
-//! feature can open the file, for example to deliver the webhooks ([guide](crate::guide::stores)).
+//! whose driver needs another version, such as sqlx 0.8, does not enable the feature. In its own pool it
+//!
+//! - implements [`TokenStore`](crate::store::TokenStore) and [`IdempotencyStore`](crate::store::IdempotencyStore) with the
+//!   statements of this module;
+//! - inserts events with [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL);
+//! - inserts entries of the audit log with [`AuditEntry::INSERT_SQL`](crate::audit::AuditEntry::INSERT_SQL).
+//!
+//! This module needs no feature. The feature `sqlite` uses the same schema and the same statements, so that a second
+//! program with that feature can open the file, for example to deliver the webhooks ([guide](crate::guide::stores)).
 //!
 //! # Stability
 //!
@@ -51,6 +54,7 @@
 //! ```sql
 #![doc = include_str!("sqlite/migrations/0001_init.sql")]
 #![doc = include_str!("sqlite/migrations/0002_audit_log.sql")]
+#![doc = include_str!("sqlite/migrations/0003_endpoint_failures.sql")]
 //! ```
 
 use super::migrations::{Migration, Migrations};
@@ -66,6 +70,10 @@ pub const MIGRATIONS: Migrations = Migrations {
         Migration {
             name: "0002_audit_log",
             sql: include_str!("sqlite/migrations/0002_audit_log.sql"),
+        },
+        Migration {
+            name: "0003_endpoint_failures",
+            sql: include_str!("sqlite/migrations/0003_endpoint_failures.sql"),
         },
     ],
 };
@@ -90,8 +98,8 @@ pub mod tokens {
         SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
         FROM forum_api_tokens WHERE lookup = ?1";
 
-    /// Revokes the token with the lookup `?1` at the time `?2`. A second revocation keeps the time of the first, and changes
-    /// the row as well. Changes no row if the token does not exist.
+    /// Revokes the token with the lookup `?1` at the time `?2`. A second revocation keeps the time of the first; its row
+    /// counts as changed as well. Changes no row if the token does not exist.
     pub const REVOKE: &str = "
         UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
 
@@ -103,7 +111,7 @@ pub mod tokens {
 
     /// Returns up to `?3` tokens, newest first, after the token with the creation time `?1` and the lookup `?2`.
     ///
-    /// A list from the beginning has `i64::MAX` and `~` as `?1` and `?2`: no lookup begins with `~` or a later character.
+    /// For the beginning of the list, `?1` is `i64::MAX` and `?2` is `~`, which is greater than each lookup.
     pub const LIST: &str = "
         SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
         FROM forum_api_tokens WHERE (created_at, lookup) < (?1, ?2)

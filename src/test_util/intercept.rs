@@ -20,7 +20,7 @@ use crate::store::{
     Settlement, Stores, TokenStore, UsageStats, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
-use crate::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId, Topic};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
 
 /// Wraps stores, and observes, delays, changes or fails their calls.
 ///
@@ -313,6 +313,8 @@ intercepted! {
         find(id: &EndpointId) -> Option<Endpoint>: (id.clone()) => (id);
         update(endpoint: &Endpoint, audit: &AuditEntry) -> bool:
             (endpoint.clone(), audit.clone()) => (endpoint, audit);
+        disable_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> bool:
+            (id.clone(), since, audit.clone()) => (id, *since, audit);
         remove(id: &EndpointId, audit: &AuditEntry) -> bool: (id.clone(), audit.clone()) => (id, audit);
         list() -> Vec<Endpoint>: () => ();
         is_subscribed(topic: &Topic) -> bool: (topic.clone()) => (topic);
@@ -346,6 +348,8 @@ intercepted! {
         retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
             (endpoint.clone(), now, limit, audit.clone()) => (endpoint, *now, *limit, audit);
         remove(id: &DeliveryId, audit: &AuditEntry) -> bool: (id.clone(), audit.clone()) => (id, audit);
+        purge(state: DeliveryState, before: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
+            (state, before, limit, audit.clone()) => (*state, *before, *limit, audit);
         find(id: &DeliveryId) -> Option<(Delivery, Vec<AttemptRecord>)>: (id.clone()) => (id);
         list(filter: &DeliveryFilter) -> Vec<Delivery>: (filter.clone()) => (filter);
         sweep(before: Timestamp, limit: u32) -> u64: (before, limit) => (*before, *limit);

@@ -27,7 +27,7 @@ pub(crate) fn system_roots() -> RootCertStore {
 /// Adds the certificates in `pem`.
 ///
 /// # Errors
-/// If a certificate is malformed, or there is none.
+/// If a certificate is malformed, or `pem` contains no certificate.
 pub(crate) fn add_roots(roots: &mut RootCertStore, pem: &[u8]) -> Result<(), &'static str> {
     const MALFORMED: &str = "the root certificates are not valid PEM";
     let before = roots.len();

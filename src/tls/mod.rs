@@ -13,7 +13,7 @@ pub(crate) use handshake::{add_roots, client_config, handshake_error, system_roo
 pub(crate) use parameter::{read_roots, take_parameter};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 
-/// Returns the cryptography provider, so that the process-wide default of rustls does not matter.
+/// Returns the cryptography provider, independently of the process-wide default of rustls.
 pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }

@@ -29,7 +29,7 @@ pub struct TokenRequest<'a> {
     pub label: &'a str,
     /// Time until the token expires.
     pub expiry: Expiry,
-    /// Who issues the token, for the audit log.
+    /// Actor that issues the token, for the audit log.
     pub issuer: &'a AuditActor,
 }
 
@@ -57,7 +57,7 @@ impl<'a> TokenRequest<'a> {
         Self { expiry, ..self }
     }
 
-    /// Sets who issues the token. Default: [`AuditActor::SYSTEM`].
+    /// Sets the actor that issues the token. Default: [`AuditActor::SYSTEM`].
     #[must_use]
     pub fn issuer(self, issuer: &'a AuditActor) -> Self {
         Self { issuer, ..self }

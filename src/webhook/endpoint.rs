@@ -26,6 +26,11 @@ pub struct Endpoint {
     pub secret: EncryptedSecret,
     /// The secret of a rotation that is not active yet.
     pub pending_secret: Option<PendingSecret>,
+    /// Time of the first failed attempt since an attempt last succeeded or the endpoint was enabled; `None` if the last one
+    /// succeeded. The store maintains it; an update does not change it.
+    pub failing_since: Option<Timestamp>,
+    /// Whether the worker disabled the endpoint because all of its deliveries failed. Enabling it resets the value.
+    pub auto_disabled: bool,
     /// Version of the row, from 1, incremented by each update.
     pub version: i64,
 }

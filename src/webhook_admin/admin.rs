@@ -1,6 +1,7 @@
 //! Operations on webhook endpoints.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::WebhookAdminError;
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
@@ -9,17 +10,17 @@ use crate::error::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
 use crate::store::WebhookStores;
 use crate::webhook::{
-    EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyId, KeyMismatchError,
-    PendingSecret, PlaintextCipher, Resolver, SecretCipher, SystemResolver, Topic, TopicSet,
-    WebhookSecret,
+    DeliveryState, EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyId,
+    KeyMismatchError, PendingSecret, PlaintextCipher, Resolver, SecretCipher, SystemResolver,
+    Topic, TopicSet, WebhookSecret,
 };
 
-/// Largest number of dead deliveries that are queued again in one call of the store.
-const RETRY_BATCH: u32 = 500;
+/// Largest number of deliveries that are queued again or removed in one call of the store.
+const BATCH: u32 = 500;
 
 /// Registers and changes webhook endpoints (`docs/protocol.md`, section 13).
 ///
-/// Each change is recorded in the audit log, with the actor that the methods take.
+/// Each change is recorded in the audit log with the `actor` of the call.
 #[derive(Clone)]
 pub struct WebhookAdmin {
     webhooks: WebhookStores,
@@ -236,6 +237,8 @@ impl WebhookAdmin {
             enabled: true,
             created_at: self.environment.clock.now(),
             pending_secret: None,
+            failing_since: None,
+            auto_disabled: false,
             version: 1,
         };
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?;
@@ -294,9 +297,12 @@ impl WebhookAdmin {
         enabled: bool,
         actor: &AuditActor,
     ) -> Result<Endpoint, WebhookAdminError> {
-        let set = |endpoint| {
+        let set = |endpoint: Endpoint| {
+            let is_reset = enabled && !endpoint.enabled;
             Ok(Endpoint {
                 enabled,
+                failing_since: endpoint.failing_since.filter(|_| !is_reset),
+                auto_disabled: endpoint.auto_disabled && !is_reset,
                 ..endpoint
             })
         };
@@ -416,7 +422,7 @@ impl WebhookAdmin {
         let mut retried = 0;
         loop {
             let now = self.environment.clock.now();
-            match deliveries.retry_dead(id, now, RETRY_BATCH, &audit).await? {
+            match deliveries.retry_dead(id, now, BATCH, &audit).await? {
                 0 => return Ok(retried),
                 batch => retried += batch,
             }
@@ -424,7 +430,7 @@ impl WebhookAdmin {
     }
 
     /// Queues a finished delivery again, or makes a retrying one due at once. Returns `false`, and changes nothing, if it is
-    /// queued or leased, or does not exist.
+    /// queued or leased, or if it does not exist.
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].
@@ -449,6 +455,31 @@ impl WebhookAdmin {
     ) -> Result<bool, WebhookAdminError> {
         let audit = self.audit_entry(actor, AuditAction::DELIVERY_REMOVED, id)?;
         Ok(self.webhooks.deliveries.remove(id, &audit).await?)
+    }
+
+    /// Removes the deliveries in `state`, a finished state, that were created at least `age` ago, in batches. Returns their
+    /// number.
+    ///
+    /// # Errors
+    /// [`WebhookAdminError::Backend`].
+    pub async fn purge_deliveries(
+        &self,
+        state: DeliveryState,
+        age: Duration,
+        actor: &AuditActor,
+    ) -> Result<u64, WebhookAdminError> {
+        let audit = self.audit_entry(actor, AuditAction::DELIVERY_PURGED, "")?;
+        let days = age.as_secs() / (24 * 60 * 60);
+        let state_name = state.as_str();
+        let audit = audit.with_details(format_args!("{state_name}; older than {days} days"));
+        let before = self.environment.clock.now().saturating_sub(age);
+        let (deliveries, mut purged) = (&self.webhooks.deliveries, 0);
+        loop {
+            match deliveries.purge(state, before, BATCH, &audit).await? {
+                0 => return Ok(purged),
+                batch => purged += batch,
+            }
+        }
     }
 
     fn audit_entry(

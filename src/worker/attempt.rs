@@ -7,12 +7,14 @@ use tracing::field::Empty;
 
 use super::batcher::Batchers;
 use super::context::WorkerContext;
+use crate::audit::{AuditAction, AuditActor};
 use crate::error::{BackendError, BackendResult};
 use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::store::{ClaimedDelivery, Settlement};
 use crate::webhook::{
-    AttemptOutcome, AttemptRecord, DeliveryProgress, ReceiverResponse, SignedRequest, WebhookSecret,
+    AttemptOutcome, AttemptRecord, DeliveryProgress, DeliveryState, ReceiverResponse,
+    SignedRequest, WebhookSecret,
 };
 
 /// Delay of a delivery whose attempt could not start. Its slot stays in use for this time, so that other queued deliveries
@@ -190,7 +192,12 @@ impl Attempt<'_> {
         let progress = before.after_attempt(result.outcome, backoff, now, self.context.random());
         let settlement = Settlement::new(self.claimed, progress, result.record.clone());
         match self.batchers.settle(self.context, settlement).await {
-            Some(true) => self.log(result, &progress),
+            Some(true) => {
+                self.log(result, &progress);
+                if result.record.is_some() && progress.state != DeliveryState::Delivered {
+                    self.disable_failing(now).await;
+                }
+            }
             Some(false) => {
                 tracing::warn!("attempt result ignored: lease expired or delivery removed");
             }
@@ -200,6 +207,39 @@ impl Attempt<'_> {
         }
         if progress.due_at.is_some() {
             self.context.deliveries.notify();
+        }
+    }
+
+    /// Disables the endpoint after a failed attempt if all of its attempts have failed for too long.
+    async fn disable_failing(&self, now: Timestamp) {
+        let (context, endpoint) = (self.context, &self.claimed.endpoint);
+        let since = context.settings.disable_after;
+        let Some(since) = since.map(|limit| now.saturating_sub(limit)) else {
+            return;
+        };
+        let Some(failing_since) = endpoint.failing_since.filter(|at| *at <= since) else {
+            return;
+        };
+        let disable = async {
+            let random = &*context.environment.random;
+            let action = AuditAction::ENDPOINT_DISABLED;
+            let audit = AuditActor::SYSTEM.entry(random, now, action, &endpoint.id);
+            let audit = audit.map_err(BackendError::new)?;
+            let audit =
+                audit.with_details(format_args!("all deliveries failed since {failing_since}"));
+            let endpoints = &context.stores.endpoints;
+            endpoints.disable_failing(&endpoint.id, since, &audit).await
+        };
+        match context.with_step_timeout(disable).await {
+            Ok(true) => {
+                tracing::warn!(endpoint = %endpoint.id, %failing_since, "endpoint disabled: all deliveries failed");
+            }
+            // Another worker disabled it, or an attempt succeeded meanwhile.
+            Ok(false) => {}
+            Err(error) => {
+                recorder::record_store_error("webhooks");
+                tracing::warn!(endpoint = %endpoint.id, %error, "failed to disable endpoint");
+            }
         }
     }
 

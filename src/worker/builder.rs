@@ -40,7 +40,8 @@ pub struct Worker(WorkerContext);
 pub struct WorkerBuilder(WorkerContext);
 
 impl Worker {
-    /// Creates a builder of a worker that reads `stores`, checks the owners of endpoints with `authorizer` and sends with `transport`.
+    /// Creates a builder of a worker that reads `stores`, checks the owners of endpoints with `authorizer` and sends with
+    /// `transport`.
     ///
     /// `environment` may be the [`Runtime`](crate::runtime::Runtime) on which the worker runs. A worker on
     /// [`InlineRuntime`](crate::runtime::InlineRuntime), which does not run tasks in the background, sends nothing.
@@ -115,6 +116,18 @@ impl WorkerBuilder {
     /// Sets [`WorkerSettings::retention`]. Default: 7 days.
     pub fn retention(mut self, retention: Duration) -> Self {
         self.0.settings.retention = retention;
+        self
+    }
+
+    /// Sets [`WorkerSettings::dead_retention`]. Default: `None`.
+    pub fn dead_retention(mut self, dead_retention: Option<Duration>) -> Self {
+        self.0.settings.dead_retention = dead_retention;
+        self
+    }
+
+    /// Sets [`WorkerSettings::disable_after`]. Default: 5 days.
+    pub fn disable_after(mut self, disable_after: Option<Duration>) -> Self {
+        self.0.settings.disable_after = disable_after;
         self
     }
 

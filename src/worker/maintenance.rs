@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::context::WorkerContext;
-use crate::error::BackendResult;
+use crate::audit::{AuditAction, AuditActor};
+use crate::error::{BackendError, BackendResult};
+use crate::webhook::DeliveryState;
 
 /// Number of deliveries that are removed in one call.
 const BATCH: u32 = 500;
@@ -23,12 +25,28 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
     let before = context.now().saturating_sub(context.settings.retention);
     let removed = context.stores.deliveries.sweep(before, BATCH).await?;
-    let is_full = removed >= u64::from(BATCH);
+    let purged = purge_dead(context).await?;
+    let is_full = removed.max(purged) >= u64::from(BATCH);
     Ok(if is_full {
         PAUSE_BETWEEN_BATCHES
     } else {
         context.settings.sweep_interval
     })
+}
+
+/// Removes dead deliveries after their retention. Returns their number.
+async fn purge_dead(context: &WorkerContext) -> BackendResult<u64> {
+    let Some(retention) = context.settings.dead_retention else {
+        return Ok(0);
+    };
+    let now = context.now();
+    let random = &*context.environment.random;
+    let audit = AuditActor::SYSTEM.entry(random, now, AuditAction::DELIVERY_PURGED, "");
+    let audit = audit.map_err(BackendError::new)?.with_details("dead");
+    let (deliveries, before) = (&context.stores.deliveries, now.saturating_sub(retention));
+    deliveries
+        .purge(DeliveryState::Dead, before, BATCH, &audit)
+        .await
 }
 
 #[cfg(feature = "metrics")]
@@ -54,7 +72,8 @@ mod queue_metrics {
             Ok(stats) => {
                 let oldest = stats.oldest_due_at;
                 let age = oldest.map(|due_at| now.saturating_duration_since(due_at));
-                recorder::record_queue(stats.depth, age.unwrap_or_default());
+                let age = age.unwrap_or_default();
+                recorder::record_queue(stats.depth, age, stats.dead, stats.disabled_endpoints);
             }
             Err(error) => {
                 recorder::record_store_error("webhooks");

@@ -26,6 +26,12 @@ pub struct WorkerSettings {
     pub step_timeout: Duration,
     /// Time after which delivered, gone and withheld deliveries are removed. Default: 7 days.
     pub retention: Duration,
+    /// Time after their creation after which dead deliveries are removed; `None` to keep them until an administrator retries or
+    /// removes them. Default: `None`.
+    pub dead_retention: Option<Duration>,
+    /// Time for which all attempts of an endpoint must have failed before the worker disables it; `None` to never disable an
+    /// endpoint. The worker checks it after each failed attempt. Default: 5 days.
+    pub disable_after: Option<Duration>,
     /// Time between two sweeps that remove old deliveries, above zero. Default: 1 hour.
     pub sweep_interval: Duration,
 }
@@ -39,6 +45,8 @@ impl Default for WorkerSettings {
             poll_interval: Duration::from_secs(1),
             step_timeout: Duration::from_secs(15),
             retention: Duration::from_secs(7 * 24 * 60 * 60),
+            dead_retention: None,
+            disable_after: Some(Duration::from_secs(5 * 24 * 60 * 60)),
             sweep_interval: Duration::from_secs(60 * 60),
         }
     }

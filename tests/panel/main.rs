@@ -1,6 +1,7 @@
 //! The control panel, in process: access, forms and pages.
 
 mod access;
+mod audit;
 mod deliveries;
 mod endpoints;
 mod fixture;

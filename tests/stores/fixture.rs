@@ -85,6 +85,8 @@ pub(crate) fn endpoint(number: u64) -> Endpoint {
         created_at: at(0),
         secret: EncryptedSecret::new(vec![7; 16]),
         pending_secret: None,
+        failing_since: None,
+        auto_disabled: false,
         version: 1,
     }
 }

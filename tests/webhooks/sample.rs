@@ -30,6 +30,8 @@ pub fn endpoint(letter: &str) -> Endpoint {
         enabled: true,
         created_at: after(0),
         pending_secret: None,
+        failing_since: None,
+        auto_disabled: false,
         version: 1,
     }
 }

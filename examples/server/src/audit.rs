@@ -25,7 +25,7 @@ pub const THREAD_PINNED: AuditAction = AuditAction::from_static("thread.pinned")
 pub const THREAD_UNLOCKED: AuditAction = AuditAction::from_static("thread.unlocked");
 pub const THREAD_UNPINNED: AuditAction = AuditAction::from_static("thread.unpinned");
 
-/// The user of the operating system who runs the command; with `sudo`, the user who ran `sudo`.
+/// Returns the user of the operating system who runs the command; with `sudo`, the user who ran `sudo`.
 pub fn actor() -> AuditActor {
     let names = ["SUDO_USER", "USER", "LOGNAME"].into_iter();
     let mut names = names.filter_map(|variable| env::var(variable).ok());

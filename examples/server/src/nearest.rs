@@ -1,6 +1,6 @@
-//! The nearest known name to a misspelt one.
+//! Suggestions for misspelt names.
 
-/// Names that are less similar are no suggestions. Clap uses the same bound.
+/// Minimum similarity of a suggestion. Clap uses the same bound.
 const LEAST_SIMILARITY: f64 = 0.7;
 
 /// Returns the most similar of the known names, if one is similar enough.

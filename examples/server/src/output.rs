@@ -59,12 +59,11 @@ pub trait ListItem<const N: usize>: Serialize {
 pub struct Table<const N: usize>(Vec<[String; N]>);
 
 impl<const N: usize> Table<N> {
-    /// Returns a table without rows.
     pub fn new(headings: [&str; N]) -> Self {
         Self(vec![headings.map(str::to_owned)])
     }
 
-    /// Returns a table of items.
+    /// Returns a table with one row for each item.
     pub fn of(items: &[impl ListItem<N>]) -> Self {
         fn headings<const N: usize, T: ListItem<N>>(_: &[T]) -> [&'static str; N] {
             T::HEADINGS
@@ -74,7 +73,6 @@ impl<const N: usize> Table<N> {
         table
     }
 
-    /// Adds a row.
     pub fn row(&mut self, cells: [String; N]) {
         self.0.push(cells);
     }

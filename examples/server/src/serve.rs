@@ -26,7 +26,7 @@ use crate::sign_in::SignIn;
 use crate::startup_banner::StartupBanner;
 use crate::webhooks::{self, refusal};
 
-/// Parts of a server that can be invalid, made before a database is created.
+/// Checked parts of a server, created before the database.
 pub struct Prepared {
     url: DatabaseUrl,
     secrets: Secrets,

@@ -46,6 +46,9 @@ pub struct RetryOptions {
     /// Time to keep delivered, gone and withheld deliveries
     #[arg(long = "webhook-keep", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     webhook_retention: Duration,
+    /// Time to keep dead deliveries after their creation [default: until they are retried or removed]
+    #[arg(long = "webhook-keep-dead", value_name = "SECONDS", value_parser = seconds)]
+    webhook_dead_retention: Option<Duration>,
     /// Maximum number of concurrent attempts
     #[arg(long, value_name = "N", default_value = "256", value_parser = number)]
     webhook_concurrency: u32,
@@ -91,6 +94,7 @@ pub fn start(
         .max_in_flight_per_endpoint(retries.webhook_endpoint_concurrency)
         .step_timeout(defaults.step_timeout.max(timeout.mul_f64(1.5)))
         .retention(keep)
+        .dead_retention(retries.webhook_dead_retention)
         .sweep_interval(
             defaults
                 .sweep_interval

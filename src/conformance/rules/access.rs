@@ -70,7 +70,8 @@ board_rules! {
         Ok(())
     }
 
-    /// A banned member writes nothing, even with access from before the ban or on a board where banned members read.
+    /// A banned member writes nothing, even with access from before the ban, or on a board on which banned members can
+    /// read.
     async fn a_banned_member_writes_nothing(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let bob = suite.member("bob").await?;

@@ -18,7 +18,7 @@ board_rules! {
         only(bob.inbox().await?).map(drop)
     }
 
-    /// A message to several recipients reaches each of them. A board on which a message has one recipient rejects it.
+    /// A message to several recipients reaches each of them, or is rejected on a board whose messages have one recipient.
     async fn several_recipients_are_all_reached_or_rejected(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let new = new_message(suite, [bob.id_ref(), carol.id_ref()]);

@@ -68,7 +68,7 @@ capabilities! {
     /// Subscriptions. Without them `list_subscriptions`, `subscribe` and `unsubscribe` return `NotImplemented`, and the
     /// board ignores the field `subscribe`.
     Subscriptions: "subscriptions",
-    /// Times of subscriptions. Without them `createdAt` is a time of the board's choice, and so is the order of the list.
+    /// Times of subscriptions. Without them the board chooses `createdAt` and the order of the list.
     SubscriptionTimes: "times of subscriptions",
     /// Full-text search. Without it `search` returns `NotImplemented`.
     Search: "search",
@@ -104,8 +104,8 @@ capabilities! {
     EditWindow: "an edit window",
     /// Source markup. Without it `body` is null in every post.
     SourceMarkup: "source markup",
-    /// Commands that check and write in one step. Without them one of several concurrent calls can overlook another; the
-    /// suite skips the rules about that.
+    /// Commands that check and write atomically. Without them several conflicting concurrent calls can succeed, and the
+    /// suite skips the rules about them.
     AtomicCommands: "atomic commands",
     /// Events. Without them no change writes to an outbox.
     Events: "events",

@@ -30,6 +30,8 @@ pub(crate) fn endpoint(number: u64) -> TestResult<Endpoint> {
         created_at: instant(0),
         secret: EncryptedSecret::new(vec![7; 16]),
         pending_secret: None,
+        failing_since: None,
+        auto_disabled: false,
         version: 1,
     })
 }

@@ -16,8 +16,9 @@ use crate::runtime::{BoxFuture, Clock as _, ManualClock};
 ///
 /// Each method of [`Board`] is a method here, so that a rule consists of calls with their expected outcomes:
 /// `alice.get_thread(&id).await.expect_path_not_found()?`. As in the library, each call looks up the caller's access
-/// first. Parameters without a field are left out. Independently of the expected outcome, the rule fails if the board returns an internal error or content of a
-/// forum that the caller cannot see. A call that the host does not support skips the rule.
+/// first. Parameters without a field are left out. Independently of the expected outcome, the rule fails if the board
+/// returns an internal error or content of a forum that the caller cannot see. A call that the host does not support
+/// skips the rule.
 #[derive(Clone)]
 pub struct TestCaller {
     pub(crate) inner: Arc<SuiteInner>,

@@ -72,9 +72,15 @@ impl DeliveryStore for MemoryWebhookStore {
         let pending = enabled.flat_map(|endpoint| tables.rows.pending(&endpoint.id, u32::MAX));
         let due = pending.map(|(due_at, _)| due_at).filter(|due| *due <= now);
         let due: Vec<_> = due.collect();
+        let is_dead = |row: &&DeliveryRow| row.delivery.progress.state == DeliveryState::Dead;
+        let dead = tables.rows.all().filter(is_dead);
+        let dead = dead.filter(|row| tables.endpoint(&row.delivery.endpoint).is_some());
+        let disabled = tables.endpoints.iter().filter(|endpoint| !endpoint.enabled);
         Ok(QueueStats {
             depth: QueueStats::MAX_DEPTH.min(due.len() as u64),
             oldest_due_at: due.into_iter().min(),
+            dead: QueueStats::MAX_DEPTH.min(dead.count() as u64),
+            disabled_endpoints: disabled.count() as u64,
         })
     }
 
@@ -174,6 +180,36 @@ impl DeliveryStore for MemoryWebhookStore {
         Ok(exists)
     }
 
+    async fn purge(
+        &self,
+        state: DeliveryState,
+        before: Timestamp,
+        limit: u32,
+        audit: &AuditEntry,
+    ) -> BackendResult<u64> {
+        let mut tables = lock(&self.0);
+        let is_old = |row: &&DeliveryRow| {
+            let Delivery {
+                progress,
+                created_at,
+                endpoint,
+                ..
+            } = &row.delivery;
+            progress.state == state
+                && progress.due_at.is_none()
+                && *created_at < before
+                && tables.endpoint(endpoint).is_some()
+        };
+        let old = tables.rows.all().filter(is_old);
+        let position = |row: &DeliveryRow| (row.delivery.created_at, row.delivery.id.clone());
+        let mut old: Vec<_> = old.map(position).collect();
+        old.sort_unstable();
+        old.truncate(limit as usize);
+        old.iter().for_each(|(_, id)| tables.remove(id));
+        tables.audit.record(audit, old.len() as u64);
+        Ok(old.len() as u64)
+    }
+
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
         let tables = lock(&self.0);
         let row = tables.row(id);
@@ -254,8 +290,22 @@ impl WebhookTables {
         if is_current {
             let settle = |row: &mut DeliveryRow| row.settle(settlement, now);
             self.rows.change(&settlement.delivery, settle);
+            self.record_health(settlement, now);
         }
         is_current
+    }
+
+    /// Records at the endpoint whether the attempt succeeded.
+    fn record_health(&mut self, settlement: &Settlement, now: Timestamp) {
+        let Some((row, succeeded)) = self.row(&settlement.delivery).zip(settlement.succeeded())
+        else {
+            return;
+        };
+        let id = row.delivery.endpoint.clone();
+        if let Some(endpoint) = self.endpoints.iter_mut().find(|one| one.id == id) {
+            let failing_since = endpoint.failing_since.unwrap_or(now);
+            endpoint.failing_since = (!succeeded).then_some(failing_since);
+        }
     }
 
     fn is_current_lease(&self, id: &DeliveryId, lease_id: i64) -> bool {

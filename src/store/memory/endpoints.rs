@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use super::webhook_tables::MemoryWebhookStore;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::EndpointId;
+use crate::model::{EndpointId, Timestamp};
 use crate::store::{EndpointStore, lock};
 use crate::webhook::{Endpoint, KeyId};
 
@@ -34,6 +34,25 @@ impl EndpointStore for MemoryWebhookStore {
         let replaced = tables.replace(endpoint);
         tables.audit.record(audit, replaced.into());
         Ok(replaced)
+    }
+
+    async fn disable_failing(
+        &self,
+        id: &EndpointId,
+        since: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let mut tables = lock(&self.0);
+        let is_failing = |one: &Endpoint| one.failing_since.is_some_and(|at| at <= since);
+        let mut endpoints = tables.endpoints.iter_mut();
+        let failing = endpoints.find(|one| one.id == *id && one.enabled && is_failing(one));
+        let disabled = failing.map(|endpoint| {
+            endpoint.enabled = false;
+            endpoint.auto_disabled = true;
+            endpoint.version += 1;
+        });
+        tables.audit.record(audit, disabled.is_some().into());
+        Ok(disabled.is_some())
     }
 
     async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool> {

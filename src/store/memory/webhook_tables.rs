@@ -43,11 +43,16 @@ impl WebhookTables {
     pub(super) fn replace(&mut self, endpoint: &Endpoint) -> bool {
         let mut all = self.endpoints.iter_mut();
         let former = all.find(|one| one.id == endpoint.id && one.version == endpoint.version);
-        let successor = || Endpoint {
-            version: endpoint.version + 1,
-            ..endpoint.clone()
+        let successor = |former: &Endpoint| {
+            let is_reset = endpoint.enabled && !former.enabled;
+            Endpoint {
+                version: endpoint.version + 1,
+                failing_since: former.failing_since.filter(|_| !is_reset),
+                auto_disabled: former.auto_disabled && !is_reset,
+                ..endpoint.clone()
+            }
         };
-        former.map(|former| *former = successor()).is_some()
+        former.map(|former| *former = successor(former)).is_some()
     }
 
     pub(super) fn enabled_endpoint(&self, id: &EndpointId) -> Option<&Endpoint> {

@@ -31,6 +31,7 @@ const RETRY: &str = include_str!("sql/retry.sql");
 const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
 const REMOVE: &str = include_str!("sql/remove.sql");
 const FIND: &str = include_str!("sql/find_delivery.sql");
+const PURGE: &str = include_str!("sql/purge_deliveries.sql");
 const SWEEP: &str = include_str!("sql/sweep.sql");
 
 #[async_trait]
@@ -136,6 +137,8 @@ impl DeliveryStore for PostgresStore {
                     Ok(QueueStats {
                         depth: columns.number("depth")?,
                         oldest_due_at: columns.value("oldest_due_at")?,
+                        dead: columns.number("dead")?,
+                        disabled_endpoints: columns.number("disabled_endpoints")?,
                     })
                 },
             )
@@ -219,6 +222,17 @@ impl DeliveryStore for PostgresStore {
 
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool> {
         Ok(self.execute_audited(REMOVE, &[id], audit).await? > 0)
+    }
+
+    async fn purge(
+        &self,
+        state: DeliveryState,
+        before: Timestamp,
+        limit: u32,
+        audit: &AuditEntry,
+    ) -> BackendResult<u64> {
+        let parameters: Parameters<'_> = &[&state, &before, &i64::from(limit)];
+        Ok(self.execute_audited(PURGE, parameters, audit).await?)
     }
 
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {

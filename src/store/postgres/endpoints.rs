@@ -8,21 +8,26 @@ use super::execute::Parameters;
 use super::rows::read_endpoint;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::EndpointId;
+use crate::model::{EndpointId, Timestamp};
 use crate::store::EndpointStore;
 use crate::webhook::{Endpoint, Event, KeyId, Topic};
 
 const ADD: &str = include_str!("sql/add_endpoint.sql");
 const UPDATE: &str = include_str!("sql/update_endpoint.sql");
 const FIND: &str = "
-SELECT id, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from, version
+SELECT id, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from, version,
+    failing_since, auto_disabled
 FROM forum_api_endpoints WHERE id = $1";
 const ALL: &str = "
-SELECT id, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from, version
+SELECT id, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from, version,
+    failing_since, auto_disabled
 FROM forum_api_endpoints ORDER BY number";
+const DISABLE_FAILING: &str = "
+UPDATE forum_api_endpoints SET enabled = FALSE, auto_disabled = TRUE, version = version + 1
+WHERE id = $1 AND enabled AND failing_since <= $2";
 const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = $1";
 const KEY_ID: &str = "SELECT key_id FROM forum_api_webhook_key";
-/// The common table expressions; `recorded` has a row if the key is replaced.
+/// Common table expressions that replace the key. `recorded` has a row if the key is replaced.
 const REPLACE_KEY: &str = include_str!("sql/replace_key.sql");
 
 #[async_trait]
@@ -37,6 +42,17 @@ impl EndpointStore for PostgresStore {
 
     async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool> {
         self.write(UPDATE, endpoint, audit).await
+    }
+
+    async fn disable_failing(
+        &self,
+        id: &EndpointId,
+        since: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let parameters: Parameters<'_> = &[id, &since];
+        let disabled = self.execute_audited(DISABLE_FAILING, parameters, audit);
+        Ok(disabled.await? > 0)
     }
 
     async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool> {

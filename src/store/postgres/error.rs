@@ -51,7 +51,7 @@ fn sentence(error: &tokio_postgres::Error) -> String {
     }
 }
 
-/// Returns the kind of an error, which has no variants.
+/// Returns the kind of an error as a text, because the driver does not expose it as a value.
 fn kind(error: &tokio_postgres::Error) -> String {
     match &*error.to_string() {
         "error connecting to server" => "cannot connect to Postgres".into(),

@@ -18,6 +18,10 @@ pub const MIGRATIONS: Migrations = Migrations {
             name: "0002_audit_log",
             sql: include_str!("migrations/0002_audit_log.sql"),
         },
+        Migration {
+            name: "0003_endpoint_failures",
+            sql: include_str!("migrations/0003_endpoint_failures.sql"),
+        },
     ],
 };
 

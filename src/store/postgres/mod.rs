@@ -51,6 +51,7 @@
 //! ```sql
 #![doc = include_str!("migrations/0001_init.sql")]
 #![doc = include_str!("migrations/0002_audit_log.sql")]
+#![doc = include_str!("migrations/0003_endpoint_failures.sql")]
 //! ```
 
 mod audit;

@@ -29,7 +29,7 @@ use crate::tls;
 /// Protocol name that libpq sends.
 const ALPN: &[u8] = b"postgresql";
 
-/// Use of TLS that the parameters `sslmode` and `sslrootcert` of a URL ask for.
+/// Use of TLS according to the parameters `sslmode` and `sslrootcert` of a URL.
 pub(super) struct TlsMode {
     pub(super) negotiation: SslMode,
     pub(super) connector: PostgresTls,
@@ -192,7 +192,6 @@ impl TlsConnect<Socket> for NamedServer {
     }
 }
 
-/// An encrypted connection.
 pub(super) struct PostgresTlsStream(client::TlsStream<Socket>);
 
 impl TlsStream for PostgresTlsStream {

@@ -56,6 +56,16 @@ pub(super) const DELETE_ENDED: &str = "
     DELETE FROM forum_api_deliveries WHERE rowid IN (
         SELECT rowid FROM forum_api_deliveries WHERE ended_at < ?1 ORDER BY ended_at LIMIT ?2)";
 
+pub(super) const PURGE: &str = include_str!("sql/purge_deliveries.sql");
+
+pub(super) const RECORD_FAILURE: &str = "
+    UPDATE forum_api_endpoints SET failing_since = ?2
+    WHERE id = (SELECT endpoint FROM forum_api_deliveries WHERE id = ?1) AND failing_since IS NULL";
+
+pub(super) const RECORD_SUCCESS: &str = "
+    UPDATE forum_api_endpoints SET failing_since = NULL
+    WHERE id = (SELECT endpoint FROM forum_api_deliveries WHERE id = ?1) AND failing_since IS NOT NULL";
+
 pub(super) const DELETE_ORPHANS: &str = include_str!("sql/delete_orphans.sql");
 
 #[async_trait]
@@ -155,6 +165,8 @@ impl DeliveryStore for SqliteWebhookStore {
                 Ok(QueueStats {
                     depth: row.number("depth")?,
                     oldest_due_at: row.get("since")?,
+                    dead: row.number("dead")?,
+                    disabled_endpoints: row.number("disabled_endpoints")?,
                 })
             });
             Ok(stats?.unwrap_or_default())
@@ -251,6 +263,22 @@ impl DeliveryStore for SqliteWebhookStore {
         .await
     }
 
+    async fn purge(
+        &self,
+        state: DeliveryState,
+        before: Timestamp,
+        limit: u32,
+        audit: &AuditEntry,
+    ) -> BackendResult<u64> {
+        let audit = audit.clone();
+        self.write(move |connection| {
+            let purged = change(connection, PURGE, params![state, before, limit])? as u64;
+            record(connection, &audit, purged)?;
+            Ok(purged)
+        })
+        .await
+    }
+
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
         let id = id.clone();
         self.read(move |connection| {
@@ -309,6 +337,11 @@ fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> R
     if let Some(attempt) = attempt.as_ref().filter(|_| settled) {
         add_attempt(connection, delivery, attempt)?;
     }
+    match settlement.succeeded().filter(|_| settled) {
+        Some(true) => change(connection, RECORD_SUCCESS, params![delivery])?,
+        Some(false) => change(connection, RECORD_FAILURE, params![delivery, now])?,
+        None => 0,
+    };
     Ok(settled)
 }
 

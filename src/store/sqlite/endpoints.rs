@@ -9,7 +9,7 @@ use super::execute::{change, changes, first, readable};
 use super::rows::read_endpoint;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::EndpointId;
+use crate::model::{EndpointId, Timestamp};
 use crate::store::EndpointStore;
 use crate::webhook::{Endpoint, Event, KeyId, Topic};
 
@@ -17,6 +17,10 @@ pub(super) const ADD: &str = include_str!("sql/add_endpoint.sql");
 pub(super) const UPDATE: &str = include_str!("sql/update_endpoint.sql");
 
 pub(super) const FIND: &str = "SELECT * FROM forum_api_endpoints WHERE id = ?1";
+
+pub(super) const DISABLE_FAILING: &str = "
+    UPDATE forum_api_endpoints SET enabled = FALSE, auto_disabled = TRUE, version = version + 1
+    WHERE id = ?1 AND enabled AND failing_since <= ?2";
 
 const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = ?1";
 
@@ -44,6 +48,21 @@ impl EndpointStore for SqliteWebhookStore {
 
     async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool> {
         self.put(UPDATE, endpoint, audit).await
+    }
+
+    async fn disable_failing(
+        &self,
+        id: &EndpointId,
+        since: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let (id, audit) = (id.clone(), audit.clone());
+        self.write(move |savepoint| {
+            let disabled = changes(savepoint, DISABLE_FAILING, params![id, since])?;
+            record(savepoint, &audit, disabled.into())?;
+            Ok(disabled)
+        })
+        .await
     }
 
     async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool> {

@@ -19,6 +19,7 @@
 //! ```sql
 #![doc = include_str!("migrations/0001_init.sql")]
 #![doc = include_str!("migrations/0002_audit_log.sql")]
+#![doc = include_str!("migrations/0003_endpoint_failures.sql")]
 //! ```
 //!
 //! Hosts with another driver use the schema and the statements of [`sqlite_schema`](crate::store::sqlite_schema).

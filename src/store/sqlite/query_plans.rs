@@ -49,6 +49,13 @@ const STATEMENTS: &[(&str, &str)] = &[
     (deliveries::REMOVE, BY_ID),
     (deliveries::ATTEMPTS, "forum_api_attempts USING PRIMARY KEY (delivery=?)"),
     (deliveries::DELETE_ENDED, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_ended (ended_at<?)"),
+    (deliveries::PURGE, "forum_api_deliveries USING INDEX forum_api_deliveries_by_state (state=? AND created_at<?)"),
+    (deliveries::RECORD_FAILURE, ENDPOINT),
+    (deliveries::RECORD_FAILURE, BY_ID),
+    (deliveries::RECORD_SUCCESS, ENDPOINT),
+    (deliveries::RECORD_SUCCESS, BY_ID),
+    (endpoints::DISABLE_FAILING, ENDPOINT),
+    (deliveries::QUEUE_STATS, "delivery USING COVERING INDEX forum_api_deliveries_by_state (state=?)"),
     (deliveries::DELETE_ORPHANS, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint"),
     (deliveries::DELETE_ORPHANS, "delivery USING COVERING INDEX forum_api_deliveries_by_endpoint"),
 ];

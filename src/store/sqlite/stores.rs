@@ -8,7 +8,8 @@ use super::{
 use crate::store::{Stores, WebhookStores};
 
 impl Stores {
-    /// Creates stores of tokens, idempotency keys and the audit log in `database`, for one node (feature `sqlite`). Rate limits are in memory.
+    /// Creates stores of tokens, idempotency keys and the audit log in `database`, for one node (feature `sqlite`). Rate
+    /// limits are in memory.
     pub fn in_sqlite(database: &Database) -> Self {
         Self {
             tokens: Arc::new(SqliteTokenStore::new(database.clone())),

@@ -98,8 +98,8 @@ impl Event {
     /// SQL query, for SQLite and PostgreSQL, that returns whether an enabled endpoint subscribes to the topic `$1`: one row
     /// with the boolean column `is_subscribed`.
     ///
-    /// A host runs it in the transaction of a change, and omits the event if no endpoint subscribes to its topic, with the
-    /// queries for the event's arguments ([example](crate::guide::outbox#changes-without-subscribers)). A change whose
+    /// A host runs it in the transaction of a change. If no endpoint subscribes to the topic, the host omits the event and
+    /// the queries for its arguments ([example](crate::guide::outbox#changes-without-subscribers)). A change whose
     /// transaction begins after an endpoint was added or enabled always finds the endpoint. A change in progress at that time
     /// may omit its event.
     pub const IS_SUBSCRIBED_SQL: &'static str = "

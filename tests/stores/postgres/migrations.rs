@@ -20,7 +20,10 @@ async fn concurrent_nodes_apply_each_migration_once() {
     let client = pool(&address, 1).get().await.unwrap();
     let names = "SELECT array_agg(name ORDER BY step) FROM forum_api_migrations";
     let names: Vec<String> = client.query_one(names, &[]).await.unwrap().get(0);
-    assert_eq!(names, ["0001_init", "0002_audit_log"]);
+    assert_eq!(
+        names,
+        ["0001_init", "0002_audit_log", "0003_endpoint_failures"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -245,3 +245,39 @@ fn deliveries_of_a_removed_endpoint_are_swept_and_not_sent() {
     fixture.start();
     assert!(add_again().unwrap() && fixture.sent().is_empty());
 }
+
+#[test]
+fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
+    let fixture = WorkerFixture::new();
+    let endpoint = fixture.add("a");
+    fixture.transport.set_replies("a", [Status(500)]);
+    fixture.insert_post_event();
+    let handle = fixture.start();
+    let find = || {
+        let find = fixture.stores.endpoints.find(&endpoint.id);
+        fixture.runtime.block_on(find).unwrap().unwrap()
+    };
+    let failing_since = Some(fixture.now());
+    assert_eq!(find().failing_since, failing_since);
+    fixture.advance(seconds(5 * 86_400 - 100));
+    fixture.insert_post_event();
+    fixture.wake(&handle);
+    fixture.advance(seconds(99));
+    assert!(find().enabled, "the third attempt is within the five days");
+    fixture.advance(HOUR);
+    let disabled = find();
+    assert!(!disabled.enabled && disabled.auto_disabled);
+    assert_eq!(disabled.failing_since, failing_since);
+    assert_eq!((fixture.count(Dead), fixture.count(Retrying)), (1, 1));
+}
+
+#[test]
+fn dead_deliveries_are_removed_after_their_retention() {
+    let mut fixture = WorkerFixture::with_replies([Status(500)]);
+    fixture.settings.dead_retention = Some(seconds(86_400));
+    fixture.start();
+    fixture.advance(seconds(86_400));
+    assert_eq!(fixture.count(Dead), 1);
+    fixture.advance(2 * HOUR);
+    assert_eq!(fixture.count(Dead), 0);
+}

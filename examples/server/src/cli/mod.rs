@@ -37,7 +37,6 @@ use crate::connect::{self, Migrations};
 use crate::output::Output;
 use crate::serve;
 
-/// Version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A forum server with a JSON API. Without a command, starts the server.
@@ -123,11 +122,11 @@ enum DatabaseCommand {
     },
 }
 
-/// A command line whose configuration cannot be used.
+/// Error of an invalid configuration.
 #[derive(Debug)]
 pub struct InvalidConfiguration {
     pub error: BoardError,
-    /// Whether the command line has the option `--json`.
+    /// `true` if the command line has the option `--json`.
     pub json: bool,
 }
 

@@ -39,7 +39,7 @@ pub struct Common {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server options")]
 pub struct ServeArgs {
-    /// Address to listen on, or only a port of 127.0.0.1; port 0 picks a free port
+    /// Address and port to listen on; a port without an address is a port of 127.0.0.1; port 0 picks a free port
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = listen_address)]
     pub listen: SocketAddr,
     #[command(flatten)]
@@ -76,7 +76,7 @@ pub struct ServeArgs {
     /// Time limit of a request
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub request_timeout: Duration,
-    /// Time in which a client sends a request head, and in which it begins to read its response
+    /// Time limit for a client to send a request head, and to read any part of its response
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub client_timeout: Duration,
     /// Origin allowed to call the API from a browser, or * for any; repeatable
@@ -134,10 +134,10 @@ impl DatabaseOptions {
 /// Options of the listener for the operator.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct AdminOptions {
-    /// Second address, for /metrics, /health and /ready; the first one then serves no /metrics
+    /// Second address, for /metrics, /health and /ready; the other address then does not serve /metrics
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     pub admin_listen: Option<SocketAddr>,
-    /// Time in which requests and deliveries in progress end when the process stops
+    /// Time limit for requests and deliveries in progress when the process stops
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     pub drain_timeout: Duration,
 }

@@ -1,4 +1,4 @@
-//! `audit`.
+//! Command `audit`.
 
 use clap::{Args, Subcommand};
 use forum_api::audit::AuditAction;
@@ -12,10 +12,9 @@ use crate::board::{ReferenceBoard, accounts};
 use crate::output::{ListItem, Output};
 use crate::sign_in::accounts::names as member_names;
 
-/// Entries of a page of the store.
+/// Maximum number of entries that one call of the store returns.
 const PAGE: u32 = 100;
 
-/// The log of administrators' changes.
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
     /// List entries, newest first
@@ -81,7 +80,6 @@ fn action(name: &str) -> Result<AuditAction, &'static str> {
     AuditAction::parse(name).map_err(|_| "expected an action, for example token.revoked")
 }
 
-/// An entry in the output.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AuditListing {

@@ -1,4 +1,4 @@
-//! `backup`.
+//! Command `backup`.
 
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! `config`.
+//! Command `config`.
 
 use clap::Subcommand;
 use forum_api::host::BoardResult;
@@ -11,7 +11,7 @@ use crate::serve::Prepared;
 /// The configuration of the server.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Check everything that can be checked without a database, and print the value of each option and its source
+    /// Check the options, key file and root certificates, and print the value and the source of each option
     Check(Box<ServeArgs>),
 }
 

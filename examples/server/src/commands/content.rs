@@ -12,7 +12,7 @@ use crate::output::{ListItem, Output};
 /// Maximum number of characters of a post in a table.
 const EXCERPT: usize = 60;
 
-/// Lists all forums. A list of groups that is absent is that of the forum above.
+/// Lists all forums. A sub-forum without a list of groups has that of its parent.
 pub async fn list_forums(board: &ReferenceBoard) -> BoardResult<Output> {
     let forums =
         board.read(|connection| Box::pin(async move { Ok(listings::forums(connection).await?) }));

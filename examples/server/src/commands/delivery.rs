@@ -1,4 +1,4 @@
-//! `delivery`.
+//! Command `delivery`.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::cli::days;
 use crate::output::{ListItem, Output, Table};
-use crate::webhooks::{refusal_for, unknown_endpoint};
+use crate::webhooks::{refusal, refusal_for, unknown_endpoint};
 
 /// Deliveries of a page of the store.
 const PAGE: u32 = 100;
@@ -43,12 +43,12 @@ pub enum DeliveryCommand {
     /// Retry a finished delivery, or send a retrying one at once
     #[command(visible_alias = "redeliver")]
     Retry(RetryArgs),
-    /// Remove the deliveries in a state that were created some days ago
+    /// Remove the old deliveries in a state
     Purge {
         /// State of the deliveries: dead, delivered, gone or withheld
         #[arg(long, value_name = "STATE", value_parser = ended_state)]
         state: DeliveryState,
-        /// Least age of the deliveries in days
+        /// Minimum age of the deliveries in days
         #[arg(long, value_name = "DAYS", value_parser = days)]
         older_than: Duration,
     },
@@ -108,7 +108,7 @@ impl DeliveryCommand {
                     "Queued {count} dead {noun} of endpoint {endpoint} again."
                 ))
             }
-            Self::Purge { state, older_than } => purge(&webhooks, state, older_than).await,
+            Self::Purge { state, older_than } => purge(webhooks, state, older_than).await,
             Self::Remove { id } => {
                 let audit = audit::entry(AuditAction::DELIVERY_REMOVED, &id)?;
                 if webhooks.deliveries.remove(&id, &audit).await? {
@@ -122,28 +122,14 @@ impl DeliveryCommand {
 
 /// Removes the deliveries in this state that were created before the given time.
 async fn purge(
-    webhooks: &WebhookStores,
+    webhooks: WebhookStores,
     state: DeliveryState,
     older_than: Duration,
 ) -> BoardResult<Output> {
-    let days = older_than.as_secs() / (24 * 60 * 60);
-    let audit = audit::entry(AuditAction::DELIVERY_PURGED, "")?;
-    let before = audit.occurred_at.saturating_sub(older_than);
-    let audit = audit.with_details(format_args!("{}; older than {days} days", state.as_str()));
-    let mut filter = DeliveryFilter {
-        state: Some(state),
-        limit: PAGE,
-        ..DeliveryFilter::default()
-    };
-    let mut removed = 0_u64;
-    loop {
-        let page = webhooks.deliveries.list(&filter).await?;
-        let Some(last) = page.last() else { break };
-        filter.after = Some((last.created_at, last.id.clone()));
-        for delivery in page.iter().filter(|delivery| delivery.created_at < before) {
-            removed += u64::from(webhooks.deliveries.remove(&delivery.id, &audit).await?);
-        }
-    }
+    let admin = WebhookAdmin::new(webhooks, TokioRuntime);
+    let actor = audit::actor();
+    let purge = admin.purge_deliveries(state, older_than, &actor);
+    let removed = purge.await.map_err(refusal)?;
     let noun = if removed == 1 {
         "delivery"
     } else {
@@ -241,7 +227,7 @@ struct DeliveryListing {
     attempts: u32,
     created_at: Timestamp,
     next_attempt_at: Option<Timestamp>,
-    /// Whether the endpoint is disabled. Its deliveries wait until it is enabled.
+    /// `true` if the endpoint is disabled. Its deliveries wait until it is enabled.
     #[serde(skip)]
     paused: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

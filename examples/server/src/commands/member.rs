@@ -1,4 +1,4 @@
-//! `member`.
+//! Command `member`.
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
@@ -90,7 +90,6 @@ async fn list(board: &ReferenceBoard) -> BoardResult<Output> {
     Output::list(members.collect())
 }
 
-/// A member in the output.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MemberListing {

@@ -1,4 +1,4 @@
-//! `token`.
+//! Command `token`.
 
 use std::collections::HashMap;
 use std::fmt::Display;
@@ -25,7 +25,7 @@ use crate::sign_in::accounts::names as member_names;
 /// Tokens of a page of the store.
 const PAGE: u32 = 100;
 
-/// Tokens that one transaction removes.
+/// Maximum number of tokens that one transaction removes.
 const PURGE_BATCH: u32 = 1000;
 
 /// API tokens.
@@ -35,9 +35,9 @@ pub enum TokenCommand {
     Issue(IssueArgs),
     /// List all tokens
     List,
-    /// Remove the tokens that expired or were revoked some days ago
+    /// Remove old expired and revoked tokens
     Purge {
-        /// Least time since the end of a token in days
+        /// Minimum number of days since the token expired or was revoked
         #[arg(long, value_name = "DAYS", value_parser = days)]
         older_than: Duration,
     },

@@ -1,4 +1,4 @@
-//! `webhook`.
+//! Command `webhook`.
 
 use std::path::{Path, PathBuf};
 
@@ -301,6 +301,8 @@ struct EndpointListing {
     topics: Vec<String>,
     owner: Option<String>,
     enabled: bool,
+    #[serde(skip)]
+    auto_disabled: bool,
     created_at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
@@ -321,6 +323,7 @@ impl EndpointListing {
             id: endpoint.id,
             url: endpoint.url,
             enabled: endpoint.enabled,
+            auto_disabled: endpoint.auto_disabled,
             created_at: endpoint.created_at,
             secret: None,
         })
@@ -331,7 +334,11 @@ impl ListItem<5> for EndpointListing {
     const HEADINGS: [&'static str; 5] = ["ID", "STATE", "OWNER", "TOPICS", "URL"];
 
     fn cells(&self) -> [String; 5] {
-        let state = if self.enabled { "enabled" } else { "disabled" };
+        let state = match (self.enabled, self.auto_disabled) {
+            (true, _) => "enabled",
+            (false, true) => "failed",
+            (false, false) => "disabled",
+        };
         [
             self.id.to_string(),
             state.into(),

@@ -1,4 +1,4 @@
-//! `worker`.
+//! Command `worker`.
 
 use clap::Args;
 use forum_api::host::{BoardResult, OrInternal};
@@ -31,7 +31,7 @@ pub struct WorkerCommand {
 }
 
 impl WorkerCommand {
-    /// Works until the process is stopped.
+    /// Sends webhooks until the process is stopped.
     pub async fn run(self, common: &Common) -> BoardResult<Output> {
         let _log = Log::start(self.log);
         let metrics = Metrics::install()?;

@@ -83,6 +83,8 @@ impl Place {
             created_at: Timestamp::default(),
             secret: EncryptedSecret::new(vec![7; 16]),
             pending_secret: None,
+            failing_since: None,
+            auto_disabled: false,
             version: 1,
         };
         let audit = AuditActor::command_line(None).entry(

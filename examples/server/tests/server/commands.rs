@@ -238,6 +238,54 @@ fn old_deliveries_of_one_state_are_purged() {
 }
 
 #[test]
+fn commands_add_entries_to_the_audit_log() {
+    let server = Server::new(&["--no-worker"]);
+    server.token("bob");
+    server.run_ok("member ban bob");
+    server.run_ok("setting post.per_hour 30");
+    let endpoint = server.run_ok("webhook add --url https://receiver.example/ --json");
+    let endpoint = endpoint.json()["id"].as_str().unwrap().to_owned();
+    server.run_ok(&format!("webhook disable {endpoint}"));
+    let list = |filter: &str| {
+        let list = server.run_ok(&format!("audit list --json {filter}")).json();
+        list.as_array().unwrap().clone()
+    };
+    let all = list("");
+    let actions: Vec<_> = all.iter().map(|entry| entry["action"].clone()).collect();
+    let expected = [
+        "endpoint.disabled",
+        "endpoint.added",
+        "setting.changed",
+        "member.banned",
+        "token.issued",
+        "token.issued",
+    ];
+    assert_eq!(actions, expected);
+    let [_, _, setting, ban, issued, first] = all.as_slice() else {
+        panic!("{all:?}");
+    };
+    assert_eq!(
+        [&setting["target"], &setting["details"]],
+        ["post.per_hour", "value 30"]
+    );
+    assert_eq!([&ban["target"], &ban["origin"]], ["bob", "command_line"]);
+    assert_eq!(
+        issued["actor"], "admin",
+        "the administrator whose password was given"
+    );
+    assert_eq!(first["origin"], "system", "the token of a new board");
+    assert_eq!(list(&format!("--target {endpoint}")).len(), 2);
+    assert_eq!(list("--action member.banned").len(), 1);
+    assert_eq!(list("--actor admin").len(), 1);
+    let refused = server.run("member ban ghost");
+    assert_eq!(
+        (refused.status, list("").len()),
+        (1, 6),
+        "a refused change has no entry"
+    );
+}
+
+#[test]
 fn a_password_is_asked_for_at_a_terminal() {
     let running = Server::new(&[]);
     let issue = "token issue --owner bob --scopes forums:read".split(' ');

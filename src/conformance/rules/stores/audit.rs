@@ -80,7 +80,7 @@ store_rules! {
         check_eq!(fixture.stores.audit.list(&AuditFilter::default()).await?, [], "the default limit is 0")
     }
 
-    /// An entry with a stored id adds to the number of its records.
+    /// Inserting an entry with a stored id increments the count of the stored entry.
     async fn an_entry_with_a_known_id_is_counted(fixture: &StoreFixture) -> TestResult {
         for _ in 0..3 {
             fixture.stores.audit.insert(&entry(1)).await?;
@@ -88,8 +88,8 @@ store_rules! {
         expect_count(fixture, 1, 3).await
     }
 
-    /// Creating, revoking and purging a token writes its entry; a rejected creation, an unknown token and a purge of nothing
-    /// do not.
+    /// Creating and revoking a token and purging tokens write an entry. A rejected creation, the revocation of an unknown
+    /// token and a purge that removes no token do not.
     async fn changes_of_tokens_write_their_entries(fixture: &StoreFixture) -> TestResult {
         let tokens = &fixture.stores.tokens;
         check!(tokens.create(&token()?, &entry(1)).await?)?;

@@ -199,10 +199,15 @@ async fn expect_queue_stats(
     depth: u64,
     since: Option<i64>,
 ) -> TestResult {
-    let stats = fixture.webhooks.deliveries.queue_stats(instant(now));
+    let stats = &fixture
+        .webhooks
+        .deliveries
+        .queue_stats(instant(now))
+        .await?;
     let expected = QueueStats {
         depth,
         oldest_due_at: since.map(instant),
+        ..*stats
     };
-    check_eq!(stats.await?, expected, "queue statistics at {now}")
+    check_eq!(*stats, expected, "queue statistics at {now}")
 }

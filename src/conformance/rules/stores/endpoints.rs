@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::model::UserId;
-use crate::webhook::{EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, TopicSet};
+use crate::webhook::{
+    DeliveryState, EncryptedSecret, Endpoint, KeyId, PendingSecret, Topic, TopicSet,
+};
 
 store_rules! {
     mod endpoints;
@@ -111,7 +113,7 @@ store_rules! {
         check_eq!(endpoints.list().await?, added)
     }
 
-    /// A topic is subscribed if an enabled endpoint names it, or has `*`, which covers neither `message.sent` nor `ping`.
+    /// A topic is subscribed if an enabled endpoint names it or `*`. `*` covers neither `message.sent` nor `ping`.
     async fn a_topic_is_subscribed_by_enabled_endpoints_only(fixture: &StoreFixture) -> TestResult {
         let topics = [Topic::POST_CREATED, Topic::POLL_VOTED, Topic::MESSAGE_SENT, Topic::PING];
         let endpoints = &fixture.webhooks.endpoints;
@@ -136,6 +138,55 @@ store_rules! {
         endpoint.topics = named(&Topic::POST_CREATED);
         endpoints.update(&endpoint, &audit_entry()).await?;
         check_eq!(endpoints.is_subscribed(&part).await?, false)
+    }
+
+    /// An endpoint is failing since its first failed attempt, until an attempt succeeds. Its version does not change.
+    async fn an_endpoint_fails_until_an_attempt_succeeds(fixture: &StoreFixture) -> TestResult {
+        let [endpoint, other] = fixture.add_endpoints().await?;
+        for (number, state, now, expected) in [
+            (1, DeliveryState::Dead, 5, Some(5)),
+            (2, DeliveryState::Gone, 6, Some(5)),
+            (3, DeliveryState::Delivered, 7, None),
+            (4, DeliveryState::Retrying, 8, Some(8)),
+        ] {
+            attempt(fixture, number, &endpoint, state, now).await?;
+            let failing_since = expected.map(instant);
+            check_eq!(find(fixture, &endpoint).await?, Some(Endpoint { failing_since, ..endpoint.clone() }))?;
+        }
+        check_eq!(find(fixture, &other).await?, Some(other))
+    }
+
+    /// Only an enabled endpoint that fails since the given time or longer is disabled. Enabling it resets its failures;
+    /// another update does not.
+    async fn a_failing_endpoint_is_disabled_until_it_is_enabled(fixture: &StoreFixture) -> TestResult {
+        let [endpoint, other] = fixture.add_endpoints().await?;
+        let endpoints = &fixture.webhooks.endpoints;
+        let disable = async |endpoint: &Endpoint, since| {
+            let audit = audit_entry();
+            let disabled = endpoints.disable_failing(&endpoint.id, instant(since), &audit);
+            disabled.await
+        };
+        check!(!disable(&endpoint, 5).await?, "it did not fail")?;
+        attempt(fixture, 1, &endpoint, DeliveryState::Dead, 5).await?;
+        for (since, expected) in [(4, false), (5, true), (5, false)] {
+            check_eq!(disable(&endpoint, since).await?, expected)?;
+        }
+        let disabled = Endpoint {
+            enabled: false,
+            failing_since: Some(instant(5)),
+            auto_disabled: true,
+            version: 2,
+            ..endpoint
+        };
+        check_eq!(find(fixture, &disabled).await?, Some(disabled.clone()))?;
+        check!(endpoints.update(&disabled, &audit_entry()).await?)?;
+        let stats = fixture.webhooks.deliveries.queue_stats(instant(6)).await?;
+        check_eq!((stats.dead, stats.disabled_endpoints), (1, 1))?;
+        let enabled = Endpoint { enabled: true, version: 3, ..disabled };
+        check!(endpoints.update(&enabled, &audit_entry()).await?)?;
+        let reset = Endpoint { failing_since: None, auto_disabled: false, version: 4, ..enabled };
+        check_eq!(find(fixture, &reset).await?, Some(reset))?;
+        check_eq!(find(fixture, &other).await?, Some(other))
     }
 
     /// The key id is `None` at first. A call replaces it only if it names the current one.
@@ -190,6 +241,25 @@ store_rules! {
         }
         check_eq!(find(fixture, &other).await?, Some(other))
     }
+}
+
+/// Queues the event with this number at `now`, and records an attempt that leads to this state.
+async fn attempt(
+    fixture: &StoreFixture,
+    number: u64,
+    endpoint: &Endpoint,
+    state: DeliveryState,
+    now: i64,
+) -> TestResult {
+    fixture.enqueue(number, endpoint, now).await?;
+    let claimed = fixture.claim_one(now).await?;
+    let due = (state == DeliveryState::Retrying).then_some(1_000);
+    let (progress, record) = (progress(state, 1, due), attempt_record(1));
+    check!(
+        fixture
+            .settle_attempt(&claimed, progress, Some(&record), now)
+            .await?
+    )
 }
 
 async fn find(fixture: &StoreFixture, endpoint: &Endpoint) -> TestResult<Option<Endpoint>> {

@@ -71,6 +71,35 @@ store_rules! {
         expect_sweep(fixture, 100, 4, 0).await
     }
 
+    /// A purge removes finished deliveries of one state that were created before the given time, the oldest first and up to
+    /// its limit.
+    async fn finished_deliveries_of_one_state_are_purged(fixture: &StoreFixture) -> TestResult {
+        let endpoint = fixture.add_endpoint(1).await?;
+        let mut dead = Vec::new();
+        for number in 0..4_u64 {
+            dead.push(fixture.finish(number, &endpoint, DeliveryState::Dead, number.cast_signed()).await?);
+        }
+        let gone = fixture.finish(5, &endpoint, DeliveryState::Gone, 0).await?;
+        let queued = fixture.enqueue(6, &endpoint, 0).await?;
+        let deliveries = &fixture.webhooks.deliveries;
+        for expected in [2, 1, 0] {
+            let purged = deliveries.purge(DeliveryState::Dead, instant(3), 2, &audit_entry()).await?;
+            check_eq!(purged, expected)?;
+            let [oldest, ..] = dead.as_slice() else {
+                return check!(false, "four deliveries");
+            };
+            expect_exists(fixture, oldest, false).await?;
+        }
+        for (id, exists) in dead.iter().zip([false, false, false, true]) {
+            expect_exists(fixture, id, exists).await?;
+        }
+        check_eq!(deliveries.purge(DeliveryState::Queued, instant(9), 9, &audit_entry()).await?, 0)?;
+        for id in [gone, queued] {
+            expect_exists(fixture, &id, true).await?;
+        }
+        Ok(())
+    }
+
     /// Sweeps remove the deliveries of a removed endpoint in batches, in any state and of any age. Then the endpoint's
     /// id can be used again.
     async fn deliveries_of_a_removed_endpoint_are_swept(fixture: &StoreFixture) -> TestResult {

@@ -59,7 +59,8 @@ SELECT next.due_at - (SELECT now FROM clock), delivery.id, delivery.lease, deliv
     delivery.state, delivery.attempts::BIGINT, delivery.due_at,
     event.id, event.topic, event.occurred_at, event.forum, event.body,
     endpoint.id, endpoint.url, endpoint.topics, endpoint.owner, endpoint.enabled, endpoint.created_at,
-    endpoint.secret, endpoint.pending_secret, endpoint.pending_from, endpoint.version
+    endpoint.secret, endpoint.pending_secret, endpoint.pending_from, endpoint.version,
+    endpoint.failing_since, endpoint.auto_disabled
 FROM (SELECT min(due_at) AS due_at FROM pending WHERE id NOT IN (SELECT id FROM before)) next
 LEFT JOIN (
     delivery JOIN endpoint ON endpoint.id = delivery.endpoint

@@ -1,4 +1,4 @@
--- Counts due deliveries up to `$2`, and finds the earliest due time.
+-- Counts due and dead deliveries up to `$2`, finds the earliest due time, and counts disabled endpoints.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), due AS MATERIALIZED (
@@ -13,4 +13,11 @@ WITH clock AS MATERIALIZED (
     ) many
     WHERE endpoint.enabled
 )
-SELECT least(coalesce(sum(depth), 0), $2)::BIGINT, min(due_at) FROM due
+SELECT least(coalesce(sum(depth), 0), $2)::BIGINT, min(due_at), (
+    SELECT count(*) FROM (
+        SELECT FROM forum_api_deliveries delivery
+        WHERE state = 'dead' AND EXISTS (SELECT FROM forum_api_endpoints endpoint WHERE endpoint.id = delivery.endpoint)
+        LIMIT $2
+    ) few
+), (SELECT count(*) FROM forum_api_endpoints WHERE NOT enabled)
+FROM due

@@ -20,6 +20,20 @@ WITH clock AS MATERIALIZED (
     FROM given CROSS JOIN clock
     WHERE delivery.id = ANY (ARRAY(SELECT id FROM held)) AND given.id = delivery.id
     RETURNING delivery.id
+), result AS MATERIALIZED (
+    SELECT delivery.endpoint, bool_or(given.state = 'delivered') AS succeeded
+    FROM held JOIN given USING (id) JOIN forum_api_deliveries delivery USING (id)
+    WHERE given.state = 'delivered' OR given.attempt IS NOT NULL AND given.state IN ('retrying', 'dead', 'gone')
+    GROUP BY delivery.endpoint
+), changed_endpoint AS MATERIALIZED (
+    SELECT endpoint.id, result.succeeded
+    FROM forum_api_endpoints endpoint JOIN result ON result.endpoint = endpoint.id
+    WHERE (endpoint.failing_since IS NULL) <> result.succeeded
+    ORDER BY endpoint.id FOR NO KEY UPDATE OF endpoint
+), health AS (
+    UPDATE forum_api_endpoints endpoint
+    SET failing_since = CASE WHEN changed_endpoint.succeeded THEN NULL ELSE clock.now END
+    FROM changed_endpoint CROSS JOIN clock WHERE endpoint.id = changed_endpoint.id
 ), latest AS MATERIALIZED (
     SELECT id, coalesce((SELECT max(number) FROM forum_api_attempts WHERE delivery = settled.id), 0) AS number
     FROM settled

@@ -1,7 +1,12 @@
 SELECT count(*) AS depth,
     (SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
         WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))
-    FROM forum_api_endpoints endpoint WHERE endpoint.enabled) AS since
+    FROM forum_api_endpoints endpoint WHERE endpoint.enabled) AS since,
+    (SELECT count(*) FROM (
+        SELECT 1 FROM forum_api_deliveries delivery
+        WHERE state = 'dead' AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = delivery.endpoint) LIMIT ?2
+    )) AS dead,
+    (SELECT count(*) FROM forum_api_endpoints WHERE NOT enabled) AS disabled_endpoints
 FROM (
     SELECT 1 FROM forum_api_endpoints endpoint
     CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id

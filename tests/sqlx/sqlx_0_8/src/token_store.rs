@@ -1,12 +1,13 @@
 //! Token store.
 
 use forum_api::async_trait;
+use forum_api::audit::AuditEntry;
 use forum_api::host::OrInternal;
 use forum_api::model::{Timestamp, UserId};
 use forum_api::store::sqlite_schema::tokens::{CREATE, FIND, LIST, PURGE, RECORD_USE, REVOKE};
 use forum_api::store::{BackendResult, TokenStore};
 use forum_api::token::{Lookup, SecretDigest, TokenRecord};
-use sqlx::{FromRow, SqlitePool};
+use sqlx::{FromRow, Sqlite, SqlitePool, Transaction};
 
 use crate::Result;
 
@@ -15,8 +16,9 @@ pub struct SqlxTokenStore(pub SqlitePool);
 
 #[async_trait]
 impl TokenStore for SqlxTokenStore {
-    async fn create(&self, token: &TokenRecord) -> BackendResult<bool> {
+    async fn create(&self, token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool> {
         let scopes = serde_json::to_string(&*token.scopes).or_internal()?;
+        let mut transaction = self.0.begin().await.or_internal()?;
         let created = sqlx::query(CREATE)
             .bind(token.lookup.as_str())
             .bind(token.digest.as_bytes().as_slice())
@@ -27,9 +29,10 @@ impl TokenStore for SqlxTokenStore {
             .bind(token.expires_at.map(Timestamp::as_millis))
             .bind(token.revoked_at.map(Timestamp::as_millis))
             .bind(token.last_used_at.map(Timestamp::as_millis))
-            .execute(&self.0)
+            .execute(&mut *transaction)
             .await;
-        Ok(created.or_internal()?.rows_affected() > 0)
+        let created = created.or_internal()?.rows_affected();
+        Ok(commit(transaction, created, audit).await? > 0)
     }
 
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
@@ -42,13 +45,36 @@ impl TokenStore for SqlxTokenStore {
         record.or_internal()
     }
 
-    async fn revoke(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<bool> {
+    async fn revoke(
+        &self,
+        lookup: &Lookup,
+        now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let mut transaction = self.0.begin().await.or_internal()?;
         let revoked = sqlx::query(REVOKE)
             .bind(lookup.as_str())
             .bind(now.as_millis())
-            .execute(&self.0)
+            .execute(&mut *transaction)
             .await;
-        Ok(revoked.or_internal()?.rows_affected() > 0)
+        let revoked = revoked.or_internal()?.rows_affected();
+        Ok(commit(transaction, revoked, audit).await? > 0)
+    }
+
+    async fn purge(
+        &self,
+        before: Timestamp,
+        limit: u32,
+        audit: &AuditEntry,
+    ) -> BackendResult<u64> {
+        let mut transaction = self.0.begin().await.or_internal()?;
+        let purged = sqlx::query(PURGE)
+            .bind(before.as_millis())
+            .bind(limit)
+            .execute(&mut *transaction)
+            .await;
+        let purged = purged.or_internal()?.rows_affected();
+        commit(transaction, purged, audit).await
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
@@ -60,15 +86,6 @@ impl TokenStore for SqlxTokenStore {
             .execute(&self.0)
             .await;
         recorded.map(drop).or_internal()
-    }
-
-    async fn purge(&self, before: Timestamp, limit: u32) -> BackendResult<u64> {
-        let purged = sqlx::query(PURGE)
-            .bind(before.as_millis())
-            .bind(limit)
-            .execute(&self.0)
-            .await;
-        Ok(purged.or_internal()?.rows_affected())
     }
 
     async fn list(
@@ -91,6 +108,23 @@ impl TokenStore for SqlxTokenStore {
             .collect::<Result<_>>();
         records.or_internal()
     }
+}
+
+/// Commits a change of this number of rows, with its entry in the audit log unless there are none. Returns the number.
+async fn commit(
+    mut transaction: Transaction<'_, Sqlite>,
+    count: u64,
+    audit: &AuditEntry,
+) -> BackendResult<u64> {
+    if count > 0 {
+        let mut insert = sqlx::query(AuditEntry::INSERT_SQL);
+        for value in audit.insert_parameters() {
+            insert = insert.bind(value);
+        }
+        insert.execute(&mut *transaction).await.or_internal()?;
+    }
+    transaction.commit().await.or_internal()?;
+    Ok(count)
 }
 
 /// A row of the table.

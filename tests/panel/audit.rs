@@ -1,0 +1,66 @@
+//! The audit log.
+
+use crate::fixture::PanelFixture;
+
+#[tokio::test]
+async fn each_change_in_the_panel_adds_an_entry() {
+    let fixture = PanelFixture::with_content().await;
+    let revoke = format!("/panel/tokens/{}/revoke", fixture.token);
+    fixture.post(&revoke, &[]).await;
+    let page = fixture.get("/panel/audit").await;
+    assert_eq!(page.status, 200);
+    for action in [
+        "token.issued",
+        "token.revoked",
+        "endpoint.added",
+        "endpoint.secret_rotated",
+    ] {
+        assert!(page.contains(&format!("<code>{action}</code>")), "{action}");
+    }
+    assert!(page.contains(&fixture.token) && page.contains("control panel"));
+    assert!(page.contains("admin") && !page.contains("<script>alert"));
+}
+
+#[tokio::test]
+async fn the_log_is_filtered_by_administrator_action_and_target() {
+    let fixture = PanelFixture::with_content().await;
+    for (query, issued, added) in [
+        ("action=token.issued", true, false),
+        ("action=endpoint.added&actor=admin", true, true),
+        ("actor=alice", false, false),
+        ("actor=zoe", false, false),
+        ("action=TOKEN", false, false),
+    ] {
+        let page = fixture.get(&format!("/panel/audit?{query}")).await;
+        let has = |action: &str| page.contains(&format!("<code>{action}</code>"));
+        let expected = match query.starts_with("action=endpoint") {
+            true => (false, added),
+            false => (issued, added),
+        };
+        assert_eq!(
+            (has("token.issued"), has("endpoint.added")),
+            expected,
+            "{query}"
+        );
+        let is_empty = page.contains("No entries match these filters.");
+        assert_eq!(is_empty, !issued && !added, "{query}");
+    }
+    let target = format!("/panel/audit?target={}", fixture.token);
+    let page = fixture.get(&target).await;
+    assert!(page.contains("token.issued") && !page.contains("endpoint.added"));
+}
+
+#[tokio::test]
+async fn the_log_has_pages_of_fifty_entries() {
+    let fixture = PanelFixture::new().await;
+    for _ in 0..51 {
+        fixture.add_token("x").await;
+    }
+    let first = fixture.get("/panel/audit?action=token.issued").await;
+    let rows = |body: &str| body.matches("<code>token.issued</code>").count();
+    assert_eq!(rows(&first.body), 50);
+    let next = first.next_page().unwrap();
+    assert!(next.contains("action=token%2Eissued"), "{next}");
+    let second = fixture.get(&next).await;
+    assert_eq!((rows(&second.body), second.next_page()), (1, None));
+}
