@@ -13,7 +13,7 @@ use crate::error::{BackendError, BackendResult};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::BoxFuture;
-use crate::store::{
+use crate::store::{TokenUsage, UsageCounts, UsageStore, 
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryFilter, DeliveryStore, EndpointStore, FanOut, IdempotencyStore,
     IdempotentRequest, OutboxStore, Quarantine, QueueStats, RateLimitStore, Reservation,
@@ -85,6 +85,7 @@ impl StoreInterceptor {
             rate_limits: self.wrap(&inner.rate_limits),
             idempotency: self.wrap(&inner.idempotency),
             audit: self.wrap(&inner.audit),
+            usage: self.wrap(&inner.usage),
         }
     }
 
@@ -294,6 +295,16 @@ intercepted! {
     audit: AuditStore {
         insert(entry: &AuditEntry) -> (): (entry.clone()) => (entry);
         list(filter: &AuditFilter) -> Vec<AuditRecord>: (filter.clone()) => (filter);
+    }
+}
+
+intercepted! {
+    usage: UsageStore {
+        add(usage: &[TokenUsage]) -> (): (usage.to_vec()) => (usage);
+        by_hour(since: Timestamp, token: Option<&Lookup>) -> Vec<(Timestamp, UsageCounts)>:
+            (since, token.copied()) => (*since, token.as_ref());
+        by_token(since: Timestamp, limit: u32) -> Vec<(Lookup, UsageCounts)>: (since, limit) => (*since, *limit);
+        sweep(before: Timestamp) -> (): (before) => (*before);
     }
 }
 
