@@ -54,7 +54,8 @@ impl UsageStore for PostgresStore {
         since: Timestamp,
         token: Option<&Lookup>,
     ) -> BackendResult<Vec<(Timestamp, UsageCounts)>> {
-        let rows = self.all(BY_HOUR, &[&since, &token], |columns| {
+        let parameters: Parameters<'_> = &[&since, &token];
+        let rows = self.all(BY_HOUR, parameters, |columns| {
             Ok((columns.value("hour")?, read_usage_counts(columns)?))
         });
         Ok(rows.await?)
@@ -66,7 +67,8 @@ impl UsageStore for PostgresStore {
         limit: u32,
     ) -> BackendResult<Vec<(Lookup, UsageCounts)>> {
         let limit = i64::from(limit);
-        let rows = self.all(BY_TOKEN, &[&since, &limit], |columns| {
+        let parameters: Parameters<'_> = &[&since, &limit];
+        let rows = self.all(BY_TOKEN, parameters, |columns| {
             Ok((columns.value("token")?, read_usage_counts(columns)?))
         });
         Ok(rows.await?)
