@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use forum_api::runtime::Clock;
 use forum_api::store::UsageCounts;
 use forum_api::test_util::audit_entry;
 
