@@ -49,7 +49,6 @@ enum Role {
     Administrator,
 }
 
-/// A board in memory.
 #[derive(Debug)]
 struct MemoryBoard(Mutex<Data>);
 
@@ -238,7 +237,7 @@ impl Data {
         Access::new(VisibleForums::from_ids(forums)).deny_offline(is_denied)
     }
 
-    /// Returns the member who runs a command, unless the member was banned after the request began.
+    /// Returns the member who runs a command. Fails if the member was banned after the request began.
     fn writer(&self, member: &MemberCaller) -> BoardResult<(Viewer, Author)> {
         let account = self.accounts.get(member.user_id());
         let account = account.filter(|account| !account.banned);
@@ -745,7 +744,6 @@ impl MemoryBoard {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a member.
     fn add_member(&self, name: &str, role: Role) -> UserId {
         let mut data = self.data();
         let user_id = UserId::from(data.new_id());

@@ -27,7 +27,7 @@ UPDATE forum_api_endpoints SET enabled = FALSE, auto_disabled = TRUE, version = 
 WHERE id = $1 AND enabled AND failing_since <= $2";
 const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = $1";
 const KEY_ID: &str = "SELECT key_id FROM forum_api_webhook_key";
-/// The common table expressions; `recorded` has a row if the key is replaced.
+/// Common table expressions that replace the key. `recorded` has a row if the key is replaced.
 const REPLACE_KEY: &str = include_str!("sql/replace_key.sql");
 
 #[async_trait]

@@ -192,7 +192,6 @@ impl TlsConnect<Socket> for NamedServer {
     }
 }
 
-/// An encrypted connection.
 pub(super) struct PostgresTlsStream(client::TlsStream<Socket>);
 
 impl TlsStream for PostgresTlsStream {

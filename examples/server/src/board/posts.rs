@@ -265,7 +265,7 @@ pub struct PublicPost {
     answered: Option<AnsweredPost>,
 }
 
-/// The post that a post answers, in any state.
+/// Answered post of a reply, in any state.
 #[derive(Clone, Debug)]
 struct AnsweredPost {
     post_id: PostId,

@@ -53,7 +53,7 @@ fn options() -> clap::Command {
     ServeArgs::augment_args(Common::augment_args(clap::Command::new("options")))
 }
 
-/// Returns the path of the configuration file: `named` by the command line, or else by `FORUM_CONFIG`.
+/// Returns the path of the configuration file: `named` from the command line, otherwise the value of `FORUM_CONFIG`.
 pub fn file(named: Option<PathBuf>) -> Option<PathBuf> {
     let variable = || env::var_os(variable(CONFIG)).filter(|path| !path.is_empty());
     named.or_else(|| variable().map(Into::into))
@@ -111,7 +111,7 @@ impl Configuration {
         Ok(())
     }
 
-    /// An empty variable counts as absent.
+    /// Adds the values of environment variables. An empty variable counts as absent.
     fn add_environment(&mut self, options: &clap::Command) -> BoardResult<()> {
         for option in options.get_arguments() {
             let Some(name) = option.get_long().filter(|name| *name != CONFIG) else {
@@ -258,7 +258,7 @@ fn flag(value: &str) -> Result<String, String> {
     }
 }
 
-/// Returns the reason of the parser without the name of the option.
+/// Returns the parser's reason for an error, without the name of the option.
 fn reason(error: &clap::Error) -> String {
     if let Some(ContextValue::Strings(known)) = error.get(ContextKind::ValidValue)
         && !known.is_empty()

@@ -80,7 +80,6 @@ fn action(name: &str) -> Result<AuditAction, &'static str> {
     AuditAction::parse(name).map_err(|_| "expected an action, for example token.revoked")
 }
 
-/// An entry in the output.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct AuditListing {

@@ -89,7 +89,6 @@ async fn list(board: &ReferenceBoard) -> BoardResult<Output> {
     Output::list(members.collect())
 }
 
-/// A member in the output.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MemberListing {

@@ -42,7 +42,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// At most this number of connections, with the same limit for both times.
+    /// Creates limits with the same timeout for reading a head and writing a response.
     pub const fn new(connections: usize, time: Duration) -> Self {
         Self {
             connections,

@@ -14,7 +14,7 @@ use crate::shutdown::Shutdown;
 /// Limits of a listener for the operator.
 const LIMITS: Limits = Limits::new(64, Duration::from_secs(30));
 
-/// A bound address.
+/// Listening socket with its address.
 #[derive(Debug)]
 pub struct Listener {
     pub listener: TcpListener,

@@ -17,7 +17,7 @@ use crate::board::db::BoardDatabase;
 /// Time for which the result of a write probe is cached.
 const CACHE_TIME: Duration = Duration::from_secs(1);
 
-/// Longest time in milliseconds between two reads of a worker that works. It reads once a second.
+/// Maximum time since the last successful poll of a healthy worker, in milliseconds. A worker polls once a second.
 const POLL_LIMIT_MS: i64 = 60_000;
 
 /// Time limit of a probe.

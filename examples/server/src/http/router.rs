@@ -43,7 +43,7 @@ pub struct ServerRouter {
     pub serves_metrics: bool,
 }
 
-/// The services that an operator's programs read.
+/// Health checks and metrics.
 #[derive(Clone, Debug)]
 pub struct Monitor {
     /// Serves `/metrics`.

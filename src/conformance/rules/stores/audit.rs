@@ -80,7 +80,7 @@ store_rules! {
         check_eq!(fixture.stores.audit.list(&AuditFilter::default()).await?, [], "the default limit is 0")
     }
 
-    /// An entry with a stored id adds to the number of its records.
+    /// Inserting an entry with a stored id increments the count of the stored entry.
     async fn an_entry_with_a_known_id_is_counted(fixture: &StoreFixture) -> TestResult {
         for _ in 0..3 {
             fixture.stores.audit.insert(&entry(1)).await?;

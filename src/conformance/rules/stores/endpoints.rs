@@ -113,7 +113,7 @@ store_rules! {
         check_eq!(endpoints.list().await?, added)
     }
 
-    /// A topic is subscribed if an enabled endpoint names it, or has `*`, which covers neither `message.sent` nor `ping`.
+    /// A topic is subscribed if an enabled endpoint names it or `*`. `*` covers neither `message.sent` nor `ping`.
     async fn a_topic_is_subscribed_by_enabled_endpoints_only(fixture: &StoreFixture) -> TestResult {
         let topics = [Topic::POST_CREATED, Topic::POLL_VOTED, Topic::MESSAGE_SENT, Topic::PING];
         let endpoints = &fixture.webhooks.endpoints;
