@@ -13,6 +13,7 @@ use super::context::PeerIp;
 use super::context::{ApiInner, RequestIdGenerator};
 use super::error_messages::ErrorMessages;
 use super::rate_limit;
+use super::usage::UsageCounters;
 use super::{ApiSettings, ForumApi, openapi};
 use crate::build_error::BuildError;
 use crate::environment::Environment;
@@ -185,6 +186,7 @@ impl ForumApiBuilder {
             peer_ip: self.peer_ip,
             original_uri: self.original_uri,
             warned_no_peer_ip: AtomicBool::new(false),
+            usage: UsageCounters::default(),
         })))
     }
 }
