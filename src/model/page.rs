@@ -160,7 +160,7 @@ pub struct PageKey(String);
 pub struct InvalidPageKeyError;
 
 impl PageKey {
-    /// Maximum length in bytes. A list that returns a longer key fails with a 500 `internal_error`.
+    /// Maximum length in bytes. A list that returns a longer key, or one with U+0000, fails with a 500 `internal_error`.
     pub const MAX_LEN: usize = 120;
 
     /// Creates a page key from the host's text. For integers, use `From<[i64; N]>`.
