@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::context::WorkerContext;
-use crate::error::BackendResult;
+use crate::error::{BackendResult, ErrorChain};
 use crate::host::{Access, RequestInfo};
 use crate::model::UserId;
 use crate::store::FanOut;
@@ -111,7 +111,7 @@ async fn load_access(
             match catch_panic(access).await {
                 Ok(access) => drop(loaded.insert(owner, access)),
                 Err(error) => {
-                    tracing::error!(%error, %owner, "failed to load endpoint owner's access")
+                    tracing::error!(error = %ErrorChain(&error), %owner, "failed to load endpoint owner's access")
                 }
             }
         }
