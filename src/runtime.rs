@@ -139,6 +139,13 @@ impl SeededRandom {
     }
 }
 
+/// The clone returns the same values as the original from here on.
+impl Clone for SeededRandom {
+    fn clone(&self) -> Self {
+        Self::new(self.0.load(Ordering::SeqCst))
+    }
+}
+
 impl RandomSource for SeededRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         for chunk in bytes.chunks_mut(8) {

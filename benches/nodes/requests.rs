@@ -34,13 +34,14 @@ const KINDS: [(&str, Make); 2] = [
 ];
 
 pub async fn measure(cluster: Cluster, redis: u32) {
-    let token = cluster.token("mod");
-    let threads = threads(&cluster, &token).await;
+    let tokens = tokens(&cluster);
+    let threads = threads(&cluster, &cluster.token("mod")).await;
     let mut figures: BTreeMap<(usize, usize, &str), Samples> = BTreeMap::new();
     for _ in 0..ROUNDS {
         for (kind, (_, make)) in KINDS.iter().enumerate() {
             for nodes in NODES {
-                let asks: Vec<_> = threads.iter().map(|thread| make(&token, thread)).collect();
+                let asks = tokens.iter().zip(&threads);
+                let asks: Vec<_> = asks.map(|(token, thread)| make(token, thread)).collect();
                 for (name, figure) in round(&cluster, nodes, redis, &asks).await {
                     figures.entry((kind, nodes, name)).or_default().add(figure);
                 }
@@ -53,6 +54,16 @@ pub async fn measure(cluster: Cluster, redis: u32) {
             figures.report(&format!("{nodes} nodes, {what}"));
         }
     }
+}
+
+/// Creates a member for each client, so that clients do not wait for each other's flood limits, and returns their tokens.
+fn tokens(cluster: &Cluster) -> Vec<String> {
+    let tokens = (0..CLIENTS).map(|number| {
+        let name = format!("client{number}");
+        cluster.run(&["member", "add", &name, "--groups", "members"]);
+        cluster.token(&name)
+    });
+    tokens.collect()
 }
 
 /// Creates a thread for each client, so that clients do not wait for each other's thread.

@@ -7,9 +7,10 @@ use forum_api::webhook::Topic;
 use crate::ROUNDS;
 use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
+use crate::place::{self, is_postgres};
 use crate::rows::{for_each, rows};
 use crate::writers::{WRITERS, Writers, api};
-use crate::{ROUND, baseline};
+use crate::{ROUND, baseline, postgres_baseline};
 
 /// Replies per second, and the rows that each reply wrote.
 type Side = (f64, BTreeMap<String, f64>);
@@ -28,14 +29,15 @@ pub async fn measure() {
     }
     through.report(&format!("through the API, {what}"));
     beside.report(&format!("bare writer, {what}"));
-    let against = "a bare rusqlite writer with group commit, same rows";
-    row(
-        "durable replies/s, 64 writers, SQLite",
-        "ratio",
-        against,
-        Goal::AtLeast(0.5),
-        &ratio,
-    );
+    let against = match is_postgres() {
+        true => "a bare tokio-postgres writer with the same rows and groups",
+        false => "a bare rusqlite writer with group commit, same rows",
+    };
+    let what = format!("durable replies/s, {WRITERS} writers, {}", place::name());
+    row(&what, "ratio", against, Goal::AtLeast(0.5), &ratio);
+    if is_postgres() {
+        row(&what, "replies/s", "none", Goal::AtLeast(3_000.0), &through);
+    }
 }
 
 /// Measures on a new board with an endpoint, so that each reply has an event. The API writes the first reply for both.
@@ -46,13 +48,15 @@ async fn side(through_api: bool) -> Side {
     let writers = Writers::on(&rig).await;
     let api = api(&rig, rig.board.clone());
     writers.one(&api).await;
-    let before = rows(&rig.path());
+    let before = rows(&rig.place).await;
     let per_second = if through_api {
         writers.per_second(&api).await
+    } else if is_postgres() {
+        postgres_baseline::per_second(&rig.place.pool()).await
     } else {
         baseline::per_second(&rig.path()).await
     };
-    let after = rows(&rig.path());
+    let after = rows(&rig.place).await;
     let replies = after["post"] - before["post"];
     (per_second, for_each(&before, &after, replies))
 }

@@ -4,14 +4,15 @@
 //! Concurrent members write replies through the whole API in this process: token, rate limit, access, Markdown, search
 //! index, counters and events. Flood control is off. Each round uses a new SQLite file with full durability.
 //!
-//! `durable` compares them with a bare writer: a loop over one connection that inserts the same rows, given their
-//! contents, and commits all queued replies together. `webhooks` compares a board with ten endpoints that receive each
-//! reply with a board without endpoints.
+//! `durable` compares them with a bare writer that inserts the same rows, given their contents, and commits all queued
+//! replies together: on SQLite over one connection, on Postgres (`FORUM_API_BACKEND=postgres`) over two. `http` compares
+//! replies over sockets on SQLite, on Postgres, and on two nodes that share a Postgres. `webhooks` compares a board with
+//! ten endpoints that receive each reply with a board without endpoints.
 //!
 //! Configurations take turns in five rounds; each figure is printed as least, median and most. Takes a minute and 1 GB
 //! of disk.
 
-use forum_benches::{fixture, measurements, receiver};
+use forum_benches::{fixture, measurements, place, receiver};
 use forum_server::board;
 
 #[cfg(target_os = "linux")]
@@ -20,6 +21,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod baseline;
 mod durable;
+mod over_http;
+mod postgres_baseline;
 mod rows;
 mod webhooks;
 mod writers;
@@ -27,6 +30,7 @@ mod writers;
 use std::time::Duration;
 
 use measurements::is_wanted;
+use place::is_postgres;
 
 /// Number of rounds.
 const ROUNDS: usize = 5;
@@ -38,6 +42,9 @@ const ROUND: Duration = Duration::from_secs(2);
 async fn main() {
     if is_wanted("durable") {
         durable::measure().await;
+    }
+    if is_wanted("http") && is_postgres() {
+        over_http::measure().await;
     }
     if is_wanted("webhooks") {
         webhooks::measure().await;

@@ -1,31 +1,62 @@
 //! Row counts of the database.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use rusqlite::{Connection, Result};
+
+use crate::place::Place;
 
 /// Name and value of a row count or of a sum of counters.
 pub type Rows = BTreeMap<String, i64>;
 
 /// Number of rows in each table, except the search index's internal tables, and the sums of the counters of threads,
 /// forums and members.
-pub fn rows(path: &Path) -> Rows {
-    let connection = Connection::open(path).unwrap();
+pub async fn rows(place: &Place) -> Rows {
+    let mut rows = Rows::new();
+    for (what, query) in match &place.file {
+        Some(file) => queries(sqlite_tables(&Connection::open(file).unwrap())),
+        None => queries(postgres_tables(place).await),
+    } {
+        let count = match &place.file {
+            Some(file) => number(&Connection::open(file).unwrap(), &query),
+            None => postgres_number(place, &query).await,
+        };
+        rows.insert(what, count);
+    }
+    rows
+}
+
+fn sqlite_tables(connection: &Connection) -> Vec<String> {
     let tables = "
         SELECT name FROM sqlite_schema
         WHERE type = 'table' AND (name NOT LIKE 'post_text%' OR name = 'post_text_docsize')";
     let mut tables = connection.prepare(tables).unwrap();
     let tables = tables.query_map([], |row| row.get(0)).unwrap();
-    let mut rows: Rows = tables
-        .map(|table: Result<String>| {
-            let table = table.unwrap();
-            let count = format!("SELECT count(*) FROM {table}");
-            let count = number(&connection, &count);
-            (table, count)
-        })
-        .collect();
-    for (what, sum) in [
+    tables.map(Result::unwrap).collect()
+}
+
+async fn postgres_tables(place: &Place) -> Vec<String> {
+    let tables = "
+        SELECT CAST(table_name AS TEXT) FROM information_schema.tables
+        WHERE table_schema = 'public' AND table_type = 'BASE TABLE'";
+    let client = place.pool().get().await.unwrap();
+    let tables = client.query(tables, &[]).await.unwrap();
+    tables.iter().map(|row| row.get(0)).collect()
+}
+
+async fn postgres_number(place: &Place, query: &str) -> i64 {
+    let client = place.pool().get().await.unwrap();
+    let query = format!("SELECT CAST(({query}) AS BIGINT)");
+    client.query_one(&query, &[]).await.unwrap().get(0)
+}
+
+/// The names and the queries of the counts of these tables, and of the sums.
+fn queries(tables: Vec<String>) -> Vec<(String, String)> {
+    let counts = tables.into_iter().map(|table| {
+        let count = format!("SELECT count(*) FROM {table}");
+        (table, count)
+    });
+    let sums = [
         ("replies of threads", "SELECT sum(reply_count) FROM thread"),
         ("last numbers", "SELECT sum(last_number) FROM thread"),
         (
@@ -34,10 +65,9 @@ pub fn rows(path: &Path) -> Rows {
         ),
         ("posts of forums", "SELECT sum(post_count) FROM forum"),
         ("posts of members", "SELECT sum(post_count) FROM member"),
-    ] {
-        rows.insert(what.into(), number(&connection, sum));
-    }
-    rows
+    ];
+    let sums = sums.map(|(what, sum)| (what.into(), sum.into()));
+    counts.chain(sums).collect()
 }
 
 fn number(connection: &Connection, query: &str) -> i64 {

@@ -33,7 +33,7 @@ pub const TEXT: &str = "I *always* warm the pot first, then take two spoons of l
 /// Members who write in one thread.
 pub struct Writers {
     path: String,
-    tokens: Vec<String>,
+    pub tokens: Vec<String>,
 }
 
 impl Writers {
@@ -68,6 +68,11 @@ impl Writers {
         }
         let written: u32 = writers.join_all().await.into_iter().sum();
         f64::from(written) / start.elapsed().as_secs_f64()
+    }
+
+    /// The path of the thread's posts, without that of the API.
+    pub fn path(&self) -> &str {
+        self.path.trim_start_matches("/api/v1")
     }
 
     /// Writes one reply as one member.

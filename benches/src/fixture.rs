@@ -33,7 +33,11 @@ pub struct BenchFixture {
 impl BenchFixture {
     /// Creates a board with one member.
     pub async fn new() -> Self {
-        let place = Place::new().await;
+        Self::within(Place::new().await).await
+    }
+
+    /// Creates a board with one member in this database.
+    pub async fn within(place: Place) -> Self {
         let database = place.database.clone();
         let board = ReferenceBoard::new(database.clone(), Arc::new(SystemClock), Language::English);
         board.migrate().await.unwrap();

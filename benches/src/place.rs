@@ -4,6 +4,7 @@ use std::any::Any;
 use std::env;
 use std::path::PathBuf;
 
+use deadpool_postgres::Pool;
 use forum_api::store::postgres::{connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
 
@@ -19,6 +20,8 @@ pub struct Place {
     pub database: BoardDatabase,
     /// File of a SQLite database.
     pub file: Option<PathBuf>,
+    /// URL of a Postgres database.
+    url: Option<String>,
     _kept: Box<dyn Any + Send + Sync>,
 }
 
@@ -26,9 +29,33 @@ impl Place {
     /// Creates a database with the library's tables on the backend of the environment.
     pub async fn new() -> Self {
         if is_postgres() {
-            in_postgres().await
+            Self::postgres().await
         } else {
-            in_sqlite()
+            Self::sqlite()
+        }
+    }
+
+    pub fn sqlite() -> Self {
+        in_sqlite()
+    }
+
+    pub async fn postgres() -> Self {
+        in_postgres().await
+    }
+
+    /// The same database with connections of its own, for another node on Postgres.
+    pub fn another_node(&self) -> BoardDatabase {
+        match &self.url {
+            Some(url) => connect(url, CONNECTIONS).unwrap().into(),
+            None => self.database.clone(),
+        }
+    }
+
+    /// Connections to a Postgres database.
+    pub fn pool(&self) -> Pool {
+        match &self.database {
+            BoardDatabase::Postgres(database) => database.pool.clone(),
+            BoardDatabase::Sqlite(_) => panic!("the database is in SQLite"),
         }
     }
 }
@@ -50,6 +77,7 @@ fn in_sqlite() -> Place {
     Place {
         database: database.into(),
         file,
+        url: None,
         _kept: Box::new(directory),
     }
 }
@@ -61,6 +89,7 @@ async fn in_postgres() -> Place {
     Place {
         database: pool.into(),
         file: None,
+        url: Some(made.url()),
         _kept: Box::new(made),
     }
 }

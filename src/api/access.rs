@@ -38,12 +38,14 @@ static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
     last_used_at: None,
 });
 
-/// Returns the valid token of a request with its owner; `None` without an `authorization` header.
+/// Returns the valid token of a request with its owner; `None` without an `authorization` header. Sets `known` if the token is
+/// stored, also if it is revoked or expired.
 pub(super) async fn authenticate(
     headers: &HeaderMap,
     tokens: &dyn TokenStore,
     surface: Surface,
     now: Timestamp,
+    known: &mut Option<Lookup>,
 ) -> Result<Option<(UserId, PresentedToken)>, ApiError> {
     let Some((lookup, digest)) = parse_header(headers)? else {
         return Ok(None);
@@ -51,6 +53,7 @@ pub(super) async fn authenticate(
     let record = tokens.find(&lookup).await;
     let record = record.inspect_err(|_| recorder::record_store_error(STORE))?;
     let record = record.unwrap_or_else(|| DUMMY_RECORD.clone());
+    *known = (record.digest == digest).then_some(record.lookup);
     let failure = match record.state(now) {
         _ if record.digest != digest => Some(AuthFailure::Unknown),
         TokenState::Revoked => Some(AuthFailure::Revoked),

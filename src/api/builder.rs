@@ -12,6 +12,7 @@ use ipnet::IpNet;
 use super::context::{ApiInner, RequestIdGenerator};
 use super::error_messages::ErrorMessages;
 use super::rate_limit::{self, PeerIp};
+use super::usage::UsageCounters;
 use super::{ApiSettings, ForumApi, openapi};
 use crate::build_error::BuildError;
 use crate::environment::Environment;
@@ -184,6 +185,7 @@ impl ForumApiBuilder {
             peer_ip: self.peer_ip,
             original_uri: self.original_uri,
             warned_no_peer_ip: AtomicBool::new(false),
+            usage: UsageCounters::default(),
         })))
     }
 }

@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 use super::ApiSettings;
 use super::error::ApiError;
 use super::rate_limit::PeerIp;
+use super::usage::UsageCounters;
 use crate::environment::Environment;
 use crate::error::ErrorChain;
 use crate::host::{Host, RequestId, RequestInfo};
@@ -39,6 +40,7 @@ pub(super) struct ApiInner {
     pub(super) peer_ip: Box<PeerIp>,
     pub(super) original_uri: Box<OriginalUri>,
     pub(super) warned_no_peer_ip: AtomicBool,
+    pub(super) usage: UsageCounters,
 }
 
 /// A request and the results of the pipeline's steps that the response and the log need.
@@ -57,6 +59,8 @@ pub(super) struct RequestContext<'h> {
     pub(super) is_private: bool,
     /// True if a successful response has an `etag`.
     pub(super) is_conditional: bool,
+    /// The token whose usage the request counts for: a known one, which may be revoked or expired.
+    pub(super) token: Option<Lookup>,
     pub(super) charge: Option<RateLimitDecision>,
     /// Charged units; `None` before step 3.
     pub(super) charged_units: Option<u32>,
@@ -81,6 +85,7 @@ impl<'h> RequestContext<'h> {
             route: None,
             is_private: false,
             is_conditional: false,
+            token: None,
             charge: None,
             charged_units: None,
             reading_body: false,

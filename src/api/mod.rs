@@ -17,6 +17,7 @@ mod rate_limit;
 mod response;
 mod service;
 mod settings;
+mod usage;
 
 pub use builder::ForumApiBuilder;
 pub use error::MalformedRequest;

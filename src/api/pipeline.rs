@@ -3,8 +3,8 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use http::Response;
 use http::request::Parts;
+use http::{Response, StatusCode};
 use tracing::Instrument;
 
 use super::context::{ApiInner, RequestContext, log_error};
@@ -96,6 +96,12 @@ impl ApiInner {
         let status = response.status();
         let elapsed = now.saturating_duration_since(context.received_at);
         context.log_response(status, code, elapsed);
+        if let Some(token) = &context.token {
+            let is_charged = status != StatusCode::UNAUTHORIZED;
+            let units = context.charged_units.filter(|_| is_charged);
+            let units = units.unwrap_or_default();
+            self.usage.record(token, context.received_at, status, units);
+        }
         recorder::record_request(&context.head.method, context.route, status, code, elapsed);
         response
     }
@@ -125,7 +131,8 @@ impl ApiInner {
 
         // 2. Authentication
         let (headers, now) = (&head.headers, context.received_at);
-        let token = match access::authenticate(headers, &*self.stores.tokens, surface, now).await {
+        let (tokens, known) = (&*self.stores.tokens, &mut context.token);
+        let token = match access::authenticate(headers, tokens, surface, now, known).await {
             Ok(None) if endpoint.handler.needs_token() => Err(AuthFailure::Absent.into()),
             result => result,
         };

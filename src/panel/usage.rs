@@ -1,20 +1,25 @@
-//! Usage page: deliveries and attempts of the last day in tables and SVG charts.
+//! Usage page: API requests, deliveries and attempts of the last day in tables and SVG charts.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use maud::{Markup, html};
 
-use super::components::{badge, breakable, empty};
+use super::components::{TableRow, badge, breakable, empty, table, utc_time};
 use super::deliveries::{quarantine_warning, url};
 use super::page_context::PageContext;
-use super::response::PageResult;
+use super::response::{PageResult, PanelError};
 use crate::model::EndpointId;
-use crate::store::DeliveryCount;
+use crate::store::{DeliveryCount, TokenUsage, UsageCounts};
 use crate::webhook::DeliveryState;
 
 /// Period of the statistics.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// Number of tokens on the page: those with the most requests.
+const TOP_TOKENS: u32 = 20;
 
 /// Labels of the attempt times in [`UsageStats`](crate::store::UsageStats).
 const DURATIONS: [&str; 6] = [
@@ -52,7 +57,10 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let times = DURATIONS.iter().zip(usage.attempt_durations);
     let times = times.map(|(label, count)| Bar::new(html! { (label) }, "plain", count));
     let main = html! {
-        p.lead { "Deliveries queued in the last 24 hours, by current state." }
+        p.lead { "API requests and webhook deliveries of the last 24 hours." }
+        (api_requests(context).await?)
+        h2 { "Webhook deliveries" }
+        p { "Deliveries queued in the last 24 hours, by current state." }
         (quarantine_warning(context).await?)
         @if usage.deliveries.is_empty() {
             (empty("No deliveries in the last 24 hours.", html! {
@@ -67,6 +75,56 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
         }
     };
     context.show("Usage", main)
+}
+
+/// Renders the requests with tokens by hour and by token.
+async fn api_requests(context: &PageContext) -> Result<Markup, PanelError> {
+    let stores = &context.panel.stores;
+    let since = TokenUsage::hour_of(context.now.saturating_sub(DAY - HOUR));
+    let hours = stores.usage.by_hour(since, None).await?;
+    let mut tokens = Vec::new();
+    for (token, counts) in stores.usage.by_token(since, TOP_TOKENS).await? {
+        let record = stores.tokens.find(&token).await?;
+        let label = record.map_or_else(|| "(deleted)".into(), |record| record.label);
+        tokens.push(usage_row(
+            "Token",
+            html! { strong { (breakable(&label)) } " " code { (token) } },
+            &counts,
+        ));
+    }
+    let hours = hours.iter().rev().map(|(hour, counts)| {
+        let label = html! { time datetime=(hour) { (utc_time(*hour)) } };
+        usage_row("Hour", label, counts)
+    });
+    Ok(html! {
+        @if tokens.is_empty() {
+            (empty("No API requests with a token in the last 24 hours.", html! {
+                "Requests are shown at most a minute after they were sent."
+            }))
+        } @else {
+            section aria-labelledby="requests-by-hour" {
+                h2 id="requests-by-hour" { "API requests by hour" }
+                (table(hours))
+            }
+            section aria-labelledby="requests-by-token" {
+                h2 id="requests-by-token" { "API requests by token" }
+                (table(tokens))
+            }
+        }
+    })
+}
+
+fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
+    let count = |count: u64| html! { (count) };
+    vec![
+        (column, label),
+        ("Requests", count(counts.requests)),
+        ("Units", count(counts.units)),
+        ("Refused with 429", count(counts.rate_limited)),
+        ("Refused with 401", count(counts.unauthenticated)),
+        ("Refused with 403", count(counts.forbidden)),
+        ("Errors", count(counts.errors)),
+    ]
 }
 
 /// Sums deliveries by state.

@@ -70,6 +70,17 @@ macro_rules! row_decoders {
             })
         }
 
+        pub(super) fn read_usage_counts(row: $row) -> Result<UsageCounts> {
+            Ok(UsageCounts {
+                requests: row.number("requests")?,
+                units: row.number("units")?,
+                rate_limited: row.number("rate_limited")?,
+                unauthenticated: row.number("unauthenticated")?,
+                forbidden: row.number("forbidden")?,
+                errors: row.number("errors")?,
+            })
+        }
+
         /// Returns `None` for an unknown outcome, which has no status.
         pub(super) fn read_response(row: $row) -> Result<Option<StoredResponse>> {
             let Some(status) = row.optional_number("status")? else {

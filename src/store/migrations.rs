@@ -141,6 +141,14 @@ mod tests {
     fn published_migrations_do_not_change() {
         for (sql, checksum) in [
             (
+                include_str!("postgres/migrations/0004_usage.sql"),
+                "c87e124a1258639f317c248cba1519107670f4f7f0167cf6db4487fd2c28245d",
+            ),
+            (
+                include_str!("sqlite/migrations/0004_usage.sql"),
+                "290c41d5095c6d170e6131d6f7733bc53b62650441ec0921a188b2907b322611",
+            ),
+            (
                 include_str!("postgres/migrations/0003_endpoint_failures.sql"),
                 "3a352526bb3256050c04a15352e3b40bad080e98b685155616f5089188a3b03b",
             ),

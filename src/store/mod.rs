@@ -1,4 +1,4 @@
-//! Stores of tokens, rate limits, idempotency keys, webhooks and the audit log.
+//! Stores of tokens, rate limits, idempotency keys, usage, webhooks and the audit log.
 //!
 //! Each resource has a trait, whose methods are atomic. Each backend has a module: [`memory`] and, with features,
 //! `sqlite`, `postgres` and `redis`. [`Stores`] and [`WebhookStores`] combine them. [`sqlite_schema`] has the schema and
@@ -30,6 +30,7 @@ pub mod sqlite;
 pub mod sqlite_schema;
 mod stores;
 mod tokens;
+mod usage;
 
 pub use crate::error::{
     BackendError, BackendResult, IntoBackendError, OrInternal, OverloadedError,
@@ -47,9 +48,10 @@ pub use idempotency::{
     BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
     IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
-use lock::lock;
+pub(crate) use lock::lock;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
 pub use tokens::TokenStore;
+pub use usage::{TokenUsage, UsageCounts, UsageStore};

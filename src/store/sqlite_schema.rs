@@ -55,6 +55,7 @@
 #![doc = include_str!("sqlite/migrations/0001_init.sql")]
 #![doc = include_str!("sqlite/migrations/0002_audit_log.sql")]
 #![doc = include_str!("sqlite/migrations/0003_endpoint_failures.sql")]
+#![doc = include_str!("sqlite/migrations/0004_usage.sql")]
 //! ```
 
 use super::migrations::{Migration, Migrations};
@@ -74,6 +75,10 @@ pub const MIGRATIONS: Migrations = Migrations {
         Migration {
             name: "0003_endpoint_failures",
             sql: include_str!("sqlite/migrations/0003_endpoint_failures.sql"),
+        },
+        Migration {
+            name: "0004_usage",
+            sql: include_str!("sqlite/migrations/0004_usage.sql"),
         },
     ],
 };

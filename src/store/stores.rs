@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AuditStore, DeliveryStore, EndpointStore, IdempotencyStore, OutboxStore, RateLimitStore,
-    TokenStore, memory,
+    TokenStore, UsageStore, memory,
 };
 
 /// Stores of an API. Each can be replaced separately.
@@ -18,6 +18,8 @@ pub struct Stores {
     pub idempotency: Arc<dyn IdempotencyStore>,
     /// The audit log, which webhook stores of the same backend share.
     pub audit: Arc<dyn AuditStore>,
+    /// Requests by token and hour.
+    pub usage: Arc<dyn UsageStore>,
 }
 
 impl Stores {
@@ -34,6 +36,7 @@ impl Stores {
             rate_limits: Arc::new(memory::MemoryRateLimitStore::default()),
             idempotency: Arc::new(memory::MemoryIdempotencyStore::default()),
             audit: Arc::new(audit.clone()),
+            usage: Arc::new(memory::MemoryUsageStore::default()),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryFilter, DeliveryStore, EndpointStore, FanOut, IdempotencyStore,
     IdempotentRequest, OutboxStore, Quarantine, QueueStats, RateLimitStore, Reservation,
-    Settlement, Stores, TokenStore, UsageStats, WebhookStores,
+    Settlement, Stores, TokenStore, TokenUsage, UsageCounts, UsageStats, UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -85,6 +85,7 @@ impl StoreInterceptor {
             rate_limits: self.wrap(&inner.rate_limits),
             idempotency: self.wrap(&inner.idempotency),
             audit: self.wrap(&inner.audit),
+            usage: self.wrap(&inner.usage),
         }
     }
 
@@ -294,6 +295,16 @@ intercepted! {
     audit: AuditStore {
         insert(entry: &AuditEntry) -> (): (entry.clone()) => (entry);
         list(filter: &AuditFilter) -> Vec<AuditRecord>: (filter.clone()) => (filter);
+    }
+}
+
+intercepted! {
+    usage: UsageStore {
+        add(usage: &[TokenUsage]) -> (): (usage.to_vec()) => (usage);
+        by_hour(since: Timestamp, token: Option<&Lookup>) -> Vec<(Timestamp, UsageCounts)>:
+            (since, token.copied()) => (*since, token.as_ref());
+        by_token(since: Timestamp, limit: u32) -> Vec<(Lookup, UsageCounts)>: (since, limit) => (*since, *limit);
+        sweep(before: Timestamp) -> (): (before) => (*before);
     }
 }
 

@@ -26,4 +26,5 @@ mod rate_limits;
 mod replays;
 mod request_info;
 mod tokens;
+mod usage;
 mod visibility;

@@ -112,12 +112,13 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         .trusted_proxies(options.trusted_proxies.clone());
     let host = Arc::new(board.clone());
     let api = ForumApi::builder(host, stores, &environment).settings(settings);
+    let api = api.build().or_internal()?;
     let services = Monitor {
         metrics,
         readiness: Readiness::new(database.clone(), board.clone()),
     };
     let router = ServerRouter {
-        api: api.build().or_internal()?,
+        api: api.clone(),
         cors_origins: options.cors_origin.clone(),
         panel: panel.build().or_internal()?,
         sign_in,
@@ -152,6 +153,10 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     tokio::select! {
         _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
         () = board.keep_writing_hints() => {}
+        () = api.keep_flushing_usage() => {}
+    }
+    if let Err(error) = api.flush_usage().await {
+        tracing::error!(%error, "failed to record usage; lost");
     }
     board.write_hints().await;
     database.close().await;

@@ -7,10 +7,12 @@ mod idempotency;
 mod outbox;
 mod rate_limits;
 mod tokens;
+mod usage;
 mod webhook_tables;
 
 pub use audit::MemoryAuditStore;
 pub use idempotency::MemoryIdempotencyStore;
 pub use rate_limits::MemoryRateLimitStore;
 pub use tokens::MemoryTokenStore;
+pub use usage::MemoryUsageStore;
 pub use webhook_tables::MemoryWebhookStore;

@@ -22,6 +22,10 @@ pub const MIGRATIONS: Migrations = Migrations {
             name: "0003_endpoint_failures",
             sql: include_str!("migrations/0003_endpoint_failures.sql"),
         },
+        Migration {
+            name: "0004_usage",
+            sql: include_str!("migrations/0004_usage.sql"),
+        },
     ],
 };
 

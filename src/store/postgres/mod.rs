@@ -52,6 +52,7 @@
 #![doc = include_str!("migrations/0001_init.sql")]
 #![doc = include_str!("migrations/0002_audit_log.sql")]
 #![doc = include_str!("migrations/0003_endpoint_failures.sql")]
+#![doc = include_str!("migrations/0004_usage.sql")]
 //! ```
 
 mod audit;
@@ -69,6 +70,7 @@ mod store;
 mod tls;
 mod tokens;
 mod types;
+mod usage;
 
 pub use deadpool_postgres;
 pub use error::PostgresError;

@@ -2,7 +2,7 @@
 
 use super::execute::{Columns, Result};
 use crate::audit::{AuditActor, AuditEntry};
-use crate::store::{AuditRecord, ResourceIds, ScopeList, StoredResponse};
+use crate::store::{AuditRecord, ResourceIds, ScopeList, StoredResponse, UsageCounts};
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};
 

@@ -55,14 +55,15 @@ impl PostgresStore {
 opaque_debug!(PostgresStore);
 
 impl Stores {
-    /// Creates stores of tokens, idempotency keys and the audit log in the database of `pool`, for any number of nodes (feature
+    /// Creates stores of tokens, idempotency keys, usage and the audit log in the database of `pool`, for any number of nodes (feature
     /// `postgres`). Rate limits are in the memory of each node.
     pub fn in_postgres(pool: &Pool) -> Self {
         let postgres = Arc::new(PostgresStore::new(pool.clone()));
         Self {
             tokens: postgres.clone(),
             idempotency: postgres.clone(),
-            audit: postgres,
+            audit: postgres.clone(),
+            usage: postgres,
             ..Self::in_memory()
         }
     }

@@ -20,6 +20,7 @@
 #![doc = include_str!("migrations/0001_init.sql")]
 #![doc = include_str!("migrations/0002_audit_log.sql")]
 #![doc = include_str!("migrations/0003_endpoint_failures.sql")]
+#![doc = include_str!("migrations/0004_usage.sql")]
 //! ```
 //!
 //! Hosts with another driver use the schema and the statements of [`sqlite_schema`](crate::store::sqlite_schema).
@@ -85,6 +86,7 @@ mod rows;
 mod stores;
 mod tokens;
 mod types;
+mod usage;
 mod webhook_store;
 
 pub use audit::SqliteAuditStore;
@@ -94,4 +96,5 @@ pub(crate) use pool::sentence;
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
 pub use rusqlite;
 pub use tokens::SqliteTokenStore;
+pub use usage::SqliteUsageStore;
 pub use webhook_store::SqliteWebhookStore;

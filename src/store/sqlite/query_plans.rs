@@ -1,7 +1,7 @@
 //! Query plans: each statement finds its rows by an index, so its cost does not depend on the size of the tables.
 
 use super::migrations::apply_migrations;
-use super::{claim, deliveries, endpoints, lists, outbox};
+use super::{claim, deliveries, endpoints, lists, outbox, usage};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::DeliveryFilter;
 use crate::store::sqlite_schema::{MIGRATIONS, idempotency, tokens};
@@ -24,6 +24,9 @@ const STATEMENTS: &[(&str, &str)] = &[
     (tokens::LIST, "forum_api_tokens USING INDEX forum_api_tokens_by_age ((created_at,lookup)<(?,?))"),
     (idempotency::FIND, "forum_api_idempotency_keys USING INDEX sqlite_autoindex_forum_api_idempotency_keys_1 (token=? AND key=?)"),
     (idempotency::DELETE_EXPIRED, "forum_api_idempotency_keys USING COVERING INDEX forum_api_idempotency_keys_by_age (began_at<?)"),
+    (usage::BY_HOUR, "forum_api_usage USING PRIMARY KEY (hour>?)"),
+    (usage::BY_TOKEN, "forum_api_usage USING PRIMARY KEY (hour>?)"),
+    (usage::SWEEP, "forum_api_usage USING PRIMARY KEY (hour<?)"),
     (outbox::MARK_FANNED_OUT, EVENT),
     (outbox::DELETE, EVENT),
     (outbox::DELETE, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_event (event=?)"),

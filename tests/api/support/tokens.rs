@@ -4,6 +4,7 @@ use forum_api::host::BoxError;
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom};
 use forum_api::scope::{Scope, Surface};
+use forum_api::test_util::audit_entry;
 use forum_api::token::{Expiry, Lookup, PlainToken, TokenRecord, TokenRequest, issue_token};
 
 use super::{Server, every_scope};
@@ -73,6 +74,12 @@ impl Server {
             revoked_at: None,
             last_used_at: None,
         };
-        assert!(self.stores.tokens.create(&record).await.unwrap());
+        assert!(
+            self.stores
+                .tokens
+                .create(&record, &audit_entry())
+                .await
+                .unwrap()
+        );
     }
 }

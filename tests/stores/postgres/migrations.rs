@@ -22,7 +22,12 @@ async fn concurrent_nodes_apply_each_migration_once() {
     let names: Vec<String> = client.query_one(names, &[]).await.unwrap().get(0);
     assert_eq!(
         names,
-        ["0001_init", "0002_audit_log", "0003_endpoint_failures"]
+        [
+            "0001_init",
+            "0002_audit_log",
+            "0003_endpoint_failures",
+            "0004_usage"
+        ]
     );
 }
 

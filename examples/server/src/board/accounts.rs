@@ -43,6 +43,23 @@ pub async fn named(connection: &Connection<'_>, name: &str) -> BoardResult<i64> 
     id?.ok_or_else(|| BoardError::not_found(format!("unknown member {name:?}")))
 }
 
+/// Returns the id of a member, if there is one.
+pub async fn find(connection: &Connection<'_>, user: &UserRef) -> db::DbResult<Option<i64>> {
+    let (id, name) = keys(user);
+    let find = "SELECT id FROM member WHERE id = ?1 OR lower(username) = ?2";
+    connection
+        .first(find, bind![id, name], |row| row.value())
+        .await
+}
+
+/// An id, which is `None` if it is invalid, or a name.
+fn keys(user: &UserRef) -> (Option<i64>, Option<String>) {
+    match user {
+        UserRef::Id(id) => (id.to_i64().ok(), None),
+        UserRef::Name(name) => (None, Some(name.to_ascii_lowercase())),
+    }
+}
+
 pub async fn name(connection: &Connection<'_>, member: i64) -> BoardResult<Option<String>> {
     let find = "SELECT username FROM member WHERE id = ?1";
     let name = connection
@@ -125,6 +142,7 @@ pub async fn administrators_password(
     }
 }
 
+#[derive(Clone)]
 #[expect(missing_debug_implementations, reason = "it holds a password's hash")]
 pub struct Login {
     pub member: i64,
@@ -154,10 +172,7 @@ pub async fn login(connection: &Connection<'_>, member: i64) -> db::DbResult<Opt
 pub const LAST_SEEN_RESOLUTION: Duration = Duration::from_secs(5 * 60);
 
 pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> BoardResult<Member> {
-    let (id, name) = match user {
-        UserRef::Id(id) => (Some(id.to_i64()?), None),
-        UserRef::Name(name) => (None, Some(name.to_ascii_lowercase())),
-    };
+    let (id, name) = keys(user);
     let query = "
         SELECT id, username, title, avatar_url, joined_at, last_seen_at, post_count, reputation
         FROM member WHERE id = ?1 OR lower(username) = ?2";

@@ -1,4 +1,5 @@
-//! The board's commands, as the API calls them: each is a read of one state, or one transaction.
+//! The board's commands, as the API calls them: each is a read of one state, or one transaction. Replies share one on
+//! Postgres.
 
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use forum_api::model::{
 };
 
 use super::actor::Actor;
+use super::locks::LockTarget;
 use super::visibility::{self, ContentRef};
 use super::{
     ReferenceBoard, accounts, forums, messages, polls, posts, ratings, search, subscriptions,
@@ -79,7 +81,7 @@ impl host::Board for ReferenceBoard {
         new: NewThread,
     ) -> BoardResult<Thread> {
         let forum = forum.to_i64()?;
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Nothing, move |command| {
             Box::pin(threads::start(command, forum, new))
         })
         .await
@@ -117,11 +119,7 @@ impl host::Board for ReferenceBoard {
         thread: ThreadId,
         reply: NewPost,
     ) -> BoardResult<InForum<Post>> {
-        let thread = thread.to_i64()?;
-        self.act(by, move |command| {
-            Box::pin(posts::reply(command, thread, reply))
-        })
-        .await
+        self.reply(by, thread.to_i64()?, reply).await
     }
 
     async fn update_post(
@@ -131,8 +129,10 @@ impl host::Board for ReferenceBoard {
         edit: PostUpdate,
     ) -> BoardResult<InForum<Post>> {
         let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
-        self.act(by, move |command| Box::pin(posts::edit(command, at, edit)))
-            .await
+        self.act(by, LockTarget::Post(at.1), move |command| {
+            Box::pin(posts::edit(command, at, edit))
+        })
+        .await
     }
 
     async fn delete_post(
@@ -142,8 +142,10 @@ impl host::Board for ReferenceBoard {
         _: DeletePostParams,
     ) -> BoardResult<()> {
         let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
-        self.act(by, move |command| Box::pin(posts::delete(command, at)))
-            .await
+        self.act(by, LockTarget::Post(at.1), move |command| {
+            Box::pin(posts::delete(command, at))
+        })
+        .await
     }
 
     async fn get_member(
@@ -166,7 +168,7 @@ impl host::Board for ReferenceBoard {
         user: UserRef,
         rating: NewRating,
     ) -> BoardResult<Rating> {
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Member(user.clone()), move |command| {
             Box::pin(ratings::rate(command, user, rating))
         })
         .await
@@ -186,7 +188,7 @@ impl host::Board for ReferenceBoard {
 
     async fn send_message(&self, by: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
         let member = by.user_id().to_i64()?;
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Recipients(new.clone()), move |command| {
             Box::pin(messages::send(command, member, new))
         })
         .await
@@ -222,7 +224,7 @@ impl host::Board for ReferenceBoard {
         vote: NewVote,
     ) -> BoardResult<InForum<Poll>> {
         let poll = poll.to_i64()?;
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Poll(poll), move |command| {
             Box::pin(polls::vote(command, poll, vote))
         })
         .await
@@ -235,7 +237,7 @@ impl host::Board for ReferenceBoard {
         edit: PollUpdate,
     ) -> BoardResult<InForum<Poll>> {
         let poll = poll.to_i64()?;
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Poll(poll), move |command| {
             Box::pin(polls::edit(command, poll, edit))
         })
         .await
@@ -258,7 +260,7 @@ impl host::Board for ReferenceBoard {
         by: &MemberCaller,
         new: NewSubscription,
     ) -> BoardResult<SubscribeOutcome> {
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Nothing, move |command| {
             Box::pin(subscriptions::follow(command, new.target))
         })
         .await
@@ -270,7 +272,7 @@ impl host::Board for ReferenceBoard {
         what: SubscriptionTarget,
         _: UnsubscribeParams,
     ) -> BoardResult<()> {
-        self.act(by, move |command| {
+        self.act(by, LockTarget::Nothing, move |command| {
             Box::pin(subscriptions::unfollow(command, what))
         })
         .await

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::Timestamp;
+use forum_api::model::{ContentState, Timestamp};
 use serde::Deserialize;
 
 use super::actor::Actor;
@@ -13,7 +13,7 @@ use super::groups::Groups;
 use super::messages::{self, MessageInsert};
 use super::permissions::AccessLists;
 use super::poll_rules::{PollChoice, PollDraft};
-use super::post_insert::{self, PostInsert};
+use super::post_insert::{self, ForumReplies, PostInsert};
 use super::rules::{self, DAY, HOUR};
 use super::{accounts, polls};
 
@@ -231,7 +231,10 @@ impl DemoWriter<'_> {
             in_reply_to: None,
         };
         if let Some(thread) = self.threads.get(title) {
-            post_insert::reply(self.tx, (forum, *thread), new, at).await?;
+            post_insert::reply(self.tx, *thread, new).await?;
+            if new.state == ContentState::Visible {
+                ForumReplies::one(forum, at).write(self.tx).await?;
+            }
         } else {
             let (thread, _) = post_insert::thread(self.tx, forum, title, new).await?;
             self.threads.insert(title, thread);

@@ -6,14 +6,16 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Author, MessageId, Poll, Post, Rating, Thread, Timestamp, UserId};
 use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
+use futures_util::future::try_join_all;
 
 use super::db::{Connection, Transaction, bind};
+use super::post_insert::ForumReplies;
 use super::posts::PublicPost;
 use super::{posts, threads};
 
-/// The time of one transaction and the events recorded in it.
+/// The time of one command, and what is written at its end: its events, and the counters of forums.
 ///
-/// The time is taken under the lock of writes, so that it follows the order of ids.
+/// The time is taken after the command has locked its rows, so that it follows the order of the posts of a thread.
 #[derive(Debug)]
 pub struct EventRecorder {
     pub now: Timestamp,
@@ -22,15 +24,17 @@ pub struct EventRecorder {
     /// False if no webhook endpoint is enabled: then no event is recorded.
     pub has_endpoints: bool,
     recorded: Vec<DomainEvent>,
+    replies: ForumReplies,
 }
 
 impl EventRecorder {
-    pub const fn at(now: Timestamp) -> Self {
+    pub fn at(now: Timestamp) -> Self {
         Self {
             now,
             actor: None,
             has_endpoints: true,
             recorded: Vec::new(),
+            replies: ForumReplies::default(),
         }
     }
 
@@ -41,20 +45,36 @@ impl EventRecorder {
         }
     }
 
-    /// Writes the recorded events to the outbox, with the data at the end of the command.
+    /// Counts a new reply in the forum of its thread, at the end of the transaction.
+    pub fn count_reply(&mut self, forum: i64, at: Timestamp) {
+        self.replies.merge(ForumReplies::one(forum, at));
+    }
+
+    /// Writes the recorded events to the outbox, with the data at the end of the command, and then the counters.
     pub async fn write(self, tx: &Transaction<'_>) -> BoardResult<Vec<Event>> {
+        Self::write_all(vec![self], tx).await
+    }
+
+    /// Writes the events of several commands of one transaction, in their order, and then the counters.
+    pub async fn write_all(commands: Vec<Self>, tx: &Transaction<'_>) -> BoardResult<Vec<Event>> {
         let mut events = Vec::new();
-        for event_source in &self.recorded {
-            events.extend(
-                event_source
-                    .webhook_events(tx, self.actor, || self.event_meta())
-                    .await?,
-            );
+        let mut replies = ForumReplies::default();
+        for command in commands {
+            for event_source in &command.recorded {
+                let (actor, meta) = (command.actor, || command.event_meta());
+                events.extend(event_source.webhook_events(tx, actor, meta).await?);
+            }
+            replies.merge(command.replies);
         }
-        for event in &events {
-            tx.change_texts(Event::INSERT_SQL, &event.insert_parameters())
-                .await?;
+        if !events.is_empty() {
+            tx.prepare([Event::INSERT_SQL]).await?;
         }
+        let insert = async |event: &Event| {
+            let parameters = event.insert_parameters();
+            tx.change_texts(Event::INSERT_SQL, &parameters).await
+        };
+        try_join_all(events.iter().map(insert)).await?;
+        replies.write(tx).await?;
         Ok(events)
     }
 

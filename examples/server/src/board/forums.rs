@@ -8,6 +8,7 @@ use forum_api::model::{Forum, ForumId, is_single_line};
 use super::actor::Actor;
 use super::db::{Connection, Transaction, bind};
 use super::groups::Groups;
+use super::locks;
 use super::permissions::AccessLists;
 use super::rules::is_blank;
 
@@ -89,6 +90,7 @@ pub async fn add(tx: &Transaction<'_>, new: &ForumInsert) -> BoardResult<i64> {
         let rule = "the title must not be blank, and must be one line without control characters";
         return Err(BoardError::validation("title", rule));
     }
+    locks::forum_tree(tx).await?;
     if let Some(parent) = new.parent {
         must_exist(tx, parent).await?;
     }
@@ -114,6 +116,7 @@ fn stored(groups: Option<Groups>) -> Option<String> {
 
 /// Makes a member, who has to be able to read the forum, its moderator.
 pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> BoardResult<()> {
+    locks::members(tx, &[member]).await?;
     must_exist(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;
     if !actor.is_some_and(|actor| actor.access(forum).read) {

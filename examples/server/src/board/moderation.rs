@@ -5,6 +5,7 @@ use forum_api::model::ContentState;
 
 use super::db::{Transaction, bind};
 use super::events::{EDITED, EventRecorder, REPLY_RESTORED, THREAD_RESTORED};
+use super::locks::LockTarget;
 use super::post_row::PostRow;
 
 /// Makes a post that awaits approval visible; with a first post, its thread.
@@ -39,7 +40,9 @@ pub async fn restore(
     Ok(())
 }
 
+/// Locks and loads a post.
 async fn found(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
+    LockTarget::Post(post).lock(tx, None).await?;
     let absent = || BoardError::not_found(format!("unknown post \"{post}\""));
     PostRow::load(tx, post).await?.ok_or_else(absent)
 }

@@ -1,5 +1,7 @@
 //! Inserts threads and posts, updates counters, and limits how often members post.
 
+use std::collections::BTreeMap;
+
 use forum_api::host;
 use forum_api::model::{ContentState, Timestamp};
 
@@ -7,7 +9,7 @@ use super::actor::Actor;
 use super::db::{Connection, DbResult, Transaction, bind, stored};
 use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
 use super::texts::Texts;
-use super::{markdown, rules, search};
+use super::{locks, markdown, rules, search};
 
 /// A valid post.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +51,7 @@ pub async fn thread(
         ":author": first.author, ":state": stored(first.state), ":at": first.at,
     };
     let thread = tx.insert(insert, parameters).await?;
-    let post = row(tx, thread, first, first.at).await?;
+    let post = row(tx, FIRST, thread, first).await?;
     let update = "
         UPDATE thread SET first_post_id = ?2, last_post_id = ?2, last_number = 1 WHERE id = ?1";
     tx.change(update, bind![thread, post]).await?;
@@ -59,21 +61,13 @@ pub async fn thread(
     Ok((thread, post))
 }
 
-/// Adds a reply to a visible thread as the last one in order, and returns its id.
-pub async fn reply(
-    tx: &Transaction<'_>,
-    (forum, thread): (i64, i64),
-    reply: PostInsert<'_>,
-    ordered_at: Timestamp,
-) -> DbResult<i64> {
-    let post = row(tx, thread, reply, ordered_at).await?;
+/// Adds a reply to a visible thread as the last one in order, and returns its id. The caller counts it in the forum.
+///
+/// Other replies to the thread may be added in the same transaction at the same time.
+pub async fn reply(tx: &Transaction<'_>, thread: i64, reply: PostInsert<'_>) -> DbResult<i64> {
+    let post = row(tx, LAST, thread, reply).await?;
     if reply.state == ContentState::Visible {
-        let newest = LatestPost {
-            forum,
-            post,
-            at: reply.at,
-        };
-        count_new_reply(tx, newest, reply.counted(thread)).await?;
+        count_new_reply(tx, post, reply, thread).await?;
     } else {
         let update = "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1";
         tx.change(update, bind![thread]).await?;
@@ -81,25 +75,39 @@ pub async fn reply(
     Ok(post)
 }
 
+/// Inserts the first post of a thread.
+const FIRST: &str = "
+    INSERT INTO post (
+        thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published,
+        in_reply_to
+    )
+    VALUES (:thread, 1, :author, :state, :at, :at, :body, :html, :words, :published, :in_reply_to)
+    RETURNING id";
+
+/// Inserts a post after the last one in order, even if the clock of that one's node was ahead.
+const LAST: &str = "
+    INSERT INTO post (
+        thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published,
+        in_reply_to
+    )
+    SELECT
+        :thread, last.number + 1, :author, :state, :at,
+        CASE WHEN last.ordered_at > :at THEN last.ordered_at ELSE :at END,
+        :body, :html, :words, :published, :in_reply_to
+    FROM (
+        SELECT number, ordered_at FROM post WHERE thread_id = :thread ORDER BY ordered_at DESC, id DESC LIMIT 1
+    ) AS last
+    RETURNING id";
+
 async fn row(
     tx: &Transaction<'_>,
+    insert: &'static str,
     thread: i64,
     post: PostInsert<'_>,
-    ordered_at: Timestamp,
 ) -> DbResult<i64> {
-    let insert = "
-        INSERT INTO post (
-            thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published,
-            in_reply_to
-        )
-        VALUES (
-            :thread, (SELECT last_number + 1 FROM thread WHERE id = :thread),
-            :author, :state, :at, :ordered_at, :body, :html, :words, :published,
-            :in_reply_to
-        ) RETURNING id";
     let parameters = bind! {
         ":thread": thread, ":author": post.author, ":state": stored(post.state), ":at": post.at,
-        ":ordered_at": ordered_at, ":published": post.state == ContentState::Visible, ":body": post.body,
+        ":published": post.state == ContentState::Visible, ":body": post.body,
         ":html": markdown::render(post.body), ":words": search::fold_words(post.body),
         ":in_reply_to": post.in_reply_to,
     };
@@ -116,52 +124,66 @@ pub struct CounterDelta {
     pub on_profiles: bool,
 }
 
-/// A new reply that is the last of its thread in order.
-#[derive(Clone, Copy, Debug)]
-pub struct LatestPost {
-    pub forum: i64,
-    pub post: i64,
-    pub at: Timestamp,
-}
-
-/// Counts and numbers a new reply in a visible thread. The statements run concurrently.
-pub async fn count_new_reply(
+/// Counts and numbers a new reply, which is the last of its thread in order. The statements run concurrently.
+async fn count_new_reply(
     tx: &Transaction<'_>,
-    newest: LatestPost,
-    reply: CounterDelta,
+    post: i64,
+    reply: PostInsert<'_>,
+    thread: i64,
 ) -> DbResult<()> {
-    let thread = "
+    let update = "
         UPDATE thread SET
             last_number = last_number + 1,
             reply_count = reply_count + 1,
             last_post_id = ?2,
             last_activity_at = ?3
         WHERE id = ?1";
-    let forum = "
-        UPDATE forum SET
-            post_count = post_count + 1,
-            last_activity_at = CASE
-                WHEN last_activity_at > ?2 THEN (
-                    SELECT last_activity_at FROM thread WHERE forum_id = forum.id AND state = 'visible'
-                    ORDER BY last_activity_at DESC LIMIT 1
-                )
-                ELSE ?2
-            END
-        WHERE id = ?1";
-    let in_thread = bind![reply.thread, newest.post, newest.at];
-    let in_forum = bind![newest.forum, newest.at];
+    let in_thread = bind![thread, post, reply.at];
     let on_profile = async {
-        match reply.on_profiles {
-            true => count_on_profile(tx, reply).await,
+        match reply.counts {
+            true => count_on_profile(tx, reply.counted(thread)).await,
             false => Ok(()),
         }
     };
-    tokio::try_join!(
-        tx.change(thread, in_thread),
-        tx.change(forum, in_forum),
-        on_profile,
-    )?;
+    tokio::try_join!(tx.change(update, in_thread), on_profile)?;
     Ok(())
+}
+
+/// New replies of a transaction in each forum: their number and the latest time. By id, which is the order of locks.
+#[derive(Debug, Default)]
+pub struct ForumReplies(BTreeMap<i64, (i64, Timestamp)>);
+
+impl ForumReplies {
+    pub fn one(forum: i64, at: Timestamp) -> Self {
+        Self([(forum, (1, at))].into())
+    }
+
+    pub fn merge(&mut self, others: Self) {
+        for (forum, (count, at)) in others.0 {
+            let (posts, newest) = self.0.entry(forum).or_insert((0, at));
+            *posts += count;
+            *newest = at.max(*newest);
+        }
+    }
+
+    /// Adds the replies to the counters of the forums.
+    pub async fn write(self, tx: &Transaction<'_>) -> DbResult<()> {
+        let update = "
+            UPDATE forum SET
+                post_count = post_count + :posts,
+                last_activity_at = CASE WHEN last_activity_at > :newest THEN last_activity_at ELSE :newest END
+            WHERE id = :forum
+            RETURNING last_activity_at > :newest";
+        for (forum, (posts, newest)) in self.0 {
+            let parameters = bind! { ":forum": forum, ":posts": posts, ":newest": newest };
+            let is_older = tx.first(update, parameters, |row| row.value()).await?;
+            // A thread whose last post was dated ahead may now be less active.
+            if is_older == Some(true) {
+                count_in_forum(tx, forum, 0, 0).await?;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile.
@@ -179,11 +201,11 @@ pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> DbResult<
     let (of, there) = tx
         .one(update, parameters, |row| Ok((row.value()?, row.value()?)))
         .await?;
-    if there {
-        count_in_forum(tx, of, 0, reply.by).await?;
-    }
     if there && reply.on_profiles {
         count_on_profile(tx, reply).await?;
+    }
+    if there {
+        count_in_forum(tx, of, 0, reply.by).await?;
     }
     Ok(())
 }
@@ -197,16 +219,16 @@ pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> DbResult
             |row| Ok((row.value()?, row.value()?)),
         )
         .await?;
-    count_in_forum(tx, of, first.by, first.by * (1 + replies)).await?;
     if first.on_profiles {
         count_on_profile(tx, first).await?;
     }
     if first.on_profiles && replies > 0 {
         count_replies_on_profiles(tx, first.thread, first.by).await?;
     }
-    Ok(())
+    count_in_forum(tx, of, first.by, first.by * (1 + replies)).await
 }
 
+/// Changes the counters of a forum, and recomputes its last activity from its threads.
 async fn count_in_forum(
     tx: &Transaction<'_>,
     forum: i64,
@@ -223,6 +245,7 @@ async fn count_in_forum(
             )
         WHERE id = :forum";
     let parameters = bind! { ":forum": forum, ":threads": threads, ":posts": posts };
+    locks::forum(tx, forum).await?;
     tx.change(update, parameters).await.map(drop)
 }
 
@@ -237,6 +260,7 @@ async fn count_on_profile(tx: &Transaction<'_>, post: CounterDelta) -> DbResult<
 /// Counts all replies of a thread on profiles, with an index only: there may be very many.
 async fn count_replies_on_profiles(tx: &Transaction<'_>, thread: i64, by: i64) -> DbResult<()> {
     let parameters = bind! { ":thread": thread, ":by": by };
+    locks::authors(tx, thread).await?;
     tx.change(PROFILES_OF_REPLIES, parameters).await.map(drop)
 }
 

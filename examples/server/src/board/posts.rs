@@ -319,12 +319,13 @@ pub async fn reply(
     thread: i64,
     reply: NewPost,
 ) -> BoardResult<InForum<Post>> {
-    let location = visibility::find(tx, actor, thread, None).await?;
+    let settings = async { Ok(SettingValues::now(tx).await?) };
+    let found = visibility::find(tx, actor, thread, None);
+    let (location, settings) = tokio::try_join!(found, settings)?;
     let (forum, access) = (location.forum, actor.access(location.forum));
     if let Some(denial) = rules::reply_denial(access, location.state, location.locked) {
         return Err(BoardError::forbidden(denial(texts)));
     }
-    let settings = SettingValues::now(tx).await?;
     rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
     let in_reply_to = match &reply.in_reply_to {
         Some(answered) => Some(answered_post(tx, actor, thread, answered, texts).await?),
@@ -339,8 +340,7 @@ pub async fn reply(
         counts: access.counts,
         in_reply_to,
     };
-    let ordered_at = new.at.max(location.last_ordered_at);
-    let post = post_insert::reply(tx, (forum, thread), new, ordered_at).await?;
+    let post = post_insert::reply(tx, thread, new).await?;
     if reply.subscribe {
         subscriptions::add_thread(tx, actor, forum, thread, events.now).await?;
     }
@@ -348,6 +348,7 @@ pub async fn reply(
     let post = seen(&scope, actor, settings.of(&EDIT_WINDOW), events.now)?;
     if new.state == ContentState::Visible {
         events.record(DomainEvent::Post(REPLIED, scope.into()));
+        events.count_reply(forum, new.at);
     }
     Ok(InForum::new(ForumId::from(forum), post))
 }

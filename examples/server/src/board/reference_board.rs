@@ -15,6 +15,8 @@ use super::actor::Actor;
 use super::db::{BoardDatabase, Query, Transaction, TransactionFuture};
 use super::events::EventRecorder;
 use super::hints::Hints;
+use super::locks::LockTarget;
+use super::reply_groups::ReplyQueue;
 use super::schema;
 use super::texts::Texts;
 
@@ -24,6 +26,7 @@ pub struct ReferenceBoard {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) texts: &'static Texts,
     pub(super) hints: Hints,
+    pub(super) reply_queue: Arc<ReplyQueue>,
     waker: WorkerWaker,
 }
 
@@ -48,6 +51,7 @@ impl ReferenceBoard {
             clock,
             texts: Texts::of(language),
             hints: Hints::default(),
+            reply_queue: Arc::default(),
             waker: WorkerWaker(Arc::new(|| ())),
         }
     }
@@ -114,32 +118,44 @@ impl ReferenceBoard {
         self.database.read_short(query).await
     }
 
-    /// Changes the board in one transaction; the events that `change` records go to the outbox with it.
+    /// Changes the board in one transaction; the events that `change` records go to the outbox with it. On Postgres
+    /// `change` may run several times, each time in a new transaction.
     pub async fn write<T: Send + 'static>(
         &self,
-        change: impl for<'a> FnOnce(
-            &'a Transaction<'a>,
-            &'a mut EventRecorder,
-        ) -> TransactionFuture<'a, T>
-        + Send
-        + 'static,
+        change: impl RecordedChange<T> + Clone + 'static,
+    ) -> BoardResult<T> {
+        self.write_locked(LockTarget::Nothing, None, change).await
+    }
+
+    /// As [`write`](Self::write), after the rows of `target` and of `member` are locked.
+    pub async fn write_locked<T: Send + 'static>(
+        &self,
+        target: LockTarget,
+        member: Option<i64>,
+        change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
         let clock = self.clock.clone();
         let change = self.database.write(move |tx| {
             Box::pin(async move {
+                target.lock(tx, member).await?;
                 let mut events = EventRecorder::at(clock.now());
                 let done = change(tx, &mut events).await?;
                 Ok((done, events.write(tx).await?))
             })
         });
         let (done, events): (T, Vec<Event>) = change.await?;
-        for event in &events {
+        self.announce(&events);
+        Ok(done)
+    }
+
+    /// Wakes the worker for committed events.
+    pub(super) fn announce(&self, events: &[Event]) {
+        for event in events {
             tracing::debug!(id = %event.id, topic = %event.topic, "committed");
         }
         if !events.is_empty() {
             (self.waker.0)();
         }
-        Ok(done)
     }
 
     /// Changes the board as [`write`](Self::write) does, for an operator, and writes `entry` to the audit log in the same
@@ -147,12 +163,7 @@ impl ReferenceBoard {
     pub async fn write_audited<T: Send + 'static>(
         &self,
         entry: AuditEntry,
-        change: impl for<'a> FnOnce(
-            &'a Transaction<'a>,
-            &'a mut EventRecorder,
-        ) -> TransactionFuture<'a, T>
-        + Send
-        + 'static,
+        change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
         let change = self.write(move |tx, events| {
             Box::pin(async move {
@@ -165,14 +176,16 @@ impl ReferenceBoard {
         change.await
     }
 
-    /// Changes the board for `by`, whose permissions are loaded in the transaction.
+    /// Changes the board for `by`, whose permissions are loaded in the transaction, after the rows of `target` and of the
+    /// member are locked.
     pub(super) async fn act<T: Send + 'static>(
         &self,
         by: &MemberCaller,
-        command: impl for<'a> FnOnce(Command<'a>) -> TransactionFuture<'a, T> + Send + 'static,
+        target: LockTarget,
+        command: impl for<'a> FnOnce(Command<'a>) -> TransactionFuture<'a, T> + Clone + Send + 'static,
     ) -> BoardResult<T> {
         let (member, texts) = (by.user_id().to_i64()?, self.texts);
-        let act = self.write(move |tx, events| {
+        let act = self.write_locked(target, Some(member), move |tx, events| {
             Box::pin(async move {
                 let actor = Actor::acting(tx, member, texts).await?;
                 events.actor = actor.member;
@@ -182,6 +195,18 @@ impl ReferenceBoard {
         });
         act.await
     }
+}
+
+/// A change that records its events.
+pub trait RecordedChange<T>:
+    for<'a> FnOnce(&'a Transaction<'a>, &'a mut EventRecorder) -> TransactionFuture<'a, T> + Send
+{
+}
+
+impl<T, F> RecordedChange<T> for F where
+    F: for<'a> FnOnce(&'a Transaction<'a>, &'a mut EventRecorder) -> TransactionFuture<'a, T>
+        + Send
+{
 }
 
 /// The transaction, the events, the member and the texts of a command.

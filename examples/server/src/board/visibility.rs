@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use forum_api::host::{self, BoardError, BoardResult};
-use forum_api::model::{ContentState, Timestamp};
+use forum_api::model::ContentState;
 
 use super::actor::Actor;
 use super::db::{Bound, Connection, bind};
@@ -109,8 +109,6 @@ pub struct ContentLocation {
     pub forum: i64,
     pub state: ContentState,
     pub locked: bool,
-    /// Place of the last post in the order of posts, in any state.
-    pub last_ordered_at: Timestamp,
 }
 
 /// Finds a visible thread, and a visible `post` of it if given.
@@ -122,9 +120,7 @@ pub async fn find(
 ) -> BoardResult<ContentLocation> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
-            "SELECT
-                thread.forum_id, thread.state, thread.locked,
-                (SELECT max(ordered_at) FROM post WHERE thread_id = thread.id)
+            "SELECT thread.forum_id, thread.state, thread.locked
             FROM thread
             LEFT JOIN post ON post.id = :post AND post.thread_id = thread.id AND {}
             WHERE thread.id = :thread AND {} AND post.id IS NOT DISTINCT FROM :post",
@@ -139,7 +135,6 @@ pub async fn find(
             forum: row.value()?,
             state: row.state()?,
             locked: row.value()?,
-            last_ordered_at: row.value()?,
         })
     });
     location.await?.ok_or(BoardError::PathNotFound)

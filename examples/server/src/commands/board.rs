@@ -153,7 +153,7 @@ pub struct ThreadId {
     id: i64,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct PostId {
     /// Post id; the first post of a thread represents the thread
     #[arg(value_parser = id)]
@@ -196,7 +196,7 @@ fn hidden_state(text: &str) -> Result<ContentState, &'static str> {
 }
 
 /// The board's posts. The first post of a thread represents the thread.
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub enum PostCommand {
     /// List the posts in a state
     List {

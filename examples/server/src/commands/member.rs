@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::audit;
 use crate::board::groups::Groups;
 use crate::board::listings::{self, ListedMember};
-use crate::board::{ReferenceBoard, accounts, passwords};
+use crate::board::{ReferenceBoard, accounts, locks, passwords};
 use crate::output::{ListItem, Output};
 use crate::prompt;
 
@@ -54,6 +54,7 @@ pub struct Name {
     name: String,
 }
 
+#[derive(Clone)]
 enum Change {
     PasswordHash(String),
     Banned(bool),
@@ -169,6 +170,7 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
     let set = board.write_audited(entry, move |tx, _| {
         Box::pin(async move {
             let member = accounts::named(tx, &name).await?;
+            locks::member_and_administrators(tx, member).await?;
             let administrators = accounts::administrators(tx).await?;
             match new {
                 Change::PasswordHash(hash) => accounts::set_password(tx, member, &hash).await?,

@@ -10,7 +10,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::{Scope, Surface};
-use forum_api::store::TokenStore;
+use forum_api::store::{Stores, TokenStore, TokenUsage};
 use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, issue_token};
 use serde::Serialize;
 
@@ -46,6 +46,12 @@ pub enum TokenCommand {
         /// Lookup of the token: the part between the second and the third underscore
         #[arg(value_parser = lookup)]
         lookup: Lookup,
+    },
+    /// Show the requests with each token: the 100 with the most requests
+    Usage {
+        /// Number of days, up to 30
+        #[arg(long, value_name = "DAYS", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=30))]
+        days: u64,
     },
 }
 
@@ -96,6 +102,7 @@ impl TokenCommand {
         match self {
             Self::Issue(args) => args.issue(tokens, board).await,
             Self::List => list(tokens, board).await,
+            Self::Usage { days } => usage(&database.stores(), days).await,
             Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
                 let audit = audit::entry(AuditAction::TOKEN_REVOKED, lookup)?;
@@ -216,6 +223,61 @@ async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Ou
         page = tokens.list(Some(last), PAGE).await?;
     }
     Output::list(all)
+}
+
+/// Lists the tokens with the most requests in this number of days, up to now.
+async fn usage(stores: &Stores, days: u64) -> BoardResult<Output> {
+    let hours = Duration::from_secs((days * 24 - 1) * 60 * 60);
+    let since = TokenUsage::hour_of(SystemClock.now().saturating_sub(hours));
+    let mut all = Vec::new();
+    for (token, counts) in stores.usage.by_token(since, PAGE).await? {
+        let record = stores.tokens.find(&token).await?;
+        all.push(UsageListing {
+            lookup: token.to_string(),
+            label: record.map(|record| record.label),
+            requests: counts.requests,
+            units: counts.units,
+            rate_limited: counts.rate_limited,
+            unauthenticated: counts.unauthenticated,
+            forbidden: counts.forbidden,
+            errors: counts.errors,
+        });
+    }
+    Output::list(all)
+}
+
+/// Usage of a token in the output. `label` is null if the token was purged.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UsageListing {
+    lookup: String,
+    label: Option<String>,
+    requests: u64,
+    units: u64,
+    rate_limited: u64,
+    unauthenticated: u64,
+    forbidden: u64,
+    errors: u64,
+}
+
+impl ListItem<8> for UsageListing {
+    const HEADINGS: [&'static str; 8] = [
+        "LOOKUP", "REQUESTS", "UNITS", "429", "401", "403", "ERRORS", "LABEL",
+    ];
+
+    fn cells(&self) -> [String; 8] {
+        let label = self.label.as_ref().map(|label| format!("{label:?}"));
+        [
+            self.lookup.clone(),
+            self.requests.to_string(),
+            self.units.to_string(),
+            self.rate_limited.to_string(),
+            self.unauthenticated.to_string(),
+            self.forbidden.to_string(),
+            self.errors.to_string(),
+            label.unwrap_or_else(|| "(deleted)".into()),
+        ]
+    }
 }
 
 fn lookup(text: &str) -> Result<Lookup, &'static str> {

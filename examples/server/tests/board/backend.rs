@@ -5,8 +5,9 @@ use std::env;
 use std::sync::{Arc, OnceLock};
 
 use forum_api::Language;
+use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::{EndpointId, Timestamp, UserId};
-use forum_api::runtime::{Clock, SystemClock};
+use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::store::WebhookStores;
 use forum_api::store::postgres::{LeaseClock, PostgresStore, connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
@@ -86,7 +87,18 @@ impl Place {
             auto_disabled: false,
             version: 1,
         };
-        assert!(self.webhooks().endpoints.add(&endpoint).await.unwrap());
+        let audit = AuditActor::command_line(None).entry(
+            &OsRandom,
+            endpoint.created_at,
+            AuditAction::ENDPOINT_ADDED,
+            &endpoint.id,
+        );
+        let add = self
+            .webhooks()
+            .endpoints
+            .add(&endpoint, &audit.unwrap())
+            .await;
+        assert!(add.unwrap());
     }
 
     /// Its board, once everything of the demo board is on it.

@@ -7,6 +7,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 use forum_api::runtime::{Clock, ManualClock};
 use forum_api::store::Stores;
+use forum_api::store::postgres::deadpool_postgres::Pool;
 use forum_api::test_util::{TestApi, TestClient};
 use forum_api::{ApiSettings, Language};
 use rusqlite::types::FromSql;
@@ -62,6 +63,26 @@ impl Demo {
         }
     }
 
+    /// The API of another node on the same Postgres.
+    pub fn another_node(&self) -> TestApi {
+        let board = ReferenceBoard::new(self.pool(), self.clock.clone(), Language::English);
+        let (board, ticking) = (Arc::new(board), self.clock.clone());
+        TestApi::with_settings(
+            board,
+            Stores::in_memory(),
+            ApiSettings::default(),
+            |environment| environment.clock(ticking as Arc<dyn Clock>),
+        )
+    }
+
+    /// Connections to its Postgres.
+    pub fn pool(&self) -> Pool {
+        match &self.place.database {
+            BoardDatabase::Sqlite(_) => panic!("the board is in SQLite"),
+            BoardDatabase::Postgres(database) => database.pool.clone(),
+        }
+    }
+
     /// A member of the demo board, with all scopes.
     pub async fn as_member(&self, name: &'static str) -> TestClient<'_> {
         self.api.as_member(&self.id(name).await.to_string())
@@ -92,7 +113,10 @@ impl Demo {
     /// Changes the board behind the API's back.
     pub async fn change(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()> + Send + 'static,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()>
+        + Clone
+        + Send
+        + 'static,
     ) {
         self.board.write(move |tx, _| change(tx)).await.unwrap();
     }

@@ -215,7 +215,10 @@ impl Stage {
 
     async fn change(
         &self,
-        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()> + Send + 'static,
+        change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()>
+        + Clone
+        + Send
+        + 'static,
     ) -> FixtureResult<()> {
         Ok(self.board.write(move |tx, _| change(tx)).await?)
     }

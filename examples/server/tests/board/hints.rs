@@ -1,9 +1,11 @@
-//! Hints, of members seen and sessions used: written together, and without the lock of writes.
+//! Hints, of members seen and sessions used: written together, and without waiting for locks.
+
+use std::sync::Arc;
 
 use forum_api::host::{Authorizer, RequestInfo};
 use forum_api::model::UserId;
 use forum_api::runtime::Clock;
-use tokio::sync::oneshot;
+use tokio::sync::Notify;
 
 use crate::backend::Backend;
 use crate::demo::Demo;
@@ -41,31 +43,31 @@ async fn no_request_writes_that_a_member_was_seen() {
     assert_eq!(demo.one::<i64>(SEEN).await, members);
 }
 
-/// A command holds the lock of writes, and one of the members.
+/// A command holds the lock of one of the members.
 #[test]
 fn hints_wait_for_no_command() {
     run_with_postgres(async {
         let demo = Demo::within(Backend::Postgres.place().await, Language::English).await;
         let members = see_all_members(&demo).await;
-        let (begun, begins) = oneshot::channel();
-        let (end, ends) = oneshot::channel::<()>();
+        let [begun, end] = [(); 2].map(|()| Arc::new(Notify::new()));
         let board = demo.board.clone();
+        let (begins, ends) = (begun.clone(), end.clone());
         let writing = tokio::spawn(async move {
-            let write = board.write(|tx, _| {
+            let write = board.write(move |tx, _| {
                 Box::pin(async move {
                     tx.run("UPDATE member SET reputation = 1 WHERE id = 1")
                         .await?;
-                    begun.send(()).unwrap();
-                    ends.await.unwrap();
+                    begins.notify_one();
+                    ends.notified().await;
                     Ok(())
                 })
             });
             write.await
         });
-        begins.await.unwrap();
+        begun.notified().await;
         demo.board.write_hints().await;
         assert_eq!(demo.one::<i64>(SEEN).await, members - 1);
-        end.send(()).unwrap();
+        end.notify_one();
         writing.await.unwrap().unwrap();
         // The hints that were left out are noted with the next request.
         see_all_members(&demo).await;

@@ -21,6 +21,7 @@ mod pages;
 mod paging;
 mod posts;
 mod profiles;
+mod races;
 mod search;
 mod sessions;
 mod shared;

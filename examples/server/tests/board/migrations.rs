@@ -7,7 +7,7 @@ use forum_api::runtime::SystemClock;
 use forum_api::store::SchemaStatus;
 use forum_api::store::postgres::connect;
 use forum_api::store::sqlite::{Database, DatabasePath};
-use tokio::sync::oneshot;
+use tokio::sync::Notify;
 
 use crate::backend::Backend;
 use crate::board::{ReferenceBoard, db, demo};
@@ -46,29 +46,28 @@ async fn a_newer_schema_is_neither_migrated_nor_filled() {
     begun.await.unwrap_err();
 }
 
-/// Writes hold a lock that all nodes share.
 #[test]
 fn a_migration_does_not_wait_for_writes() {
     run_with_postgres(async {
         let made = postgres::Database::new();
         let board = board(connect(&made.url(), 4).unwrap());
-        let (begun, begins) = oneshot::channel();
-        let (end, ends) = oneshot::channel::<()>();
+        let [begun, end] = [(); 2].map(|()| Arc::new(Notify::new()));
+        let (begins, ends) = (begun.clone(), end.clone());
         let writer = board.clone();
         let writing = tokio::spawn(async move {
-            let write = writer.write(|_, _| {
+            let write = writer.write(move |_, _| {
                 Box::pin(async move {
-                    begun.send(()).unwrap();
-                    ends.await.unwrap();
+                    begins.notify_one();
+                    ends.notified().await;
                     Ok(())
                 })
             });
             write.await
         });
-        begins.await.unwrap();
+        begun.notified().await;
         board.migrate().await.unwrap();
         assert_eq!(board.schema_status().await.unwrap(), SchemaStatus::UpToDate);
-        end.send(()).unwrap();
+        end.notify_one();
         writing.await.unwrap().unwrap();
     });
 }

@@ -12,12 +12,13 @@ mod outbox;
 mod rate_limits;
 mod retries;
 mod sweeps;
+mod token_usage;
 mod tokens;
 mod usage;
 
 rule_files! {
     __store_tests, StoreFixture;
-    audit tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps usage
+    audit tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps usage token_usage
 }
 
 /// Runs every rule, each on its own stores.

@@ -37,7 +37,7 @@ macro_rules! bind {
 
 pub use bind;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Connection<'a> {
     /// It stays on the database's thread.
     Sqlite(SendWrapper<&'a rusqlite::Connection>),
@@ -126,6 +126,35 @@ impl<'a> Connection<'a> {
 impl<'a> Transaction<'a> {
     pub(super) const fn of(connection: Connection<'a>) -> Self {
         Self(connection)
+    }
+
+    /// The same transaction for another command, which counts its changes separately.
+    pub fn part(&self) -> Self {
+        Self(match &self.0 {
+            Connection::Postgres(Postgres::Transaction(part)) => {
+                Connection::Postgres(Postgres::Transaction(part.part()))
+            }
+            other => other.clone(),
+        })
+    }
+
+    /// Returns whether a statement other than a query has run on Postgres. SQLite does not count.
+    pub fn has_changes(&self) -> bool {
+        match &self.0 {
+            Connection::Postgres(Postgres::Transaction(part)) => part.has_changes(),
+            _ => false,
+        }
+    }
+
+    /// Prepares statements. Postgres then runs them in the order in which they are begun, even if no result is awaited
+    /// between.
+    pub async fn prepare<const N: usize>(&self, statements: [&'static str; N]) -> DbResult<()> {
+        if let Connection::Postgres(postgres) = &self.0 {
+            for sql in statements {
+                postgres.prepare(sql).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the number of rows that the statement changed, without those of its triggers.

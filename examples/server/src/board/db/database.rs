@@ -65,9 +65,11 @@ impl BoardDatabase {
         }
     }
 
+    /// Runs `change` in one transaction. On SQLite no other transaction writes at the same time. On Postgres others do, and
+    /// `change` runs again if a deadlock ends its transaction.
     pub async fn write<T: Send + 'static>(
         &self,
-        change: impl Change<T> + 'static,
+        change: impl Change<T> + Clone + 'static,
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
@@ -75,14 +77,14 @@ impl BoardDatabase {
         }
     }
 
-    /// Changes the tables in one transaction. On Postgres it does not wait for the lock of [`write`](Self::write).
+    /// Changes the tables in one transaction without a timeout.
     pub async fn migrate<T: Send + 'static>(
         &self,
         change: impl Change<T> + 'static,
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => database.write(|tx| change_sqlite(tx, change)).await,
-            Self::Postgres(database) => database.transaction(WITHOUT_TIMEOUT, change).await,
+            Self::Postgres(database) => database.write_after(WITHOUT_TIMEOUT, change).await,
         }
     }
 
@@ -98,7 +100,7 @@ impl BoardDatabase {
                     .write_background(|tx| change_sqlite(tx, change))
                     .await
             }
-            Self::Postgres(database) => database.transaction(COMMIT_WITHOUT_SYNC, change).await,
+            Self::Postgres(database) => database.write_after(COMMIT_WITHOUT_SYNC, change).await,
         }
     }
 

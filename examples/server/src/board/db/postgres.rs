@@ -1,26 +1,67 @@
-//! Statements of the board on Postgres, and the lock of its writes.
+//! Statements and transactions of the board on Postgres.
+//!
+//! # Transactions
+//!
+//! A write is one transaction at the isolation level `READ COMMITTED`. No lock covers the whole board: a command locks
+//! the rows that its rules depend on before it reads them ([`locks`](crate::board::locks)), and each later statement
+//! sees what was committed until then. What such a command checks therefore holds until its commit. Other commands may
+//! commit at any time, in any order.
+//!
+//! # Order of locks
+//!
+//! Every transaction takes its locks in this order, and rows of one table by ascending id:
+//!
+//! 1. threads. The lock covers the posts, the poll, the votes and the counters of the thread, and the numbers and the
+//!    order of its posts.
+//! 2. members. The lock covers the ban, the groups, the flood limits, the inbox and the counters of the member. A
+//!    command locks its own member and all others whose rows it changes.
+//! 3. forums, whose rows hold counters only. Many commands change the same one, so it is locked last, after the events
+//!    are written, and held for one statement and the commit.
+//!
+//! Two transactions that keep this order do not wait for each other in a cycle. Three rare ones do not: hiding or showing
+//! a thread locks the authors of its replies after its own member, starting a thread locks a forum before the events, and
+//! `generate` locks whole tables. Postgres ends one transaction of a cycle after `deadlock_timeout` (one second), and
+//! [`PostgresDatabase::write`] runs it again, up to [`ATTEMPTS`] times. A command therefore has no effect outside of its
+//! transaction, and its inputs are cloned for each attempt. A failed commit is not repeated, because its outcome is
+//! unknown.
+//!
+//! # Order of writes
+//!
+//! - In one thread, posts commit in the order of their numbers, of `ordered_at` and of their ids, because the lock of the
+//!   thread is held until the commit. A reader that has seen a post has seen all earlier ones.
+//! - Over several threads, ids and times follow the beginning of a write, and commits do not: a post can become visible
+//!   after one with a higher id. Lists by time or id are keyset pages; they return each item that existed during the whole
+//!   time once. An item that commits while a client reads may be before or after the client's position.
+//! - Events are numbered when they are written. The outbox finds pending events by their state, so an event that commits
+//!   late is fanned out late and not missed.
+//!
+//! # Connections
+//!
+//! A write that waits for a lock holds a connection. At most half of the pool's connections write at a time; further
+//! writes of this process wait without a connection, and reads use the other half.
 
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use deadpool_postgres::{Client, GenericClient, Pool};
 use forum_api::host;
 use tokio::sync::Semaphore;
 use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::named_params::{NamedParams, named_params};
 use super::{Bound, Change, Connection, DbError, DbResult, Param, Query, Transaction};
 
-/// Number of writes of this process that wait for the lock with a connection, so that one is ready when another is done.
-/// The others wait without one, and leave the connections to reads.
-const WRITES_WITH_CONNECTION: usize = 2;
+/// Number of times that a transaction is begun before its deadlock or serialization failure is returned.
+const ATTEMPTS: u32 = 5;
 
-/// The writes of all nodes hold one lock, so that ids follow time, and no rule is checked while another command changes
-/// the rows that it is about.
-pub const ACQUIRE_WRITE_LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended('board', 0))";
+/// Commands find rows by keys, and Postgres would plan their statements anew for the values of each execution, which can take
+/// longer than the execution.
+const GENERIC_PLANS: &str = "SET LOCAL plan_cache_mode = force_generic_plan";
 
 /// A migration may take longer than any other statement. Its own lock serializes those of all nodes; writes do not wait for
 /// it.
@@ -38,7 +79,8 @@ pub struct PostgresDatabase {
 
 impl PostgresDatabase {
     pub fn new(pool: Pool) -> Self {
-        let writes = Arc::new(Semaphore::new(WRITES_WITH_CONNECTION));
+        let half = (pool.status().max_size / 2).max(1);
+        let writes = Arc::new(Semaphore::new(half));
         Self { pool, writes }
     }
 
@@ -48,33 +90,131 @@ impl PostgresDatabase {
         query(&Connection::Postgres(Postgres::Connection(&client))).await
     }
 
-    pub(super) async fn write<T>(&self, change: impl Change<T>) -> host::BoardResult<T> {
+    /// Runs `change` in one transaction, and again if Postgres ends it because of a deadlock or a serialization failure.
+    pub(super) async fn write<T>(&self, change: impl Change<T> + Clone) -> host::BoardResult<T> {
+        let mut attempt = 1;
+        loop {
+            let state = Arc::new(TransactionState::default());
+            let written = self.write_once(change.clone(), &state).await;
+            let is_repeated =
+                written.is_err() && state.is_ended_by_conflict() && attempt < ATTEMPTS;
+            if !is_repeated {
+                return written;
+            }
+            tracing::debug!(attempt, "transaction ended by a deadlock; running it again");
+            attempt += 1;
+        }
+    }
+
+    async fn write_once<T>(
+        &self,
+        change: impl Change<T>,
+        state: &Arc<TransactionState>,
+    ) -> host::BoardResult<T> {
         let closed = |_| DbError::Invalid("writes are closed");
         let _permit = self.writes.acquire().await.map_err(closed)?;
-        self.transaction(ACQUIRE_WRITE_LOCK, change).await
+        self.transaction(GENERIC_PLANS, change, state).await
     }
 
     /// Runs `begin`, then `change`, in one transaction.
-    pub(super) async fn transaction<T>(
+    pub(super) async fn write_after<T>(
         &self,
         begin: &str,
         change: impl Change<T>,
     ) -> host::BoardResult<T> {
+        self.transaction(begin, change, &Arc::default()).await
+    }
+
+    async fn transaction<T>(
+        &self,
+        begin: &str,
+        change: impl Change<T>,
+        state: &Arc<TransactionState>,
+    ) -> host::BoardResult<T> {
         let mut client = self.pool.get().await.map_err(DbError::from)?;
         let tx = client.transaction().await.map_err(DbError::from)?;
         tx.batch_execute(begin).await.map_err(DbError::from)?;
-        let connection = Connection::Postgres(Postgres::Transaction(&tx));
+        let part = PostgresTransaction {
+            tx: &tx,
+            state: state.clone(),
+        };
+        let connection = Connection::Postgres(Postgres::Transaction(part));
         let done = change(&Transaction::of(connection)).await?;
         tx.commit().await.map_err(DbError::from)?;
         Ok(done)
     }
 }
 
+/// What the statements of a transaction, or of one command of it, have done.
+#[derive(Debug, Default)]
+struct TransactionState {
+    has_changes: AtomicBool,
+    is_ended_by_conflict: AtomicBool,
+}
+
+impl TransactionState {
+    fn is_ended_by_conflict(&self) -> bool {
+        self.is_ended_by_conflict.load(Ordering::Relaxed)
+    }
+}
+
 /// A connection to Postgres, inside or outside of a transaction.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum Postgres<'a> {
     Connection(&'a Client),
-    Transaction(&'a deadpool_postgres::Transaction<'a>),
+    Transaction(PostgresTransaction<'a>),
+}
+
+/// A transaction, or the part of one command in it.
+#[derive(Clone)]
+pub struct PostgresTransaction<'a> {
+    tx: &'a deadpool_postgres::Transaction<'a>,
+    state: Arc<TransactionState>,
+}
+
+impl fmt::Debug for PostgresTransaction<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PostgresTransaction")
+    }
+}
+
+impl<'a> PostgresTransaction<'a> {
+    /// The same transaction for another command.
+    pub(super) fn part(&self) -> Self {
+        Self {
+            tx: self.tx,
+            state: Arc::default(),
+        }
+    }
+
+    /// Returns whether a statement other than a query has run.
+    pub(super) fn has_changes(&self) -> bool {
+        self.state.has_changes.load(Ordering::Relaxed)
+    }
+
+    pub fn inner(&self) -> &'a tokio_postgres::Transaction<'a> {
+        self.tx
+    }
+
+    fn note(&self, sql: &str) {
+        if !sql.trim_start().starts_with("SELECT") {
+            self.state.has_changes.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn check<T>(&self, result: Result<T, tokio_postgres::Error>) -> DbResult<T> {
+        let conflicts = [
+            SqlState::T_R_DEADLOCK_DETECTED,
+            SqlState::T_R_SERIALIZATION_FAILURE,
+        ];
+        Ok(result.inspect_err(|error| {
+            if error.code().is_some_and(|code| conflicts.contains(code)) {
+                self.state
+                    .is_ended_by_conflict
+                    .store(true, Ordering::Relaxed);
+            }
+        })?)
+    }
 }
 
 impl Postgres<'_> {
@@ -86,8 +226,11 @@ impl Postgres<'_> {
         let statement = named_params(sql);
         let values = values(&statement, parameters)?;
         match self {
-            Self::Connection(client) => query(*client, &statement.sql, &values).await,
-            Self::Transaction(client) => query(*client, &statement.sql, &values).await,
+            Self::Connection(client) => Ok(query(*client, &statement.sql, &values).await?),
+            Self::Transaction(part) => {
+                part.note(sql);
+                part.check(query(part.tx, &statement.sql, &values).await)
+            }
         }
     }
 
@@ -106,8 +249,16 @@ impl Postgres<'_> {
         self.change(sql, &values.collect::<Vec<_>>()).await
     }
 
+    pub(super) async fn prepare(&self, sql: &'static str) -> DbResult<()> {
+        let part = self.part()?;
+        part.check(part.tx.prepare_cached(&named_params(sql).sql).await)?;
+        Ok(())
+    }
+
     pub(super) async fn run(&self, sql: &str) -> DbResult<()> {
-        Ok(self.tx()?.batch_execute(sql).await?)
+        let part = self.part()?;
+        part.note(sql);
+        part.check(part.tx.batch_execute(sql).await)
     }
 
     pub(super) async fn copy_in<'b, const N: usize>(
@@ -116,7 +267,9 @@ impl Postgres<'_> {
         types: &[Type; N],
         rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
     ) -> DbResult<()> {
-        let sink = self.tx()?.copy_in(copy).await?;
+        let part = self.part()?;
+        part.note(copy);
+        let sink = part.check(part.tx.copy_in(copy).await)?;
         let mut copy = pin!(BinaryCopyInWriter::new(sink, types));
         for row in rows {
             let row = row.map(|value| value as &(dyn ToSql + Sync));
@@ -128,14 +281,18 @@ impl Postgres<'_> {
 
     async fn change(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
         tracing::trace!(sql, "executing statement");
-        let tx = self.tx()?;
-        let statement = tx.prepare_cached(sql).await?;
-        Ok(tx.execute(&statement, values).await?)
+        let part = self.part()?;
+        part.note(sql);
+        let execute = async {
+            let statement = part.tx.prepare_cached(sql).await?;
+            part.tx.execute(&statement, values).await
+        };
+        part.check(execute.await)
     }
 
-    fn tx(&self) -> DbResult<&deadpool_postgres::Transaction<'_>> {
+    fn part(&self) -> DbResult<&PostgresTransaction<'_>> {
         match self {
-            Self::Transaction(tx) => Ok(tx),
+            Self::Transaction(part) => Ok(part),
             Self::Connection(_) => Err(DbError::Invalid("a statement needs a transaction")),
         }
     }
@@ -151,10 +308,10 @@ async fn query(
     client: &impl GenericClient,
     sql: &str,
     values: &[&(dyn ToSql + Sync)],
-) -> DbResult<Vec<Row>> {
+) -> Result<Vec<Row>, tokio_postgres::Error> {
     tracing::trace!(sql, "executing statement");
     let statement = client.prepare_cached(sql).await?;
-    Ok(client.query(&statement, values).await?)
+    client.query(&statement, values).await
 }
 
 /// Returns the values in the order of the statement's numbers.

@@ -14,7 +14,7 @@ use super::batch::Batch;
 use super::words::Random;
 
 /// Writes random content and tracks how much is written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ContentGenerator {
     amount: ContentSize,
     random: Random,

@@ -6,7 +6,7 @@ pub mod words;
 
 use forum_api::host::{BoardError, BoardResult};
 
-use super::{ReferenceBoard, search};
+use super::{ReferenceBoard, locks, search};
 use generator::ContentGenerator;
 
 #[derive(Clone, Copy, Debug)]
@@ -39,12 +39,16 @@ pub async fn run(
         return Err(BoardError::validation("threads", reason));
     }
     let begin = board.write(move |tx, events| {
-        Box::pin(async move { ContentGenerator::begin(tx, amount, seed, events.now).await })
+        Box::pin(async move {
+            locks::board(tx).await?;
+            ContentGenerator::begin(tx, amount, seed, events.now).await
+        })
     });
     let mut maker = begin.await?;
     while maker.made() < amount.total() {
         let step = board.write(move |tx, _| {
             Box::pin(async move {
+                locks::board(tx).await?;
                 search::together(tx, maker.make(tx, BATCH)).await?;
                 Ok(maker)
             })

@@ -32,7 +32,7 @@ pub fn rank(mut pick: impl FnMut(u64) -> u64) -> u64 {
 const FAR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Random numbers that are the same for the same seed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Random(SeededRandom);
 
 impl Random {

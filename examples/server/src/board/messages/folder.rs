@@ -9,6 +9,7 @@ use forum_api::model::{
 
 use super::super::ReferenceBoard;
 use super::super::db::{self, Connection, RowReader, Transaction, bind};
+use super::super::locks::LockTarget;
 use super::super::texts::Texts;
 use super::send::{MessageInsert, notify};
 
@@ -165,7 +166,8 @@ impl ReferenceBoard {
         if opening == MarkRead::No || found.summary.read {
             return Ok(found);
         }
-        let open = self.write(move |tx, events| {
+        let target = LockTarget::MessageCopy(copy);
+        let open = self.write_locked(target, Some(owner), move |tx, events| {
             Box::pin(async move {
                 mark_read(tx, owner, copy, events.now, texts).await?;
                 one(tx, owner, copy).await

@@ -6,4 +6,4 @@ mod send;
 #[cfg(test)]
 pub use folder::{FILTERED, LIST};
 pub use folder::{list, unread};
-pub use send::{MessageInsert, deliver, send};
+pub use send::{MessageInsert, deliver, recipients, send};

@@ -124,18 +124,44 @@ async fn find_recipients(
     takers.collect()
 }
 
-/// Returns the names in `to` without duplicates. A member has two, an id and a username, so that there may be twice as
-/// many as recipients.
+/// Returns the ids of the members in `to` who exist; none of them if they are too many.
+pub async fn recipients(connection: &Connection<'_>, to: &[UserRef]) -> db::DbResult<Vec<i64>> {
+    let most = RECIPIENTS_MAX.get(connection).await?;
+    let names = names(to, most);
+    if names.len() > most_names(most) {
+        return Ok(Vec::new());
+    }
+    let (names, nobody) = (Value::from(names).to_string(), 0_i64);
+    let parameters = bind! { ":named": names, ":sender": nobody };
+    let found = connection.all(FIND, parameters, recipient).await?;
+    Ok(found
+        .into_iter()
+        .flatten()
+        .map(|member| member.id)
+        .collect())
+}
+
+/// Returns the names in `to` without duplicates.
 fn named(to: &[UserRef], most: u32, texts: &Texts) -> BoardResult<Value> {
-    let (mut seen, most_names) = (HashSet::new(), 2 * most as usize);
-    let names = to.iter().map(name);
-    let names = names.filter(|name| seen.insert(name.clone()));
-    let names: Vec<Value> = names.take(most_names + 1).collect();
+    let names = names(to, most);
     match names.len() {
         0 => Err(BoardError::validation("to", texts.no_recipients)),
-        count if count > most_names => Err(too_many(most, texts)),
+        count if count > most_names(most) => Err(too_many(most, texts)),
         _ => Ok(names.into()),
     }
+}
+
+/// The names in `to` without duplicates, at most one more than are allowed.
+fn names(to: &[UserRef], most: u32) -> Vec<Value> {
+    let mut seen = HashSet::new();
+    let names = to.iter().map(name);
+    let names = names.filter(|name| seen.insert(name.clone()));
+    names.take(most_names(most) + 1).collect()
+}
+
+/// A member has two names, an id and a username, so that there may be twice as many as recipients.
+const fn most_names(most: u32) -> usize {
+    2 * most as usize
 }
 
 /// An id, which is null if it is invalid, or a username.

@@ -34,6 +34,10 @@ const POSTGRES: Migrations = Migrations {
             name: "0002_in_reply_to",
             sql: include_str!("postgres/0002_in_reply_to.sql"),
         },
+        Migration {
+            name: "0003_post_index",
+            sql: include_str!("postgres/0003_post_index.sql"),
+        },
     ],
 };
 
@@ -54,7 +58,7 @@ pub async fn status(connection: &Connection<'_>) -> db::DbResult<SchemaStatus> {
             migration_status(&****client, &POSTGRES).await?
         }
         Connection::Postgres(Postgres::Transaction(transaction)) => {
-            migration_status(&***transaction, &POSTGRES).await?
+            migration_status(transaction.inner(), &POSTGRES).await?
         }
     })
 }
@@ -67,7 +71,7 @@ pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
     match &**tx {
         Connection::Sqlite(sqlite) => Ok(sqlite::apply_migrations(sqlite, &SQLITE)?),
         Connection::Postgres(Postgres::Transaction(transaction)) => {
-            Ok(apply_migrations(transaction, &POSTGRES).await?)
+            Ok(apply_migrations(transaction.inner(), &POSTGRES).await?)
         }
         Connection::Postgres(Postgres::Connection(_)) => {
             Err(db::DbError::Invalid("migrations are applied in a transaction").into())
@@ -95,14 +99,15 @@ mod tests {
         for (migrations, checksums) in [
             (
                 POSTGRES,
-                [
+                vec![
                     "45d9e9a26ab72dc3b28b462470d6a031a8a0e6dc49ef53b223dee322c2398fa3",
                     "034f4e03914c57ec3b79ddf8107be406cd8b161a0ca57df49c0a542fbcb2c89e",
+                    "62d97c8d8427e2694a9913af360ed69f78caf98cb0992f477addb98ec4808e13",
                 ],
             ),
             (
                 SQLITE,
-                [
+                vec![
                     "a16471b58dd38fd8d1b7ce057c4b1b13609d3ea6f66b681ccb8bb656826cb182",
                     "a30da338748d5aa9133f86237ca7f86e0a48d07d5aa21e084b3ce5362fad05f3",
                 ],

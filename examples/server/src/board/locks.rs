@@ -1,0 +1,150 @@
+//! Row locks of commands on Postgres, in the order that [`db`](super::db) describes. On SQLite a transaction excludes all
+//! other writers, and these functions run no statement.
+//!
+//! A statement that locks a row reads nothing else: after it has waited, the row is the latest version, and everything
+//! that the statement joins is as old as its beginning.
+
+use forum_api::host::BoardResult;
+use forum_api::model::{NewMessage, UserRef};
+
+use super::db::{self, Connection, RowReader, Transaction, bind};
+use super::{accounts, messages};
+
+/// The rows that a command locks besides the row of its own member.
+#[derive(Clone, Debug)]
+pub enum LockTarget {
+    Nothing,
+    Thread(i64),
+    /// The thread and the author of a post.
+    Post(i64),
+    /// The thread of a poll.
+    Poll(i64),
+    Member(UserRef),
+    Recipients(NewMessage),
+    /// The sender of the message of this copy.
+    MessageCopy(i64),
+}
+
+impl LockTarget {
+    /// Locks the rows, and those of `member`.
+    pub async fn lock(&self, tx: &Transaction<'_>, member: Option<i64>) -> BoardResult<()> {
+        if is_exclusive(tx) {
+            return Ok(());
+        }
+        let mut members = Vec::from_iter(member);
+        match self {
+            Self::Nothing => {}
+            Self::Thread(thread) => threads(tx, &[*thread]).await?,
+            Self::Post(post) => {
+                tx.any(THREAD_OF_POST, bind![*post]).await?;
+                members.extend(id(tx, "SELECT author_id FROM post WHERE id = ?1", *post).await?);
+            }
+            Self::Poll(poll) => drop(tx.any(THREAD_OF_POLL, bind![*poll]).await?),
+            Self::Member(user) => members.extend(accounts::find(tx, user).await?),
+            Self::Recipients(message) => {
+                members.extend(messages::recipients(tx, &message.to).await?);
+            }
+            Self::MessageCopy(copy) => members.extend(id(tx, SENDER, *copy).await?),
+        }
+        Ok(self::members(tx, &members).await?)
+    }
+}
+
+const THREAD_OF_POST: &str = "
+    SELECT id FROM thread WHERE id = (SELECT thread_id FROM post WHERE id = ?1) FOR NO KEY UPDATE";
+
+const THREAD_OF_POLL: &str = "
+    SELECT id FROM thread WHERE id = (SELECT thread_id FROM poll WHERE id = ?1) FOR NO KEY UPDATE";
+
+const SENDER: &str = "
+    SELECT message.sender_id FROM message_copy JOIN message ON message.id = message_copy.message_id
+    WHERE message_copy.id = ?1";
+
+/// Reads the id that a query selects, if there is one.
+async fn id(tx: &Transaction<'_>, query: &'static str, of: i64) -> db::DbResult<Option<i64>> {
+    let found = tx.first(query, bind![of], |row| row.value()).await?;
+    Ok(found.flatten())
+}
+
+pub async fn threads(tx: &Transaction<'_>, ids: &[i64]) -> db::DbResult<()> {
+    rows(
+        tx,
+        "SELECT id FROM thread WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE",
+        ids,
+    )
+    .await
+}
+
+pub async fn members(tx: &Transaction<'_>, ids: &[i64]) -> db::DbResult<()> {
+    rows(
+        tx,
+        "SELECT id FROM member WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE",
+        ids,
+    )
+    .await
+}
+
+pub async fn forum(tx: &Transaction<'_>, id: i64) -> db::DbResult<()> {
+    let lock = "SELECT id FROM forum WHERE id = ?1 FOR NO KEY UPDATE";
+    match is_exclusive(tx) {
+        true => Ok(()),
+        false => tx.any(lock, bind![id]).await.map(drop),
+    }
+}
+
+/// Locks the authors of the visible posts of a thread.
+pub async fn authors(tx: &Transaction<'_>, thread: i64) -> db::DbResult<()> {
+    if is_exclusive(tx) {
+        return Ok(());
+    }
+    let read = |row: &mut RowReader<'_>| row.value();
+    let find = "
+        SELECT DISTINCT author_id FROM post
+        WHERE thread_id = ?1 AND state = 'visible' AND author_id IS NOT NULL";
+    let authors = tx.all(find, bind![thread], read).await?;
+    members(tx, &authors).await
+}
+
+/// Locks a member and all administrators, so that two commands do not remove the last two at the same time.
+pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> db::DbResult<()> {
+    if is_exclusive(tx) {
+        return Ok(());
+    }
+    let find = "SELECT id FROM member WHERE groups LIKE '%administrators%'";
+    let mut ids = tx.all(find, &[], |row| row.value()).await?;
+    ids.push(member);
+    members(tx, &ids).await
+}
+
+/// Waits for all other writes, and excludes new ones until the end of the transaction, whose statements change many rows.
+/// Reads continue.
+pub async fn board(tx: &Transaction<'_>) -> db::DbResult<()> {
+    tx.run(tx.dialect(
+        "",
+        "SET LOCAL plan_cache_mode = auto; LOCK TABLE thread, member, post, forum IN EXCLUSIVE MODE",
+    ))
+    .await
+}
+
+/// Excludes other transactions that add forums.
+pub async fn forum_tree(tx: &Transaction<'_>) -> db::DbResult<()> {
+    let lock = "SELECT pg_advisory_xact_lock(hashtextextended('board forums', 0))";
+    match is_exclusive(tx) {
+        true => Ok(()),
+        false => tx.any(lock, &[]).await.map(drop),
+    }
+}
+
+async fn rows(tx: &Transaction<'_>, lock: &'static str, ids: &[i64]) -> db::DbResult<()> {
+    if is_exclusive(tx) || ids.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
+    tx.any(lock, bind![format!("{{{}}}", ids.join(","))])
+        .await
+        .map(drop)
+}
+
+fn is_exclusive(tx: &Transaction<'_>) -> bool {
+    matches!(&**tx, Connection::Sqlite(_))
+}

@@ -1,0 +1,83 @@
+-- The rows whose counters differ from what they count.
+SELECT 'thread ' || thread.id
+FROM thread
+CROSS JOIN LATERAL (
+    SELECT
+        count(*) FILTER (WHERE post.state = 'visible' AND post.id <> thread.first_post_id) AS replies,
+        max(post.number) AS last_number,
+        count(DISTINCT post.number) AS numbers
+    FROM post WHERE post.thread_id = thread.id
+) AS counted
+CROSS JOIN LATERAL (
+    SELECT id, created_at FROM post
+    WHERE post.thread_id = thread.id AND (post.state = 'visible' OR post.id = thread.first_post_id)
+    ORDER BY ordered_at DESC, id DESC LIMIT 1
+) AS last
+WHERE (thread.reply_count, thread.last_number, thread.last_number, thread.last_post_id, thread.last_activity_at)
+    <> (counted.replies, counted.last_number, counted.numbers, last.id, last.created_at)
+
+UNION ALL
+
+SELECT 'order of thread ' || thread_id
+FROM (
+    SELECT thread_id, number, lag(number) OVER (PARTITION BY thread_id ORDER BY ordered_at, id) AS earlier FROM post
+) AS post
+WHERE number <= earlier
+
+UNION ALL
+
+SELECT 'forum ' || forum.id
+FROM forum
+CROSS JOIN LATERAL (
+    SELECT count(*) AS threads, coalesce(sum(1 + reply_count), 0) AS posts, max(last_activity_at) AS newest
+    FROM thread WHERE thread.forum_id = forum.id AND thread.state = 'visible'
+) AS counted
+WHERE (forum.thread_count, forum.post_count, coalesce(forum.last_activity_at, 0))
+    <> (counted.threads, counted.posts, coalesce(counted.newest, 0))
+
+UNION ALL
+
+SELECT 'member ' || member.id
+FROM member
+WHERE (post_count, reputation, unread_count) <> (
+    (
+        SELECT count(*)
+        FROM post JOIN thread ON thread.id = post.thread_id JOIN forum ON forum.id = thread.forum_id
+        WHERE post.author_id = member.id AND post.state = 'visible' AND thread.state = 'visible'
+            AND forum.title <> 'Staff'
+    ),
+    (SELECT coalesce(sum(points), 0) FROM rating WHERE rating.member_id = member.id),
+    (
+        SELECT count(*) FROM message_copy
+        WHERE message_copy.owner_id = member.id AND folder = 'inbox' AND read_at IS NULL
+    )
+)
+
+UNION ALL
+
+SELECT 'poll ' || poll.id
+FROM poll
+WHERE voters <> (SELECT count(*) FROM ballot WHERE ballot.poll_id = poll.id)
+    OR EXISTS (
+        SELECT 1 FROM poll_option AS option
+        WHERE option.poll_id = poll.id
+            AND option.votes <> (SELECT count(*) FROM vote WHERE vote.option_id = option.id)
+    )
+
+UNION ALL
+
+SELECT 'events of thread ' || thread
+FROM (
+    SELECT thread, number, lag(number) OVER (PARTITION BY thread ORDER BY occurred_at, event) AS earlier
+    FROM (
+        SELECT
+            occurred_at,
+            number AS event,
+            CAST(CAST(body AS JSON) #>> '{data,post,number}' AS BIGINT) AS number,
+            CAST(body AS JSON) #>> '{data,post,threadId}' AS thread
+        FROM forum_api_events
+        -- An operator approves posts in any order.
+        WHERE topic = 'post.created' AND CAST(body AS JSON) #>> '{data,actor}' IS NOT NULL
+    ) AS created
+) AS created
+WHERE number <= earlier

@@ -1,0 +1,81 @@
+//! Usage store.
+
+use async_trait::async_trait;
+
+use super::PostgresStore;
+use super::execute::Parameters;
+use super::rows::read_usage_counts;
+use crate::error::BackendResult;
+use crate::model::Timestamp;
+use crate::store::{TokenUsage, UsageCounts, UsageStore};
+use crate::token::Lookup;
+
+const ADD: &str = include_str!("sql/add_usage.sql");
+
+const BY_HOUR: &str = "
+SELECT hour, sum(requests)::BIGINT, sum(units)::BIGINT, sum(rate_limited)::BIGINT,
+    sum(unauthenticated)::BIGINT, sum(forbidden)::BIGINT, sum(errors)::BIGINT
+FROM forum_api_usage WHERE hour >= $1 AND ($2::TEXT IS NULL OR token = $2) GROUP BY hour ORDER BY hour";
+
+const BY_TOKEN: &str = "
+SELECT token, sum(requests)::BIGINT, sum(units)::BIGINT, sum(rate_limited)::BIGINT,
+    sum(unauthenticated)::BIGINT, sum(forbidden)::BIGINT, sum(errors)::BIGINT
+FROM forum_api_usage WHERE hour >= $1 GROUP BY token ORDER BY 2 DESC, token LIMIT $2";
+
+const SWEEP: &str = "DELETE FROM forum_api_usage WHERE hour < $1";
+
+#[async_trait]
+impl UsageStore for PostgresStore {
+    async fn add(&self, usage: &[TokenUsage]) -> BackendResult<()> {
+        let each = |count: fn(&UsageCounts) -> u64| -> Vec<i64> {
+            let counts = usage.iter().map(|one| count(&one.counts));
+            counts
+                .map(|count| i64::try_from(count).unwrap_or(i64::MAX))
+                .collect()
+        };
+        let hours: Vec<_> = usage.iter().map(|one| one.hour).collect();
+        let tokens: Vec<_> = usage.iter().map(|one| one.token).collect();
+        let parameters: Parameters<'_> = &[
+            &hours,
+            &tokens,
+            &each(|counts| counts.requests),
+            &each(|counts| counts.units),
+            &each(|counts| counts.rate_limited),
+            &each(|counts| counts.unauthenticated),
+            &each(|counts| counts.forbidden),
+            &each(|counts| counts.errors),
+        ];
+        self.execute(ADD, parameters).await?;
+        Ok(())
+    }
+
+    async fn by_hour(
+        &self,
+        since: Timestamp,
+        token: Option<&Lookup>,
+    ) -> BackendResult<Vec<(Timestamp, UsageCounts)>> {
+        let parameters: Parameters<'_> = &[&since, &token];
+        let rows = self.all(BY_HOUR, parameters, |columns| {
+            Ok((columns.value("hour")?, read_usage_counts(columns)?))
+        });
+        Ok(rows.await?)
+    }
+
+    async fn by_token(
+        &self,
+        since: Timestamp,
+        limit: u32,
+    ) -> BackendResult<Vec<(Lookup, UsageCounts)>> {
+        let limit = i64::from(limit);
+        let parameters: Parameters<'_> = &[&since, &limit];
+        let rows = self.all(BY_TOKEN, parameters, |columns| {
+            Ok((columns.value("token")?, read_usage_counts(columns)?))
+        });
+        Ok(rows.await?)
+    }
+
+    async fn sweep(&self, before: Timestamp) -> BackendResult<()> {
+        self.execute(SWEEP, &[&before]).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,11 @@
+CREATE TABLE forum_api_usage (
+    hour INTEGER NOT NULL,
+    token TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    units INTEGER NOT NULL,
+    rate_limited INTEGER NOT NULL,
+    unauthenticated INTEGER NOT NULL,
+    forbidden INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    PRIMARY KEY (hour, token)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,112 @@
+//! Usage store.
+
+use async_trait::async_trait;
+use rusqlite::params;
+
+use super::execute::{all, change};
+use super::rows::{Columns, read_usage_counts};
+use super::{Database, SqliteError};
+use crate::error::BackendResult;
+use crate::model::Timestamp;
+use crate::store::{TokenUsage, UsageCounts, UsageStore};
+use crate::token::Lookup;
+
+pub(super) const ADD: &str = "
+    INSERT INTO forum_api_usage AS stored
+        (hour, token, requests, units, rate_limited, unauthenticated, forbidden, errors)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    ON CONFLICT (hour, token) DO UPDATE SET
+        requests = stored.requests + excluded.requests,
+        units = stored.units + excluded.units,
+        rate_limited = stored.rate_limited + excluded.rate_limited,
+        unauthenticated = stored.unauthenticated + excluded.unauthenticated,
+        forbidden = stored.forbidden + excluded.forbidden,
+        errors = stored.errors + excluded.errors";
+
+pub(super) const BY_HOUR: &str = "
+    SELECT hour, sum(requests) AS requests, sum(units) AS units, sum(rate_limited) AS rate_limited,
+        sum(unauthenticated) AS unauthenticated, sum(forbidden) AS forbidden, sum(errors) AS errors
+    FROM forum_api_usage WHERE hour >= ?1 AND (?2 IS NULL OR token = ?2) GROUP BY hour ORDER BY hour";
+
+pub(super) const BY_TOKEN: &str = "
+    SELECT token, sum(requests) AS requests, sum(units) AS units, sum(rate_limited) AS rate_limited,
+        sum(unauthenticated) AS unauthenticated, sum(forbidden) AS forbidden, sum(errors) AS errors
+    FROM forum_api_usage WHERE hour >= ?1 GROUP BY token ORDER BY 2 DESC, token LIMIT ?2";
+
+pub(super) const SWEEP: &str = "DELETE FROM forum_api_usage WHERE hour < ?1";
+
+/// Usage by hour and token in the table `forum_api_usage`.
+#[derive(Clone, Debug)]
+pub struct SqliteUsageStore(Database);
+
+impl SqliteUsageStore {
+    /// Creates a store in `database`.
+    pub const fn new(database: Database) -> Self {
+        Self(database)
+    }
+}
+
+#[async_trait]
+impl UsageStore for SqliteUsageStore {
+    async fn add(&self, usage: &[TokenUsage]) -> BackendResult<()> {
+        let usage = usage.to_vec();
+        let add = self.0.write_background::<_, SqliteError>(move |savepoint| {
+            let stored = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+            for TokenUsage {
+                hour,
+                token,
+                counts,
+            } in usage
+            {
+                let row = params![
+                    hour,
+                    token,
+                    stored(counts.requests),
+                    stored(counts.units),
+                    stored(counts.rate_limited),
+                    stored(counts.unauthenticated),
+                    stored(counts.forbidden),
+                    stored(counts.errors),
+                ];
+                change(savepoint, ADD, row)?;
+            }
+            Ok(())
+        });
+        Ok(add.await?)
+    }
+
+    async fn by_hour(
+        &self,
+        since: Timestamp,
+        token: Option<&Lookup>,
+    ) -> BackendResult<Vec<(Timestamp, UsageCounts)>> {
+        let token = token.copied();
+        let read = self.0.read::<_, SqliteError>(move |connection| {
+            Ok(all(connection, BY_HOUR, params![since, token], |row| {
+                Ok((row.value("hour")?, read_usage_counts(row)?))
+            })?)
+        });
+        Ok(read.await?)
+    }
+
+    async fn by_token(
+        &self,
+        since: Timestamp,
+        limit: u32,
+    ) -> BackendResult<Vec<(Lookup, UsageCounts)>> {
+        let read = self.0.read::<_, SqliteError>(move |connection| {
+            Ok(all(connection, BY_TOKEN, params![since, limit], |row| {
+                Ok((row.value("token")?, read_usage_counts(row)?))
+            })?)
+        });
+        Ok(read.await?)
+    }
+
+    async fn sweep(&self, before: Timestamp) -> BackendResult<()> {
+        let sweep = self.0.write_background::<_, SqliteError>(move |savepoint| {
+            change(savepoint, SWEEP, [before])?;
+            Ok(())
+        });
+        Ok(sweep.await?)
+    }
+}

@@ -1,0 +1,55 @@
+//! Usage of tokens by hour.
+
+use std::time::Duration;
+
+use forum_api::runtime::Clock;
+use forum_api::store::UsageCounts;
+use forum_api::test_util::audit_entry;
+
+use crate::support::*;
+
+#[tokio::test]
+async fn requests_with_a_token_are_counted_until_they_are_flushed() {
+    let server = Server::new();
+    let token = server.token("alice").await;
+    let request = || Request::get("/forums").bearer(&token);
+    for _ in 0..2 {
+        assert_eq!(server.send(&request()).await.status, 200);
+    }
+    let usage = &server.stores.usage;
+    let since = server.clock.now();
+    let sums = || usage.by_token(Default::default(), 9);
+    assert_eq!(sums().await.unwrap(), [], "before the first flush");
+    server.api.flush_usage().await.unwrap();
+    server.api.flush_usage().await.unwrap();
+    let found = sums().await.unwrap();
+    let [(known, counts)] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert_eq!((*known, counts.requests), (lookup(&token), 2));
+    assert_eq!((counts.errors, counts.forbidden), (0, 0));
+    assert!(counts.units >= 2);
+
+    let (tokens, now) = (&server.stores.tokens, server.clock.now());
+    tokens
+        .revoke(&lookup(&token), now, &audit_entry())
+        .await
+        .unwrap();
+    assert_eq!(server.send(&request()).await.status, 401);
+    server.send(&Request::get("/forums")).await;
+    server.api.flush_usage().await.unwrap();
+    let refused = UsageCounts {
+        requests: 3,
+        unauthenticated: 1,
+        ..*counts
+    };
+    assert_eq!(sums().await.unwrap(), [(lookup(&token), refused)]);
+
+    server.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
+    server.api.flush_usage().await.unwrap();
+    assert_eq!(
+        usage.by_hour(since, None).await.unwrap(),
+        [],
+        "kept for 30 days"
+    );
+}
