@@ -272,10 +272,10 @@ mod tests {
     #[test]
     fn a_chain_shows_no_statement_of_a_driver() {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
-        let error = connection.execute("SELECT 'secret' FROM nothing", []);
+        let error = connection.execute("SELECT 'secret' FROM missing", []);
         let error = BackendError::new(Context(error.unwrap_err().into()));
         let text = ErrorChain(&error).to_string();
-        assert!(text.ends_with(": no such table: nothing"), "{text}");
+        assert!(text.ends_with(": no such table: missing"), "{text}");
     }
 
     #[test]

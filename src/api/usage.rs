@@ -9,7 +9,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::ForumApi;
-use crate::error::BackendResult;
+use crate::error::{BackendResult, ErrorChain};
 use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts, lock};
@@ -135,7 +135,7 @@ impl ForumApi {
             self.0.environment.runtime.sleep(FLUSH_INTERVAL).await;
             if let Err(error) = self.flush_usage().await {
                 recorder::record_store_error(STORE);
-                tracing::warn!(%error, "failed to record usage; retrying");
+                tracing::warn!(error = %ErrorChain(&error), "failed to record usage; retrying");
             }
         }
     }

@@ -51,7 +51,7 @@ pub(crate) const REJECTED: &[(&str, &str)] = &[
     ("/messages?unread=null", "unread: expected true or false"),
     ("/messages?unread", "unread: expected true or false"),
     ("/messages/alice-1?peek=true", "peek: unknown field or parameter"),
-    ("/subscriptions?target=post", "target: expected thread, forum"),
+    ("/subscriptions?target=post", "target: expected one of thread, forum"),
     ("/search", "q: required"),
     ("/search?q=", "q: expected 1 to 200 characters with at least one word to search for, and at most 32 words"),
     ("/search?q=-tea", "q: expected 1 to 200 characters with at least one word to search for, and at most 32 words"),
