@@ -83,7 +83,7 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
     (POLL, r#"{"options":["a"]}"#, "options[0]: expected an object"),
     (FOLLOW, "{}", "target: required"),
     (FOLLOW, r#"{"target":"thread"}"#, "targetId: required"),
-    (FOLLOW, r#"{"target":"post","targetId":"1"}"#, "target: expected thread, forum"),
+    (FOLLOW, r#"{"target":"post","targetId":"1"}"#, "target: expected one of thread, forum"),
     (FOLLOW, r#"{"target":5,"targetId":"1"}"#, "target: expected text"),
     (FOLLOW, r#"{"target":"thread","targetId":1}"#, "targetId: expected text"),
 ];
