@@ -9,9 +9,10 @@ use http::Uri;
 use http::request::Parts;
 use ipnet::IpNet;
 
+use super::context::PeerIp;
 use super::context::{ApiInner, RequestIdGenerator};
 use super::error_messages::ErrorMessages;
-use super::rate_limit::{self, PeerIp};
+use super::rate_limit;
 use super::usage::UsageCounters;
 use super::{ApiSettings, ForumApi, openapi};
 use crate::build_error::BuildError;

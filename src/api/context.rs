@@ -14,7 +14,6 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::ApiSettings;
 use super::error::ApiError;
-use super::rate_limit::PeerIp;
 use super::usage::UsageCounters;
 use crate::environment::Environment;
 use crate::error::ErrorChain;
@@ -25,6 +24,9 @@ use crate::rate_limit::{RateLimitDecision, RateLimitKey};
 use crate::runtime::RandomSource;
 use crate::store::Stores;
 use crate::token::Lookup;
+
+/// Finds the IP address of the peer.
+pub(crate) type PeerIp = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
 
 const X_REQUEST_ID: &str = "x-request-id";
 

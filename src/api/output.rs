@@ -155,6 +155,9 @@ impl<T: HasForum + Serialize + JsonSchema + Send + 'static> ToWire for Page<T> {
         response: &mut ApiResponse,
     ) -> Result<CursorPage<T>, ApiError> {
         self.items.retain(|item| context.can_see(item.forum_id()));
+        if context.caller.access().visible_forums.is_empty() {
+            self.next = None; // it has the sort key of a hidden item, and no page has visible ones
+        }
         page_to_wire(self, context, response)
     }
 }

@@ -15,9 +15,6 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// Finds the IP address of the peer.
-pub(crate) type PeerIp = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
-
 /// Label of the store in the metrics.
 const STORE: &str = "budgets";
 

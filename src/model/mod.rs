@@ -35,6 +35,7 @@ mod extra;
 mod field_update;
 mod forum;
 mod id;
+mod list_params;
 mod me;
 mod member;
 mod message;

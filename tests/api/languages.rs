@@ -96,6 +96,11 @@ async fn every_message_about_input_has_a_german_translation() {
         match reason.strip_prefix("expected ") {
             Some(phrase) => {
                 let german = german.strip_prefix("erwartet wird ").unwrap();
+                let values = phrase.strip_prefix("one of ");
+                let (german, phrase) = match values {
+                    Some(values) => (german.strip_prefix("einer der Werte ").unwrap(), values),
+                    None => (german, phrase),
+                };
                 assert_eq!(german == phrase, is_wire_word(phrase), "{english}");
             }
             None => assert_ne!(german, reason),

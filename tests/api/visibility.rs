@@ -313,5 +313,7 @@ async fn a_board_without_forums_for_guests_shows_them_none() {
                 assert_eq!(response.json()["items"], json!([]), "{row:?}");
             }
         }
+        let page = server.send(&Request::get("/search?q=tea&limit=1")).await;
+        assert_eq!(page.json(), json!({ "items": [], "next": null }));
     }
 }

@@ -5,9 +5,8 @@ use std::env;
 use std::sync::{Arc, OnceLock};
 
 use forum_api::Language;
-use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::{EndpointId, Timestamp, UserId};
-use forum_api::runtime::{Clock, OsRandom, SystemClock};
+use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::WebhookStores;
 use forum_api::store::postgres::{LeaseClock, PostgresStore, connect, migrate};
 use forum_api::store::sqlite::{self, DatabasePath};
@@ -87,18 +86,9 @@ impl Place {
             auto_disabled: false,
             version: 1,
         };
-        let audit = AuditActor::command_line(None).entry(
-            &OsRandom,
-            endpoint.created_at,
-            AuditAction::ENDPOINT_ADDED,
-            &endpoint.id,
-        );
-        let add = self
-            .webhooks()
-            .endpoints
-            .add(&endpoint, &audit.unwrap())
-            .await;
-        assert!(add.unwrap());
+        let endpoints = self.webhooks().endpoints;
+        let entry = forum_api::test_util::audit_entry();
+        assert!(endpoints.add(&endpoint, &entry).await.unwrap());
     }
 
     /// Its board, once everything of the demo board is on it.

@@ -51,7 +51,10 @@ impl Backend {
         for (key, value) in settings {
             let setting = settings::named(key).unwrap();
             let set = stage.change(move |tx| {
-                Box::pin(async move { Ok(setting.set(tx, value).await?.unwrap()) })
+                Box::pin(async move {
+                    setting.set(tx, value).await?.unwrap();
+                    Ok(())
+                })
             });
             set.await?;
         }

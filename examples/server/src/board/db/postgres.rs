@@ -59,7 +59,7 @@ use super::{Bound, Change, Connection, DbError, DbResult, Param, Query, Transact
 /// Number of times that a transaction is begun before its deadlock or serialization failure is returned.
 const ATTEMPTS: u32 = 5;
 
-/// Commands find rows by keys, and Postgres would plan their statements anew for the values of each execution, which can take
+/// Commands find rows by keys, and Postgres would plan their statements for the values of each execution, which can take
 /// longer than the execution.
 const GENERIC_PLANS: &str = "SET LOCAL plan_cache_mode = force_generic_plan";
 

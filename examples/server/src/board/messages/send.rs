@@ -131,8 +131,8 @@ pub async fn recipients(connection: &Connection<'_>, to: &[UserRef]) -> db::DbRe
     if names.len() > most_names(most) {
         return Ok(Vec::new());
     }
-    let (names, nobody) = (Value::from(names).to_string(), 0_i64);
-    let parameters = bind! { ":named": names, ":sender": nobody };
+    let (names, no_sender) = (Value::from(names).to_string(), 0_i64);
+    let parameters = bind! { ":named": names, ":sender": no_sender };
     let found = connection.all(FIND, parameters, recipient).await?;
     Ok(found
         .into_iter()
