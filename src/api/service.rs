@@ -14,6 +14,7 @@ use tower_service::Service;
 
 use super::context::ApiInner;
 use super::openapi;
+use crate::error::ErrorChain;
 use crate::host::{BackendResult, BoxError};
 use crate::http_util::{ResponseBody, ResponseFuture, read_body};
 use crate::metrics::recorder;
@@ -72,7 +73,7 @@ impl ForumApi {
             self.0.environment.runtime.sleep(FLUSH_INTERVAL).await;
             if let Err(error) = self.flush_usage().await {
                 recorder::record_store_error(STORE);
-                tracing::warn!(%error, "failed to record usage; retrying");
+                tracing::warn!(error = %ErrorChain(&error), "failed to record usage; retrying");
             }
         }
     }
