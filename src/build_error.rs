@@ -59,8 +59,9 @@ impl BuildError {
         Self::require(is_positive, setting, "a number of at least 1")
     }
 
-    /// Requires a duration above zero.
+    /// Requires a duration of at least 1 ms, because times have this precision.
     pub(crate) fn require_duration(setting: &'static str, duration: Duration) -> Result<(), Self> {
-        Self::require(!duration.is_zero(), setting, "a duration above zero")
+        let is_positive = duration >= Duration::from_millis(1);
+        Self::require(is_positive, setting, "a duration of at least 1 ms")
     }
 }

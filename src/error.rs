@@ -16,9 +16,9 @@ pub type BackendResult<T> = Result<T, BackendError>;
 /// `?` converts errors of the database drivers that the library knows ([`IntoBackendError`]). [`OrInternal`] converts all
 /// other errors.
 #[derive(Debug, Error)]
-#[error(transparent)]
+#[error("{0}")]
 #[non_exhaustive]
-pub struct BackendError(BoxError);
+pub struct BackendError(#[source] BoxError);
 
 impl BackendError {
     /// Creates an error from its source.
@@ -29,10 +29,6 @@ impl BackendError {
     /// Returns the source as a value.
     pub fn into_inner(self) -> BoxError {
         self.0
-    }
-
-    pub(crate) fn as_source(&self) -> &(dyn std::error::Error + 'static) {
-        &*self.0
     }
 }
 
@@ -163,9 +159,10 @@ pub(crate) use {impl_as_str, impl_from_str, impl_serde_str};
 
 /// The backend rejected an operation because its queue is full. The operation did not run.
 ///
-/// The API looks for it in the sources of a [`BackendError`] and of
-/// [`BoardError::Internal`](crate::host::BoardError::Internal), at any depth, and returns 503 `internal_error` with
-/// `retry-after` instead of 500. The `Idempotency-Key` of the request stays usable, so a command that returns it must not
+/// The API looks for it in the chain of [`source`](std::error::Error::source) of a [`BackendError`] and of
+/// [`BoardError::Internal`](crate::host::BoardError::Internal), and returns 503 `internal_error` with `retry-after` instead
+/// of 500. An error type that contains it directly must return it as its source: `#[error(transparent)]` of thiserror
+/// hides it. The `Idempotency-Key` of the request stays usable, so a command that returns it must not
 /// have changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the backend is overloaded")]
@@ -179,5 +176,51 @@ impl OverloadedError {
     /// Creates an error with the time to wait before a retry.
     pub const fn new(retry_after: Duration) -> Self {
         Self { retry_after }
+    }
+
+    /// Returns the [`OverloadedError`] in the chain of sources of `error`.
+    pub(crate) fn cause_of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
+        let mut chain = std::iter::successors(Some(error), |error| error.source());
+        chain.find_map(|error| error.downcast_ref().copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BackendError, BoxError, Duration, Error, OverloadedError};
+    use crate::host::BoardError;
+
+    #[derive(Debug, Error)]
+    #[error("failed to load the thread")]
+    struct Context(#[source] BoxError);
+
+    #[derive(Debug, Error)]
+    #[error(transparent)]
+    struct TransparentBackend(BackendError);
+
+    #[derive(Debug, Error)]
+    #[error(transparent)]
+    struct TransparentBoard(BoardError);
+
+    #[test]
+    fn an_overloaded_error_is_found_in_all_errors_that_have_it_as_a_source() {
+        let overloaded = OverloadedError::new(Duration::from_secs(7));
+        let backend = || BackendError::new(overloaded);
+        for error in [
+            Box::new(overloaded) as BoxError,
+            backend().into(),
+            Context(backend().into()).into(),
+            TransparentBackend(backend()).into(),
+            TransparentBackend(BackendError::new(Context(overloaded.into()))).into(),
+            TransparentBoard(backend().into()).into(),
+            TransparentBoard(BoardError::internal(BackendError::new(backend()))).into(),
+        ] {
+            let found = OverloadedError::cause_of(&*error);
+            assert_eq!(found, Some(overloaded), "{error:?}");
+        }
+        assert_eq!(
+            OverloadedError::cause_of(&BackendError::new("disk full")),
+            None
+        );
     }
 }

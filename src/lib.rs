@@ -151,6 +151,7 @@ mod build_error;
 pub mod conformance;
 mod environment;
 mod error;
+mod error_chain;
 pub mod guide;
 pub mod host;
 mod http_util;

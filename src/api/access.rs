@@ -10,6 +10,7 @@ use super::endpoint::Invocation;
 use super::error::{ApiError, AuthFailure};
 use super::extract::value::InputValue;
 use super::output::can_see;
+use crate::error_chain::ErrorChain;
 use crate::host::{
     Authorizer, Board, BoardError, Caller, GuestCaller, MemberCaller, PresentedToken, RequestInfo,
     ResourceRef,
@@ -102,7 +103,7 @@ async fn record_use(record: &TokenRecord, tokens: &dyn TokenStore, now: Timestam
     }
     if let Err(error) = tokens.record_use(&record.lookup, now).await {
         recorder::record_store_error(STORE);
-        tracing::warn!(token = %record.lookup, %error, "failed to record token use");
+        tracing::warn!(token = %record.lookup, error = %ErrorChain(&error), "failed to record token use");
     }
 }
 
@@ -194,7 +195,7 @@ pub(super) async fn require_replay_visible(
     let sees = |forum: &ForumId| caller.access().visible_forums.contains(forum);
     if !stored.forum_id.as_ref().is_none_or(sees) {
         return Err(match invocation.resource() {
-            ResourceRef::Global => ApiError::ReplayNotFound,
+            ResourceRef::Global => ApiError::BodyNotFound,
             _ => ApiError::NotFound,
         });
     }
@@ -205,7 +206,7 @@ pub(super) async fn require_replay_visible(
     };
     match board.containing_forum(caller, resource).await {
         Ok(forum) if sees(&forum) => Ok(()),
-        Ok(_) | Err(BoardError::PathNotFound) => Err(ApiError::ReplayNotFound),
+        Ok(_) | Err(BoardError::PathNotFound) => Err(ApiError::BodyNotFound),
         Err(BoardError::NotImplemented) => Ok(()),
         Err(error) => Err(error.into()),
     }

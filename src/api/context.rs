@@ -16,6 +16,7 @@ use super::ApiSettings;
 use super::error::ApiError;
 use super::usage::UsageCounters;
 use crate::environment::Environment;
+use crate::error_chain::ErrorChain;
 use crate::host::{Host, RequestId, RequestInfo};
 use crate::http_util::OriginalUri;
 use crate::model::Timestamp;
@@ -158,7 +159,7 @@ pub(super) fn log_error(error: &ApiError, id: RequestId) {
     let request_id = id.as_str();
     match error {
         ApiError::Internal(source) => {
-            tracing::error!(request_id, error = %source, "internal error");
+            tracing::error!(request_id, error = %ErrorChain(&**source), "internal error");
         }
         ApiError::Overloaded(_) => tracing::warn!(request_id, "backend overloaded"),
         ApiError::Unauthenticated(reason) => {

@@ -11,7 +11,7 @@ use super::extract::value::InputValue;
 use super::output::{RenderContext, ToWire};
 use super::pagination::{self, CursorScope};
 use super::response::ApiResponse;
-use crate::host::{Board, BoardResult, Caller, MemberCaller, ResourceRef};
+use crate::host::{Board, BoardError, BoardResult, Caller, MemberCaller, ResourceRef};
 use crate::model::{ErrorCode, UserRef};
 use crate::runtime::BoxFuture;
 use crate::scope::{Scope, Surface};
@@ -289,7 +289,14 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Invocation
                 cursor_scope: self.cursor_scope,
                 operation_id: self.endpoint.operation_id,
             };
-            let result = (handler.function)(board, caller, path, params).await?;
+            let result = (handler.function)(board, caller, path, params).await;
+            let result = result.map_err(|error| match error {
+                // `?` on an id of the body.
+                BoardError::PathNotFound if P::NAMES.is_empty() && A::SOURCE == Source::Body => {
+                    ApiError::BodyNotFound
+                }
+                error => error.into(),
+            })?;
             let mut response = ApiResponse {
                 status: handler.status,
                 ..ApiResponse::default()

@@ -34,8 +34,8 @@ pub(super) enum ApiError {
     /// An error of the board, with its message and the time to wait before a retry.
     Board(ErrorCode, String, Option<Duration>),
     Idempotency(IdempotencyConflict),
-    /// The caller can no longer see the resource of a stored response, and the path does not name it.
-    ReplayNotFound,
+    /// A resource that the path does not name does not exist, or the caller may not see it.
+    BodyNotFound,
 }
 
 /// Request extension with which the HTTP server in front of the API marks a malformed request, for example one without
@@ -106,7 +106,7 @@ impl ApiError {
             Self::OwnerUnavailable => (ErrorCode::OwnerUnavailable, &*messages.owner_unavailable),
             Self::NoSuchRoute => (ErrorCode::NoSuchRoute, &*messages.no_such_route),
             Self::NotFound | Self::HiddenResult => (ErrorCode::NotFound, &*messages.not_found),
-            Self::ReplayNotFound => (ErrorCode::BoardNotFound, &*messages.not_found),
+            Self::BodyNotFound => (ErrorCode::BoardNotFound, &*messages.not_found),
             Self::RateLimited(_) => (ErrorCode::RateLimited, &*messages.rate_limited),
             Self::NotImplemented => (ErrorCode::NotImplemented, &*messages.not_implemented),
             Self::BoardOffline => (ErrorCode::BoardOffline, &*messages.board_offline),

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use super::error::{ApiError, IdempotencyConflict};
 use super::extract::error::InputError;
 use super::response::ApiResponse;
+use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;
 use crate::model::{Expected, Timestamp};
 use crate::store::{
@@ -80,7 +81,7 @@ pub(super) async fn complete(
 ) {
     if let Err(error) = store.complete(reservation, completion_of(result)).await {
         recorder::record_store_error(STORE);
-        tracing::error!(%error, request_id, "failed to record idempotency outcome");
+        tracing::error!(error = %ErrorChain(&error), request_id, "failed to record idempotency outcome");
     }
 }
 

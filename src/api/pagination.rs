@@ -42,11 +42,15 @@ impl CursorScope {
         xxh3_64_with_seed(key, self.0).to_be_bytes()
     }
 
-    /// Encodes a page key; `None` if it is longer than [`PageKey::MAX_LEN`].
+    /// Encodes a page key; `None` if it is [invalid](is_valid_key).
     fn encode(self, key: &PageKey) -> Option<Cursor> {
+        is_valid_key(key).then(|| self.encode_any(key))
+    }
+
+    fn encode_any(self, key: &PageKey) -> Cursor {
         let key = key.as_str().as_bytes();
         let bytes = [&self.checksum(key), key].concat();
-        (key.len() <= PageKey::MAX_LEN).then(|| Cursor::new(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
+        Cursor::new(BASE64_URL_SAFE_NO_PAD.encode(bytes))
     }
 
     /// Decodes a cursor that this list returned.
@@ -56,8 +60,16 @@ impl CursorScope {
         let own = parts.filter(|(checksum, key)| self.checksum(key) == *checksum);
         let key = own.and_then(|(_, key)| std::str::from_utf8(key).ok());
         key.map(PageKey::new)
+            .filter(is_valid_key)
             .ok_or_else(|| InputError::expected(AFTER, Expected::Cursor))
     }
+}
+
+/// Returns whether a list may return the key. A client can forge a cursor with any key, but not every database accepts
+/// U+0000.
+fn is_valid_key(key: &PageKey) -> bool {
+    let text = key.as_str();
+    text.len() <= PageKey::MAX_LEN && !text.contains('\0')
 }
 
 /// Adds the cursor to the schema of a list's query parameters.
@@ -81,7 +93,7 @@ pub(super) fn to_wire<T>(
         cursor.ok_or_else(|| {
             let (length, max) = (key.as_str().len(), PageKey::MAX_LEN);
             ApiError::internal(format!(
-                "a page key has {length} bytes, and the maximum is {max}; use only the sort key"
+                "a page key has {length} bytes, and the maximum is {max}, or contains U+0000; use only the sort key"
             ))
         })
     };
@@ -104,6 +116,21 @@ mod tests {
                 cursor.is_some_and(|cursor| cursor.as_str().len() <= Cursor::MAX_LEN),
                 fits
             );
+        }
+    }
+
+    #[test]
+    fn a_forged_cursor_with_a_key_that_no_list_returns_is_rejected() {
+        let list = CursorScope::new("", &ListPostsParams::default(), None).unwrap();
+        for (key, is_valid) in [
+            ("7".to_owned(), true),
+            ("x".repeat(PageKey::MAX_LEN + 1), false),
+            ("7\0".into(), false),
+        ] {
+            let key = PageKey::new(key);
+            let cursor = list.encode_any(&key);
+            assert_eq!(list.decode(cursor.as_str()).is_ok(), is_valid, "{key}");
+            assert_eq!(list.encode(&key).is_some(), is_valid, "{key}");
         }
     }
 }

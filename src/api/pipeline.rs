@@ -19,10 +19,11 @@ use super::{access, idempotency};
 use crate::host::{Caller, MemberCaller, RequestId};
 use crate::http_util::{LazyBody, ResponseBody, restore_uri, run};
 use crate::metrics::recorder;
-use crate::model::Expected;
+use crate::model::{Expected, Timestamp};
 use crate::rate_limit::RateLimitKey;
+use crate::runtime::{Clock as _, SystemClock};
 use crate::store::{IdempotentRequest, Reservation};
-use crate::task::{catch_panic, spawn_and_join};
+use crate::task::{PanicError, catch_panic, spawn_and_join};
 
 impl ApiInner {
     pub(super) async fn handle(
@@ -30,17 +31,31 @@ impl ApiInner {
         mut head: Parts,
         body: LazyBody<'_>,
     ) -> Response<ResponseBody> {
-        restore_uri(&mut head, &*self.original_uri);
+        let handled = {
+            let steps = pin!(async { Ok(self.handle_request(&mut head, body).await) });
+            catch_panic(steps).await
+        };
+        handled.unwrap_or_else(|panic: PanicError| self.respond_to_panic(&head, panic))
+    }
+
+    /// Panics if the clock or a closure of the host panics.
+    async fn handle_request(
+        self: &Arc<Self>,
+        head: &mut Parts,
+        body: LazyBody<'_>,
+    ) -> Response<ResponseBody> {
+        restore_uri(head, &*self.original_uri);
         let received_at = self.environment.clock.now();
         let id = self.request_ids.next(received_at);
-        let client_ip = self.client_ip(&head);
+        let client_ip = self.client_ip(head);
         let guest_key = self.guest_key(client_ip);
-        let context = RequestContext::new(&head, id, client_ip, guest_key, received_at);
+        let context = RequestContext::new(head, id, client_ip, guest_key, received_at);
         let span = context.span();
         self.respond(context, body).instrument(span).await
     }
 
-    /// Runs the pipeline and converts its result to HTTP. Panics are caught here, except in requests with side effects.
+    /// Runs the pipeline and converts its result to HTTP. Panics of the pipeline are caught here, except in requests with
+    /// side effects.
     async fn respond(
         self: &Arc<Self>,
         mut context: RequestContext<'_>,
@@ -53,12 +68,32 @@ impl ApiInner {
             run(runtime, self.settings.request_timeout, pipeline).await
         };
         let result = outcome.unwrap_or_else(|| Err(timeout_error(context.reading_body)));
+        self.finish(result, &context, self.environment.clock.now())
+    }
+
+    /// Responds to a request whose URI, time or peer the host's code failed to return.
+    fn respond_to_panic(&self, head: &Parts, panic: PanicError) -> Response<ResponseBody> {
+        // The host's clock can be the code that panicked.
+        let now = SystemClock.now();
+        let id = self.request_ids.next(now);
+        let context = RequestContext::new(head, id, None, RateLimitKey::UnknownAddress, now);
+        let span = context.span();
+        span.in_scope(|| self.finish(Err(panic.into()), &context, now))
+    }
+
+    /// Converts the result of the pipeline to HTTP, logs it and counts it.
+    fn finish(
+        &self,
+        result: Result<ApiResponse, ApiError>,
+        context: &RequestContext<'_>,
+        now: Timestamp,
+    ) -> Response<ResponseBody> {
         let response = result.unwrap_or_else(|error| self.error_response(&error, context.id));
         let code = response.code;
         let charge = context.charge;
-        let charge = charge.unwrap_or_else(|| self.untouched_budget(&context));
-        let response = response::into_http(response, &context, &self.settings.base_path, charge);
-        let (status, now) = (response.status(), self.environment.clock.now());
+        let charge = charge.unwrap_or_else(|| self.untouched_budget(context));
+        let response = response::into_http(response, context, &self.settings.base_path, charge);
+        let status = response.status();
         let elapsed = now.saturating_duration_since(context.received_at);
         context.log_response(status, code, elapsed);
         if let Some(token) = &context.token {

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Buf;
 use http::{Request, Response};
@@ -13,8 +14,17 @@ use tower_service::Service;
 
 use super::context::ApiInner;
 use super::openapi;
-use crate::host::BoxError;
+use crate::error_chain::ErrorChain;
+use crate::host::{BackendResult, BoxError};
 use crate::http_util::{ResponseBody, ResponseFuture, read_body};
+use crate::metrics::recorder;
+use crate::store::TokenUsage;
+
+/// Time between two calls of the store.
+const FLUSH_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Label of the store in the metrics.
+const STORE: &str = "usage";
 
 /// The REST API of a board, as a [`Service`].
 ///
@@ -28,6 +38,44 @@ impl ForumApi {
     #[must_use]
     pub fn openapi(&self) -> Value {
         openapi::document(&self.0.settings, &self.0.environment)
+    }
+
+    /// Adds the usage of tokens that was counted since the previous call to the [`UsageStore`](crate::store::UsageStore). Once
+    /// an hour, removes usage that is older than 30 days.
+    ///
+    /// Call it before the process ends. Until then [`keep_flushing_usage`](Self::keep_flushing_usage) calls it. The service
+    /// counts up to 262,144 tokens and hours between two calls, and drops the rest.
+    ///
+    /// # Errors
+    /// [`BackendError`](crate::host::BackendError) if the store fails. The next call adds the numbers again.
+    pub async fn flush_usage(&self) -> BackendResult<()> {
+        let (counters, store) = (&self.0.usage, &*self.0.stores.usage);
+        let usage = counters.take();
+        if !usage.is_empty()
+            && let Err(error) = store.add(&usage).await
+        {
+            usage.into_iter().for_each(|one| counters.add(one));
+            return Err(error);
+        }
+        let now = self.0.environment.clock.now();
+        if counters.is_sweep_due(now) {
+            store
+                .sweep(now.saturating_sub(TokenUsage::RETENTION))
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Calls [`flush_usage`](Self::flush_usage) once a minute, and logs its errors. The future never completes: run it beside
+    /// the server. A crash of the process loses the usage of at most one minute.
+    pub async fn keep_flushing_usage(&self) {
+        loop {
+            self.0.environment.runtime.sleep(FLUSH_INTERVAL).await;
+            if let Err(error) = self.flush_usage().await {
+                recorder::record_store_error(STORE);
+                tracing::warn!(error = %ErrorChain(&error), "failed to record usage; retrying");
+            }
+        }
     }
 }
 

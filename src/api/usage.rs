@@ -4,13 +4,9 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use http::StatusCode;
 
-use super::ForumApi;
-use crate::error::BackendResult;
-use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts, lock};
 use crate::token::Lookup;
@@ -23,12 +19,6 @@ const INITIAL_KEYS: usize = 16;
 
 /// Largest number of entries of each map, if the host does not write the numbers to the store.
 const MAX_KEYS: usize = 4096;
-
-/// Time between two calls of the store.
-const FLUSH_INTERVAL: Duration = Duration::from_secs(60);
-
-/// Label of the store in the metrics.
-const STORE: &str = "usage";
 
 type Shard = Mutex<HashMap<(Timestamp, Lookup), UsageCounts>>;
 
@@ -68,7 +58,7 @@ impl UsageCounters {
         });
     }
 
-    fn add(&self, usage: TokenUsage) {
+    pub(super) fn add(&self, usage: TokenUsage) {
         let index = self.hasher.hash_one(usage.token) as usize % SHARDS;
         let Some(shard) = self.shards.get(index) else {
             return;
@@ -80,7 +70,7 @@ impl UsageCounters {
     }
 
     /// Removes all numbers, and returns them in the order of hours and tokens. The maps keep their memory.
-    fn take(&self) -> Vec<TokenUsage> {
+    pub(super) fn take(&self) -> Vec<TokenUsage> {
         let mut taken = Vec::new();
         for shard in &self.shards {
             let mut shard = lock(shard);
@@ -95,49 +85,9 @@ impl UsageCounters {
     }
 
     /// Returns whether no sweep was made in this hour yet, and records it.
-    fn is_sweep_due(&self, now: Timestamp) -> bool {
+    pub(super) fn is_sweep_due(&self, now: Timestamp) -> bool {
         let hour = TokenUsage::hour_of(now).as_millis();
         self.swept_at.swap(hour, Ordering::Relaxed) != hour
-    }
-}
-
-impl ForumApi {
-    /// Adds the usage of tokens that was counted since the previous call to the [`UsageStore`](crate::store::UsageStore). Once
-    /// an hour, removes usage that is older than 30 days.
-    ///
-    /// Call it before the process ends. Until then [`keep_flushing_usage`](Self::keep_flushing_usage) calls it. The service
-    /// counts up to 262,144 tokens and hours between two calls, and drops the rest.
-    ///
-    /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the store fails. The next call adds the numbers again.
-    pub async fn flush_usage(&self) -> BackendResult<()> {
-        let (counters, store) = (&self.0.usage, &*self.0.stores.usage);
-        let usage = counters.take();
-        if !usage.is_empty()
-            && let Err(error) = store.add(&usage).await
-        {
-            usage.into_iter().for_each(|one| counters.add(one));
-            return Err(error);
-        }
-        let now = self.0.environment.clock.now();
-        if counters.is_sweep_due(now) {
-            store
-                .sweep(now.saturating_sub(TokenUsage::RETENTION))
-                .await?;
-        }
-        Ok(())
-    }
-
-    /// Calls [`flush_usage`](Self::flush_usage) once a minute, and logs its errors. The future never completes: run it beside
-    /// the server. A crash of the process loses the usage of at most one minute.
-    pub async fn keep_flushing_usage(&self) {
-        loop {
-            self.0.environment.runtime.sleep(FLUSH_INTERVAL).await;
-            if let Err(error) = self.flush_usage().await {
-                recorder::record_store_error(STORE);
-                tracing::warn!(%error, "failed to record usage; retrying");
-            }
-        }
     }
 }
 

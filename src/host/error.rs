@@ -86,8 +86,8 @@ pub enum BoardError {
     NotImplemented,
     /// The board's backend failed: 500 `internal_error`, or 503 if the source is [`OverloadedError`]. The source is logged and
     /// not sent to the client.
-    #[error(transparent)]
-    Internal(BoxError),
+    #[error("{0}")]
+    Internal(#[source] BoxError),
 }
 
 impl BoardError {
@@ -200,6 +200,23 @@ impl BoardError {
 }
 
 /// Converts to [`BoardError::PathNotFound`]: on a board with numeric ids, no resource has an id that is not a number.
+///
+/// This is correct for ids of the path. For an id of the body, return [`BoardError::NotFound`]:
+///
+/// ```
+/// use forum_api::host::{BoardError, BoardResult};
+/// use forum_api::model::NewPost;
+///
+/// fn answered_post(new: &NewPost) -> BoardResult<Option<i64>> {
+///     let id = new.in_reply_to.as_ref().map(|id| id.to_i64()).transpose();
+///     id.map_err(|_| BoardError::not_found("The answered post does not exist."))
+/// }
+/// # let mut new = NewPost::default();
+/// # new.in_reply_to = Some("x".parse().unwrap());
+/// # assert!(matches!(answered_post(&new), Err(BoardError::NotFound(_))));
+/// ```
+///
+/// On endpoints whose path has no variable, such as `POST /messages`, the API answers both with 404 `NOT_FOUND`.
 impl From<InvalidIdError> for BoardError {
     fn from(_: InvalidIdError) -> Self {
         Self::PathNotFound
@@ -231,21 +248,5 @@ impl From<BoardError> for BackendError {
             BoardError::Internal(source) => Self::new(source),
             other => Self::new(other),
         }
-    }
-}
-
-impl OverloadedError {
-    /// Returns the [`OverloadedError`] error in the chain of sources of `error`.
-    pub(crate) fn cause_of(error: &(dyn std::error::Error + 'static)) -> Option<Self> {
-        let mut chain = std::iter::successors(Some(error), |error| error.source());
-        chain.find_map(|error| {
-            if let Some(error) = error.downcast_ref::<BackendError>() {
-                return Self::cause_of(error.as_source());
-            }
-            if let Some(BoardError::Internal(source)) = error.downcast_ref() {
-                return Self::cause_of(&**source);
-            }
-            error.downcast_ref().copied()
-        })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 
-use crate::model::Timestamp;
+use crate::model::{Timestamp, is_single_line_char};
 use crate::token::Lookup;
 
 /// Request for which the library or a web form calls the host.
@@ -99,7 +99,7 @@ impl RequestInfo {
         }
     }
 
-    /// Sets the user agent. A text with control characters is ignored.
+    /// Sets the user agent. A text that a header cannot contain, for example with a line break, is ignored.
     #[must_use]
     pub fn with_user_agent(self, user_agent: &str) -> Self {
         self.with_user_agent_header(HeaderValue::from_bytes(user_agent.as_bytes()).ok())
@@ -148,12 +148,15 @@ impl RequestInfo {
         self.token_lookup
     }
 
-    /// Returns the client's `user-agent`, cut to [`MAX_USER_AGENT_LEN`](Self::MAX_USER_AGENT_LEN) bytes and before the first
-    /// byte that is not UTF-8. It contains no control characters except tabs. `None` if it is absent or empty.
+    /// Returns the client's `user-agent`, cut to [`MAX_USER_AGENT_LEN`](Self::MAX_USER_AGENT_LEN) bytes, before the first
+    /// byte that is not UTF-8, and before the first character other than a tab that a
+    /// [single-line text](crate::model::is_single_line) cannot contain. `None` if it is absent or empty.
     pub fn user_agent(&self) -> Option<&str> {
         let bytes = self.user_agent.as_ref()?.as_bytes();
         let length = bytes.len().min(Self::MAX_USER_AGENT_LEN);
         let text = bytes.get(..length)?.utf8_chunks().next()?.valid();
+        let is_allowed = |c: char| c == '\t' || is_single_line_char(c);
+        let text = text.split(|c| !is_allowed(c)).next()?;
         (!text.is_empty()).then_some(text)
     }
 }
@@ -191,7 +194,16 @@ mod tests {
     }
 
     #[test]
-    fn a_user_agent_with_control_characters_is_ignored() {
+    fn a_user_agent_is_cut_before_a_character_that_a_line_cannot_contain() {
+        for refused in ['\u{80}', '\u{9b}', '\u{2028}', '\u{202e}', '\u{2069}'] {
+            let text = format!("a\tb{refused}c");
+            assert_eq!(user_agent(text.as_bytes()), Some("a\tb".into()), "{text:?}");
+        }
+        assert_eq!(user_agent("\u{202e}a".as_bytes()), None);
+    }
+
+    #[test]
+    fn a_user_agent_with_a_line_break_is_ignored() {
         let request = RequestInfo::new(Timestamp::default()).with_user_agent("a\nb");
         assert_eq!(request.user_agent(), None);
     }

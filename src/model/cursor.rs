@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::{ParseError, impl_as_str, impl_from_str};
+use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 
 /// Opaque text with which a client continues a list, valid only for the list that returned it.
 ///
 /// The library decodes it to the host's [`PageKey`](super::PageKey), so a host never receives one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(
     inline,
     description = "An opaque cursor, valid only for the list that returned it.",
@@ -43,6 +43,7 @@ impl Cursor {
 
 impl_from_str!(Cursor);
 impl_as_str!(Cursor);
+impl_serde_str!(Cursor);
 
 /// Page of a list, as clients receive it. A host returns a [`Page`](super::Page).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -52,4 +53,21 @@ pub struct CursorPage<T> {
     pub items: Vec<T>,
     /// Cursor of the next page, to be sent as `after`; null on the last page.
     pub next: Option<Cursor>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cursor, CursorPage};
+
+    #[test]
+    fn a_cursor_in_json_has_the_bounds_of_a_parsed_cursor() {
+        for (length, is_cursor) in [(0, false), (1, true), (Cursor::MAX_LEN, true), (201, false)] {
+            let text = "x".repeat(length);
+            let page = format!(r#"{{"items":[],"next":"{text}"}}"#);
+            let page = serde_json::from_str::<CursorPage<i64>>(&page);
+            let expected = Cursor::parse(&text).ok();
+            assert_eq!(expected.is_some(), is_cursor);
+            assert_eq!(page.ok().and_then(|page| page.next), expected, "{length}");
+        }
+    }
 }

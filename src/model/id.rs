@@ -14,7 +14,8 @@ use crate::error::{ParseError, impl_from_str};
 /// Error of the conversion of an id to `i64`: the id is not an integer in canonical form.
 ///
 /// `?` converts it to [`BoardError::PathNotFound`](crate::host::BoardError::PathNotFound): on a board with numeric ids no
-/// resource has such an id.
+/// resource has such an id. For an id of the body, return [`BoardError::NotFound`](crate::host::BoardError::NotFound)
+/// instead.
 ///
 /// ```
 /// use forum_api::model::ThreadId;

@@ -104,7 +104,7 @@ pub enum MarkRead {
 }
 
 /// Parameters of `GET /messages/{messageId}`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OpenMessageParams {
@@ -120,7 +120,7 @@ impl From<MarkRead> for OpenMessageParams {
 }
 
 /// Query parameters of `GET /messages`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListMessagesParams {
@@ -130,7 +130,6 @@ pub struct ListMessagesParams {
     #[serde(deserialize_with = "non_null")]
     pub unread: Option<bool>,
     /// Number of items per page, 1 to 100. Default: 20.
-    #[serde(skip_serializing)]
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]

@@ -79,7 +79,8 @@ impl<T> Page<T> {
     ///
     /// let texts = vec!["aaaa", "bbbb", "cccc"];
     /// let size = |text: &&str| text.len();
-    /// let page = Page::from_sized_overfetch(texts, PageLimit::default(), 10, size, PageKey::new);
+    /// let key = |text: &&str| PageKey::new(*text);
+    /// let page = Page::from_sized_overfetch(texts, PageLimit::default(), 10, size, key);
     /// assert_eq!((page.items, page.next), (vec!["aaaa", "bbbb"], Some(PageKey::new("bbbb"))));
     /// ```
     pub fn from_sized_overfetch(
@@ -157,7 +158,7 @@ pub struct PageKey(String);
 pub struct InvalidPageKeyError;
 
 impl PageKey {
-    /// Maximum length in bytes. A list that returns a longer key fails with a 500 `internal_error`.
+    /// Maximum length in bytes. A list that returns a longer key, or one with U+0000, fails with a 500 `internal_error`.
     pub const MAX_LEN: usize = 120;
 
     /// Creates a page key from the host's text. For integers, use `From<[i64; N]>`.

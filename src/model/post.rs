@@ -98,12 +98,11 @@ pub enum BodyFormat {
 }
 
 /// Query parameters of `GET /threads/{threadId}/posts`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListPostsParams {
     /// Number of items per page, 1 to 100. Default: 20.
-    #[serde(skip_serializing)]
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]
@@ -111,10 +110,8 @@ pub struct ListPostsParams {
     /// Only posts created after this time (exclusive).
     pub since: Option<Timestamp>,
     /// Start the list at this post. Cannot be combined with `after`.
-    #[serde(skip_serializing)]
     pub from: Option<PostId>,
     /// Formats of the bodies to return. The field of the other format is null. Default: `both`.
-    #[serde(skip_serializing)]
     #[schemars(extend("default" = "both"))]
     pub body: BodyFormat,
 }

@@ -122,7 +122,7 @@ pub enum SearchSort {
 /// params.when = DateRange::parse("30d").ok();
 /// assert_eq!((params.sort, params.limit.get()), (SearchSort::Relevance, 20));
 /// ```
-#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(description = "Query parameters of `GET /search`.")]
 #[non_exhaustive]
@@ -151,7 +151,7 @@ pub struct SearchParams {
     #[serde(default)]
     pub sort: SearchSort,
     /// Number of items per page, 1 to 100. Default: 20.
-    #[serde(default, skip_serializing)]
+    #[serde(default)]
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]

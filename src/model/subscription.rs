@@ -79,7 +79,7 @@ pub enum SubscribeOutcome {
 }
 
 /// Query parameters of `GET /subscriptions`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListSubscriptionsParams {
@@ -87,7 +87,6 @@ pub struct ListSubscriptionsParams {
     #[serde(deserialize_with = "non_null")]
     pub target: Option<SubscriptionTargetKind>,
     /// Number of items per page, 1 to 100. Default: 20.
-    #[serde(skip_serializing)]
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]

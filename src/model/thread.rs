@@ -104,12 +104,11 @@ impl Thread {
 }
 
 /// Query parameters of `GET /forums/{forumId}/threads`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListThreadsParams {
     /// Number of items per page, 1 to 100. Default: 20.
-    #[serde(skip_serializing)]
     pub limit: PageLimit,
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]

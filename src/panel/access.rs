@@ -57,7 +57,7 @@ pub(super) fn parse_form(
 /// `sec-fetch-site`. A missing header does not reject the form. For a host's own forms, for example its sign-in form.
 ///
 /// The same origin is the host of the request or of `public_origin`, for example `https://board.example`. `public_origin`
-/// may be empty.
+/// may be empty, and may contain the default port of its scheme.
 pub fn is_same_origin_form(head: &Parts, public_origin: &str) -> bool {
     let header = |name| head.headers.get_all(name).iter();
     let own = |value: &HeaderValue| is_own_address(value, head, public_origin);
@@ -68,7 +68,14 @@ pub fn is_same_origin_form(head: &Parts, public_origin: &str) -> bool {
 fn is_own_address(value: &HeaderValue, head: &Parts, public_origin: &str) -> bool {
     let authority = |text: &str| {
         let uri: Uri = text.parse().ok()?;
-        Some(uri.authority()?.as_str().to_lowercase())
+        let authority = uri.authority()?.as_str().to_lowercase();
+        let default_port = match uri.scheme_str() {
+            Some("https") => ":443",
+            Some("http") => ":80",
+            _ => "",
+        };
+        let without_port = authority.strip_suffix(default_port);
+        Some(without_port.unwrap_or(&authority).to_owned())
     };
     let sent_from = value.to_str().ok().and_then(authority);
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
@@ -90,6 +97,26 @@ mod tests {
         }
         let (head, ()) = request.body(()).unwrap().into_parts();
         is_same_origin_form(&head, "https://public.example")
+    }
+
+    #[test]
+    fn a_default_port_does_not_change_an_origin() {
+        for (origin, public_origin, is_own) in [
+            ("https://board.example", "https://board.example:443", true),
+            ("http://board.example", "http://board.example:80", true),
+            ("https://board.example:443", "https://board.example", true),
+            ("https://board.example", "https://board.example:80", false),
+            ("https://board.example", "https://board.example:8443", false),
+        ] {
+            let request = Request::post("/").header("host", "inner:8080");
+            let (head, ()) = request
+                .header("origin", origin)
+                .body(())
+                .unwrap()
+                .into_parts();
+            let is_same = is_same_origin_form(&head, public_origin);
+            assert_eq!(is_same, is_own, "{origin} {public_origin}");
+        }
     }
 
     #[test]

@@ -90,7 +90,8 @@ fn filter_texts(filter: &DeliveryFilter) -> [String; 3] {
 
 fn filter_form(context: &PageContext, filter: &DeliveryFilter, endpoints: &[Endpoint]) -> Markup {
     let [state, endpoint, topic] = filter_texts(filter);
-    let states = DeliveryState::ALL.map(|state| (state.as_str().into(), state.as_str().into()));
+    let states = DeliveryState::ALL.iter();
+    let states = states.map(|state| (state.as_str().into(), state.as_str().into()));
     let endpoints = endpoints.iter();
     let endpoints = endpoints.map(|one| (one.id.to_string(), shortened(&one.url)));
     let topics = context

@@ -15,6 +15,7 @@ use super::form::Form;
 use super::response::{PageResponse, PageResult, PanelError};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::base62;
+use crate::error_chain::ErrorChain;
 use crate::host::Session;
 use crate::model::{EndpointId, Timestamp, UserId};
 use crate::store::{
@@ -161,7 +162,7 @@ impl PageContext {
             _ => Completion::NotExecuted,
         };
         if let Err(error) = store.complete(&reservation, completion).await {
-            tracing::error!(%error, "failed to record form submission");
+            tracing::error!(error = %ErrorChain(&error), "failed to record form submission");
         }
         result
     }

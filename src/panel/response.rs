@@ -8,6 +8,7 @@ use http::{HeaderMap, Response, StatusCode};
 use maud::Markup;
 
 use super::components::bare_document;
+use crate::error_chain::ErrorChain;
 use crate::host::{BackendError, BoxError, OverloadedError};
 use crate::http_util::{self, Content, ResponseBody};
 use crate::task::PanicError;
@@ -106,7 +107,7 @@ impl PanelError {
         let Self::Internal(source) = self else {
             return PageResponse::page(status, page);
         };
-        tracing::error!(error = %source, "internal error");
+        tracing::error!(error = %ErrorChain(&*source), "internal error");
         match OverloadedError::cause_of(&*source) {
             Some(OverloadedError { retry_after }) => {
                 let text = "The server is overloaded. Try again in a moment.";

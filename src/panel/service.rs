@@ -25,6 +25,7 @@ use crate::http_util::{
     BodyError, ResponseBody, ResponseFuture, read_body, restore_uri, run, run_write,
 };
 use crate::runtime::BoxFuture;
+use crate::task::catch_panic;
 
 /// Reads the body when polled. Only forms read it.
 type UnreadBody = BoxFuture<'static, Result<Bytes, BodyError>>;
@@ -47,15 +48,31 @@ where
         let panel = Arc::clone(&self.0);
         let (mut head, body) = request.into_parts();
         let body = Box::pin(read_body(body, panel.settings.body_limit));
-        restore_uri(&mut head, &*panel.original_uri);
-        let span = tracing::info_span!("panel", method = %head.method, path = head.uri.path());
-        ResponseFuture::new(async move { panel.handle(&head, body).instrument(span).await })
+        ResponseFuture::new(async move {
+            let restored = catch_panic(async {
+                restore_uri(&mut head, &*panel.original_uri);
+                Ok(())
+            });
+            let restored = restored.await;
+            let span = tracing::info_span!("panel", method = %head.method, path = head.uri.path());
+            let handled = panel.handle(&head, body, restored);
+            handled.instrument(span).await
+        })
     }
 }
 
 impl PanelInner {
-    async fn handle(self: Arc<Self>, head: &Parts, body: UnreadBody) -> Response<ResponseBody> {
-        let pipeline = self.run_pipeline(head, body);
+    /// `restored` is an error if the host's closure for the original URI panicked.
+    async fn handle(
+        self: Arc<Self>,
+        head: &Parts,
+        body: UnreadBody,
+        restored: Result<(), PanelError>,
+    ) -> Response<ResponseBody> {
+        let pipeline = async {
+            restored?;
+            self.run_pipeline(head, body).await
+        };
         let limit = self.settings.request_timeout;
         let result = run(&*self.environment.runtime, limit, pipeline).await;
         let timeout = || Err(PanelError::internal("the request timed out"));

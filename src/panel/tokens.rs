@@ -12,6 +12,7 @@ use super::page_context::PageContext;
 use super::password_throttle::PasswordThrottle;
 use super::response::{PageResult, PanelError};
 use crate::audit::AuditAction;
+use crate::error_chain::ErrorChain;
 use crate::model::{Timestamp, UserId};
 use crate::scope::Scope;
 use crate::token::{
@@ -192,7 +193,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
         tracing::warn!(admin = %member, "token not issued: incorrect password");
         form.add_error("password", "Incorrect password.");
     } else if let Err(error) = throttle.release(&slot, context.now).await {
-        tracing::error!(%error, "failed to reset password attempt");
+        tracing::error!(error = %ErrorChain(&error), "failed to reset password attempt");
     }
     is_correct?;
     let owner = context.owner(&mut form).await?;

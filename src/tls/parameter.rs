@@ -1,5 +1,6 @@
 //! Parameters of database URLs.
 
+use std::borrow::Cow;
 use std::fs;
 
 use percent_encoding::percent_decode_str;
@@ -24,14 +25,16 @@ pub(crate) fn take_parameter(url: &str, name: &str) -> (String, Option<String>) 
     let (mut kept, mut taken) = (Vec::new(), None);
     for parameter in query.split('&') {
         match parameter.split_once('=') {
-            Some((key, value)) if key == name => {
-                taken = Some(percent_decode_str(value).decode_utf8_lossy().into_owned());
-            }
+            Some((key, value)) if decode(key) == name => taken = Some(decode(value).into_owned()),
             _ => kept.push(parameter),
         }
     }
     let separator = if kept.is_empty() { "" } else { "?" };
     (format!("{address}{separator}{}", kept.join("&")), taken)
+}
+
+fn decode(text: &str) -> Cow<'_, str> {
+    percent_decode_str(text).decode_utf8_lossy()
 }
 
 #[cfg(test)]
@@ -44,6 +47,7 @@ mod tests {
             ("a://h/d", "a://h/d", None),
             ("a://h/d?x=1", "a://h/d?x=1", None),
             ("a://h/d?p=%2Fr+t", "a://h/d", Some("/r+t")),
+            ("a://h/d?%70=r", "a://h/d", Some("r")),
             ("a://h/d?x=1&p=r&y=2", "a://h/d?x=1&y=2", Some("r")),
         ] {
             let value = value.map(str::to_owned);

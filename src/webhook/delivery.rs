@@ -32,7 +32,7 @@ pub enum DeliveryState {
 
 impl DeliveryState {
     /// All states.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: &'static [Self] = &[
         Self::Queued,
         Self::Retrying,
         Self::Delivered,
@@ -64,8 +64,10 @@ impl DeliveryState {
     /// # Errors
     /// [`ParseError`] if no state has this name.
     pub fn parse(name: &str) -> Result<Self, ParseError> {
-        let state = Self::ALL.into_iter().find(|state| state.as_str() == name);
-        state.ok_or(ParseError::new("a state, for example queued"))
+        let state = Self::ALL.iter().find(|state| state.as_str() == name);
+        state
+            .copied()
+            .ok_or(ParseError::new("a state, for example queued"))
     }
 }
 

@@ -40,7 +40,7 @@ impl Topic {
     pub const PING: Self = Self::standard("ping");
 
     /// The topics that the library defines, without [`PING`](Self::PING).
-    pub const STANDARD: [Self; 11] = [
+    pub const STANDARD: &'static [Self] = &[
         Self::THREAD_CREATED,
         Self::THREAD_DELETED,
         Self::THREAD_RESTORED,

@@ -103,9 +103,8 @@ impl WebhookAdmin {
     /// All topics to which an endpoint can subscribe.
     #[cfg(feature = "panel")]
     pub(crate) fn known_topics(&self) -> impl Iterator<Item = Topic> {
-        Topic::STANDARD
-            .into_iter()
-            .chain(self.custom_topics.clone())
+        let topics = Topic::STANDARD.iter().chain(&self.custom_topics);
+        topics.cloned()
     }
 
     #[cfg(feature = "panel")]

@@ -9,6 +9,7 @@ use super::batcher::Batchers;
 use super::context::WorkerContext;
 use crate::audit::{AuditAction, AuditActor};
 use crate::error::{BackendError, BackendResult};
+use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::store::{ClaimedDelivery, Settlement};
@@ -67,7 +68,7 @@ impl Attempt<'_> {
                 tracing::warn!("lease expired before the attempt; nothing sent");
             }
             Err(error) => {
-                tracing::error!(%error, "delivery attempt not started; rescheduled");
+                tracing::error!(error = %ErrorChain(&error), "delivery attempt not started; rescheduled");
                 self.release(RECOVERY_DELAY).await;
                 self.context.sleep(RECOVERY_DELAY).await;
             }
@@ -131,7 +132,7 @@ impl Attempt<'_> {
         let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
         let age = now.saturating_duration_since(self.claimed.delivery.created_at);
         let delay = backoff.bounded(age, self.context.random());
-        tracing::warn!(%error, wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
+        tracing::warn!(error = %ErrorChain(error), wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
         AttemptResult {
             outcome: AttemptOutcome::Postponed(delay),
             record: Some(self.not_sent(format!("not sent: {error}"))),
@@ -238,7 +239,7 @@ impl Attempt<'_> {
             Ok(false) => {}
             Err(error) => {
                 recorder::record_store_error("webhooks");
-                tracing::warn!(endpoint = %endpoint.id, %error, "failed to disable endpoint");
+                tracing::warn!(endpoint = %endpoint.id, error = %ErrorChain(&error), "failed to disable endpoint");
             }
         }
     }

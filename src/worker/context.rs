@@ -12,6 +12,7 @@ use super::settings::WorkerSettings;
 use super::slots::Slots;
 use crate::environment::Environment;
 use crate::error::{BackendError, BackendResult};
+use crate::error_chain::ErrorChain;
 use crate::host::Authorizer;
 use crate::metrics::recorder;
 use crate::model::Timestamp;
@@ -113,7 +114,7 @@ impl WorkerContext {
     /// Counts and logs a failed call of a store that is repeated.
     pub(super) fn record_store_failure(&self, error: &BackendError, failures: u32) {
         recorder::record_store_error("webhooks");
-        tracing::warn!(%error, consecutive_failures = failures, "store operation failed; retrying");
+        tracing::warn!(error = %ErrorChain(error), consecutive_failures = failures, "store operation failed; retrying");
     }
 
     fn retry_delay(&self, failures: u32) -> Duration {
@@ -149,7 +150,7 @@ impl WorkerContext {
                 Err(error) => {
                     let failures = poll_loop.record_failure();
                     recorder::record_store_error("webhooks");
-                    tracing::error!(%error, consecutive_failures = failures, "webhook worker iteration failed; retrying");
+                    tracing::error!(error = %ErrorChain(&error), consecutive_failures = failures, "webhook worker iteration failed; retrying");
                     self.sleep(self.retry_delay(failures)).await;
                 }
             }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::context::WorkerContext;
 use crate::error::BackendResult;
+use crate::error_chain::ErrorChain;
 use crate::host::{Access, RequestInfo};
 use crate::model::UserId;
 use crate::store::FanOut;
@@ -111,7 +112,7 @@ async fn load_access(
             match catch_panic(access).await {
                 Ok(access) => drop(loaded.insert(owner, access)),
                 Err(error) => {
-                    tracing::error!(%error, %owner, "failed to load endpoint owner's access")
+                    tracing::error!(error = %ErrorChain(&error), %owner, "failed to load endpoint owner's access")
                 }
             }
         }

@@ -52,6 +52,7 @@ async fn purge_dead(context: &WorkerContext) -> BackendResult<u64> {
 #[cfg(feature = "metrics")]
 mod queue_metrics {
     use super::{Arc, Duration, WorkerContext};
+    use crate::error_chain::ErrorChain;
     use crate::metrics::recorder;
 
     /// Time between two measurements, unless the poll interval is longer.
@@ -77,7 +78,7 @@ mod queue_metrics {
             }
             Err(error) => {
                 recorder::record_store_error("webhooks");
-                tracing::warn!(%error, "failed to read queue statistics");
+                tracing::warn!(error = %ErrorChain(&error), "failed to read queue statistics");
             }
         }
     }

@@ -34,6 +34,13 @@ fn build_rejects_each_setting_out_of_bounds() {
         ("ipv6_prefix_len", builder().ipv6_prefix_len(129)),
         ("body_limit", builder().body_limit(0)),
         ("request_timeout", builder().request_timeout(Duration::ZERO)),
+        (
+            "token_budget.window",
+            builder().token_budget(Budget {
+                units: 1,
+                window: Duration::from_micros(999),
+            }),
+        ),
         ("base_path", builder().base_path("")),
         ("base_path", builder().base_path("api/v1")),
         ("base_path", builder().base_path("/api/v1?x")),
@@ -52,6 +59,7 @@ fn build_rejects_each_setting_out_of_bounds() {
         .ipv4_prefix_len(32)
         .ipv6_prefix_len(128)
         .body_limit(1)
+        .request_timeout(Duration::from_millis(1))
         .base_path("/");
     assert!(widest.build().is_ok());
 }

@@ -49,7 +49,7 @@ impl Board for MalformedBoard {
         };
         match list.limit.get() {
             1 => page.next = Some(PageKey::new("9".repeat(1 << 20))),
-            2 => page.next = Some(PageKey::new(&ODD[..ODD.len() - 3])),
+            2 => page.next = Some(PageKey::new(&ODD[1..ODD.len() - 3])),
             3 => thread.created_at = Timestamp::from_millis(i64::MAX),
             4 => thread.created_at = Timestamp::from_millis(-63_000_000_000_000),
             5 => (thread.version, thread.reply_count) = (i64::MIN, u64::MAX),

@@ -382,7 +382,7 @@ fn webhooks(document: &Value) -> impl Iterator<Item = (&str, &Value)> {
 
 #[test]
 fn both_surfaces_list_every_topic() {
-    let topics = Topic::STANDARD.into_iter().chain([Topic::PING]);
+    let topics = Topic::STANDARD.iter().cloned().chain([Topic::PING]);
     let topics: BTreeSet<_> = topics.map(|topic| topic.to_string()).collect();
     for surface in BOTH {
         let document = document(surface);

@@ -60,7 +60,7 @@ pub(crate) const REJECTED: &[(&str, &str)] = &[
     ("/search?q=tea&when=25h", "when: expected 24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01"),
     ("/search?q=tea&when=..", "when: expected 24h, 7d, 30d, 1y, or a date range, for example 2026-01-01..2026-02-01"),
     ("/search?q=tea&in=everywhere", "in: expected one of all, titles, posts"),
-    ("/search?q=tea&show=members", "show: expected posts, threads"),
+    ("/search?q=tea&show=members", "show: expected one of posts, threads"),
     ("/search?q=tea&sort=score", "sort: expected one of relevance, newest, oldest"),
     ("/search?q=tea&forum=", "forum: expected comma-separated forum ids"),
     ("/search?q=tea&forum", "forum: expected comma-separated forum ids"),

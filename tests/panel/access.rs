@@ -113,3 +113,17 @@ async fn an_invalid_form_changes_nothing() {
     }
     assert_eq!(fixture.snapshot().await, before);
 }
+
+#[tokio::test]
+async fn a_panic_of_a_closure_is_a_500() {
+    let mut fixture = PanelFixture::new().await;
+    for panel in [
+        fixture.node_builder().peer_ip(|_| panic!("no peer")),
+        fixture.node_builder().original_uri(|_| panic!("no URI")),
+    ] {
+        fixture.panel = panel.build().unwrap();
+        let response = fixture.send("GET", "/panel/tokens", &[ADMIN], &[]).await;
+        assert_eq!(response.status, 500);
+        assert!(response.contains("An internal error occurred."));
+    }
+}

@@ -8,7 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use forum_api::host::{AdminAuth, BackendResult, Session};
 use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
-use forum_api::panel::Panel;
+use forum_api::panel::{Panel, PanelBuilder};
 use forum_api::runtime::{Clock, ManualClock, SeededRandom, TokioRuntime};
 use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::{ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, WebhookStores};
@@ -196,11 +196,15 @@ impl PanelFixture {
 
     /// Creates the panel of another node with the same stores.
     pub fn other_node(&self) -> Panel {
+        self.node_builder().build().unwrap()
+    }
+
+    /// Begins the panel of another node with the same stores.
+    pub fn node_builder(&self) -> PanelBuilder {
         let environment = Environment::new(TokioRuntime).clock(self.clock.clone());
         let admin = WebhookAdmin::new(self.webhooks.clone(), &environment);
         let (members, stores) = (self.members.clone(), self.stores.clone());
-        let panel = Panel::builder(members, stores, admin, environment);
-        panel.build().unwrap()
+        Panel::builder(members, stores, admin, environment)
     }
 
     pub async fn send(

@@ -85,12 +85,15 @@ fn an_operator_retry_depends_on_the_state() {
 
 #[test]
 fn a_state_is_parsed_from_its_name() {
-    let names = DeliveryState::ALL.map(DeliveryState::as_str);
+    let names = DeliveryState::ALL.iter().map(|state| state.as_str());
+    let names: Vec<_> = names.collect();
     assert_eq!(
         names.join(" "),
         "queued retrying delivered dead gone withheld"
     );
-    assert_eq!(names.map(DeliveryState::parse), DeliveryState::ALL.map(Ok));
+    for (name, state) in names.into_iter().zip(DeliveryState::ALL) {
+        assert_eq!(DeliveryState::parse(name), Ok(*state));
+    }
     assert!(DeliveryState::parse("Queued").is_err());
 }
 

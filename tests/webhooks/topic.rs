@@ -72,7 +72,8 @@ fn a_topic_set_is_parsed_and_formatted() {
 #[test]
 fn a_validated_set_has_standard_topics_and_those_of_the_host() {
     let own = [Topic::parse("badge.given").unwrap()];
-    let standard = Topic::STANDARD.map(|topic| topic.to_string()).join(",");
+    let standard = Topic::STANDARD.iter().map(Topic::to_string);
+    let standard = standard.collect::<Vec<_>>().join(",");
     for (text, own, unknown) in [
         ("*", &own[..], None),
         (&standard, &[], None),

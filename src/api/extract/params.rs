@@ -224,9 +224,9 @@ impl Params for OpenMessageParams {
     }
 }
 
-/// Implements [`Params`] for the query of a list.
+/// Implements [`Params`] for the query of a list: its filters, and the parameters that a client may change between pages.
 macro_rules! list_params {
-    ($($type:ident $(, check: $check:path)?;)+) => {$(
+    ($($type:ident { $($filter:ident),+; $($other:ident),+ } $(, check: $check:path)?;)+) => {$(
         impl Params for $type {
             const IS_LIST: bool = true;
 
@@ -239,18 +239,20 @@ macro_rules! list_params {
             }
 
             fn write_filters(&self, writer: &mut dyn Write) -> serde_json::Result<()> {
-                serde_json::to_writer(writer, self)
+                // Names all fields, so that a new parameter must be put on one side.
+                let Self { $($filter,)+ $($other: _),+ } = self;
+                serde_json::to_writer(writer, &($($filter,)+))
             }
         }
     )+};
 }
 
 list_params! {
-    ListThreadsParams;
-    ListPostsParams, check: reject_from_with_after;
-    ListMessagesParams;
-    ListSubscriptionsParams;
-    SearchParams;
+    ListThreadsParams { since; limit, after };
+    ListPostsParams { since; limit, after, from, body }, check: reject_from_with_after;
+    ListMessagesParams { folder, unread; limit, after };
+    ListSubscriptionsParams { target; limit, after };
+    SearchParams { q, forum, by, when, field, show, sort; limit, after };
 }
 
 fn reject_from_with_after(params: &ListPostsParams) -> Result<(), InputError> {

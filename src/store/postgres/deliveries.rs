@@ -149,7 +149,7 @@ impl DeliveryStore for PostgresStore {
     async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats> {
         let bounds = UsageStats::ATTEMPT_DURATION_BOUNDS_MS
             .map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
-        let (states, bounds) = (DeliveryState::ALL.as_slice(), bounds.as_slice());
+        let (states, bounds) = (DeliveryState::ALL, bounds.as_slice());
         let rows = self.query(USAGE, &[&since, &now, &states, &bounds]).await?;
         let mut usage = UsageStats::default();
         for row in rows {

@@ -43,7 +43,7 @@ impl PostgresError {
 }
 
 /// Omits the details of an error of Postgres, which contain values.
-fn sentence(error: &tokio_postgres::Error) -> String {
+pub(crate) fn sentence(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), error.source()) {
         (Some(error), _) => format!("{} ({})", error.message(), error.code().code()),
         (None, Some(source)) => format!("{}: {source}", kind(error)),

@@ -35,7 +35,7 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// `max_connections`.
 ///
 /// # TLS
-/// The parameters `sslmode` and `sslrootcert` of a URL have the meanings of libpq, except that a failed TLS handshake is
+/// The parameters `sslmode` and `sslrootcert` of the address have the meanings of libpq, except that a failed TLS handshake is
 /// always an error:
 ///
 /// | `sslmode` | TLS | certificate |
@@ -50,8 +50,14 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// and `require` verify the certificate as `verify-ca` does.
 ///
 /// # Errors
-/// [`PostgresError`] if the address is malformed or the root certificates cannot be used.
+/// [`PostgresError`] if `address` is not a URL or is malformed, the root certificates cannot be used, or `size` is 0. The form
+/// `host=localhost user=forum` of libpq is not a URL.
 pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
+    if size == 0 {
+        return Err(PostgresError::unusable(
+            "a pool needs at least one connection",
+        ));
+    }
     let (address, tls) = TlsMode::take_from(address)?;
     let mut config = config(&address)?;
     config.ssl_mode(tls.negotiation);

@@ -29,6 +29,11 @@ use crate::tls;
 /// Protocol name that libpq sends.
 const ALPN: &[u8] = b"postgresql";
 
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+const EXPECTED_URL: &str =
+    "invalid Postgres URL: expected postgres://USER:PASSWORD@HOST[:PORT]/DATABASE";
+
 /// Use of TLS according to the parameters `sslmode` and `sslrootcert` of a URL.
 pub(super) struct TlsMode {
     pub(super) negotiation: SslMode,
@@ -39,10 +44,17 @@ impl TlsMode {
     /// Takes the parameters out of the URL.
     ///
     /// # Errors
-    /// [`PostgresError`] if the mode is unknown or the root certificates cannot be used.
-    pub(super) fn take_from(url: &str) -> Result<(String, Self), PostgresError> {
-        let (url, mode) = tls::take_parameter(url, "sslmode");
-        let (url, roots) = tls::take_parameter(&url, "sslrootcert");
+    /// [`PostgresError`] if the address is not a URL, the mode is unknown or the root certificates cannot be used.
+    pub(super) fn take_from(address: &str) -> Result<(String, Self), PostgresError> {
+        if !SCHEMES.iter().any(|scheme| address.starts_with(scheme)) {
+            return Err(PostgresError::unusable(EXPECTED_URL));
+        }
+        // The driver ends the credentials at the first `@`, so a password can contain `?`.
+        let host = address.find('@').map_or(0, |at| at + 1);
+        let (credentials, rest) = address.split_at(host);
+        let (rest, mode) = tls::take_parameter(rest, "sslmode");
+        let (rest, roots) = tls::take_parameter(&rest, "sslrootcert");
+        let url = format!("{credentials}{rest}");
         let roots = roots.as_deref().filter(|roots| *roots != "system");
         let verifier = || verifier(roots);
         let (negotiation, verification) = match mode.as_deref().unwrap_or("prefer") {

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::script::{ChargeReply, ChargeRequest, script};
 use crate::error::{BackendError, BackendResult};
+use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;
 use crate::rate_limit::Budget;
 use crate::runtime::{Runtime, TokioRuntime};
@@ -145,7 +146,7 @@ impl ReconnectingConnection {
         result.inspect_err(|error| {
             self.failures.fetch_add(1, Ordering::Relaxed);
             recorder::record_store_error("budgets");
-            tracing::debug!(%error, "Redis request failed");
+            tracing::debug!(error = %ErrorChain(error), "Redis request failed");
         })
     }
 }
@@ -164,5 +165,5 @@ async fn reconnect_loop(connection: Weak<ReconnectingConnection>, _guard: OwnedM
 }
 
 fn log_unreachable(error: &BackendError) {
-    tracing::error!(%error, "Redis unreachable; rate limits are local until it recovers");
+    tracing::error!(error = %ErrorChain(error), "Redis unreachable; rate limits are local until it recovers");
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use redis::{Client, TlsCertificates};
+use redis::{Client, ConnectionAddr, IntoConnectionInfo as _, TlsCertificates};
 use tokio_rustls::rustls::crypto::CryptoProvider;
 
 use super::connection::ReconnectingConnection;
@@ -40,7 +40,7 @@ impl RedisRateLimitStore {
     /// This method and all charges must run on a tokio runtime.
     ///
     /// # Errors
-    /// [`BackendError`] if `url` is malformed or the root certificates cannot be read.
+    /// [`BackendError`] if `url` is malformed, has `sslrootcert` without TLS, or the root certificates cannot be read.
     pub async fn connect(url: &str, settings: RedisSettings) -> BackendResult<Self> {
         let client = client(url)?;
         let connection =
@@ -122,20 +122,27 @@ const EXPECTED_URL: &str = "expected a Redis URL: redis://[[USER]:PASSWORD@]HOST
 fn client(url: &str) -> BackendResult<Client> {
     let (url, roots) = tls::take_parameter(url, "sslrootcert");
     let malformed = |_| BackendError::new(EXPECTED_URL);
-    if !url.starts_with("rediss:") {
-        return Client::open(url).map_err(malformed);
+    let server = url.into_connection_info().map_err(malformed)?;
+    if !matches!(server.addr(), ConnectionAddr::TcpTls { .. }) {
+        if roots.is_some() {
+            return Err(BackendError::new(
+                "sslrootcert requires TLS: use a URL with the scheme rediss",
+            ));
+        }
+        return Client::open(server).map_err(malformed);
     }
     // The client uses the default of the process, and panics if several providers are linked and none is the default.
     let provider = CryptoProvider::clone(&tls::provider());
     drop(provider.install_default());
     let Some(roots) = roots else {
-        return Client::open(url).map_err(malformed);
+        return Client::open(server).map_err(malformed);
     };
     let certificates = TlsCertificates {
         client_tls: None,
         root_cert: Some(tls::read_roots(&roots).map_err(BackendError::new)?),
     };
-    Client::build_with_tls(url, certificates).map_err(|error| BackendError::new(error.to_string()))
+    Client::build_with_tls(server, certificates)
+        .map_err(|error| BackendError::new(error.to_string()))
 }
 
 #[async_trait]

@@ -60,7 +60,7 @@ pub(super) fn usage(
     now: Timestamp,
 ) -> Result<UsageStats> {
     let mut usage = UsageStats::default();
-    for state in DeliveryState::ALL {
+    for &state in DeliveryState::ALL {
         let read = |row: &Row<'_>| {
             Ok(DeliveryCount {
                 hours_ago: row.number("hours_ago")?,

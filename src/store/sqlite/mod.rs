@@ -92,6 +92,7 @@ mod webhook_store;
 pub use audit::SqliteAuditStore;
 pub use idempotency::SqliteIdempotencyStore;
 pub use migrations::{apply_migrations, migration_status};
+pub(crate) use pool::sentence;
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
 pub use rusqlite;
 pub use tokens::SqliteTokenStore;

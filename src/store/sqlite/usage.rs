@@ -11,7 +11,7 @@ use crate::model::Timestamp;
 use crate::store::{TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
-pub(super) const ADD: &str = "
+const ADD: &str = "
     INSERT INTO forum_api_usage AS stored
         (hour, token, requests, units, rate_limited, unauthenticated, forbidden, errors)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
@@ -28,7 +28,7 @@ pub(super) const BY_HOUR: &str = "
         sum(unauthenticated) AS unauthenticated, sum(forbidden) AS forbidden, sum(errors) AS errors
     FROM forum_api_usage WHERE hour >= ?1 AND (?2 IS NULL OR token = ?2) GROUP BY hour ORDER BY hour";
 
-pub(super) const BY_TOKEN: &str = "
+const BY_TOKEN: &str = "
     SELECT token, sum(requests) AS requests, sum(units) AS units, sum(rate_limited) AS rate_limited,
         sum(unauthenticated) AS unauthenticated, sum(forbidden) AS forbidden, sum(errors) AS errors
     FROM forum_api_usage WHERE hour >= ?1 GROUP BY token ORDER BY 2 DESC, token LIMIT ?2";

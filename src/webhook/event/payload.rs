@@ -107,7 +107,7 @@ pub(super) struct PingEvent {}
 impl Event {
     /// Fields of resources that depend on the reader. Events omit them.
     #[rustfmt::skip]
-    pub const READER_FIELDS: [&str; 5] = ["canEdit", "canDelete", "canReply", "canStartThread", "ownVote"];
+    pub const READER_FIELDS: &'static [&'static str] = &["canEdit", "canDelete", "canReply", "canStartThread", "ownVote"];
 }
 
 /// A resource in its state after the change, without the fields that depend on the reader.

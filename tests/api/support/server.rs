@@ -224,7 +224,7 @@ async fn serve(api: ForumApi, socket: TcpStream, peer: SocketAddr) {
     drop(server.serve_connection(TokioIo::new(socket), service).await);
 }
 
-async fn read<B>(response: Response<B>) -> TestResponse
+pub(crate) async fn read<B>(response: Response<B>) -> TestResponse
 where
     B: http_body::Body,
     B::Error: std::fmt::Debug,

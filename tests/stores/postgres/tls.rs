@@ -141,12 +141,25 @@ async fn a_server_without_tls_is_used_only_if_the_mode_allows_it() {
     }
     for mode in ["require", "verify-ca", "verify-full"] {
         let parameters = format!("sslmode={mode}&{}", server.certificates.root());
-        let error = is_encrypted(&server.url("localhost", &parameters)).await;
-        assert!(
-            error.unwrap_err().contains("server does not support TLS"),
-            "{mode}"
-        );
+        let url = server.url("localhost", &parameters);
+        let encoded_name = url.replace("sslmode", "ssl%6dode");
+        let question_mark = url.replace("postgres://forum:", "postgres://forum:?");
+        for url in [url, encoded_name, question_mark] {
+            let error = is_encrypted(&url).await.unwrap_err();
+            assert!(error.contains("server does not support TLS"), "{url}");
+        }
     }
+}
+
+#[test]
+fn an_address_that_is_no_url_and_an_empty_pool_are_refused() {
+    for address in ["host=localhost user=forum sslmode=require", "localhost", ""] {
+        let refused = connect(address, 1).map(drop).unwrap_err().to_string();
+        assert!(refused.starts_with("invalid Postgres URL"), "{refused}");
+    }
+    let refused = connect("postgres://forum@localhost/forum", 0);
+    let refused = refused.map(drop).unwrap_err().to_string();
+    assert_eq!(refused, "a pool needs at least one connection");
 }
 
 #[test]

@@ -82,7 +82,7 @@ async fn charges_locally(node: &RedisRateLimitStore) {
 #[tokio::test]
 async fn a_malformed_address_is_rejected_without_its_password() {
     let malformed = "|localhost|redis://|http://:hush@localhost|redis://:hush@localhost/first\
-        |redis://:hush@localhost:99999|rediss://:hush@localhost|redis://:hush@[::1";
+        |redis://:hush@localhost:99999|redis://:hush@[::1";
     for url in malformed.split('|') {
         let result = RedisRateLimitStore::connect(url, RedisSettings::default()).await;
         let error = result.unwrap_err().to_string();

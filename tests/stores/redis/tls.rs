@@ -23,19 +23,23 @@ async fn only_a_trusted_certificate_for_the_host_name_is_accepted() {
     ] {
         server.start(certificate);
         let url = server.url(host);
-        let store = store(&format!("{url}?{roots}")).await;
-        let context = format!("{certificate:?} {host} {roots}");
-        assert_eq!(store.is_unreachable(), !accepted, "{context}");
+        for url in [url.clone(), url.replace("rediss", "REDISS")] {
+            let store = store(&format!("{url}?{roots}")).await;
+            let context = format!("{certificate:?} {url} {roots}");
+            assert_eq!(store.is_unreachable(), !accepted, "{context}");
+        }
     }
 }
 
 #[tokio::test]
 async fn root_certificates_that_cannot_be_used_are_refused() {
-    for (path, reason) in [
-        ("/none.pem", "cannot read"),
-        ("/dev/null", "contains no root certificate"),
+    for (scheme, path, reason) in [
+        ("rediss", "/none.pem", "cannot read"),
+        ("REDISS", "/none.pem", "cannot read"),
+        ("rediss", "/dev/null", "contains no root certificate"),
+        ("redis", "/none.pem", "sslrootcert requires TLS"),
     ] {
-        let url = format!("rediss://localhost?sslrootcert={path}");
+        let url = format!("{scheme}://localhost?sslrootcert={path}");
         let refused = RedisRateLimitStore::connect(&url, RedisSettings::default()).await;
         let refused = refused.map(drop).unwrap_err().to_string();
         assert!(refused.contains(reason), "{path}: {refused}");

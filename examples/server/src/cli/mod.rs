@@ -173,7 +173,7 @@ impl Cli {
                 let mut parser = parser();
                 clap_complete::generate(shell, &mut parser, "forum-server", &mut script);
                 let script = String::from_utf8_lossy(&script);
-                Output::new(&script, json!({ "ok": true, "completions": &script }))?
+                Output::new(&script, json!({ "ok": true }))?
             }
             Some(Command::Openapi { surface }) => {
                 let environment = Environment::new(TokioRuntime).surface(surface.into());

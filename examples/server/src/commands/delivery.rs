@@ -211,7 +211,8 @@ fn ended_state(name: &str) -> Result<DeliveryState, &'static str> {
 
 fn state(name: &str) -> Result<DeliveryState, String> {
     DeliveryState::parse(name).map_err(|_| {
-        let known = DeliveryState::ALL.map(DeliveryState::as_str).join(", ");
+        let known = DeliveryState::ALL.iter().map(|state| state.as_str());
+        let known = known.collect::<Vec<_>>().join(", ");
         format!("expected one of {known}")
     })
 }

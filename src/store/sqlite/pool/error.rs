@@ -63,7 +63,7 @@ impl SqliteError {
 }
 
 /// Omits the statement that the message of rusqlite for invalid SQL contains.
-fn sentence(error: &rusqlite::Error) -> String {
+pub(crate) fn sentence(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
         error => error.to_string(),

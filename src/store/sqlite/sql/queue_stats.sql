@@ -6,7 +6,7 @@ SELECT count(*) AS depth,
         SELECT 1 FROM forum_api_deliveries delivery
         WHERE state = 'dead' AND EXISTS (SELECT 1 FROM forum_api_endpoints WHERE id = delivery.endpoint) LIMIT ?2
     )) AS dead,
-    (SELECT count(*) FROM forum_api_endpoints WHERE NOT enabled) AS disabled_endpoints
+    (SELECT count(*) FROM forum_api_endpoints endpoint WHERE NOT endpoint.enabled) AS disabled_endpoints
 FROM (
     SELECT 1 FROM forum_api_endpoints endpoint
     CROSS JOIN forum_api_deliveries delivery ON delivery.endpoint = endpoint.id
