@@ -13,8 +13,8 @@ use crate::{board, parted, text};
 pub(super) fn holds(data: &[u8]) {
     let (position, other) = parted(data, b'\n');
     is_refused_or_given(other);
-    let Some(position) = text(position).filter(|position| position.len() <= PageKey::MAX_LEN)
-    else {
+    let is_page_key = |key: &&str| key.len() <= PageKey::MAX_LEN && !key.contains('\0');
+    let Some(position) = text(position).filter(is_page_key) else {
         return;
     };
     let cursor = given(position);
