@@ -243,7 +243,9 @@ impl WebhookAdmin {
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_ADDED, &endpoint.id)?;
         let audit = audit.with_details(format_args!(
             "url {}; topics {}; owner {}",
-            endpoint.url, endpoint.topics, endpoint.owner
+            audited_url(&endpoint.url),
+            endpoint.topics,
+            endpoint.owner
         ));
         let added = self.webhooks.endpoints.add(&endpoint, &audit).await?;
         let created = added.then_some(EndpointWithSecret { endpoint, secret });
@@ -355,7 +357,7 @@ impl WebhookAdmin {
             EndpointUrl::check_registration(url, self.allow_private, &*self.resolver).await?;
         }
         let details = [
-            url.as_ref().map(|url| format!("url {url}")),
+            url.as_ref().map(|url| format!("url {}", audited_url(url))),
             topics.as_ref().map(|topics| format!("topics {topics}")),
             owner.as_ref().map(|owner| format!("owner {owner}")),
         ];
@@ -399,7 +401,7 @@ impl WebhookAdmin {
     ) -> Result<(), WebhookAdminError> {
         let url = self.find(id).await?.url;
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_REMOVED, id)?;
-        let audit = audit.with_details(format_args!("url {url}"));
+        let audit = audit.with_details(format_args!("url {}", audited_url(&url)));
         let removed = self.webhooks.endpoints.remove(id, &audit).await?;
         removed
             .then_some(())
@@ -557,6 +559,32 @@ impl WebhookAdmin {
 
 opaque_debug!(WebhookAdmin);
 
+/// Returns the origin of an endpoint's URL. Path and query can contain a secret of the receiver, and the audit log is
+/// never purged.
+fn audited_url(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |scheme| scheme + 3);
+    let end = url.get(host..).and_then(|rest| rest.find(['/', '?', '#']));
+    end.and_then(|end| url.get(..host + end)).unwrap_or(url)
+}
+
 fn backend_error(source: impl Into<BoxError>) -> WebhookAdminError {
     WebhookAdminError::Backend(source.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::audited_url;
+
+    #[test]
+    fn the_audit_log_has_the_origin_of_a_url_only() {
+        for url in [
+            "https://receiver.example",
+            "https://receiver.example/",
+            "https://receiver.example/hook/secret?key=secret",
+            "https://receiver.example?key=secret",
+        ] {
+            assert_eq!(audited_url(url), "https://receiver.example");
+        }
+        assert_eq!(audited_url("http://[::1]:9/x"), "http://[::1]:9");
+    }
 }
