@@ -57,6 +57,15 @@ struct AttemptResult {
     record: Option<AttemptRecord>,
 }
 
+impl AttemptResult {
+    fn was_sent(&self) -> bool {
+        matches!(
+            self.outcome,
+            AttemptOutcome::Responded(_) | AttemptOutcome::NoResponse
+        )
+    }
+}
+
 impl Attempt<'_> {
     /// Attempts the delivery and settles it, or releases it. `may_receive` is the result of the check of the endpoint's
     /// owner, made after the claim.
@@ -195,7 +204,7 @@ impl Attempt<'_> {
         match self.batchers.settle(self.context, settlement).await {
             Some(true) => {
                 self.log(result, &progress);
-                if result.record.is_some() && progress.state != DeliveryState::Delivered {
+                if progress.state == DeliveryState::Dead && result.was_sent() {
                     self.disable_failing(now).await;
                 }
             }
@@ -211,7 +220,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Disables the endpoint after a failed attempt if all of its attempts have failed for too long.
+    /// Disables the endpoint after the last attempt of a delivery if all of its attempts have failed for too long.
     async fn disable_failing(&self, now: Timestamp) {
         let (context, endpoint) = (self.context, &self.claimed.endpoint);
         let since = context.settings.disable_after;
@@ -254,11 +263,7 @@ impl Attempt<'_> {
 
     fn log(&self, result: &AttemptResult, progress: &DeliveryProgress) {
         let (span, state) = (Span::current(), progress.state.as_str());
-        let was_sent = matches!(
-            result.outcome,
-            AttemptOutcome::Responded(_) | AttemptOutcome::NoResponse
-        );
-        let sent = result.record.as_ref().filter(|_| was_sent);
+        let sent = result.record.as_ref().filter(|_| result.was_sent());
         let duration = sent.map(|sent| Duration::from_millis(sent.duration_ms));
         recorder::record_attempt(self.claimed.delivery.topic.as_str(), state, duration);
         span.record("state", state);

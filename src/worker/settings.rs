@@ -30,7 +30,7 @@ pub struct WorkerSettings {
     /// removes them. Default: `None`.
     pub dead_retention: Option<Duration>,
     /// Time for which all attempts of an endpoint must have failed before the worker disables it; `None` to never disable an
-    /// endpoint. The worker checks it after each failed attempt. Default: 5 days.
+    /// endpoint. The worker checks it when a delivery becomes dead. Default: 5 days.
     pub disable_after: Option<Duration>,
     /// Time between two sweeps that remove old deliveries, above zero. Default: 1 hour.
     pub sweep_interval: Duration,

@@ -268,7 +268,7 @@ fn an_endpoint_whose_attempts_all_failed_for_five_days_is_disabled() {
     let disabled = find();
     assert!(!disabled.enabled && disabled.auto_disabled);
     assert_eq!(disabled.failing_since, failing_since);
-    assert_eq!((fixture.count(Dead), fixture.count(Retrying)), (1, 1));
+    assert_eq!((fixture.count(Dead), fixture.count(Retrying)), (2, 0));
 }
 
 #[test]

@@ -119,7 +119,11 @@ impl host::Board for ReferenceBoard {
         thread: ThreadId,
         reply: NewPost,
     ) -> BoardResult<InForum<Post>> {
-        self.reply(by, thread.to_i64()?, reply).await
+        let thread = thread.to_i64()?;
+        self.act(by, LockTarget::Thread(thread), move |command| {
+            Box::pin(posts::reply(command, thread, reply))
+        })
+        .await
     }
 
     async fn update_post(

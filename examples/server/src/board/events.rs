@@ -52,19 +52,10 @@ impl EventRecorder {
 
     /// Writes the recorded events to the outbox, with the data at the end of the command, and then the counters.
     pub async fn write(self, tx: &Transaction<'_>) -> BoardResult<Vec<Event>> {
-        Self::write_all(vec![self], tx).await
-    }
-
-    /// Writes the events of several commands of one transaction, in their order, and then the counters.
-    pub async fn write_all(commands: Vec<Self>, tx: &Transaction<'_>) -> BoardResult<Vec<Event>> {
         let mut events = Vec::new();
-        let mut replies = ForumReplies::default();
-        for command in commands {
-            for event_source in &command.recorded {
-                let (actor, meta) = (command.actor, || command.event_meta());
-                events.extend(event_source.webhook_events(tx, actor, meta).await?);
-            }
-            replies.merge(command.replies);
+        for event_source in &self.recorded {
+            let meta = || self.event_meta();
+            events.extend(event_source.webhook_events(tx, self.actor, meta).await?);
         }
         if !events.is_empty() {
             tx.prepare([Event::INSERT_SQL]).await?;
@@ -74,7 +65,7 @@ impl EventRecorder {
             tx.change_texts(Event::INSERT_SQL, &parameters).await
         };
         try_join_all(events.iter().map(insert)).await?;
-        replies.write(tx).await?;
+        self.replies.write(tx).await?;
         Ok(events)
     }
 

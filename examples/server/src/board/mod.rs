@@ -31,7 +31,6 @@ pub mod posts;
 mod query_plans;
 mod ratings;
 mod reference_board;
-mod reply_groups;
 mod rules;
 mod schema;
 mod search;

@@ -16,7 +16,6 @@ use super::db::{BoardDatabase, Query, Transaction, TransactionFuture};
 use super::events::EventRecorder;
 use super::hints::Hints;
 use super::locks::LockTarget;
-use super::reply_groups::ReplyQueue;
 use super::schema;
 use super::texts::Texts;
 
@@ -26,7 +25,6 @@ pub struct ReferenceBoard {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) texts: &'static Texts,
     pub(super) hints: Hints,
-    pub(super) reply_queue: Arc<ReplyQueue>,
     waker: WorkerWaker,
 }
 
@@ -51,7 +49,6 @@ impl ReferenceBoard {
             clock,
             texts: Texts::of(language),
             hints: Hints::default(),
-            reply_queue: Arc::default(),
             waker: WorkerWaker(Arc::new(|| ())),
         }
     }

@@ -128,24 +128,6 @@ impl<'a> Transaction<'a> {
         Self(connection)
     }
 
-    /// The same transaction for another command, which counts its changes separately.
-    pub fn part(&self) -> Self {
-        Self(match &self.0 {
-            Connection::Postgres(Postgres::Transaction(part)) => {
-                Connection::Postgres(Postgres::Transaction(part.part()))
-            }
-            other => other.clone(),
-        })
-    }
-
-    /// Returns whether a statement other than a query has run on Postgres. SQLite does not count.
-    pub fn has_changes(&self) -> bool {
-        match &self.0 {
-            Connection::Postgres(Postgres::Transaction(part)) => part.has_changes(),
-            _ => false,
-        }
-    }
-
     /// Prepares statements. Postgres then runs them in the order in which they are begun, even if no result is awaited
     /// between.
     pub async fn prepare<const N: usize>(&self, statements: [&'static str; N]) -> DbResult<()> {

@@ -38,16 +38,18 @@
 //! # Connections
 //!
 //! A write that waits for a lock holds a connection. At most half of the pool's connections write at a time; further
-//! writes of this process wait without a connection, and reads use the other half.
+//! writes of this process wait without a connection, for at most five seconds, and reads use the other half.
 
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use deadpool_postgres::{Client, GenericClient, Pool};
-use forum_api::host;
+use forum_api::host::{self, BackendError, OverloadedError};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::error::SqlState;
@@ -58,6 +60,12 @@ use super::{Bound, Change, Connection, DbError, DbResult, Param, Query, Transact
 
 /// Number of times that a transaction is begun before its deadlock or serialization failure is returned.
 const ATTEMPTS: u32 = 5;
+
+/// Time that a write waits for a connection. Afterwards it fails without an effect, and the client may retry it.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time after which a client may retry a write that found no connection.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Commands find rows by keys, and Postgres would plan their statements for the values of each execution, which can take
 /// longer than the execution.
@@ -111,8 +119,10 @@ impl PostgresDatabase {
         change: impl Change<T>,
         state: &Arc<TransactionState>,
     ) -> host::BoardResult<T> {
+        let overloaded = |_| BackendError::new(OverloadedError::new(RETRY_AFTER));
+        let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
         let closed = |_| DbError::Invalid("writes are closed");
-        let _permit = self.writes.acquire().await.map_err(closed)?;
+        let _permit = permit.map_err(overloaded)?.map_err(closed)?;
         self.transaction(GENERIC_PLANS, change, state).await
     }
 
@@ -145,10 +155,8 @@ impl PostgresDatabase {
     }
 }
 
-/// What the statements of a transaction, or of one command of it, have done.
 #[derive(Debug, Default)]
 struct TransactionState {
-    has_changes: AtomicBool,
     is_ended_by_conflict: AtomicBool,
 }
 
@@ -165,7 +173,7 @@ pub enum Postgres<'a> {
     Transaction(PostgresTransaction<'a>),
 }
 
-/// A transaction, or the part of one command in it.
+/// A transaction.
 #[derive(Clone)]
 pub struct PostgresTransaction<'a> {
     tx: &'a deadpool_postgres::Transaction<'a>,
@@ -179,27 +187,8 @@ impl fmt::Debug for PostgresTransaction<'_> {
 }
 
 impl<'a> PostgresTransaction<'a> {
-    /// The same transaction for another command.
-    pub(super) fn part(&self) -> Self {
-        Self {
-            tx: self.tx,
-            state: Arc::default(),
-        }
-    }
-
-    /// Returns whether a statement other than a query has run.
-    pub(super) fn has_changes(&self) -> bool {
-        self.state.has_changes.load(Ordering::Relaxed)
-    }
-
     pub fn inner(&self) -> &'a tokio_postgres::Transaction<'a> {
         self.tx
-    }
-
-    fn note(&self, sql: &str) {
-        if !sql.trim_start().starts_with("SELECT") {
-            self.state.has_changes.store(true, Ordering::Relaxed);
-        }
     }
 
     fn check<T>(&self, result: Result<T, tokio_postgres::Error>) -> DbResult<T> {
@@ -227,10 +216,7 @@ impl Postgres<'_> {
         let values = values(&statement, parameters)?;
         match self {
             Self::Connection(client) => Ok(query(*client, &statement.sql, &values).await?),
-            Self::Transaction(part) => {
-                part.note(sql);
-                part.check(query(part.tx, &statement.sql, &values).await)
-            }
+            Self::Transaction(part) => part.check(query(part.tx, &statement.sql, &values).await),
         }
     }
 
@@ -257,7 +243,6 @@ impl Postgres<'_> {
 
     pub(super) async fn run(&self, sql: &str) -> DbResult<()> {
         let part = self.part()?;
-        part.note(sql);
         part.check(part.tx.batch_execute(sql).await)
     }
 
@@ -268,7 +253,6 @@ impl Postgres<'_> {
         rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
     ) -> DbResult<()> {
         let part = self.part()?;
-        part.note(copy);
         let sink = part.check(part.tx.copy_in(copy).await)?;
         let mut copy = pin!(BinaryCopyInWriter::new(sink, types));
         for row in rows {
@@ -282,7 +266,6 @@ impl Postgres<'_> {
     async fn change(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
         tracing::trace!(sql, "executing statement");
         let part = self.part()?;
-        part.note(sql);
         let execute = async {
             let statement = part.tx.prepare_cached(sql).await?;
             part.tx.execute(&statement, values).await
