@@ -30,7 +30,7 @@ pub async fn measure() {
     through.report(&format!("through the API, {what}"));
     beside.report(&format!("bare writer, {what}"));
     let against = match is_postgres() {
-        true => "a bare tokio-postgres writer with the same rows and groups",
+        true => "a bare tokio-postgres writer with the same rows and commits",
         false => "a bare rusqlite writer with group commit, same rows",
     };
     let what = format!("durable replies/s, {WRITERS} writers, {}", place::name());

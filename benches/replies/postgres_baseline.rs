@@ -14,9 +14,8 @@ use tokio_postgres::{Error, Statement, Transaction};
 use crate::ROUND;
 use crate::writers::WRITERS;
 
-/// Number of connections, and largest number of replies in a transaction: those of the board.
-const CONNECTIONS: usize = 2;
-const GROUP: usize = 32;
+/// Number of connections that the board uses for writes.
+const CONNECTIONS: usize = 8;
 
 const LOCK: &str = "SELECT last_number FROM thread WHERE id = $1 FOR NO KEY UPDATE";
 
@@ -98,17 +97,14 @@ async fn work(
     let statements = statements.map(|sql| client.prepare(sql));
     let statements: [Statement; 6] = try_join_all(statements).await.unwrap().try_into().unwrap();
     loop {
-        let mut group = Vec::new();
-        if waiting.lock().await.recv_many(&mut group, GROUP).await == 0 {
+        let next = waiting.lock().await.recv().await;
+        let Some((member, caller)) = next else {
             return;
-        }
-        let members: Vec<i64> = group.iter().map(|(member, _)| *member).collect();
+        };
         let tx = client.transaction().await.unwrap();
-        sample.write(&tx, &statements, &members).await.unwrap();
+        sample.write(&tx, &statements, &[member]).await.unwrap();
         tx.commit().await.unwrap();
-        for (_, caller) in group {
-            caller.send(()).unwrap();
-        }
+        caller.send(()).unwrap();
     }
 }
 

@@ -47,15 +47,14 @@ impl ForumApi {
     /// counts up to 262,144 tokens and hours between two calls, and drops the rest.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the store fails. The next call adds the numbers again.
+    /// [`BackendError`](crate::host::BackendError) if the store fails. The next call adds the numbers again, also if the future
+    /// is dropped before it completes.
     pub async fn flush_usage(&self) -> BackendResult<()> {
         let (counters, store) = (&self.0.usage, &*self.0.stores.usage);
-        let usage = counters.take();
-        if !usage.is_empty()
-            && let Err(error) = store.add(&usage).await
-        {
-            usage.into_iter().for_each(|one| counters.add(one));
-            return Err(error);
+        let taken = counters.take();
+        if !taken.usage().is_empty() {
+            store.add(taken.usage()).await?;
+            taken.forget();
         }
         let now = self.0.environment.clock.now();
         if counters.is_sweep_due(now) {

@@ -29,6 +29,31 @@ pub(super) struct UsageCounters {
     swept_at: AtomicI64,
 }
 
+/// Numbers that were removed from the counters. Adds them again when it is dropped.
+pub(super) struct TakenUsage<'a> {
+    counters: &'a UsageCounters,
+    usage: Vec<TokenUsage>,
+}
+
+impl TakenUsage<'_> {
+    pub(super) fn usage(&self) -> &[TokenUsage] {
+        &self.usage
+    }
+
+    /// Drops the numbers, which are in the store.
+    pub(super) fn forget(mut self) {
+        self.usage.clear();
+    }
+}
+
+impl Drop for TakenUsage<'_> {
+    fn drop(&mut self) {
+        self.usage
+            .drain(..)
+            .for_each(|usage| self.counters.add(usage));
+    }
+}
+
 impl Default for UsageCounters {
     fn default() -> Self {
         let shard = || Mutex::new(HashMap::with_capacity(INITIAL_KEYS));
@@ -70,18 +95,21 @@ impl UsageCounters {
     }
 
     /// Removes all numbers, and returns them in the order of hours and tokens. The maps keep their memory.
-    pub(super) fn take(&self) -> Vec<TokenUsage> {
-        let mut taken = Vec::new();
+    pub(super) fn take(&self) -> TakenUsage<'_> {
+        let mut usage = Vec::new();
         for shard in &self.shards {
             let mut shard = lock(shard);
-            taken.extend(shard.drain().map(|((hour, token), counts)| TokenUsage {
+            usage.extend(shard.drain().map(|((hour, token), counts)| TokenUsage {
                 hour,
                 token,
                 counts,
             }));
         }
-        taken.sort_unstable_by_key(|usage| (usage.hour, usage.token));
-        taken
+        usage.sort_unstable_by_key(|usage| (usage.hour, usage.token));
+        TakenUsage {
+            counters: self,
+            usage,
+        }
     }
 
     /// Returns whether no sweep was made in this hour yet, and records it.
@@ -149,8 +177,11 @@ mod tests {
                 },
             ),
         ];
-        assert_eq!(counters.take(), expected);
-        assert_eq!(counters.take(), []);
+        assert_eq!(counters.take().usage(), expected);
+        let taken = counters.take();
+        assert_eq!(taken.usage(), expected, "dropped numbers are counted again");
+        taken.forget();
+        assert_eq!(counters.take().usage(), []);
     }
 
     #[test]
@@ -163,7 +194,7 @@ mod tests {
             counters.record(&token, hour, StatusCode::OK, 1);
         }
         let taken = counters.take();
-        assert_eq!(taken.len(), MAX_KEYS);
-        assert!(taken.iter().all(|usage| usage.counts.requests == 2));
+        assert_eq!(taken.usage().len(), MAX_KEYS);
+        assert!(taken.usage().iter().all(|usage| usage.counts.requests == 2));
     }
 }
