@@ -1,4 +1,4 @@
-//! Row locks of commands on Postgres, in the order that [`db`](super::db) describes. On SQLite a transaction excludes all
+//! Row locks of commands on Postgres, in the order that [`db`] describes. On SQLite a transaction excludes all
 //! other writers, and these functions run no statement.
 //!
 //! A statement that locks a row reads nothing else: after it has waited, the row is the latest version, and everything
