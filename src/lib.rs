@@ -6,6 +6,7 @@
 //! that the host does not implement return 501:
 //!
 //! ```no_run
+//! use std::sync::Arc;
 //! use forum_api::{ForumApi, async_trait, runtime::TokioRuntime, host::*, model::*, store::Stores};
 //!
 //! struct MyBoard; // holds your pool
@@ -32,7 +33,7 @@
 //!
 //! #[tokio::main]
 //! async fn main() -> Result<(), BoxError> {
-//!     let api = ForumApi::builder(MyBoard, Stores::in_memory(), TokioRuntime).build()?;
+//!     let api = ForumApi::builder(Arc::new(MyBoard), Stores::in_memory(), TokioRuntime).build()?;
 //!     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
 //!     Ok(axum::serve(listener, axum::Router::new().fallback_service(api)).await?)
 //! }

@@ -380,7 +380,7 @@ fn the_readme_shows_the_example_of_the_documentation() {
         .unwrap();
     assert!(read("README.md").contains(&format!("```rust\n{example}```")));
     let lines = example.lines().filter(|line| !line.is_empty());
-    assert_eq!(lines.count(), 26);
+    assert_eq!(lines.count(), 27);
 }
 
 #[test]

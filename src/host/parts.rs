@@ -7,7 +7,7 @@ use super::{Authorizer, Board};
 
 /// The [`Authorizer`] and the [`Board`] of a host.
 ///
-/// A value that implements both traits, or an [`Arc`] of it, converts to a `Host`; [`new`](Self::new) combines two values:
+/// An [`Arc`] of one value that implements both traits converts to a `Host`; [`new`](Self::new) combines two values:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -51,9 +51,8 @@ impl Host {
     }
 }
 
-impl<B: Authorizer + Board> From<B> for Host {
-    fn from(board: B) -> Self {
-        let board = Arc::new(board);
+impl<B: Authorizer + Board> From<Arc<B>> for Host {
+    fn from(board: Arc<B>) -> Self {
         Self::new(Arc::<B>::clone(&board), board)
     }
 }
