@@ -21,11 +21,13 @@ mod usage;
 
 pub use builder::ForumApiBuilder;
 #[cfg(feature = "panel")]
+#[cfg(feature = "panel")]
 pub(crate) use context::PeerIp;
 pub use error::MalformedRequest;
 pub use error_messages::{ErrorMessages, Language};
 pub use openapi::document as openapi_document;
 pub use rate_limit::client_ip;
+#[cfg(feature = "panel")]
 pub(crate) use rate_limit::peer_ip;
 pub use service::ForumApi;
 pub use settings::ApiSettings;
