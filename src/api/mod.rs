@@ -21,7 +21,6 @@ mod usage;
 
 pub use builder::ForumApiBuilder;
 #[cfg(feature = "panel")]
-#[cfg(feature = "panel")]
 pub(crate) use context::PeerIp;
 pub use error::MalformedRequest;
 pub use error_messages::{ErrorMessages, Language};
