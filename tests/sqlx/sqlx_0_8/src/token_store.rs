@@ -61,12 +61,7 @@ impl TokenStore for SqlxTokenStore {
         Ok(commit(transaction, revoked, audit).await? > 0)
     }
 
-    async fn purge(
-        &self,
-        before: Timestamp,
-        limit: u32,
-        audit: &AuditEntry,
-    ) -> BackendResult<u64> {
+    async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
         let mut transaction = self.0.begin().await.or_internal()?;
         let purged = sqlx::query(PURGE)
             .bind(before.as_millis())
