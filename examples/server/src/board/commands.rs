@@ -1,5 +1,4 @@
-//! The board's commands, as the API calls them: each is a read of one state, or one transaction. Replies share one on
-//! Postgres.
+//! The board's commands, as the API calls them: each is a read of one state, or one transaction.
 
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use super::groups::Groups;
 use super::messages::{self, MessageInsert};
 use super::permissions::AccessLists;
 use super::poll_rules::{PollChoice, PollDraft};
-use super::post_insert::{self, ForumReplies, PostInsert};
+use super::post_insert::{self, PostInsert};
 use super::rules::{self, DAY, HOUR};
 use super::{accounts, polls};
 
@@ -233,7 +233,7 @@ impl DemoWriter<'_> {
         if let Some(thread) = self.threads.get(title) {
             post_insert::reply(self.tx, *thread, new).await?;
             if new.state == ContentState::Visible {
-                ForumReplies::one(forum, at).write(self.tx).await?;
+                post_insert::count_reply_in_forum(self.tx, forum, at).await?;
             }
         } else {
             let (thread, _) = post_insert::thread(self.tx, forum, title, new).await?;

@@ -6,14 +6,12 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Author, MessageId, Poll, Post, Rating, Thread, Timestamp, UserId};
 use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
-use futures_util::future::try_join_all;
 
 use super::db::{Connection, Transaction, bind};
-use super::post_insert::ForumReplies;
 use super::posts::PublicPost;
-use super::{posts, threads};
+use super::{post_insert, posts, threads};
 
-/// The time of one command, and what is written at its end: its events, and the counters of forums.
+/// The time of one command, and the changes that are written at its end: its events, and the counters of a forum.
 ///
 /// The time is taken after the command has locked its rows, so that it follows the order of the posts of a thread.
 #[derive(Debug)]
@@ -24,17 +22,18 @@ pub struct EventRecorder {
     /// False if no webhook endpoint is enabled: then no event is recorded.
     pub has_endpoints: bool,
     recorded: Vec<DomainEvent>,
-    replies: ForumReplies,
+    /// The forum and the time of a new reply.
+    reply: Option<(i64, Timestamp)>,
 }
 
 impl EventRecorder {
-    pub fn at(now: Timestamp) -> Self {
+    pub const fn at(now: Timestamp) -> Self {
         Self {
             now,
             actor: None,
             has_endpoints: true,
             recorded: Vec::new(),
-            replies: ForumReplies::default(),
+            reply: None,
         }
     }
 
@@ -46,8 +45,8 @@ impl EventRecorder {
     }
 
     /// Counts a new reply in the forum of its thread, at the end of the transaction.
-    pub fn count_reply(&mut self, forum: i64, at: Timestamp) {
-        self.replies.merge(ForumReplies::one(forum, at));
+    pub const fn count_reply(&mut self, forum: i64, at: Timestamp) {
+        self.reply = Some((forum, at));
     }
 
     /// Writes the recorded events to the outbox, with the data at the end of the command, and then the counters.
@@ -57,15 +56,13 @@ impl EventRecorder {
             let meta = || self.event_meta();
             events.extend(event_source.webhook_events(tx, self.actor, meta).await?);
         }
-        if !events.is_empty() {
-            tx.prepare([Event::INSERT_SQL]).await?;
+        for event in &events {
+            tx.change_texts(Event::INSERT_SQL, &event.insert_parameters())
+                .await?;
         }
-        let insert = async |event: &Event| {
-            let parameters = event.insert_parameters();
-            tx.change_texts(Event::INSERT_SQL, &parameters).await
-        };
-        try_join_all(events.iter().map(insert)).await?;
-        self.replies.write(tx).await?;
+        if let Some((forum, at)) = self.reply {
+            post_insert::count_reply_in_forum(tx, forum, at).await?;
+        }
         Ok(events)
     }
 

@@ -34,7 +34,7 @@ impl LockTarget {
         let mut members = Vec::from_iter(member);
         match self {
             Self::Nothing => {}
-            Self::Thread(thread) => threads(tx, &[*thread]).await?,
+            Self::Thread(thread) => drop(tx.any(THREAD, bind![*thread]).await?),
             Self::Post(post) => {
                 tx.any(THREAD_OF_POST, bind![*post]).await?;
                 members.extend(id(tx, "SELECT author_id FROM post WHERE id = ?1", *post).await?);
@@ -49,6 +49,8 @@ impl LockTarget {
         Ok(self::members(tx, &members).await?)
     }
 }
+
+const THREAD: &str = "SELECT id FROM thread WHERE id = ?1 FOR NO KEY UPDATE";
 
 const THREAD_OF_POST: &str = "
     SELECT id FROM thread WHERE id = (SELECT thread_id FROM post WHERE id = ?1) FOR NO KEY UPDATE";
@@ -66,22 +68,15 @@ async fn id(tx: &Transaction<'_>, query: &'static str, of: i64) -> db::DbResult<
     Ok(found.flatten())
 }
 
-pub async fn threads(tx: &Transaction<'_>, ids: &[i64]) -> db::DbResult<()> {
-    rows(
-        tx,
-        "SELECT id FROM thread WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE",
-        ids,
-    )
-    .await
-}
-
 pub async fn members(tx: &Transaction<'_>, ids: &[i64]) -> db::DbResult<()> {
-    rows(
-        tx,
-        "SELECT id FROM member WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE",
-        ids,
-    )
-    .await
+    let lock = "
+        SELECT id FROM member WHERE id = ANY (CAST(CAST(?1 AS TEXT) AS BIGINT [])) ORDER BY id FOR NO KEY UPDATE";
+    if is_exclusive(tx) || ids.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
+    let ids = format!("{{{}}}", ids.join(","));
+    tx.any(lock, bind![ids]).await.map(drop)
 }
 
 pub async fn forum(tx: &Transaction<'_>, id: i64) -> db::DbResult<()> {
@@ -133,16 +128,6 @@ pub async fn forum_tree(tx: &Transaction<'_>) -> db::DbResult<()> {
         true => Ok(()),
         false => tx.any(lock, &[]).await.map(drop),
     }
-}
-
-async fn rows(tx: &Transaction<'_>, lock: &'static str, ids: &[i64]) -> db::DbResult<()> {
-    if is_exclusive(tx) || ids.is_empty() {
-        return Ok(());
-    }
-    let ids: Vec<String> = ids.iter().map(i64::to_string).collect();
-    tx.any(lock, bind![format!("{{{}}}", ids.join(","))])
-        .await
-        .map(drop)
 }
 
 fn is_exclusive(tx: &Transaction<'_>) -> bool {

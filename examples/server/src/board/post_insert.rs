@@ -1,7 +1,5 @@
 //! Inserts threads and posts, updates counters, and limits how often members post.
 
-use std::collections::BTreeMap;
-
 use forum_api::host;
 use forum_api::model::{ContentState, Timestamp};
 
@@ -62,8 +60,6 @@ pub async fn thread(
 }
 
 /// Adds a reply to a visible thread as the last one in order, and returns its id. The caller counts it in the forum.
-///
-/// Other replies to the thread may be added in the same transaction at the same time.
 pub async fn reply(tx: &Transaction<'_>, thread: i64, reply: PostInsert<'_>) -> DbResult<i64> {
     let post = row(tx, LAST, thread, reply).await?;
     if reply.state == ContentState::Visible {
@@ -149,41 +145,21 @@ async fn count_new_reply(
     Ok(())
 }
 
-/// New replies of a transaction in each forum: their number and the latest time. By id, which is the order of locks.
-#[derive(Debug, Default)]
-pub struct ForumReplies(BTreeMap<i64, (i64, Timestamp)>);
-
-impl ForumReplies {
-    pub fn one(forum: i64, at: Timestamp) -> Self {
-        Self([(forum, (1, at))].into())
+/// Counts a new reply in its forum. Locks the forum until the transaction ends.
+pub async fn count_reply_in_forum(tx: &Transaction<'_>, forum: i64, at: Timestamp) -> DbResult<()> {
+    let update = "
+        UPDATE forum SET
+            post_count = post_count + 1,
+            last_activity_at = CASE WHEN last_activity_at > :at THEN last_activity_at ELSE :at END
+        WHERE id = :forum
+        RETURNING last_activity_at > :at";
+    let parameters = bind! { ":forum": forum, ":at": at };
+    let is_older = tx.first(update, parameters, |row| row.value()).await?;
+    // A thread whose last post was dated ahead may now be less active.
+    if is_older == Some(true) {
+        count_in_forum(tx, forum, 0, 0).await?;
     }
-
-    pub fn merge(&mut self, others: Self) {
-        for (forum, (count, at)) in others.0 {
-            let (posts, newest) = self.0.entry(forum).or_insert((0, at));
-            *posts += count;
-            *newest = at.max(*newest);
-        }
-    }
-
-    /// Adds the replies to the counters of the forums.
-    pub async fn write(self, tx: &Transaction<'_>) -> DbResult<()> {
-        let update = "
-            UPDATE forum SET
-                post_count = post_count + :posts,
-                last_activity_at = CASE WHEN last_activity_at > :newest THEN last_activity_at ELSE :newest END
-            WHERE id = :forum
-            RETURNING last_activity_at > :newest";
-        for (forum, (posts, newest)) in self.0 {
-            let parameters = bind! { ":forum": forum, ":posts": posts, ":newest": newest };
-            let is_older = tx.first(update, parameters, |row| row.value()).await?;
-            // A thread whose last post was dated ahead may now be less active.
-            if is_older == Some(true) {
-                count_in_forum(tx, forum, 0, 0).await?;
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile.

@@ -141,18 +141,13 @@ impl ReferenceBoard {
             })
         });
         let (done, events): (T, Vec<Event>) = change.await?;
-        self.announce(&events);
-        Ok(done)
-    }
-
-    /// Wakes the worker for committed events.
-    pub(super) fn announce(&self, events: &[Event]) {
-        for event in events {
+        for event in &events {
             tracing::debug!(id = %event.id, topic = %event.topic, "committed");
         }
         if !events.is_empty() {
             (self.waker.0)();
         }
+        Ok(done)
     }
 
     /// Changes the board as [`write`](Self::write) does, for an operator, and writes `entry` to the audit log in the same

@@ -128,17 +128,6 @@ impl<'a> Transaction<'a> {
         Self(connection)
     }
 
-    /// Prepares statements. Postgres then runs them in the order in which they are begun, even if no result is awaited
-    /// between.
-    pub async fn prepare<const N: usize>(&self, statements: [&'static str; N]) -> DbResult<()> {
-        if let Connection::Postgres(postgres) = &self.0 {
-            for sql in statements {
-                postgres.prepare(sql).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the number of rows that the statement changed, without those of its triggers.
     pub async fn change(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<u64> {
         match &self.0 {

@@ -102,10 +102,10 @@ impl PostgresDatabase {
     pub(super) async fn write<T>(&self, change: impl Change<T> + Clone) -> host::BoardResult<T> {
         let mut attempt = 1;
         loop {
-            let state = Arc::new(TransactionState::default());
-            let written = self.write_once(change.clone(), &state).await;
+            let has_conflict = Arc::new(AtomicBool::new(false));
+            let written = self.write_once(change.clone(), &has_conflict).await;
             let is_repeated =
-                written.is_err() && state.is_ended_by_conflict() && attempt < ATTEMPTS;
+                written.is_err() && has_conflict.load(Ordering::Relaxed) && attempt < ATTEMPTS;
             if !is_repeated {
                 return written;
             }
@@ -117,13 +117,13 @@ impl PostgresDatabase {
     async fn write_once<T>(
         &self,
         change: impl Change<T>,
-        state: &Arc<TransactionState>,
+        has_conflict: &Arc<AtomicBool>,
     ) -> host::BoardResult<T> {
         let overloaded = |_| BackendError::new(OverloadedError::new(RETRY_AFTER));
         let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
         let closed = |_| DbError::Invalid("writes are closed");
         let _permit = permit.map_err(overloaded)?.map_err(closed)?;
-        self.transaction(GENERIC_PLANS, change, state).await
+        self.transaction(GENERIC_PLANS, change, has_conflict).await
     }
 
     /// Runs `begin`, then `change`, in one transaction.
@@ -139,30 +139,19 @@ impl PostgresDatabase {
         &self,
         begin: &str,
         change: impl Change<T>,
-        state: &Arc<TransactionState>,
+        has_conflict: &Arc<AtomicBool>,
     ) -> host::BoardResult<T> {
         let mut client = self.pool.get().await.map_err(DbError::from)?;
         let tx = client.transaction().await.map_err(DbError::from)?;
         tx.batch_execute(begin).await.map_err(DbError::from)?;
-        let part = PostgresTransaction {
+        let transaction = PostgresTransaction {
             tx: &tx,
-            state: state.clone(),
+            has_conflict: has_conflict.clone(),
         };
-        let connection = Connection::Postgres(Postgres::Transaction(part));
+        let connection = Connection::Postgres(Postgres::Transaction(transaction));
         let done = change(&Transaction::of(connection)).await?;
         tx.commit().await.map_err(DbError::from)?;
         Ok(done)
-    }
-}
-
-#[derive(Debug, Default)]
-struct TransactionState {
-    is_ended_by_conflict: AtomicBool,
-}
-
-impl TransactionState {
-    fn is_ended_by_conflict(&self) -> bool {
-        self.is_ended_by_conflict.load(Ordering::Relaxed)
     }
 }
 
@@ -177,7 +166,8 @@ pub enum Postgres<'a> {
 #[derive(Clone)]
 pub struct PostgresTransaction<'a> {
     tx: &'a deadpool_postgres::Transaction<'a>,
-    state: Arc<TransactionState>,
+    /// Set when Postgres ends the transaction because of a deadlock or a serialization failure.
+    has_conflict: Arc<AtomicBool>,
 }
 
 impl fmt::Debug for PostgresTransaction<'_> {
@@ -198,9 +188,7 @@ impl<'a> PostgresTransaction<'a> {
         ];
         Ok(result.inspect_err(|error| {
             if error.code().is_some_and(|code| conflicts.contains(code)) {
-                self.state
-                    .is_ended_by_conflict
-                    .store(true, Ordering::Relaxed);
+                self.has_conflict.store(true, Ordering::Relaxed);
             }
         })?)
     }
@@ -216,7 +204,9 @@ impl Postgres<'_> {
         let values = values(&statement, parameters)?;
         match self {
             Self::Connection(client) => Ok(query(*client, &statement.sql, &values).await?),
-            Self::Transaction(part) => part.check(query(part.tx, &statement.sql, &values).await),
+            Self::Transaction(transaction) => {
+                transaction.check(query(transaction.tx, &statement.sql, &values).await)
+            }
         }
     }
 
@@ -235,15 +225,9 @@ impl Postgres<'_> {
         self.change(sql, &values.collect::<Vec<_>>()).await
     }
 
-    pub(super) async fn prepare(&self, sql: &'static str) -> DbResult<()> {
-        let part = self.part()?;
-        part.check(part.tx.prepare_cached(&named_params(sql).sql).await)?;
-        Ok(())
-    }
-
     pub(super) async fn run(&self, sql: &str) -> DbResult<()> {
-        let part = self.part()?;
-        part.check(part.tx.batch_execute(sql).await)
+        let transaction = self.transaction()?;
+        transaction.check(transaction.tx.batch_execute(sql).await)
     }
 
     pub(super) async fn copy_in<'b, const N: usize>(
@@ -252,8 +236,8 @@ impl Postgres<'_> {
         types: &[Type; N],
         rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
     ) -> DbResult<()> {
-        let part = self.part()?;
-        let sink = part.check(part.tx.copy_in(copy).await)?;
+        let transaction = self.transaction()?;
+        let sink = transaction.check(transaction.tx.copy_in(copy).await)?;
         let mut copy = pin!(BinaryCopyInWriter::new(sink, types));
         for row in rows {
             let row = row.map(|value| value as &(dyn ToSql + Sync));
@@ -265,17 +249,17 @@ impl Postgres<'_> {
 
     async fn change(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
         tracing::trace!(sql, "executing statement");
-        let part = self.part()?;
+        let transaction = self.transaction()?;
         let execute = async {
-            let statement = part.tx.prepare_cached(sql).await?;
-            part.tx.execute(&statement, values).await
+            let statement = transaction.tx.prepare_cached(sql).await?;
+            transaction.tx.execute(&statement, values).await
         };
-        part.check(execute.await)
+        transaction.check(execute.await)
     }
 
-    fn part(&self) -> DbResult<&PostgresTransaction<'_>> {
+    fn transaction(&self) -> DbResult<&PostgresTransaction<'_>> {
         match self {
-            Self::Transaction(part) => Ok(part),
+            Self::Transaction(transaction) => Ok(transaction),
             Self::Connection(_) => Err(DbError::Invalid("a statement needs a transaction")),
         }
     }
