@@ -2,7 +2,7 @@
 
 use std::iter;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Instant;
 
@@ -53,8 +53,8 @@ struct Sample {
     members: Vec<i64>,
 }
 
-/// A reply to write, and the channel that reports its commit.
-type Write = (i64, oneshot::Sender<()>);
+/// The author of a reply to write, and the channel that reports its commit.
+pub type Write = (i64, oneshot::Sender<()>);
 
 /// Writes copies of the last reply with this number of concurrent callers; returns replies per second.
 pub async fn per_second(path: &Path) -> f64 {
@@ -64,21 +64,22 @@ pub async fn per_second(path: &Path) -> f64 {
     let members = sample.members.clone();
     let (queue, waiting) = channel();
     let writer = thread::spawn(move || work(&connection, &waiting, sample));
-    let per_second = all_at_once(&members, queue).await;
+    let per_second = all_at_once(&members, move |write| queue.send(write).unwrap()).await;
     writer.join().unwrap();
     per_second
 }
 
-async fn all_at_once(members: &[i64], queue: Sender<Write>) -> f64 {
+/// Sends replies of all members concurrently for one round; returns replies per second.
+pub async fn all_at_once(members: &[i64], send: impl Fn(Write) + Clone + Send + 'static) -> f64 {
     let start = Instant::now();
     let mut writers = JoinSet::new();
     for member in members.iter().copied() {
-        let queue = queue.clone();
+        let send = send.clone();
         writers.spawn(async move {
             let mut written = 0;
             while start.elapsed() < ROUND {
                 let (caller, committed) = oneshot::channel();
-                queue.send((member, caller)).unwrap();
+                send((member, caller));
                 committed.await.unwrap();
                 written += 1;
             }

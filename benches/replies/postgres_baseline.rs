@@ -1,17 +1,16 @@
-//! Baseline writers on Postgres: two connections, each with a loop that commits the queued replies together.
+//! Baseline writers on Postgres: each connection takes queued replies and commits them one by one.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use deadpool_postgres::{Client, Pool};
-use futures_util::future::{join_all, try_join_all};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::{Mutex, oneshot};
+use futures_util::future::try_join_all;
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Statement, Transaction};
 
-use crate::ROUND;
+use crate::baseline::{Write, all_at_once};
 use crate::writers::WRITERS;
 
 /// Number of connections that the board uses for writes.
@@ -33,7 +32,7 @@ const EVENT: &str = "
     INSERT INTO forum_api_events (id, topic, occurred_at, forum, body) VALUES ($1, 'post.created', $2, $3, $4)";
 
 const FORUM: &str =
-    "UPDATE forum SET post_count = post_count + $2, last_activity_at = $3 WHERE id = $1";
+    "UPDATE forum SET post_count = post_count + 1, last_activity_at = $2 WHERE id = $1";
 
 /// Contents of a reply that the API wrote, and of its event.
 struct Sample {
@@ -45,9 +44,6 @@ struct Sample {
     words: String,
     event: String,
 }
-
-/// A reply to write, and the channel that reports its commit.
-type Write = (i64, oneshot::Sender<()>);
 
 /// Writes copies of the last reply with this number of concurrent callers; returns replies per second.
 pub async fn per_second(pool: &Pool) -> f64 {
@@ -63,29 +59,9 @@ pub async fn per_second(pool: &Pool) -> f64 {
         let client = pool.get().await.unwrap();
         connections.spawn(work(client, waiting.clone(), sample.clone()));
     }
-    let per_second = all_at_once(&members, queue).await;
+    let per_second = all_at_once(&members, move |write| queue.send(write).unwrap()).await;
     connections.join_all().await;
     per_second
-}
-
-async fn all_at_once(members: &[i64], queue: UnboundedSender<Write>) -> f64 {
-    let start = Instant::now();
-    let mut writers = JoinSet::new();
-    for member in members.iter().copied() {
-        let queue = queue.clone();
-        writers.spawn(async move {
-            let mut written = 0;
-            while start.elapsed() < ROUND {
-                let (caller, committed) = oneshot::channel();
-                queue.send((member, caller)).unwrap();
-                committed.await.unwrap();
-                written += 1;
-            }
-            written
-        });
-    }
-    let written: u32 = writers.join_all().await.into_iter().sum();
-    f64::from(written) / start.elapsed().as_secs_f64()
 }
 
 async fn work(
@@ -102,7 +78,7 @@ async fn work(
             return;
         };
         let tx = client.transaction().await.unwrap();
-        sample.write(&tx, &statements, &[member]).await.unwrap();
+        sample.write(&tx, &statements, member).await.unwrap();
         tx.commit().await.unwrap();
         caller.send(()).unwrap();
     }
@@ -131,42 +107,29 @@ impl Sample {
         &self,
         tx: &Transaction<'_>,
         [lock, post, thread, member, event, forum]: &[Statement; 6],
-        members: &[i64],
+        author: i64,
     ) -> Result<(), Error> {
         let last: i64 = tx.query_one(lock, &[&self.thread]).await?.get(0);
-        let numbers: Vec<i64> = (last + 1..).take(members.len()).collect();
-        let posts = members.iter().zip(&numbers).map(async |(author, number)| {
-            let at = self.at + number;
-            let values: [&(dyn ToSql + Sync); 7] = [
-                &self.thread,
-                number,
-                author,
-                &at,
-                &self.body,
-                &self.html,
-                &self.words,
-            ];
-            let row = tx.query_one(post, &values).await?;
-            Ok::<i64, Error>(row.get(0))
-        });
-        let posts = try_join_all(posts).await?;
-        let written = members.iter().zip(&numbers).zip(&posts);
-        let counted = written.map(async |((author, number), id)| {
-            let at = self.at + number;
-            let (event_id, forum) = (format!("evt_{number:022}"), self.forum.to_string());
-            tokio::try_join!(
-                async { tx.execute(thread, &[&self.thread, number, id, &at]).await },
-                async { tx.execute(member, &[author]).await },
-                async {
-                    tx.execute(event, &[&event_id, &at, &forum, &self.event])
-                        .await
-                },
-            )
-        });
-        let counted: Result<Vec<_>, Error> = join_all(counted).await.into_iter().collect();
-        counted?;
-        let (count, at) = (members.len() as i64, self.at + last + members.len() as i64);
-        tx.execute(forum, &[&self.forum, &count, &at]).await?;
+        let number = last + 1;
+        let at = self.at + number;
+        let values: [&(dyn ToSql + Sync); 7] = [
+            &self.thread,
+            &number,
+            &author,
+            &at,
+            &self.body,
+            &self.html,
+            &self.words,
+        ];
+        let id: i64 = tx.query_one(post, &values).await?.get(0);
+        let (event_id, forum_id) = (format!("evt_{number:022}"), self.forum.to_string());
+        let values: [&(dyn ToSql + Sync); 4] = [&event_id, &at, &forum_id, &self.event];
+        tokio::try_join!(
+            async { tx.execute(thread, &[&self.thread, &number, &id, &at]).await },
+            async { tx.execute(member, &[&author]).await },
+            async { tx.execute(event, &values).await },
+        )?;
+        tx.execute(forum, &[&self.forum, &at]).await?;
         Ok(())
     }
 }
