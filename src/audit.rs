@@ -148,15 +148,17 @@ pub enum AuditOrigin {
 
 impl AuditOrigin {
     /// All origins.
-    pub const ALL: [Self; 3] = [Self::Panel, Self::CommandLine, Self::System];
+    pub const ALL: &'static [Self] = &[Self::Panel, Self::CommandLine, Self::System];
 
     /// Parses the text of [`as_str`](Self::as_str).
     ///
     /// # Errors
     /// [`ParseError`] for other texts.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let origin = Self::ALL.into_iter().find(|one| one.as_str() == text);
-        origin.ok_or(ParseError::new("an origin, for example panel"))
+        let origin = Self::ALL.iter().find(|one| one.as_str() == text);
+        origin
+            .copied()
+            .ok_or(ParseError::new("an origin, for example panel"))
     }
 
     /// Returns `panel`, `command_line` or `system`.
@@ -178,7 +180,6 @@ pub struct AuditActor {
     pub user_id: Option<UserId>,
     /// Name of the user of the operating system who ran a command; `None` for other origins, or if it is unknown.
     pub system_user: Option<String>,
-
     /// Interface through which the change is made.
     pub origin: AuditOrigin,
     /// Client address of the administrator; `None` if it is unknown, and for origins other than the panel.
@@ -243,8 +244,7 @@ impl AuditEntryId {
     /// # Errors
     /// Fails when the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
-        let characters = base62::random::<22>(random)?.map(char::from);
-        let id: String = "aud_".chars().chain(characters).collect();
+        let id = base62::with_prefix("aud_", base62::random(random)?);
         Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
     }
 }

@@ -39,6 +39,12 @@ pub(crate) fn random<const N: usize>(random: &dyn RandomSource) -> Result<[u8; N
     Ok(text)
 }
 
+/// Returns the text of an id.
+pub(crate) fn with_prefix(prefix: &str, characters: [u8; 22]) -> String {
+    let characters = characters.iter().map(|byte| char::from(*byte));
+    prefix.chars().chain(characters).collect()
+}
+
 fn digit(value: u16) -> u8 {
     ALPHABET.get(usize::from(value)).copied().unwrap_or(b'0')
 }

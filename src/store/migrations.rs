@@ -26,6 +26,20 @@ pub struct Migrations {
     pub all: &'static [Migration],
 }
 
+/// The [`Migrations`] of the library, from files in a folder beside the file that calls the macro.
+macro_rules! migrations {
+    ($folder:literal: $($name:literal)+) => {
+        $crate::store::Migrations {
+            table: "forum_api_migrations",
+            all: &[$($crate::store::Migration {
+                name: $name,
+                sql: include_str!(concat!($folder, "/", $name, ".sql")),
+            }),+],
+        }
+    };
+}
+pub(crate) use migrations;
+
 /// State of a database's schema, compared with the migrations of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaStatus {

@@ -58,30 +58,12 @@
 #![doc = include_str!("sqlite/migrations/0004_usage.sql")]
 //! ```
 
-use super::migrations::{Migration, Migrations};
+use super::migrations::{Migrations, migrations};
 
 /// Migrations of the library's tables.
-pub const MIGRATIONS: Migrations = Migrations {
-    table: "forum_api_migrations",
-    all: &[
-        Migration {
-            name: "0001_init",
-            sql: include_str!("sqlite/migrations/0001_init.sql"),
-        },
-        Migration {
-            name: "0002_audit_log",
-            sql: include_str!("sqlite/migrations/0002_audit_log.sql"),
-        },
-        Migration {
-            name: "0003_endpoint_failures",
-            sql: include_str!("sqlite/migrations/0003_endpoint_failures.sql"),
-        },
-        Migration {
-            name: "0004_usage",
-            sql: include_str!("sqlite/migrations/0004_usage.sql"),
-        },
-    ],
-};
+pub const MIGRATIONS: Migrations = migrations!(
+    "sqlite/migrations": "0001_init" "0002_audit_log" "0003_endpoint_failures" "0004_usage"
+);
 
 /// Statements of the table `forum_api_tokens`, one for each method of [`TokenStore`](crate::store::TokenStore).
 ///

@@ -12,7 +12,7 @@ impl EventId {
     /// # Errors
     /// Fails when the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
-        let id = with_prefix("evt_", base62::random(random)?);
+        let id = base62::with_prefix("evt_", base62::random(random)?);
         Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
     }
 }
@@ -23,7 +23,7 @@ impl EndpointId {
     /// # Errors
     /// Fails when the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
-        let id = with_prefix("whe_", base62::random(random)?);
+        let id = base62::with_prefix("whe_", base62::random(random)?);
         Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
     }
 }
@@ -34,12 +34,7 @@ impl DeliveryId {
     pub fn derive(event: &EventId, endpoint: &EndpointId) -> Self {
         let digest: [u8; 32] = Sha256::digest(format!("{event} {endpoint}")).into();
         let half = digest.first_chunk::<16>().copied().unwrap_or_default();
-        let id = with_prefix("dlv_", base62::encode(half));
+        let id = base62::with_prefix("dlv_", base62::encode(half));
         Self::parse(&id).unwrap_or_else(|_| Self::empty())
     }
-}
-
-fn with_prefix(prefix: &str, characters: [u8; 22]) -> String {
-    let characters = characters.iter().map(|byte| char::from(*byte));
-    prefix.chars().chain(characters).collect()
 }

@@ -4,30 +4,13 @@ use deadpool_postgres::Pool;
 use tokio_postgres::{GenericClient, Transaction};
 
 use super::PostgresError;
-use crate::store::{Migration, Migrations, SchemaStatus};
+use crate::store::migrations::migrations;
+use crate::store::{Migrations, SchemaStatus};
 
 /// Migrations of the library's tables.
-pub const MIGRATIONS: Migrations = Migrations {
-    table: "forum_api_migrations",
-    all: &[
-        Migration {
-            name: "0001_init",
-            sql: include_str!("migrations/0001_init.sql"),
-        },
-        Migration {
-            name: "0002_audit_log",
-            sql: include_str!("migrations/0002_audit_log.sql"),
-        },
-        Migration {
-            name: "0003_endpoint_failures",
-            sql: include_str!("migrations/0003_endpoint_failures.sql"),
-        },
-        Migration {
-            name: "0004_usage",
-            sql: include_str!("migrations/0004_usage.sql"),
-        },
-    ],
-};
+pub const MIGRATIONS: Migrations = migrations!(
+    "migrations": "0001_init" "0002_audit_log" "0003_endpoint_failures" "0004_usage"
+);
 
 /// Creates or migrates the library's tables, in the connection's current schema (the first existing one of its
 /// `search_path`). Several nodes can call it at the same time. Its statements have no timeout.
