@@ -85,10 +85,10 @@ pub mod tokens {
         SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
         FROM forum_api_tokens WHERE lookup = ?1";
 
-    /// Revokes the token with the lookup `?1` at the time `?2`. A second revocation keeps the time of the first; its row
-    /// counts as changed as well. Changes no row if the token does not exist.
+    /// Revokes the token with the lookup `?1` at the time `?2`. Changes no row if the token is already revoked or does not
+    /// exist.
     pub const REVOKE: &str = "
-        UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
+        UPDATE forum_api_tokens SET revoked_at = ?2 WHERE lookup = ?1 AND revoked_at IS NULL";
 
     /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is `?2` less
     /// [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION).

@@ -24,7 +24,7 @@ pub trait TokenStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails or the record cannot be decoded.
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>>;
 
-    /// Revokes a token. Returns `false` if it does not exist. A second revocation keeps the time of the first.
+    /// Revokes a token. Returns `false` if it does not exist. A second revocation changes nothing and writes no entry.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The token may be revoked.

@@ -21,7 +21,7 @@ SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at,
 FROM forum_api_tokens WHERE lookup = $1";
 
 const REVOKE: &str = "
-UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, $2) WHERE lookup = $1";
+UPDATE forum_api_tokens SET revoked_at = $2 WHERE lookup = $1 AND revoked_at IS NULL";
 
 const RECORD_USE: &str = include_str!("sql/record_token_use.sql");
 
@@ -69,7 +69,8 @@ impl TokenStore for PostgresStore {
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
         let parameters: Parameters<'_> = &[lookup, &now];
-        Ok(self.execute_audited(REVOKE, parameters, audit).await? > 0)
+        let revoked = self.execute_audited(REVOKE, parameters, audit).await? > 0;
+        Ok(revoked || self.find(lookup).await?.is_some())
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {

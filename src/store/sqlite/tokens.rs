@@ -65,7 +65,7 @@ impl TokenStore for SqliteTokenStore {
         let write = self.0.write(move |savepoint| {
             let revoked = changes(savepoint, REVOKE, params![lookup, now])?;
             record(savepoint, &audit, revoked.into())?;
-            Ok(revoked)
+            Ok(revoked || first(savepoint, FIND, [lookup], read_token)?.is_some())
         });
         write.await
     }

@@ -58,7 +58,8 @@ impl TokenStore for SqlxTokenStore {
             .execute(&mut *transaction)
             .await;
         let revoked = revoked.or_internal()?.rows_affected();
-        Ok(commit(transaction, revoked, audit).await? > 0)
+        let revoked = commit(transaction, revoked, audit).await? > 0;
+        Ok(revoked || self.find(lookup).await?.is_some())
     }
 
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
