@@ -359,10 +359,7 @@ impl GenerateCommand {
             "members {}; threads {}; posts {}",
             amount.members, amount.threads, amount.posts
         ));
-        board
-            .write_audited(entry, |_, _| Box::pin(async { Ok(()) }))
-            .await?;
-        generate::run(board, amount, self.seed, |made| bar.set_position(made)).await?;
+        generate::run(board, amount, self.seed, entry, |made| bar.set_position(made)).await?;
         bar.finish_and_clear();
         let ContentSize {
             members,
