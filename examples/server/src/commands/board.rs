@@ -359,7 +359,10 @@ impl GenerateCommand {
             "members {}; threads {}; posts {}",
             amount.members, amount.threads, amount.posts
         ));
-        generate::run(board, amount, self.seed, entry, |made| bar.set_position(made)).await?;
+        generate::run(board, amount, self.seed, entry, |made| {
+            bar.set_position(made)
+        })
+        .await?;
         bar.finish_and_clear();
         let ContentSize {
             members,

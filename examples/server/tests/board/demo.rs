@@ -150,7 +150,9 @@ impl Demo {
 
     /// Fills the board with so much.
     pub async fn generate(&self, amount: ContentSize) {
-        generate::run(&self.board, amount, 1, audit_entry(), |_| ()).await.unwrap();
+        generate::run(&self.board, amount, 1, audit_entry(), |_| ())
+            .await
+            .unwrap();
     }
 
     /// Registers an endpoint for all topics.

@@ -116,7 +116,9 @@ async fn generated_content_has_no_events() {
         threads: 2,
         posts: 10,
     };
-    generate::run(&demo.board, amount, 1, audit_entry(), |_| ()).await.unwrap();
+    generate::run(&demo.board, amount, 1, audit_entry(), |_| ())
+        .await
+        .unwrap();
     assert_eq!(outbox(&demo.board).await, Vec::<String>::new());
 }
 

@@ -135,7 +135,9 @@ async fn no_request_costs_more_statements_than_its_maximum() {
             threads: 50,
             posts: 500,
         };
-        generate::run(&board, amount, 1, audit_entry(), |_| ()).await.unwrap();
+        generate::run(&board, amount, 1, audit_entry(), |_| ())
+            .await
+            .unwrap();
     }
 }
 

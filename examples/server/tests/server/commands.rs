@@ -277,7 +277,9 @@ fn commands_add_entries_to_the_audit_log() {
     assert_eq!(list(&format!("--target {endpoint}")).len(), 2);
     assert_eq!(list("--action member.banned").len(), 1);
     assert_eq!(list("--actor admin").len(), 1);
-    server.run("generate --threads 3 --posts 2 --yes").error_message();
+    server
+        .run("generate --threads 3 --posts 2 --yes")
+        .error_message();
     let refused = server.run("member ban ghost");
     assert_eq!(
         (refused.status, list("").len()),
