@@ -55,6 +55,7 @@
 mod access;
 mod audit;
 mod builder;
+mod chart;
 mod components;
 mod deliveries;
 mod endpoint;
