@@ -135,7 +135,7 @@ fn by_state(counts: &[DeliveryCount]) -> impl Iterator<Item = (DeliveryState, u6
 fn by_endpoint(counts: &[DeliveryCount]) -> Vec<(&EndpointId, u64)> {
     let mut sums = HashMap::new();
     for one in counts {
-        *sums.entry(&one.endpoint).or_insert(0) += one.count;
+        *sums.entry(&one.endpoint_id).or_insert(0) += one.count;
     }
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by(|(one, few), (other, many)| many.cmp(few).then_with(|| one.cmp(other)));
@@ -197,7 +197,7 @@ mod tests {
     fn count(hours_ago: u64, state: DeliveryState, endpoint: i64, count: u64) -> DeliveryCount {
         DeliveryCount {
             hours_ago,
-            endpoint: EndpointId::from(endpoint),
+            endpoint_id: EndpointId::from(endpoint),
             state,
             count,
         }

@@ -322,13 +322,13 @@ impl PanelFixture {
                 id: EventId::parse(&format!("evt_{number}")).unwrap(),
                 topic: Topic::POST_CREATED,
                 occurred_at: self.clock.now(),
-                forum: None,
+                forum_id: None,
                 body: "{}".into(),
             };
             self.webhooks.outbox.insert(&event).await.unwrap();
             fan_outs.push(FanOut {
-                event: event.id,
-                endpoints: vec![self.endpoint_id()],
+                event_id: event.id,
+                endpoint_ids: vec![self.endpoint_id()],
             });
         }
         let now = self.clock.now();

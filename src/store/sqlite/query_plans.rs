@@ -132,7 +132,7 @@ fn a_list_scans_the_rows_that_its_filter_selects() {
             ] {
                 let filter = DeliveryFilter {
                     state,
-                    endpoint: endpoint.clone(),
+                    endpoint_id: endpoint.clone(),
                     topic: topic.clone(),
                     after: after.map(|id| (Timestamp::default(), id)),
                     limit: 20,

@@ -41,9 +41,9 @@ const MANY: &str = "
 fn claimed() -> ClaimedDelivery {
     let delivery = Delivery {
         id: DeliveryId::parse("dlv_1").unwrap(),
-        event: event(1).id,
+        event_id: event(1).id,
         topic: Topic::POST_CREATED,
-        endpoint: endpoint(1).id,
+        endpoint_id: endpoint(1).id,
         created_at: at(0),
         progress: DeliveryProgress::queued(at(0)),
     };
@@ -106,7 +106,7 @@ fn lists() -> Vec<(DeliveryFilter, &'static str)> {
         for after in [None, DeliveryId::parse("dlv_1").ok()] {
             let filter = DeliveryFilter {
                 state: Some(DeliveryState::Dead),
-                endpoint: endpoint.clone(),
+                endpoint_id: endpoint.clone(),
                 topic: topic.clone(),
                 limit: 20,
                 after: after.map(|id| (at(0), id)),
