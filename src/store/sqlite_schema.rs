@@ -101,8 +101,10 @@ pub mod tokens {
         UPDATE forum_api_tokens SET last_used_at = ?2
         WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
 
-    /// Changes the label of the token with the lookup `?1` to `?2`. Changes no row if the token does not exist.
-    pub const SET_LABEL: &str = "UPDATE forum_api_tokens SET label = ?2 WHERE lookup = ?1";
+    /// Changes the label of the token with the lookup `?1` to `?2`. Changes no row if the token has this label or does not
+    /// exist.
+    pub const SET_LABEL: &str =
+        "UPDATE forum_api_tokens SET label = ?2 WHERE lookup = ?1 AND label <> ?2";
 
     /// Returns the statement of a list: up to `?3` tokens, newest first, after the token with the creation time `?1` and the
     /// lookup `?2`, in the states of the time `?4`.

@@ -74,7 +74,8 @@ pub trait TokenStore: Send + Sync + 'static {
         audit: &AuditEntry,
     ) -> BackendResult<bool>;
 
-    /// Changes the label of a token. Returns `false` if the token does not exist.
+    /// Changes the label of a token. Returns `false` if the token does not exist. Writes no entry if the token has this
+    /// label.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The label may be changed.

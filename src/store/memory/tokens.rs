@@ -77,8 +77,9 @@ impl TokenStore for MemoryTokenStore {
         let Some(token) = table.records.get_mut(lookup) else {
             return Ok(false);
         };
+        let changed = token.label != label;
         label.clone_into(&mut token.label);
-        self.audit.record(audit, 1);
+        self.audit.record(audit, changed.into());
         Ok(true)
     }
 

@@ -29,7 +29,7 @@ UPDATE forum_api_tokens SET revoked_at = $2 WHERE lookup = $1 AND revoked_at IS 
 
 const RECORD_USE: &str = include_str!("sql/record_token_use.sql");
 
-const SET_LABEL: &str = "UPDATE forum_api_tokens SET label = $2 WHERE lookup = $1";
+const SET_LABEL: &str = "UPDATE forum_api_tokens SET label = $2 WHERE lookup = $1 AND label <> $2";
 
 const PURGE: &str = "
 DELETE FROM forum_api_tokens WHERE lookup IN (
@@ -80,8 +80,8 @@ impl TokenStore for PostgresStore {
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
         let parameters: Parameters<'_> = &[lookup, &label];
-        let changed = self.execute_audited(SET_LABEL, parameters, audit).await?;
-        Ok(changed > 0)
+        let changed = self.execute_audited(SET_LABEL, parameters, audit).await? > 0;
+        Ok(changed || self.find(lookup).await?.is_some())
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
