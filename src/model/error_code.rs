@@ -9,11 +9,15 @@ use crate::scope::Surface;
 
 macro_rules! codes {
     ($($name:ident $status:ident $code:literal [$($surface:ident),+] $meaning:literal)+) => {
-        /// Error code of a response.
+        /// Code of an error response: the value of `error.code` in an [`ErrorBody`], on which clients branch.
         ///
-        /// The library raises the lower-case codes. The board raises the upper-case codes, with its own messages. The
-        /// library also raises two of the board's codes for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` if
-        /// the caller can no longer see the resource of the stored response.
+        /// The library raises the lower-case codes. The board raises the upper-case codes, with its own messages: each
+        /// [`BoardError`](crate::host::BoardError) that a client can see has one. The library raises two of them as well,
+        /// for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` if the caller can no longer see the resource of
+        /// the stored response.
+        ///
+        /// Later versions can add codes, so the enum is non-exhaustive, and [`ErrorObject::code`] is a text. A client
+        /// falls back to the status of the response for a code that it does not know.
         ///
         /// ```
         /// use forum_api::model::ErrorCode;
@@ -42,8 +46,12 @@ macro_rules! codes {
                 match self { $(Self::$name => $code,)+ }
             }
 
-            pub(crate) const fn meaning(self) -> &'static str {
-                match self { $(Self::$name => $meaning,)+ }
+            /// Returns the meaning of a response with this code and `status`.
+            pub(crate) const fn meaning(self, status: StatusCode) -> &'static str {
+                match (self, status) {
+                    (Self::InternalError, StatusCode::SERVICE_UNAVAILABLE) => OVERLOADED,
+                    $((Self::$name, _) => $meaning,)+
+                }
             }
 
             /// The surfaces that document the code.
@@ -53,6 +61,9 @@ macro_rules! codes {
         }
     };
 }
+
+const OVERLOADED: &str =
+    "The board is overloaded and did not execute the request. Retry after `retry-after` seconds.";
 
 codes! {
     BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A query parameter, header or field is missing or invalid."
@@ -110,6 +121,17 @@ impl_serde_str!(ErrorCode);
 pub struct ErrorBody {
     /// The error.
     pub error: ErrorObject,
+}
+
+impl ErrorBody {
+    pub(crate) fn new(code: ErrorCode, message: String, request_id: &str) -> Self {
+        let error = ErrorObject {
+            code: code.to_string(),
+            message,
+            request_id: request_id.to_owned(),
+        };
+        Self { error }
+    }
 }
 
 /// Code and message of an error.
