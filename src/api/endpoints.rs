@@ -173,15 +173,16 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::POST, path: "/members/{userId}/reputation", operation_id: "rateMember", tag: "members",
         summary: "Rates a member, optionally for one of their posts.",
         notes: "The board's settings limit `points` and decide whether negative points and empty comments are \
-            allowed. A rating with 0 points, or one that the settings do not allow, is a 422.",
+            allowed. A rating with 0 points, or one that the settings do not allow, is a 422. A second rating of the same \
+            post is a 409, and so is a second rating of a member without a post within 24 hours.",
         scope: ReputationWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.rate_member(m, path, new), Rating::example),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages", operation_id: "listMessages", tag: "messages",
-        summary: "Lists one folder of the caller's private messages, without marking them as read.",
-        notes: "",
+        summary: "Lists one folder of the caller's private messages, newest first.",
+        notes: "Listing a message does not mark it as read.",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(
@@ -192,7 +193,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/messages", operation_id: "sendMessage", tag: "messages",
         summary: "Sends a private message.",
-        notes: "The response is the sender's copy. The sender and each recipient have their own copy with its own id.",
+        notes: "The response is the sender's copy. The sender and each recipient have their own copy with its own id. \
+            A recipient that does not exist is a 404.",
         scope: MessagesWrite, field_scope: None, cost: 10, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, (), new| b.send_message(m, new), Message::sent_example),
@@ -227,10 +229,11 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::PATCH, path: "/polls/{pollId}", operation_id: "updatePoll", tag: "polls",
         summary: "Edits a poll that the caller created or moderates.",
-        notes: "Omitted fields keep their value; a body without changes is a 400. The poll's author may change the \
-            question and the options until the first vote; afterwards that is a 409. A moderator may always change them. Fewer than two \
-            options, duplicate texts, or a `maxChoices` above the number of options are a 422. A `closesAt` in the \
-            past closes the poll. Send the `version` that you read as `expectedVersion`, so that you do not overwrite \
+        notes: "Omitted fields keep their value; a body without changes is a 400. After the first vote, the poll's \
+            author can no longer change the question or the options, or lower `maxChoices` below the number of options of \
+            a vote: the response is a 409. A moderator always can. Fewer than two options, duplicate texts, or a \
+            `maxChoices` above the number of options are a 422. An unknown `optionId` is a 404. A `closesAt` in the past \
+            closes the poll. Send the `version` that you read as `expectedVersion`, so that you do not overwrite \
             another edit.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,

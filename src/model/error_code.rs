@@ -66,19 +66,19 @@ const OVERLOADED: &str =
     "The board is overloaded and did not execute the request. Retry after `retry-after` seconds.";
 
 codes! {
-    BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A query parameter, header or field is missing or invalid."
+    BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A part of the request is missing or invalid: a query parameter, a header, the body or one of its fields."
     Unauthenticated UNAUTHORIZED "unauthenticated" [Full, Compact] "The bearer token is missing or not valid."
     MissingScope FORBIDDEN "missing_scope" [Full, Compact] "The token lacks the scope required by this endpoint."
     OwnerUnavailable FORBIDDEN "owner_unavailable" [Full, Compact] "The token owner's account can no longer be used."
     NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "Unknown endpoint."
-    NotFound NOT_FOUND "not_found" [Full] "The resource does not exist, or the caller may not see it."
+    NotFound NOT_FOUND "not_found" [Full] "The resource that the path names does not exist, or the caller may not see it."
     RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Rate limit exceeded. Retry after `retry-after` seconds."
     InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log contains the cause under the request id."
     NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
     BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline for this caller."
     Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions or the board's rules do not allow the operation, for example a vote in a closed poll. More scopes do not help."
-    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource named in the request does not exist, or the caller may not see it."
-    Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource."
+    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource that the body names does not exist, or the caller may not see it. Also: the subscription does not exist."
+    Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource, or with an earlier request with the same `Idempotency-Key`."
     Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules reject the content, for example because it is too long, comes too soon after the last post, or has no subject."
     BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "One of the board's anti-flood limits is exceeded. They are separate from the API's rate limit."
 }

@@ -1,5 +1,6 @@
 //! The OpenAPI 3.1 document, generated from the endpoint table and the wire types (`docs/protocol.md`, section 14).
 
+mod components;
 mod info;
 mod normalize;
 mod operation;
@@ -9,9 +10,8 @@ mod webhooks;
 
 use serde_json::{Map, Value, json};
 
-use self::schemas::Schemas;
+use self::components::Components;
 use super::ApiSettings;
-use super::error_messages::ErrorMessages;
 use crate::api::endpoints::endpoints;
 use crate::environment::Environment;
 use crate::model::ErrorCode;
@@ -43,25 +43,6 @@ pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
             "schemas": components.schemas.into_definitions(),
         },
     })
-}
-
-/// Components that the operations of a surface share, and the messages of their errors.
-struct Components<'a> {
-    surface: Surface,
-    error_messages: &'a ErrorMessages,
-    schemas: Schemas,
-    responses: Map<String, Value>,
-}
-
-impl<'a> Components<'a> {
-    fn new(surface: Surface, error_messages: &'a ErrorMessages) -> Self {
-        Self {
-            surface,
-            error_messages,
-            schemas: Schemas::new(),
-            responses: Map::new(),
-        }
-    }
 }
 
 fn info(settings: &ApiSettings, surface: Surface) -> Value {

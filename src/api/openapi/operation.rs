@@ -3,8 +3,9 @@
 use http::Method;
 use serde_json::{Map, Value, json};
 
+use super::components::Components;
+use super::responses;
 use super::schemas::strip_null;
-use super::{Components, responses};
 use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
 use crate::api::extract::params::Source;
 use crate::scope::{Scope, Surface};

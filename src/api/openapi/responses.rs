@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::Components;
+use super::components::Components;
 use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
 use crate::api::error::{ApiError, AuthFailure};
 use crate::api::error_messages::ErrorMessages;
@@ -165,15 +165,6 @@ fn can_return(endpoint: &ApiEndpoint, schemas: &OperationSchemas, code: ErrorCod
 fn component_name(codes: &[ErrorCode]) -> String {
     let names: Vec<_> = codes.iter().map(|code| format!("{code:?}")).collect();
     names.join("Or")
-}
-
-impl Components<'_> {
-    /// Adds the response unless there is one with this name, and returns a reference to it.
-    fn share_response(&mut self, name: String, response: impl FnOnce() -> Value) -> Value {
-        let reference = json!({ "$ref": format!("#/components/responses/{name}") });
-        self.responses.entry(name).or_insert_with(response);
-        reference
-    }
 }
 
 /// Returns the response of all errors that the compact surface does not list, with one of them as an example.
