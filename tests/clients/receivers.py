@@ -102,7 +102,7 @@ tried = [case for delivery in receive_two() for case in cases(delivery)]
 deliveries = [delivery for _, delivery, _ in tried]
 found = {
     "Rust": results([sys.argv[1]], deliveries),
-    "TypeScript": results(["node", "scripts/receivers.js"], deliveries),
+    "TypeScript": results(["node", "receivers.ts"], deliveries),
     "Python": [is_genuine(it["secrets"], it["headers"], it["body"].encode()) for it in deliveries],
 }
 for language, verdicts in found.items():
