@@ -7,7 +7,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use forum_api::panel::Panel;
-use forum_api::swagger_ui::SwaggerUi;
+use forum_api::reference::ReferencePage;
 use forum_api::{ForumApi, MalformedRequest};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
@@ -37,7 +37,7 @@ pub struct ServerRouter {
     /// Signs members in and out.
     pub sign_in: SignIn,
     /// Serves everything below [`DOCS`].
-    pub docs: SwaggerUi,
+    pub docs: ReferencePage,
     /// Serves `/health` and `/ready`, and `/metrics` unless another listener does.
     pub monitor: Monitor,
     pub serves_metrics: bool,
