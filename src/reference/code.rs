@@ -165,7 +165,7 @@ impl SampleRequest {
         }
         if let Some(body) = &self.body {
             lines.push("-H 'Content-Type: application/json'".into());
-            let body = shell_text(&pretty(body));
+            let body = indented(&shell_text(&pretty(body)), "  ");
             lines.push(format!("-d '{body}'"));
         }
         lines.join(" \\\n  ")

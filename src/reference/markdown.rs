@@ -91,11 +91,15 @@ fn events(text: &str) -> impl Iterator<Item = Event<'_>> {
                 classes: Vec::new(),
                 attrs: Vec::new(),
             }),
-            Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(below_sections(level))),
-            Event::Start(Tag::CodeBlock(_)) => {
-                Event::InlineHtml(CowStr::Borrowed("<pre tabindex=\"0\"><code>"))
+            Event::End(TagEnd::Heading(level)) => {
+                Event::End(TagEnd::Heading(below_sections(level)))
             }
-            Event::End(TagEnd::CodeBlock) => Event::InlineHtml(CowStr::Borrowed("</code></pre>\n")),
+            Event::Start(Tag::CodeBlock(_)) => Event::InlineHtml(CowStr::Borrowed(
+                "<div class=\"code copyable\"><pre tabindex=\"0\"><code>",
+            )),
+            Event::End(TagEnd::CodeBlock) => {
+                Event::InlineHtml(CowStr::Borrowed("</code></pre></div>\n"))
+            }
             event => event,
         })
     })
@@ -148,7 +152,7 @@ mod tests {
             ),
             (
                 "```a\"b\n<i>\n```",
-                "<pre tabindex=\"0\"><code>&lt;i&gt;\n</code></pre>\n",
+                "<div class=\"code copyable\"><pre tabindex=\"0\"><code>&lt;i&gt;\n</code></pre></div>\n",
             ),
         ] {
             assert_eq!(rendered(text), expected, "{text}");

@@ -8,10 +8,10 @@ use super::document::{Document, Operation, Response, TokenUse};
 use super::markdown::{code_fragment, inline_markdown, markdown};
 use super::schema::{
     enumeration, example, field_table, parameter_example, parameter_schema, parameter_table, plain,
-    simple_type,
+    simple_type, type_name,
 };
 
-/// Renders an operation: description and tables at the left, samples, example and form at the right.
+/// Renders an operation: description and request at the left, samples, form and responses at the right.
 pub(super) fn operation<'a>(
     document: &Document<'a>,
     operation: &Operation<'a>,
@@ -37,6 +37,11 @@ pub(super) fn operation<'a>(
                     h4 { "Request body" }
                     (field_table(document, schema_of(content), true, operation.field_scopes()))
                 }
+            }
+            div.examples {
+                (code::samples(document, operation, base_url, body.clone()))
+                (try_form(document, operation, body))
+                @if let Some(response) = operation.success() { (response_examples(document, response)) }
                 h4 { "Responses" }
                 (responses(document, operation))
                 @if let Some(content) = operation.success().and_then(|response| document.content(response.value)) {
@@ -45,11 +50,6 @@ pub(super) fn operation<'a>(
                         (field_table(document, schema_of(content), false, &Value::Null))
                     }
                 }
-            }
-            div.examples {
-                (code::samples(document, operation, base_url, body.clone()))
-                @if let Some(response) = operation.success() { (response_examples(document, response)) }
-                (try_form(document, operation, body))
             }
         }
     }
@@ -110,10 +110,10 @@ pub(super) fn responses<'a>(document: &Document<'a>, operation: &Operation<'a>) 
                 }
                 @if !common.is_empty() {
                     tr {
-                        th scope="row" {
+                        td colspan="2" {
                             @for response in &common { (status(response.status)) " " }
+                            a href="#about-common-errors" { "Errors of every operation" }
                         }
-                        td { a href="#common-errors" { "Errors of every operation" } }
                     }
                 }
             }
@@ -193,7 +193,7 @@ fn facts<'a>(document: &Document<'a>, operation: &Operation<'a>) -> Markup {
             @if operation.value.get("deprecated") == Some(&Value::Bool(true)) { li.deprecated { "Deprecated" } }
             li class=(class) { (token) }
             @if !operation.text("x-scope").is_empty() {
-                li { "Scope " a href="#authentication" { code { (operation.text("x-scope")) } } }
+                li { "Scope " a href="#about-authentication" { code { (operation.text("x-scope")) } } }
             }
             @if let Some(cost) = cost.and_then(Value::as_u64) {
                 li { "Cost " (cost) @if cost == 1 { " unit" } @else { " units" } }
@@ -213,33 +213,36 @@ fn meaning<'a>(
     let text = document.text(response.value, "description");
     let repeats = [operation.text("summary"), operation.text("description")];
     let text = match document.content(response.value) {
-        Some(_) if repeats.iter().any(|one| one.starts_with(text.trim_end_matches('.'))) => "",
+        Some(_)
+            if repeats
+                .iter()
+                .any(|one| one.starts_with(text.trim_end_matches('.'))) =>
+        {
+            ""
+        }
         _ => text,
     };
     let content = document.content(response.value);
     let own = response.header_names();
-    let headers: Vec<_> = own.difference(&document.common_headers).collect();
+    let headers = own.difference(&document.common_headers);
+    let headers: Vec<_> = headers
+        .filter(|_| response.status.starts_with('2'))
+        .collect();
     html! {
-        @if let Some(content) = content { (super::schema::type_name(document, schema_of(content))) " " }
+        @if let Some(content) = content { (type_name(document, schema_of(content))) " " }
         (inline_markdown(text))
-        @if !headers.is_empty() && !response.is_error() {
-            small {
-                "Headers "
-                @for (number, name) in headers.into_iter().enumerate() {
-                    @if number > 0 { ", " }
-                    a href="#headers" { code { (name) } }
-                }
+        @if !headers.is_empty() {
+            " Headers: "
+            @for (number, name) in headers.into_iter().enumerate() {
+                @if number > 0 { ", " }
+                a href="#about-headers" { code { (name) } }
             }
         }
     }
 }
 
 /// Renders the form that sends a request. The script shows it.
-fn try_form<'a>(
-    document: &Document<'a>,
-    operation: &Operation<'a>,
-    body: Option<Value>,
-) -> Markup {
+fn try_form<'a>(document: &Document<'a>, operation: &Operation<'a>, body: Option<Value>) -> Markup {
     let field_id = |name: &str| format!("{}_try_{name}", operation.id);
     html! {
         details.try-it hidden {
@@ -273,9 +276,15 @@ fn try_field<'a>(
     parameter: &'a Value,
     field_id: &dyn Fn(&str) -> String,
 ) -> Markup {
-    let (name, place) = (document.text(parameter, "name"), document.text(parameter, "in"));
+    let (name, place) = (
+        document.text(parameter, "name"),
+        document.text(parameter, "in"),
+    );
     let schema = parameter_schema(document, parameter);
-    let mut values: Vec<_> = enumeration(document, schema).into_iter().map(plain).collect();
+    let mut values: Vec<_> = enumeration(document, schema)
+        .into_iter()
+        .map(plain)
+        .collect();
     if simple_type(document, schema) == "boolean" {
         values = vec!["true".into(), "false".into()];
     }

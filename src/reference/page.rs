@@ -7,11 +7,9 @@ use serde_json::Value;
 
 use super::code;
 use super::document::{Document, Operation, entries, slug, words};
-use super::markdown::{
-    code_fragment, inline_markdown, markdown, markdown_with_anchors, sections,
-};
+use super::markdown::{code_fragment, inline_markdown, markdown, markdown_with_anchors, sections};
 use super::operation::{codes, method, operation, responses, status, webhook};
-use super::schema::{example, field_table, parameter_table, schema_fragment, type_name};
+use super::schema::{example, header_table, parameter_table, schema_fragment, schema_table};
 
 /// An entry of the contents.
 struct Entry {
@@ -41,7 +39,11 @@ pub(super) struct Links<'a> {
 pub(super) fn page(root: &Value, links: &Links<'_>) -> Markup {
     let document = Document::new(root);
     let stated = document.text(document.get("/info"), "title");
-    let title = if stated.is_empty() { "API reference" } else { stated };
+    let title = if stated.is_empty() {
+        "API reference"
+    } else {
+        stated
+    };
     let version = document.text(document.get("/info"), "version");
     let base_url = base_url(&document, links.api_base_path);
     let document_url = format!("{}/openapi.json", links.api_base_path);
@@ -59,24 +61,24 @@ pub(super) fn page(root: &Value, links: &Links<'_>) -> Markup {
                 script defer src=(links.script) {}
             }
             body data-api=(links.api_base_path) {
-                a.skip href="#main" { "Skip to content" }
+                a.skip href="#page-main" { "Skip to content" }
                 header.side {
                     div.brand {
-                        p.name { a href="#main" { (title) } }
-                        input.visually-hidden id="menu" type="checkbox";
-                        label.menu for="menu" { "Contents" }
+                        p.name { a href="#page-main" { (title) } }
+                        input.visually-hidden id="page-menu" type="checkbox";
+                        label.menu for="page-menu" { "Contents" }
                     }
                     div.contents {
                         div.search role="search" hidden {
-                            label.visually-hidden for="search" { "Search the reference" }
-                            input id="search" type="search" placeholder="Search" autocomplete="off" aria-keyshortcuts="/";
+                            label.visually-hidden for="page-search" { "Search the reference" }
+                            input id="page-search" type="search" placeholder="Search" autocomplete="off" aria-keyshortcuts="/";
                             kbd aria-hidden="true" { "/" }
                         }
-                        p.visually-hidden id="matches" role="status" {}
+                        p.visually-hidden id="page-matches" role="status" {}
                         nav aria-label="Contents" { @for part in &parts { (contents(part)) } }
                     }
                 }
-                main id="main" tabindex="-1" {
+                main id="page-main" tabindex="-1" {
                     h1 { (title) }
                     p.summary {
                         @if !version.is_empty() { "Version " (version) " · " }
@@ -118,10 +120,16 @@ fn contents(part: &Part) -> Markup {
 }
 
 fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
-    let mut codes: BTreeSet<_> = entries(document.get("/info/x-errors")).map(|(code, _)| code).collect();
+    let mut codes: BTreeSet<_> = entries(document.get("/info/x-errors"))
+        .map(|(code, _)| code)
+        .collect();
     let mut parts = vec![introduction(document, &mut codes)];
     for group in &document.groups {
-        let title = if group.name.is_empty() { "Operations".into() } else { words(group.name) };
+        let title = if group.name.is_empty() {
+            "Operations".into()
+        } else {
+            words(group.name)
+        };
         let id = format!("group-{}", slug(&title));
         let content = html! {
             section.group id=(id) {
@@ -132,7 +140,11 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
         };
         parts.push(Part {
             title,
-            entries: group.operations.iter().map(|one| entry(one, one.method)).collect(),
+            entries: group
+                .operations
+                .iter()
+                .map(|one| entry(one, one.method))
+                .collect(),
             content,
         });
     }
@@ -143,8 +155,16 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
 }
 
 fn entry(operation: &Operation<'_>, method: &str) -> Entry {
-    let names = operation.parameters.iter().filter_map(|one| one.get("name")?.as_str());
-    let mut keywords = vec![operation.path, &operation.id, operation.text("summary"), operation.text("x-scope")];
+    let names = operation
+        .parameters
+        .iter()
+        .filter_map(|one| one.get("name")?.as_str());
+    let mut keywords = vec![
+        operation.path,
+        &operation.id,
+        operation.text("summary"),
+        operation.text("x-scope"),
+    ];
     keywords.extend(names);
     Entry {
         fragment: operation.id.clone(),
@@ -182,7 +202,10 @@ fn introduction<'a>(document: &Document<'a>, codes: &mut BTreeSet<&'a str>) -> P
     if !schemes.is_empty() {
         let position = contents.len().min(2);
         contents.insert(position, authentication(document, &schemes));
-        entries.insert(entries.len().min(1), plain_entry("authentication", "Authentication"));
+        entries.insert(
+            entries.len().min(1),
+            plain_entry("about-authentication", "Authentication"),
+        );
     }
     Part {
         title: "Introduction".into(),
@@ -193,12 +216,12 @@ fn introduction<'a>(document: &Document<'a>, codes: &mut BTreeSet<&'a str>) -> P
 
 fn authentication<'a>(document: &Document<'a>, schemes: &[(&'a str, &'a Value)]) -> Markup {
     html! {
-        section.prose id="authentication" {
+        section.prose id="about-authentication" {
             h2 { "Authentication" }
             @for (_, scheme) in schemes { (markdown(document.text(scheme, "description"))) }
             div.token-box hidden {
-                label for="token" { "Token for requests from this page" }
-                input.token-field id="token" type="password" autocomplete="off" spellcheck="false";
+                label for="page-token" { "Token for requests from this page" }
+                input.token-field id="page-token" type="password" autocomplete="off" spellcheck="false";
                 p { "The page keeps the token in memory. Reload the page to remove it." }
             }
             noscript { p.note { "The forms that send requests need JavaScript." } }
@@ -214,7 +237,7 @@ fn webhooks(document: &Document<'_>) -> Option<Part> {
     let mut others = document.webhooks.iter();
     let shares_responses = others.all(|other| other.responses == first.responses);
     let content = html! {
-        section.group id="webhooks" {
+        section.group id="group-webhooks" {
             h2 { "Webhooks" }
             div.prose { (markdown(document.tag_description(first.tag()))) }
             div.columns {
@@ -237,7 +260,9 @@ fn webhooks(document: &Document<'_>) -> Option<Part> {
     let entries = document.webhooks.iter().map(|one| entry(one, ""));
     Some(Part {
         title: "Webhooks".into(),
-        entries: std::iter::once(plain_entry("webhooks", "Receiving webhooks")).chain(entries).collect(),
+        entries: std::iter::once(plain_entry("group-webhooks", "Receiving webhooks"))
+            .chain(entries)
+            .collect(),
         content,
     })
 }
@@ -246,49 +271,43 @@ fn webhooks(document: &Document<'_>) -> Option<Part> {
 /// contain.
 fn shared<'a>(document: &Document<'a>, codes_left: &BTreeSet<&'a str>) -> Part {
     let headers: Vec<_> = entries(document.get("/components/headers")).collect();
-    let (common, others): (Vec<_>, Vec<_>) =
-        headers.into_iter().partition(|(name, _)| document.common_headers.contains(name));
+    let (common, others): (Vec<_>, Vec<_>) = headers
+        .into_iter()
+        .partition(|(name, _)| document.common_headers.contains(name));
     let mut contents = Vec::new();
     for (id, title, headers) in [
-        ("common-headers", "Headers of every response", common),
-        ("headers", "Headers of some responses", others),
+        ("about-common-headers", "Headers of every response", common),
+        ("about-headers", "Headers of some responses", others),
     ] {
         if !headers.is_empty() {
             contents.push((id, title, header_table(document, &headers)));
         }
     }
     if !document.common_errors.is_empty() {
-        contents.push(("common-errors", "Errors of every operation", common_errors(document)));
+        contents.push((
+            "about-common-errors",
+            "Errors of every operation",
+            common_errors(document),
+        ));
     }
     if !codes_left.is_empty() {
-        contents.push(("error-codes", "Error codes", code_table(document, codes_left)));
+        contents.push((
+            "about-error-codes",
+            "Error codes",
+            code_table(document, codes_left),
+        ));
     }
     Part {
         title: "Responses".into(),
-        entries: contents.iter().map(|(id, title, _)| plain_entry(*id, *title)).collect(),
+        entries: contents
+            .iter()
+            .map(|(id, title, _)| plain_entry(*id, *title))
+            .collect(),
         content: html! {
             @for (id, title, content) in contents {
                 section.prose id=(id) { h2 { (title) } (content) }
             }
         },
-    }
-}
-
-fn header_table<'a>(document: &Document<'a>, headers: &[(&'a str, &'a Value)]) -> Markup {
-    html! {
-        table.fields {
-            thead { tr { th scope="col" { "Name" } th scope="col" { "Type" } th scope="col" { "Description" } } }
-            tbody {
-                @for (name, header) in headers {
-                    @let header = document.resolve(header);
-                    tr {
-                        th scope="row" { code { (name) } }
-                        td { (type_name(document, super::schema::parameter_schema(document, header))) }
-                        td { (inline_markdown(document.text(header, "description"))) }
-                    }
-                }
-            }
-        }
     }
 }
 
@@ -298,14 +317,17 @@ fn common_errors(document: &Document<'_>) -> Markup {
     let responses = first.into_iter().flat_map(|operation| &operation.responses);
     html! {
         table.responses {
-            thead { tr { th scope="col" { "Status" } th scope="col" { "Codes" } th scope="col" { "Meaning" } } }
+            thead { tr { th scope="col" { "Status" } th scope="col" { "Meaning" } } }
             tbody {
                 @for response in responses {
-                    @if document.common_errors.contains_key(response.status) {
+                    @if let Some(shared) = document.common_errors.get(response.status) {
+                        @let text = document.text(response.value, "description");
                         tr {
                             th scope="row" { (status(response.status)) }
-                            td { (codes(&response.codes)) }
-                            td { (inline_markdown(document.text(response.value, "description"))) }
+                            td {
+                                @if !shared.iter().any(|code| text.contains(code)) { (codes(shared)) }
+                                (inline_markdown(text))
+                            }
                         }
                     }
                 }
@@ -337,14 +359,14 @@ fn schemas(document: &Document<'_>) -> Option<Part> {
         return None;
     }
     let content = html! {
-        section.group id="schemas" { h2 { "Schemas" } }
+        section.group id="group-schemas" { h2 { "Schemas" } }
         @for (name, schema) in &schemas {
             details.schema id=(schema_fragment(name)) {
                 summary { code { (name) } }
                 div.operation {
                     div.description {
                         (markdown(document.text(schema, "description")))
-                        (field_table(document, schema, false, &Value::Null))
+                        (schema_table(document, schema))
                     }
                     div.examples {
                         figure.code.copyable {
@@ -356,6 +378,12 @@ fn schemas(document: &Document<'_>) -> Option<Part> {
             }
         }
     };
-    let entries = schemas.iter().map(|(name, _)| plain_entry(schema_fragment(name), *name));
-    Some(Part { title: "Schemas".into(), entries: entries.collect(), content })
+    let entries = schemas
+        .iter()
+        .map(|(name, _)| plain_entry(schema_fragment(name), *name));
+    Some(Part {
+        title: "Schemas".into(),
+        entries: entries.collect(),
+        content,
+    })
 }

@@ -8,13 +8,10 @@ use serde_json::{Map, Value};
 use super::document::{Document, entries, items, slug};
 use super::markdown::inline_markdown;
 
-/// Levels of nested objects whose fields are in the table of their parent. Deeper objects are links to their schemas.
-const NESTED_LEVELS: usize = 1;
-
 /// Limit for nested schemas, which can be circular.
 const MAX_DEPTH: usize = 8;
 
-/// A row of a table of fields.
+/// A field of an object or of a nested object.
 struct Field<'a> {
     /// Path from the root, such as `items[].author.userId`.
     path: String,
@@ -30,51 +27,99 @@ pub(super) fn field_table<'a>(
     is_request: bool,
     scopes: &Value,
 ) -> Markup {
+    // The fields of deeper objects are in the tables of their schemas.
+    render_fields(document, schema, 1, is_request, scopes)
+}
+
+/// Renders the table of the fields of a named schema, without the fields of nested objects.
+pub(super) fn schema_table<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
+    render_fields(document, schema, 0, false, &Value::Null)
+}
+
+fn render_fields<'a>(
+    document: &Document<'a>,
+    schema: &'a Value,
+    nested_levels: usize,
+    is_request: bool,
+    scopes: &Value,
+) -> Markup {
     let mut fields = Vec::new();
-    collect_fields(document, schema, "", 0, &mut fields);
+    collect_fields(document, schema, "", nested_levels, &mut fields);
     if fields.is_empty() {
-        return html! { p { (type_name(document, schema)) } (bounds(document, schema)) };
+        return html! { p.type { (type_name(document, schema)) (bounds(document, schema)) } };
     }
-    html! {
-        table.fields {
-            thead { tr { th scope="col" { "Field" } th scope="col" { "Type" } th scope="col" { "Description" } } }
-            tbody {
-                @for field in &fields {
-                    tr {
-                        th scope="row" {
-                            code { (breakable(&field.path)) }
-                            @if is_request && field.is_required { " " span.required { "required" } }
-                        }
-                        td { (type_name(document, field.schema)) (bounds(document, field.schema)) }
-                        td {
-                            (inline_markdown(document.text(field.schema, "description")))
-                            @if let Some(scope) = scopes.get(&field.path).and_then(Value::as_str) {
-                                " Requires the scope " code { (scope) } "."
-                            }
-                        }
-                    }
-                }
-            }
+    let rows = fields.iter().map(|field| {
+        let scope = scopes.get(&field.path).and_then(Value::as_str);
+        Row {
+            name: &field.path,
+            place: "",
+            is_required: is_request && field.is_required,
+            schema: field.schema,
+            description: html! {
+                (inline_markdown(document.text(field.schema, "description")))
+                @if let Some(scope) = scope { " Requires the scope " code { (scope) } "." }
+            },
         }
-    }
+    });
+    table(document, rows)
 }
 
 /// Renders the table of parameters.
 pub(super) fn parameter_table<'a>(document: &Document<'a>, parameters: &[&'a Value]) -> Markup {
+    let rows = parameters.iter().map(|parameter| Row {
+        name: document.text(parameter, "name"),
+        place: document.text(parameter, "in"),
+        is_required: parameter.get("required") == Some(&Value::Bool(true)),
+        schema: parameter_schema(document, parameter),
+        description: inline_markdown(document.text(parameter, "description")),
+    });
+    table(document, rows)
+}
+
+/// Renders the table of headers of responses.
+pub(super) fn header_table<'a>(
+    document: &Document<'a>,
+    headers: &[(&'a str, &'a Value)],
+) -> Markup {
+    let rows = headers.iter().map(|(name, header)| {
+        let header = document.resolve(header);
+        Row {
+            name,
+            place: "",
+            is_required: false,
+            schema: parameter_schema(document, header),
+            description: inline_markdown(document.text(header, "description")),
+        }
+    });
+    table(document, rows)
+}
+
+/// A row of a table of parameters, headers or fields.
+struct Row<'a, 'b> {
+    name: &'b str,
+    /// Place of a parameter, such as `query`.
+    place: &'a str,
+    is_required: bool,
+    schema: &'a Value,
+    description: Markup,
+}
+
+fn table<'a, 'b>(document: &Document<'a>, rows: impl Iterator<Item = Row<'a, 'b>>) -> Markup {
     html! {
         table.fields {
-            thead { tr { th scope="col" { "Name" } th scope="col" { "Type" } th scope="col" { "Description" } } }
+            thead.visually-hidden { tr { th scope="col" { "Name" } th scope="col" { "Type and description" } } }
             tbody {
-                @for parameter in parameters {
+                @for row in rows {
                     tr {
                         th scope="row" {
-                            code { (breakable(document.text(parameter, "name"))) }
-                            small { (document.text(parameter, "in")) }
-                            @if parameter.get("required") == Some(&Value::Bool(true)) { " " span.required { "required" } }
+                            code { (breakable(row.name)) }
+                            @if !row.place.is_empty() { " " small { (row.place) } }
+                            @if row.is_required { " " span.required { "required" } }
                         }
-                        @let schema = parameter_schema(document, parameter);
-                        td { (type_name(document, schema)) (bounds(document, schema)) }
-                        td { (inline_markdown(document.text(parameter, "description"))) }
+                        td {
+                            p.type { (type_name(document, row.schema)) (bounds(document, row.schema)) }
+                            (row.description)
+                        }
                     }
                 }
             }
@@ -135,7 +180,8 @@ pub(super) fn sorted_members<'a, 'b>(
 ) -> Vec<(&'b String, &'b Value)> {
     let mut required = Vec::new();
     for part in parts(document, schema) {
-        required.extend(items(part.get("required").unwrap_or(&Value::Null)).filter_map(Value::as_str));
+        required
+            .extend(items(part.get("required").unwrap_or(&Value::Null)).filter_map(Value::as_str));
     }
     let position = |name: &str| required.iter().position(|required| *required == name);
     let mut members: Vec<_> = members.iter().collect();
@@ -163,7 +209,7 @@ pub(super) fn item_schema<'a>(document: &Document<'a>, schema: &'a Value) -> &'a
 
 /// Renders the type of a schema, with links to named schemas.
 pub(super) fn type_name<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
-    html! { span.type { (type_at(document, schema, 0)) } }
+    type_at(document, schema, 0)
 }
 
 fn type_at<'a>(document: &Document<'a>, schema: &'a Value, depth: usize) -> Markup {
@@ -211,7 +257,9 @@ fn type_at<'a>(document: &Document<'a>, schema: &'a Value, depth: usize) -> Mark
 
 /// Formats such as `int64` say nothing to clients.
 fn is_text_format(format: &str) -> bool {
-    !(format.starts_with("int") || format.starts_with("uint") || ["float", "double"].contains(&format))
+    !(format.starts_with("int")
+        || format.starts_with("uint")
+        || ["float", "double"].contains(&format))
 }
 
 /// Returns the fragment of a named schema on the page.
@@ -239,18 +287,16 @@ pub(super) fn bounds<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
     ];
     let values = enumeration(document, schema);
     html! {
-        @for range in ranges.into_iter().flatten() { small { (range) } }
+        @for range in ranges.into_iter().flatten() { " · " (range) }
         @if !values.is_empty() {
-            small {
-                "one of "
-                @for (number, value) in values.into_iter().enumerate() {
-                    @if number > 0 { ", " }
-                    code { (plain(value)) }
-                }
+            " · one of "
+            @for (number, value) in values.into_iter().enumerate() {
+                @if number > 0 { ", " }
+                code { (plain(value)) }
             }
         }
-        @if let Some(pattern) = keyword("pattern").and_then(Value::as_str) { small { code { (pattern) } } }
-        @if let Some(default) = keyword("default") { small { "default " code { (plain(default)) } } }
+        @if let Some(pattern) = keyword("pattern").and_then(Value::as_str) { " · " code { (pattern) } }
+        @if let Some(default) = keyword("default") { " · default " code { (plain(default)) } }
     }
 }
 
@@ -267,7 +313,9 @@ fn range(minimum: Option<&Value>, maximum: Option<&Value>, unit: &str) -> Option
 
 /// Returns the text of a value as it is written in a URL.
 pub(super) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Renders a name that can wrap after a dot or a bracket.
@@ -279,19 +327,25 @@ fn breakable(name: &str) -> Markup {
 
 /// Returns the schema besides `null` of a union of two.
 fn without_null<'a>(document: &Document<'a>, schema: &'a Value) -> &'a Value {
-    let schema_of_union = document.resolve(schema);
-    let union = schema_of_union.get("anyOf").or(schema_of_union.get("oneOf"));
-    let is_null = |schema: &Value| schema.get("type").and_then(Value::as_str) == Some("null");
-    let mut options = items(union.unwrap_or(&Value::Null)).filter(|option| !is_null(option));
-    match (options.next(), options.next()) {
-        (Some(only), None) => only,
+    match &*options(document, schema) {
+        [only] => only,
         _ => schema,
     }
 }
 
-/// Returns a schema and the parts of its `allOf`, without references.
+/// Returns the schemas besides `null` of a union.
+fn options<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
+    let schema = document.resolve(schema);
+    let union = schema.get("anyOf").or(schema.get("oneOf"));
+    items(union.unwrap_or(&Value::Null))
+        .filter(|option| option.get("type").and_then(Value::as_str) != Some("null"))
+        .collect()
+}
+
+/// Returns a schema and the parts of its `allOf`, without references. Of a union, returns the first option.
 fn parts<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
-    let schema = document.resolve(without_null(document, schema));
+    let first = options(document, schema).first().copied();
+    let schema = document.resolve(first.unwrap_or(schema));
     let all = items(schema.get("allOf").unwrap_or(&Value::Null));
     std::iter::once(schema)
         .chain(all.map(|part| document.resolve(part)))
@@ -302,7 +356,7 @@ fn collect_fields<'a>(
     document: &Document<'a>,
     schema: &'a Value,
     prefix: &str,
-    level: usize,
+    nested_levels: usize,
     fields: &mut Vec<Field<'a>>,
 ) {
     let parts = parts(document, schema);
@@ -311,7 +365,9 @@ fn collect_fields<'a>(
         .flat_map(|part| items(part.get("required").unwrap_or(&Value::Null)))
         .filter_map(Value::as_str)
         .collect();
-    let properties = parts.iter().filter_map(|part| part.get("properties")?.as_object());
+    let properties = parts
+        .iter()
+        .filter_map(|part| part.get("properties")?.as_object());
     for properties in properties {
         for (name, property) in sorted_members(document, schema, properties) {
             let path = format!("{prefix}{name}");
@@ -322,18 +378,24 @@ fn collect_fields<'a>(
                 schema: property,
                 is_required,
             });
-            if level < NESTED_LEVELS {
+            if let Some(levels) = nested_levels.checked_sub(1) {
                 let (nested, separator) = match item {
                     Value::Null => (property, "."),
                     item => (item, "[]."),
                 };
-                collect_fields(document, nested, &format!("{path}{separator}"), level + 1, fields);
+                collect_fields(
+                    document,
+                    nested,
+                    &format!("{path}{separator}"),
+                    levels,
+                    fields,
+                );
             }
         }
     }
     let item = item_schema(document, schema);
-    if level == 0 && prefix.is_empty() && !item.is_null() {
-        collect_fields(document, item, "[].", level, fields);
+    if prefix.is_empty() && !item.is_null() {
+        collect_fields(document, item, "[].", nested_levels, fields);
     }
 }
 
@@ -355,15 +417,9 @@ fn build_example<'a>(document: &Document<'a>, schema: &'a Value, depth: usize) -
     if depth > MAX_DEPTH {
         return Value::Null;
     }
-    let inner = without_null(document, schema);
-    if !std::ptr::eq(inner, schema) {
-        return build_example(document, inner, depth + 1);
-    }
     let resolved = document.resolve(schema);
-    for keyword in ["anyOf", "oneOf"] {
-        if let Some(first) = items(resolved.get(keyword).unwrap_or(&Value::Null)).next() {
-            return build_example(document, first, depth + 1);
-        }
+    if let Some(first) = options(document, schema).first() {
+        return build_example(document, first, depth + 1);
     }
     match simple_type(document, schema) {
         "array" => {

@@ -45,9 +45,9 @@ addEventListener("change", ({ target }) => {
 
 /* Contents and search */
 
-const menu = document.getElementById("menu");
-const search = document.getElementById("search");
-const matches = document.getElementById("matches");
+const menu = document.getElementById("page-menu");
+const search = document.getElementById("page-search");
+const matches = document.getElementById("page-matches");
 const links = all("nav a");
 
 search.parentElement.hidden = false;

@@ -62,8 +62,16 @@ impl ReferencePage {
         let (mut base_path, mut api_base_path) = (base_path.into(), api_base_path.into());
         parse_base_path("base_path", &mut base_path, "/docs")?;
         parse_base_path("api_base_path", &mut api_base_path, "/api/v1")?;
-        let style = Asset::new("style.css", "text/css; charset=utf-8", include_str!("style.css"));
-        let script = Asset::new("script.js", "text/javascript; charset=utf-8", include_str!("script.js"));
+        let style = Asset::new(
+            "style.css",
+            "text/css; charset=utf-8",
+            include_str!("style.css"),
+        );
+        let script = Asset::new(
+            "script.js",
+            "text/javascript; charset=utf-8",
+            include_str!("script.js"),
+        );
         let page = page::page(
             document,
             &Links {
