@@ -94,15 +94,14 @@ document.querySelector("nav").addEventListener("click", ({ target }) => {
 
 /* Targets in closed sections, and the current entry */
 
-addEventListener("hashchange", openTarget);
-openTarget();
+addEventListener("hashchange", () => showTarget(false));
 
-function openTarget() {
+/** Opens the section of the fragment, if it is closed, and scrolls to it. With `always`, scrolls to an open one, too. */
+function showTarget(always) {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const closed = target?.closest("details");
-    if (!closed || closed.open) return;
-    closed.open = true;
-    target.scrollIntoView();
+    const closed = target?.closest("details:not([open])");
+    if (closed) closed.open = true;
+    if (closed || always) target?.scrollIntoView();
 }
 
 const sections = links.map((link) => document.getElementById(link.hash.slice(1))).filter(Boolean);
@@ -133,7 +132,6 @@ addEventListener("scroll", () => {
         markCurrent();
     });
 }, { passive: true });
-markCurrent();
 
 /* Token: all fields have the same value, which only this page's memory contains. */
 
@@ -238,3 +236,8 @@ function formatted(text) {
         return text;
     }
 }
+
+/* The script has moved the content. After a reload the browser restores the position itself. */
+
+if (performance.getEntriesByType("navigation")[0]?.type === "navigate") showTarget(true);
+markCurrent();
