@@ -327,7 +327,7 @@ intercepted! {
         find(id: &EndpointId) -> Option<Endpoint>: (id.clone()) => (id);
         update(endpoint: &Endpoint, audit: &AuditEntry) -> bool:
             (endpoint.clone(), audit.clone()) => (endpoint, audit);
-        disable_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> bool:
+        disable_if_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> bool:
             (id.clone(), since, audit.clone()) => (id, *since, audit);
         remove(id: &EndpointId, audit: &AuditEntry) -> bool: (id.clone(), audit.clone()) => (id, audit);
         list() -> Vec<Endpoint>: () => ();

@@ -57,7 +57,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     (deliveries::RECORD_FAILURE, BY_ID),
     (deliveries::RECORD_SUCCESS, ENDPOINT),
     (deliveries::RECORD_SUCCESS, BY_ID),
-    (endpoints::DISABLE_FAILING, ENDPOINT),
+    (endpoints::DISABLE_IF_FAILING, ENDPOINT),
     (deliveries::QUEUE_STATS, "delivery USING COVERING INDEX forum_api_deliveries_by_state (state=?)"),
     (deliveries::DELETE_ORPHANS, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint"),
     (deliveries::DELETE_ORPHANS, "delivery USING COVERING INDEX forum_api_deliveries_by_endpoint"),

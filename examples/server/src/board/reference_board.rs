@@ -160,7 +160,7 @@ impl ReferenceBoard {
         let change = self.write(move |tx, events| {
             Box::pin(async move {
                 let done = change(tx, events).await?;
-                tx.change_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters())
+                tx.change_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters(1))
                     .await?;
                 Ok(done)
             })
