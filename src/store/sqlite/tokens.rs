@@ -64,7 +64,8 @@ impl TokenStore for SqliteTokenStore {
         let (lookup, audit) = (*lookup, audit.clone());
         let write = self.0.write(move |savepoint| {
             let row = params![lookup, now];
-            Ok(change_audited(savepoint, REVOKE, row, &audit)? > 0)
+            let revoked = change_audited(savepoint, REVOKE, row, &audit)? > 0;
+            Ok(revoked || first(savepoint, FIND, [lookup], read_token)?.is_some())
         });
         write.await
     }
@@ -78,7 +79,8 @@ impl TokenStore for SqliteTokenStore {
         let (lookup, label, audit) = (*lookup, label.to_owned(), audit.clone());
         let write = self.0.write(move |savepoint| {
             let row = params![lookup, label];
-            Ok(change_audited(savepoint, SET_LABEL, row, &audit)? > 0)
+            let changed = change_audited(savepoint, SET_LABEL, row, &audit)? > 0;
+            Ok(changed || first(savepoint, FIND, [lookup], read_token)?.is_some())
         });
         write.await
     }
