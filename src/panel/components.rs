@@ -7,6 +7,9 @@ use crate::model::Timestamp;
 /// Path of the style sheet below the base path. It is served without authentication, for a host's own sign-in page.
 pub(super) const STYLE_SHEET: &str = "/style.css";
 
+/// Path of the script below the base path. It is served without authentication, like the style sheet.
+pub(super) const SCRIPT: &str = "/script.js";
+
 /// Renders a page without navigation and without data.
 pub(super) fn bare_document(base_path: &str, title: &str, text: &str) -> Markup {
     let body = html! { main.narrow id="main" { h1 { (title) } p { (text) } } };
@@ -24,6 +27,7 @@ pub(super) fn document(base_path: &str, title: &str, body: Markup) -> Markup {
                 title { (title) " · Control panel" }
                 link rel="icon" href="data:,";
                 link rel="stylesheet" href={ (base_path) (STYLE_SHEET) };
+                script src={ (base_path) (SCRIPT) } defer {}
             }
             body { (body) }
         }
@@ -76,13 +80,13 @@ pub(super) fn breakable(text: &str) -> Markup {
     html! { span.long { (text) } }
 }
 
-/// Renders a secret in a read-only field that one click selects without a script.
+/// Renders a secret in a read-only field that one click selects without a script. The script adds a copy button.
 pub(super) fn secret_field(name: &str, label: &str, secret: &str) -> Markup {
     html! {
         div.secret {
             p id={ (name) "-label" } { (label) }
             code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
-                autofocus { (secret) }
+                autofocus data-copy=(label.to_lowercase()) { (secret) }
         }
     }
 }
@@ -92,11 +96,12 @@ pub(super) fn next_page_link(text: &str, path: &str) -> Markup {
 }
 
 /// Units with their lengths in milliseconds, the longest first.
-const UNITS: [(&str, i64); 4] = [
+const UNITS: [(&str, i64); 5] = [
     ("year", 365 * DAY),
     ("day", DAY),
     ("hour", 60 * 60 * 1000),
     ("minute", 60 * 1000),
+    ("second", 1000),
 ];
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -108,7 +113,7 @@ pub(super) fn relative_time(at: Timestamp, now: Timestamp) -> String {
     let is_future = difference > 0;
     let length = difference.saturating_abs();
     let Some((unit, millis)) = UNITS.into_iter().find(|(_, millis)| length >= *millis) else {
-        return if is_future { "in a moment" } else { "just now" }.into();
+        return "now".into();
     };
     let half = if is_future { millis / 2 } else { 0 };
     let count = length.saturating_add(half) / millis;
@@ -134,9 +139,10 @@ mod tests {
     fn relative_times_use_the_longest_unit() {
         let now = Timestamp::from_millis(1_767_225_600_000);
         for (seconds, expected) in [
-            (0, "just now"),
-            (-59, "just now"),
-            (59, "in a moment"),
+            (0, "now"),
+            (-1, "1 second ago"),
+            (-59, "59 seconds ago"),
+            (5, "in 5 seconds"),
             (-60, "1 minute ago"),
             (-3 * 3600 - 5, "3 hours ago"),
             (-86_400, "1 day ago"),

@@ -37,7 +37,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it." }
         (quarantine_warning(context).await?)
         (filter_form(context, &texts, &endpoints))
-        @if let Some(endpoint) = &filter.endpoint { (retry_dead(context, endpoint, &endpoints)) }
+        @if let Some(endpoint) = &filter.endpoint_id { (retry_dead(context, endpoint, &endpoints)) }
         @if deliveries.is_empty() {
             (no_deliveries(context, &texts, &endpoints))
         } @else {
@@ -55,7 +55,7 @@ fn parse_filter(query: &Form) -> DeliveryFilter {
     let [from, to] = ["from", "to"].map(|name| parse_period(query.get(name)));
     DeliveryFilter {
         state: DeliveryState::parse(query.get("state")).ok(),
-        endpoint: EndpointId::parse(query.get("endpoint")).ok(),
+        endpoint_id: EndpointId::parse(query.get("endpoint")).ok(),
         topic: Topic::parse(query.get("topic")).ok(),
         response: ResponseFilter::parse(query.get("response")).ok(),
         since: from.map(|period| period.start),
@@ -119,7 +119,7 @@ impl FilterTexts {
         Self {
             state: filter.state.map_or("", DeliveryState::as_str),
             endpoint: filter
-                .endpoint
+                .endpoint_id
                 .as_ref()
                 .map_or_else(String::new, ToString::to_string),
             topic: filter
@@ -268,7 +268,7 @@ pub(super) fn row(
     with_endpoint: bool,
 ) -> TableRow {
     let progress = &delivery.progress;
-    let endpoint = endpoints.iter().find(|one| one.id == delivery.endpoint);
+    let endpoint = endpoints.iter().find(|one| one.id == delivery.endpoint_id);
     let path = context.url(&format!("/deliveries/{}", delivery.id));
     let id = breakable(&delivery.id.to_string());
     let mut row = vec![
@@ -276,7 +276,10 @@ pub(super) fn row(
         ("Topic", html! { (delivery.topic) }),
     ];
     if with_endpoint {
-        row.push(("Endpoint", breakable(&url(&delivery.endpoint, endpoints))));
+        row.push((
+            "Endpoint",
+            breakable(&url(&delivery.endpoint_id, endpoints)),
+        ));
     }
     row.extend([
         ("State", badge(progress.state.as_str())),
@@ -307,11 +310,11 @@ pub(super) fn url(id: &EndpointId, endpoints: &[Endpoint]) -> String {
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let (delivery, attempts) = find(context).await?;
     let webhooks = context.webhooks();
-    let endpoint = webhooks.endpoints.find(&delivery.endpoint).await?;
-    let body = webhooks.outbox.body(&delivery.event).await?;
+    let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
+    let body = webhooks.outbox.body(&delivery.event_id).await?;
     let next = next_attempt(context, &delivery, endpoint.as_ref());
-    let url = endpoint.map_or_else(|| delivery.endpoint.to_string(), |endpoint| endpoint.url);
-    let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint));
+    let url = endpoint.map_or_else(|| delivery.endpoint_id.to_string(), |endpoint| endpoint.url);
+    let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint_id));
     let (id, progress) = (&delivery.id, &delivery.progress);
     let main = html! {
         (ping_result(context, &delivery, attempts.last()))
@@ -322,7 +325,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             div { dt { "Queued" } dd { (context.time(delivery.created_at)) } }
             div { dt { "Next attempt" } dd { (next) } }
             div { dt { "Id" } dd data-copy { code { (id) } } }
-            div { dt { "Event" } dd data-copy { code { (delivery.event) } } }
+            div { dt { "Event" } dd data-copy { code { (delivery.event_id) } } }
         }
         div.actions {
             (retry_button(context, &delivery))

@@ -1,8 +1,9 @@
 //! The control panel (feature `panel`): an administrator issues tokens, manages webhooks, inspects deliveries and reads
 //! the audit log (`docs/protocol.md`, section 15).
 //!
-//! A [`tower_service::Service`] like the API. Its pages are rendered on the server and run no script. The host mounts it at
-//! any path, authenticates its administrators with [`AdminAuth`](crate::host::AdminAuth), and has its own sign-in page:
+//! A [`tower_service::Service`] like the API. Its pages are rendered on the server. One script of the same origin adds copy
+//! buttons and local times; every page works without it. The host mounts the panel at any path, authenticates its
+//! administrators with [`AdminAuth`](crate::host::AdminAuth), and has its own sign-in page:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -55,6 +56,7 @@
 mod access;
 mod audit;
 mod builder;
+mod chart;
 mod components;
 mod deliveries;
 mod endpoint;

@@ -177,9 +177,10 @@ impl PageContext {
         }
     }
 
-    /// Renders a time relative to now and exactly.
+    /// Renders a time relative to now, and in UTC. The script shows the local time instead of the UTC time.
     pub(super) fn time(&self, at: Timestamp) -> Markup {
-        html! { time datetime=(at) { (relative_time(at, self.now)) " " small { (utc_time(at)) } } }
+        let utc = utc_time(at);
+        html! { time datetime=(at) title=(utc) { (relative_time(at, self.now)) " " small { (utc) } } }
     }
 
     pub(super) fn optional_time(&self, at: Option<Timestamp>, none: &str) -> Markup {

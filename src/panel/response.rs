@@ -7,7 +7,7 @@ use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use maud::Markup;
 
-use super::components::bare_document;
+use super::components::{SCRIPT, STYLE_SHEET, bare_document};
 use crate::error_chain::ErrorChain;
 use crate::host::{BackendError, BoxError, OverloadedError};
 use crate::http_util::{self, Content, ResponseBody};
@@ -47,9 +47,15 @@ impl PageResponse {
         Self::new(StatusCode::SEE_OTHER, "no-store", None).with_header(LOCATION, path)
     }
 
-    pub(super) fn style_sheet() -> Self {
-        let content = Content::tagged("text/css; charset=utf-8", include_str!("style.css"));
-        Self::new(StatusCode::OK, "no-cache", Some(content))
+    /// Returns the style sheet or the script at a path below the base path; `None` for any other path.
+    pub(super) fn asset(path: &str) -> Option<Self> {
+        let (content_type, body) = match path {
+            STYLE_SHEET => ("text/css; charset=utf-8", include_str!("style.css")),
+            SCRIPT => ("text/javascript; charset=utf-8", include_str!("script.js")),
+            _ => return None,
+        };
+        let content = Content::tagged(content_type, body);
+        Some(Self::new(StatusCode::OK, "no-cache", Some(content)))
     }
 
     pub(super) fn retry_after(self, wait: Duration) -> Self {

@@ -13,7 +13,6 @@ use tracing::Instrument;
 
 use super::access::{is_same_origin_form, parse_form};
 use super::builder::{Panel, PanelInner};
-use super::components::STYLE_SHEET;
 use super::form::Form;
 use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError};
@@ -89,8 +88,8 @@ impl PanelInner {
         let below = head.uri.path().strip_prefix(&self.settings.base_path);
         let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
         let below = below.ok_or(PanelError::NotFound)?;
-        if below == STYLE_SHEET {
-            return Ok(PageResponse::style_sheet());
+        if let Some(asset) = PageResponse::asset(below) {
+            return Ok(asset);
         }
         let Some(session) = self.admin_auth.session(head).await? else {
             let sign_in = self.admin_auth.sign_in_url(&self.return_path(head));

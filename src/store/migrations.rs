@@ -155,6 +155,14 @@ mod tests {
     fn published_migrations_do_not_change() {
         for (sql, checksum) in [
             (
+                include_str!("postgres/migrations/0006_token_filters.sql"),
+                "b2be0e5b75156ac2636b7335523e2a2deb7b85447de9a9e547a02b3589df94aa",
+            ),
+            (
+                include_str!("sqlite/migrations/0006_token_filters.sql"),
+                "b2be0e5b75156ac2636b7335523e2a2deb7b85447de9a9e547a02b3589df94aa",
+            ),
+            (
                 include_str!("postgres/migrations/0004_usage.sql"),
                 "c87e124a1258639f317c248cba1519107670f4f7f0167cf6db4487fd2c28245d",
             ),

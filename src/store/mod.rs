@@ -54,5 +54,5 @@ pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
-pub use tokens::TokenStore;
+pub use tokens::{TokenFilter, TokenSearch, TokenStates, TokenStore};
 pub use usage::{TokenUsage, UsageCounts, UsageStore};

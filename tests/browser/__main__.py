@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 import forged
 import panel_session
 import reference
+import script
 import texts
 from look import look
 from receiver import Receiver
@@ -31,6 +32,12 @@ def without_scripts(browser: Browser) -> None:
     ):
         panel_session.run(page, server, receiver, lambda *_: None)
         reference.without_scripts(page)
+        script.without_scripts(page, server)
+
+
+def with_local_times(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Window(browser, server.address, timezone_id=script.ZONE) as page:
+        script.run(page, server)
 
 
 def at_the_reference(browser: Browser) -> None:
@@ -53,7 +60,7 @@ def with_forged_forms(browser: Browser) -> None:
 # Generous, since the machine may be busy.
 expect.set_options(timeout=20_000)
 
-PARTS = (with_scripts, without_scripts, at_the_reference, with_odd_texts, with_forged_forms)
+PARTS = (with_scripts, without_scripts, with_local_times, at_the_reference, with_odd_texts, with_forged_forms)
 
 
 def run(number: int) -> str:

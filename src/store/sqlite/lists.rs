@@ -35,7 +35,7 @@ pub(super) fn list_statement(filter: &DeliveryFilter) -> String {
 fn scan(filter: &DeliveryFilter, state: DeliveryState) -> String {
     let conditions = [
         condition("(created_at, id) < (?1, ?2)", 1, filter.start().is_some()),
-        condition("endpoint = ?4", 4, filter.endpoint.is_some()),
+        condition("endpoint = ?4", 4, filter.endpoint_id.is_some()),
         condition("topic = ?5", 5, filter.topic.is_some()),
         condition("created_at >= ?6", 6, filter.since.is_some()),
         condition(HAS_STATUS_CLASS, 7, filter.status_class().is_some()),
@@ -70,7 +70,7 @@ pub(super) fn usage(
         let read = |row: &Row<'_>| {
             Ok(DeliveryCount {
                 hours_ago: row.number("hours_ago")?,
-                endpoint: row.get("endpoint")?,
+                endpoint_id: row.get("endpoint")?,
                 state,
                 count: row.number("count")?,
             })

@@ -141,15 +141,15 @@ async fn purge(
 async fn list(
     webhooks: &WebhookStores,
     state: Option<DeliveryState>,
-    endpoint: Option<EndpointId>,
+    endpoint_id: Option<EndpointId>,
 ) -> BoardResult<Output> {
     let mut filter = DeliveryFilter {
         state,
-        endpoint,
+        endpoint_id,
         limit: PAGE,
         ..DeliveryFilter::default()
     };
-    if let Some(id) = &filter.endpoint
+    if let Some(id) = &filter.endpoint_id
         && webhooks.endpoints.find(id).await?.is_none()
     {
         return Err(unknown_endpoint(id));
@@ -238,9 +238,9 @@ struct DeliveryListing {
 impl DeliveryListing {
     fn new(delivery: webhook::Delivery, disabled: &[EndpointId]) -> Self {
         Self {
-            paused: disabled.contains(&delivery.endpoint),
+            paused: disabled.contains(&delivery.endpoint_id),
             id: delivery.id,
-            endpoint_id: delivery.endpoint,
+            endpoint_id: delivery.endpoint_id,
             topic: delivery.topic.to_string(),
             state: delivery.progress.state.as_str(),
             attempts: delivery.progress.attempts,
