@@ -324,8 +324,8 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             div { dt { "Endpoint" } dd { a href=(endpoint_path) { (breakable(&url)) } } }
             div { dt { "Queued" } dd { (context.time(delivery.created_at)) } }
             div { dt { "Next attempt" } dd { (next) } }
-            div { dt { "Id" } dd data-copy { code { (id) } } }
-            div { dt { "Event" } dd data-copy { code { (delivery.event_id) } } }
+            div { dt { "Id" } dd { code data-copy="id" { (id) } } }
+            div { dt { "Event" } dd { code data-copy="event id" { (delivery.event_id) } } }
         }
         div.actions {
             (retry_button(context, &delivery))
@@ -427,7 +427,7 @@ fn attempt_item(context: &PageContext, attempt: &AttemptRecord, is_open: bool) -
 
 /// Renders a text of several lines in a block that scrolls.
 fn copyable(name: &str, text: &str) -> Markup {
-    html! { div.block data-copy { pre tabindex="0" role="group" aria-label=(name) { (text) } } }
+    html! { pre.block tabindex="0" role="group" aria-label=(name) data-copy=(name.to_lowercase()) { (text) } }
 }
 
 /// `POST /deliveries/{id}/retry`

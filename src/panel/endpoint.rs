@@ -85,11 +85,11 @@ async fn page(
 fn properties(context: &PageContext, endpoint: &Endpoint, owner: &str) -> Markup {
     html! {
         dl {
-            div { dt { "URL" } dd.scroll tabindex="0" data-copy { (endpoint.url) } }
+            div { dt { "URL" } dd { div.scroll tabindex="0" data-copy="URL" { (endpoint.url) } } }
             div { dt { "State" } dd { (state(context, endpoint)) } }
             div { dt { "Owner" } dd { (owner) } }
             div { dt { "Added" } dd { (context.time(endpoint.created_at)) } }
-            div { dt { "Id" } dd data-copy { code { (endpoint.id) } } }
+            div { dt { "Id" } dd { code data-copy="id" { (endpoint.id) } } }
         }
         div.actions {
             @if endpoint.enabled {
