@@ -16,7 +16,7 @@ use super::webhook::endpoint;
 use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::cli::days;
-use crate::output::{ListItem, Output, Table};
+use crate::output::{ListItem, Output, Table, counted};
 use crate::webhooks::{refusal, refusal_for, unknown_endpoint};
 
 /// Deliveries of a page of the store.
@@ -103,9 +103,9 @@ impl DeliveryCommand {
                     .retry_dead(&endpoint, &audit::actor())
                     .await;
                 let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
-                let noun = if count == 1 { "delivery" } else { "deliveries" };
+                let deliveries = counted(count, "dead delivery", "dead deliveries");
                 Output::done_with(format_args!(
-                    "Queued {count} dead {noun} of endpoint {endpoint} again."
+                    "Queued {deliveries} of endpoint {endpoint} again."
                 ))
             }
             Self::Purge { state, older_than } => purge(webhooks, state, older_than).await,
@@ -130,12 +130,10 @@ async fn purge(
     let actor = audit::actor();
     let purge = admin.purge_deliveries(state, older_than, &actor);
     let removed = purge.await.map_err(refusal)?;
-    let noun = if removed == 1 {
-        "delivery"
-    } else {
-        "deliveries"
-    };
-    Output::done_with(format_args!("Removed {removed} {} {noun}.", state.as_str()))
+    let state = state.as_str();
+    let one = format!("{state} delivery");
+    let deliveries = counted(removed, &one, &format!("{state} deliveries"));
+    Output::done_with(format_args!("Removed {deliveries}."))
 }
 
 async fn list(

@@ -18,7 +18,7 @@ use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts, passwords};
 use crate::cli::{SurfaceArg, days};
-use crate::output::{ListItem, Output};
+use crate::output::{ListItem, Output, counted};
 use crate::prompt;
 use crate::sign_in::accounts::names as member_names;
 
@@ -203,10 +203,12 @@ async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Out
             batch => removed += batch,
         }
     }
-    let noun = if removed == 1 { "token" } else { "tokens" };
-    Output::done_with(format_args!(
-        "Removed {removed} expired and revoked {noun}."
-    ))
+    let tokens = counted(
+        removed,
+        "expired and revoked token",
+        "expired and revoked tokens",
+    );
+    Output::done_with(format_args!("Removed {tokens}."))
 }
 
 async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
