@@ -6,7 +6,7 @@ use std::time::Duration;
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::components::{TableRow, badge, breakable, empty, next_page_link, table};
+use super::components::{TableRow, badge, breakable, choice, empty, next_page_link, table};
 use super::form::Form;
 use super::page_context::PageContext;
 use super::pretty_json::pretty_json;
@@ -184,26 +184,6 @@ fn time_field(name: &str, label: &str, value: &str) -> Markup {
         div {
             label for=(name) { (label) }
             input id=(name) name=(name) type="datetime-local" value=(value);
-        }
-    }
-}
-
-fn choice(
-    name: &str,
-    label: &str,
-    any: &str,
-    options: impl Iterator<Item = (String, String)>,
-    chosen: &str,
-) -> Markup {
-    html! {
-        div {
-            label for=(name) { (label) }
-            select.choice id=(name) name=(name) {
-                option value="" { (any) }
-                @for (value, text) in options {
-                    option value=(value) selected[chosen == value] { (text) }
-                }
-            }
         }
     }
 }
