@@ -197,6 +197,8 @@ async fn an_event_is_deleted_with_its_last_delivery(sql: Sql) {
         error: None,
         duration_ms: 3,
         response_excerpt: None,
+        request_headers: None,
+        response_headers: None,
     };
     let claims = claim_all(webhooks, at(0)).await;
     let settle = |one| Settlement::new(one, DELIVERED, Some(attempted.clone()));

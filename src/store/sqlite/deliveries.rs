@@ -15,8 +15,8 @@ use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStore, MAX_STORED_ATTEMPTS,
-    QueueStats, Settlement, UsageStats, ended_at, report_unreadable,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStore, EndpointStats,
+    MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats, ended_at, report_unreadable,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
@@ -179,6 +179,20 @@ impl DeliveryStore for SqliteWebhookStore {
             .await
     }
 
+    async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
+        self.read(move |connection| {
+            let read = lists::read_endpoint_stats;
+            readable(
+                connection,
+                "endpoints",
+                lists::ENDPOINT_STATS,
+                [since],
+                read,
+            )
+        })
+        .await
+    }
+
     async fn enqueue(
         &self,
         event: &Event,
@@ -283,14 +297,19 @@ impl DeliveryStore for SqliteWebhookStore {
 
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
         let filter = filter.clone();
+        if filter.states().is_empty() {
+            return Ok(Vec::new());
+        }
         self.read(move |connection| {
-            let after = filter.after.as_ref();
+            let (created_at, id) = filter.start().unzip();
             let parameters = params![
-                after.map(|(created_at, _)| created_at),
-                after.map(|(_, id)| id),
+                created_at,
+                id,
                 filter.limit,
                 filter.endpoint_id,
                 filter.topic,
+                filter.since,
+                filter.status_class(),
             ];
             let sql = lists::list_statement(&filter);
             readable(connection, "deliveries", &sql, parameters, read_delivery)
@@ -347,6 +366,8 @@ fn add_attempt(connection: &Connection, id: &DeliveryId, attempt: &AttemptRecord
         attempt.error,
         i64::try_from(attempt.duration_ms).unwrap_or(i64::MAX),
         attempt.response_excerpt,
+        attempt.request_headers,
+        attempt.response_headers,
     ];
     let number: Option<i64> = first(connection, ADD_ATTEMPT, row, |row| row.get("number"))?;
     let too_old = number.map(|number| number - i64::from(MAX_STORED_ATTEMPTS));
