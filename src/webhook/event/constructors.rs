@@ -31,7 +31,9 @@ macro_rules! kinds {
             => $data:ident, $new:expr;
     )+) => {
         impl Event {$(
-            #[doc = concat!("Creates an event with the meaning: ", $description)]
+            #[doc = concat!("Creates an event of the topic [`", stringify!($topic), "`](Topic::", stringify!($topic), ").")]
+            ///
+            #[doc = $description]
             pub fn $name(meta: EventMeta, $($argument: $type),*) -> Self {
                 let forum: Option<&ForumId> = $forum;
                 Self::with_data(Topic::$topic, meta, forum.cloned(), $new)
