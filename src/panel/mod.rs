@@ -64,9 +64,12 @@ mod endpoints;
 mod form;
 mod page_context;
 mod password_throttle;
+mod pretty_json;
 mod response;
 mod router;
 mod service;
+mod token;
+mod token_form;
 mod tokens;
 mod usage;
 

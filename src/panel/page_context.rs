@@ -72,6 +72,10 @@ impl PageContext {
         self.show(title, main)
     }
 
+    pub(super) fn redirect(&self, path: &str) -> PageResult {
+        Ok(PageResponse::see_other(&self.url(path)))
+    }
+
     /// Redirects to a page that shows the flash message of this name.
     pub(super) fn redirect_with_flash(&self, path: &str, flash: &str) -> PageResult {
         let path = self.url(path);
@@ -266,12 +270,12 @@ fn area_link(context: &PageContext, (path, name): (&str, &str)) -> Markup {
 /// Returns the flash message of this name. The URL contains only the name, so that a crafted link cannot show other text.
 fn flash(name: &str) -> Option<&'static str> {
     Some(match name {
+        "token-saved" => "Changes saved.",
         "revoked" => "Token revoked. Requests that use it now return 401.",
-        "subscribed" => "Topics saved.",
+        "endpoint-saved" => "Changes saved.",
         "activated" => "The new secret is active.",
         "enabled" => "Endpoint enabled. Queued deliveries are sent now.",
         "disabled" => "Endpoint disabled. Queued deliveries are kept.",
-        "pinged" => "Ping queued. Reload this page to see the result.",
         "retried" => "Delivery queued again.",
         "all-retried" => "All dead deliveries of the endpoint are queued again.",
         "endpoint-removed" => "Endpoint deleted with its deliveries.",

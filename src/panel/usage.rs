@@ -110,7 +110,7 @@ async fn api_requests(context: &PageContext) -> Result<Markup, PanelError> {
     })
 }
 
-fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
+pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
     let count = |count: u64| html! { (count) };
     vec![
         (column, label),
