@@ -40,22 +40,18 @@ impl ForumApi {
         openapi::document(&self.0.settings, &self.0.environment)
     }
 
-    /// Adds the usage of tokens that was counted since the previous call to the [`UsageStore`](crate::store::UsageStore). Once
-    /// an hour, removes usage that is older than 30 days.
+    /// Adds the usage of tokens and operations that was counted since the previous call to the
+    /// [`UsageStore`](crate::store::UsageStore). Once an hour, removes usage that is older than 30 days.
     ///
     /// Call it before the process ends. Until then [`keep_flushing_usage`](Self::keep_flushing_usage) calls it. The service
-    /// counts up to 262,144 tokens and hours between two calls, and drops the rest.
+    /// counts up to 262,144 tokens and hours, and 4096 operations and hours, between two calls. It can drop the rest.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the store fails. The next call adds the numbers again, also if the future
     /// is dropped before it completes.
     pub async fn flush_usage(&self) -> BackendResult<()> {
         let (counters, store) = (&self.0.usage, &*self.0.stores.usage);
-        let taken = counters.take();
-        if !taken.usage().is_empty() {
-            store.add(taken.usage()).await?;
-            taken.forget();
-        }
+        counters.take().store(store).await?;
         let now = self.0.environment.clock.now();
         if counters.is_sweep_due(now) {
             store

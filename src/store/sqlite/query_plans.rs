@@ -26,6 +26,8 @@ const STATEMENTS: &[(&str, &str)] = &[
     (idempotency::DELETE_EXPIRED, "forum_api_idempotency_keys USING COVERING INDEX forum_api_idempotency_keys_by_age (began_at<?)"),
     (usage::BY_HOUR, "forum_api_usage USING PRIMARY KEY (hour>?)"),
     (usage::SWEEP, "forum_api_usage USING PRIMARY KEY (hour<?)"),
+    (usage::BY_OPERATION, "forum_api_operation_usage USING PRIMARY KEY (hour>?)"),
+    (usage::SWEEP_OPERATIONS, "forum_api_operation_usage USING PRIMARY KEY (hour<?)"),
     (outbox::MARK_FANNED_OUT, EVENT),
     (outbox::DELETE, EVENT),
     (outbox::DELETE, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_event (event=?)"),

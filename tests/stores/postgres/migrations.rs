@@ -26,7 +26,8 @@ async fn concurrent_nodes_apply_each_migration_once() {
             "0001_init",
             "0002_audit_log",
             "0003_endpoint_failures",
-            "0004_usage"
+            "0004_usage",
+            "0005_operation_usage"
         ]
     );
 }
