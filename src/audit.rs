@@ -52,6 +52,8 @@ actions! {
     TOKEN_ISSUED "token.issued"
     /// A token was revoked. The target is its lookup.
     TOKEN_REVOKED "token.revoked"
+    /// The label of a token was changed. The target is its lookup.
+    TOKEN_UPDATED "token.updated"
     /// Expired and revoked tokens were removed. The target is empty.
     TOKEN_PURGED "token.purged"
     /// An endpoint was added. The target of this and the following actions is the id of the endpoint.

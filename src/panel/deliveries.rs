@@ -31,7 +31,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it." }
         (quarantine_warning(context).await?)
         (filter_form(context, &filter, &endpoints))
-        @if let Some(endpoint) = &filter.endpoint { (retry_dead(context, endpoint, &endpoints)) }
+        @if let Some(endpoint) = &filter.endpoint_id { (retry_dead(context, endpoint, &endpoints)) }
         @if deliveries.is_empty() {
             (no_deliveries(context, &filter, &endpoints))
         } @else {
@@ -48,7 +48,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
 fn parse_filter(query: &Form) -> DeliveryFilter {
     DeliveryFilter {
         state: DeliveryState::parse(query.get("state")).ok(),
-        endpoint: EndpointId::parse(query.get("endpoint")).ok(),
+        endpoint_id: EndpointId::parse(query.get("endpoint")).ok(),
         topic: Topic::parse(query.get("topic")).ok(),
         after: parse_position(query.get("after")),
         limit: PAGE_SIZE + 1,
@@ -76,7 +76,7 @@ fn filter_texts(filter: &DeliveryFilter) -> [String; 3] {
     [
         filter.state.map_or("", DeliveryState::as_str).into(),
         filter
-            .endpoint
+            .endpoint_id
             .as_ref()
             .map(EndpointId::to_string)
             .unwrap_or_default(),
@@ -158,7 +158,8 @@ pub(super) async fn quarantine_warning(context: &PageContext) -> Result<Markup, 
 }
 
 fn no_deliveries(context: &PageContext, filter: &DeliveryFilter, endpoints: &[Endpoint]) -> Markup {
-    let is_filtered = filter.state.is_some() || filter.endpoint.is_some() || filter.topic.is_some();
+    let is_filtered =
+        filter.state.is_some() || filter.endpoint_id.is_some() || filter.topic.is_some();
     if endpoints.is_empty() {
         let add =
             html! { a href=(context.url("/webhooks")) { "Add an endpoint" } " to receive events." };
@@ -191,7 +192,7 @@ pub(super) fn row(
     with_endpoint: bool,
 ) -> TableRow {
     let progress = &delivery.progress;
-    let endpoint = endpoints.iter().find(|one| one.id == delivery.endpoint);
+    let endpoint = endpoints.iter().find(|one| one.id == delivery.endpoint_id);
     let path = context.url(&format!("/deliveries/{}", delivery.id));
     let id = breakable(&delivery.id.to_string());
     let mut row = vec![
@@ -199,7 +200,10 @@ pub(super) fn row(
         ("Topic", html! { (delivery.topic) }),
     ];
     if with_endpoint {
-        row.push(("Endpoint", breakable(&url(&delivery.endpoint, endpoints))));
+        row.push((
+            "Endpoint",
+            breakable(&url(&delivery.endpoint_id, endpoints)),
+        ));
     }
     row.extend([
         ("State", badge(progress.state.as_str())),
@@ -230,10 +234,10 @@ pub(super) fn url(id: &EndpointId, endpoints: &[Endpoint]) -> String {
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let (delivery, attempts) = find(context).await?;
     let endpoints = &context.webhooks().endpoints;
-    let endpoint = endpoints.find(&delivery.endpoint).await?;
+    let endpoint = endpoints.find(&delivery.endpoint_id).await?;
     let next = next_attempt(context, &delivery, endpoint.as_ref());
-    let url = endpoint.map_or_else(|| delivery.endpoint.to_string(), |endpoint| endpoint.url);
-    let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint));
+    let url = endpoint.map_or_else(|| delivery.endpoint_id.to_string(), |endpoint| endpoint.url);
+    let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint_id));
     let (id, progress) = (&delivery.id, &delivery.progress);
     let retry = format!("/deliveries/{id}/retry");
     let remove = format!("/deliveries/{id}/remove");
@@ -245,7 +249,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             div { dt { "Queued" } dd { (context.time(delivery.created_at)) } }
             div { dt { "Next attempt" } dd { (next) } }
             div { dt { "Id" } dd { code { (id) } } }
-            div { dt { "Event" } dd { code { (delivery.event) } } }
+            div { dt { "Event" } dd { code { (delivery.event_id) } } }
         }
         div.actions {
             @if progress.state != DeliveryState::Queued { (context.button(&retry, "Redeliver", "this delivery", "")) }

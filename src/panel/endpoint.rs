@@ -76,7 +76,7 @@ async fn latest_deliveries(
     endpoint: &Endpoint,
 ) -> Result<Markup, PanelError> {
     let filter = DeliveryFilter {
-        endpoint: Some(endpoint.id.clone()),
+        endpoint_id: Some(endpoint.id.clone()),
         limit: LATEST_DELIVERIES,
         ..DeliveryFilter::default()
     };

@@ -56,6 +56,7 @@
 mod access;
 mod audit;
 mod builder;
+mod chart;
 mod components;
 mod deliveries;
 mod endpoint;

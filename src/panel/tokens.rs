@@ -15,6 +15,7 @@ use crate::audit::AuditAction;
 use crate::error_chain::ErrorChain;
 use crate::model::{Timestamp, UserId};
 use crate::scope::Scope;
+use crate::store::TokenFilter;
 use crate::token::{
     self, Expiry, IssueError, Lookup, PlainToken, TokenRecord, TokenRequest, TokenState,
 };
@@ -58,7 +59,12 @@ const PASSWORD: TextField = TextField::text(
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let after = parse_position(context.query.get("after"));
     let store = &context.panel.stores.tokens;
-    let mut tokens = store.list(after, PAGE_SIZE as u32 + 1).await?;
+    let filter = TokenFilter {
+        after,
+        limit: PAGE_SIZE as u32 + 1,
+        ..TokenFilter::default()
+    };
+    let mut tokens = store.list(&filter, context.now).await?;
     let more = tokens.len() > PAGE_SIZE;
     tokens.truncate(PAGE_SIZE);
     let last = tokens.last().filter(|_| more);

@@ -146,9 +146,9 @@ macro_rules! row_decoders {
         pub(super) fn read_delivery(row: $row) -> Result<Delivery> {
             Ok(Delivery {
                 id: row.value("id")?,
-                event: row.value("event")?,
+                event_id: row.value("event")?,
                 topic: row.value("topic")?,
-                endpoint: row.value("endpoint")?,
+                endpoint_id: row.value("endpoint")?,
                 created_at: row.value("created_at")?,
                 progress: DeliveryProgress {
                     state: row.value("state")?,
@@ -195,15 +195,15 @@ pub(crate) fn decode_event(
     id: &str,
     topic: &str,
     occurred_at: Timestamp,
-    forum: Option<&str>,
+    forum_id: Option<&str>,
     body: &str,
 ) -> Result<Event, &'static str> {
-    let forum = forum.map(|forum| ForumId::parse(forum).map_err(|_| "the forum is malformed"));
+    let forum_id = forum_id.map(|id| ForumId::parse(id).map_err(|_| "the forum is malformed"));
     Ok(Event {
         id: EventId::parse(id).map_err(|_| "the id is malformed")?,
         topic: Topic::parse(topic).map_err(|_| "the topic is malformed")?,
         occurred_at,
-        forum: forum.transpose()?,
+        forum_id: forum_id.transpose()?,
         body: body.into(),
     })
 }

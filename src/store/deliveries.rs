@@ -85,8 +85,8 @@ pub struct ClaimedDelivery {
 /// Result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
-    /// The delivery.
-    pub delivery: DeliveryId,
+    /// Id of the delivery.
+    pub delivery_id: DeliveryId,
     /// The [lease](ClaimedDelivery::lease_id) of the attempt.
     pub lease_id: i64,
     /// Progress of the delivery after the attempt.
@@ -103,7 +103,7 @@ impl Settlement {
         attempt: Option<AttemptRecord>,
     ) -> Self {
         Self {
-            delivery: claimed.delivery.id.clone(),
+            delivery_id: claimed.delivery.id.clone(),
             lease_id: claimed.lease_id,
             progress,
             attempt,
@@ -150,8 +150,8 @@ impl UsageStats {
 pub struct DeliveryCount {
     /// Age of the deliveries at the end of the period, in whole hours since they were queued.
     pub hours_ago: u64,
-    /// The endpoint.
-    pub endpoint: EndpointId,
+    /// Id of the endpoint.
+    pub endpoint_id: EndpointId,
     /// The state.
     pub state: DeliveryState,
     /// Number of deliveries.
@@ -164,7 +164,7 @@ pub struct DeliveryFilter {
     /// Only deliveries in this state.
     pub state: Option<DeliveryState>,
     /// Only deliveries to this endpoint.
-    pub endpoint: Option<EndpointId>,
+    pub endpoint_id: Option<EndpointId>,
     /// Only deliveries of this topic.
     pub topic: Option<Topic>,
     /// Only deliveries after this position of the list: creation time and id of the last delivery of the previous page.

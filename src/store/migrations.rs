@@ -155,12 +155,20 @@ mod tests {
     fn published_migrations_do_not_change() {
         for (sql, checksum) in [
             (
-                include_str!("postgres/migrations/0005_operation_usage.sql"),
+                include_str!("postgres/migrations/0008_operation_usage.sql"),
                 "0628ba01e79635fd9e87d016645f80d89bb3c5dc75f70f15716ba0e90c91f04b",
             ),
             (
-                include_str!("sqlite/migrations/0005_operation_usage.sql"),
+                include_str!("sqlite/migrations/0008_operation_usage.sql"),
                 "339986f33ffbf3206962f676079e9145a753eedc09ce7f98439ce67c1966dbb0",
+            ),
+            (
+                include_str!("postgres/migrations/0006_token_filters.sql"),
+                "b2be0e5b75156ac2636b7335523e2a2deb7b85447de9a9e547a02b3589df94aa",
+            ),
+            (
+                include_str!("sqlite/migrations/0006_token_filters.sql"),
+                "b2be0e5b75156ac2636b7335523e2a2deb7b85447de9a9e547a02b3589df94aa",
             ),
             (
                 include_str!("postgres/migrations/0004_usage.sql"),

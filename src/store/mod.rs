@@ -55,5 +55,5 @@ pub use operation_usage::{LatencyCounts, OperationCounts, OperationUsage};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
-pub use tokens::TokenStore;
+pub use tokens::{TokenFilter, TokenSearch, TokenStates, TokenStore};
 pub use usage::{TokenUsage, UsageCounts, UsageStore};

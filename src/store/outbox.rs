@@ -9,10 +9,10 @@ use crate::webhook::Event;
 /// Recipients of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FanOut {
-    /// The event.
-    pub event: EventId,
-    /// The endpoints that receive the event; can be empty.
-    pub endpoints: Vec<EndpointId>,
+    /// Id of the event.
+    pub event_id: EventId,
+    /// Ids of the endpoints that receive the event; can be empty.
+    pub endpoint_ids: Vec<EndpointId>,
 }
 
 /// Events that cannot be decoded, and are therefore not delivered.

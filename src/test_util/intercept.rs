@@ -17,8 +17,8 @@ use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryFilter, DeliveryStore, EndpointStore, FanOut, IdempotencyStore,
     IdempotentRequest, OperationUsage, OutboxStore, Quarantine, QueueStats, RateLimitStore,
-    Reservation, Settlement, Stores, TokenStore, TokenUsage, UsageCounts, UsageStats, UsageStore,
-    WebhookStores,
+    Reservation, Settlement, Stores, TokenFilter, TokenStore, TokenUsage, UsageCounts, UsageStats,
+    UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -269,7 +269,9 @@ intercepted! {
         revoke(lookup: &Lookup, at: Timestamp, audit: &AuditEntry) -> bool:
             (*lookup, at, audit.clone()) => (lookup, *at, audit);
         record_use(lookup: &Lookup, at: Timestamp) -> (): (*lookup, at) => (lookup, *at);
-        list(after: Option<(Timestamp, Lookup)>, limit: u32) -> Vec<TokenRecord>: (after, limit) => (*after, *limit);
+        set_label(lookup: &Lookup, label: &str, audit: &AuditEntry) -> bool:
+            (*lookup, label.to_owned(), audit.clone()) => (lookup, label, audit);
+        list(filter: &TokenFilter, now: Timestamp) -> Vec<TokenRecord>: (filter.clone(), now) => (filter, *now);
         purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
             (before, limit, audit.clone()) => (*before, *limit, audit);
     }

@@ -138,7 +138,7 @@ impl TestApi {
     /// # Panics
     /// If the id is invalid or the surface has no such scope.
     pub fn with_scopes(&self, user: &str, scopes: &[Scope]) -> TestClient<'_> {
-        let token = self.token(user, scopes, Expiry::NEVER);
+        let token = self.issue_token(user, scopes, Expiry::NEVER);
         self.client(Some(token.expose_secret().to_owned()))
     }
 
@@ -147,7 +147,7 @@ impl TestApi {
     /// # Panics
     /// If the id is invalid or the surface has no such scope.
     #[expect(clippy::expect_used, reason = "invalid arguments fail the test")]
-    pub fn token(&self, user: &str, scopes: &[Scope], expiry: Expiry) -> PlainToken {
+    pub fn issue_token(&self, user: &str, scopes: &[Scope], expiry: Expiry) -> PlainToken {
         let owner = UserId::parse(user).expect("a member's id");
         let request = TokenRequest::new(&owner, scopes).label("test");
         let request = request.expiry(expiry);

@@ -209,11 +209,11 @@ pub struct Delivery {
     /// Id of the delivery, the same for each attempt. Sent as `x-forum-delivery`.
     pub id: DeliveryId,
     /// Id of the event.
-    pub event: EventId,
+    pub event_id: EventId,
     /// Topic of the event.
     pub topic: Topic,
     /// Id of the endpoint.
-    pub endpoint: EndpointId,
+    pub endpoint_id: EndpointId,
     /// Time at which the delivery was first queued.
     pub created_at: Timestamp,
     /// State, attempts and next attempt.

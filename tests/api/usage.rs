@@ -72,7 +72,12 @@ async fn requests_of_guests_and_unknown_paths_are_counted_by_operation() {
     let numbers = operations.iter().map(|one| {
         let (counts, latency) = (one.counts.usage, one.counts.latency);
         let operation = &*one.operation;
-        (operation, counts.requests, counts.refused(), latency.count())
+        (
+            operation,
+            counts.requests,
+            counts.refused(),
+            latency.count(),
+        )
     });
     let expected = [
         ("getMe", 1, 1, 1),

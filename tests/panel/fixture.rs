@@ -11,7 +11,9 @@ use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, PanelBuilder};
 use forum_api::runtime::{Clock, ManualClock, SeededRandom, TokioRuntime};
 use forum_api::store::memory::MemoryAuditStore;
-use forum_api::store::{ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, WebhookStores};
+use forum_api::store::{
+    ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, TokenFilter, WebhookStores,
+};
 use forum_api::test_util::StoreInterceptor;
 use forum_api::token::TokenRecord;
 use forum_api::webhook::{AttemptRecord, DeliveryProgress, DeliveryState, Event, Topic};
@@ -320,13 +322,13 @@ impl PanelFixture {
                 id: EventId::parse(&format!("evt_{number}")).unwrap(),
                 topic: Topic::POST_CREATED,
                 occurred_at: self.clock.now(),
-                forum: None,
+                forum_id: None,
                 body: "{}".into(),
             };
             self.webhooks.outbox.insert(&event).await.unwrap();
             fan_outs.push(FanOut {
-                event: event.id,
-                endpoints: vec![self.endpoint_id()],
+                event_id: event.id,
+                endpoint_ids: vec![self.endpoint_id()],
             });
         }
         let now = self.clock.now();
@@ -363,7 +365,12 @@ impl PanelFixture {
     }
 
     pub async fn tokens(&self) -> Vec<TokenRecord> {
-        self.stores.tokens.list(None, 1_000).await.unwrap()
+        let filter = TokenFilter {
+            limit: 1_000,
+            ..TokenFilter::default()
+        };
+        let tokens = self.stores.tokens.list(&filter, self.clock.now());
+        tokens.await.unwrap()
     }
 
     /// Returns all stored data as text, for comparisons.

@@ -96,7 +96,7 @@ pub(crate) fn event(number: u64) -> Event {
         id: EventId::parse(&format!("evt_{number}")).unwrap(),
         topic: Topic::POST_CREATED,
         occurred_at: at(-7),
-        forum: Some(ForumId::from(4)),
+        forum_id: Some(ForumId::from(4)),
         body: "{\"a\":\"'é\"}".into(),
     }
 }
@@ -121,8 +121,8 @@ pub(crate) async fn claim_all(webhooks: &WebhookStores, now: Timestamp) -> Claim
 
 pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
     FanOut {
-        event: event.clone(),
-        endpoints: endpoints.iter().map(|one| one.id.clone()).collect(),
+        event_id: event.clone(),
+        endpoint_ids: endpoints.iter().map(|one| one.id.clone()).collect(),
     }
 }
 

@@ -161,7 +161,7 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
         ..DeliveryFilter::default()
     };
     let left = webhooks.deliveries.list(&dead).await.unwrap();
-    assert!(left.len() == 1 && left[0].endpoint == other);
+    assert!(left.len() == 1 && left[0].endpoint_id == other);
 }
 
 /// Makes all queued deliveries dead.

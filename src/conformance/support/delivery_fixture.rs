@@ -43,16 +43,16 @@ pub(crate) fn event(number: u64) -> TestResult<Event> {
         id: id?,
         topic: Topic::POST_CREATED,
         occurred_at: instant(number.cast_signed()),
-        forum: None,
+        forum_id: None,
         body: format!("{{\"event\":{number}}}"),
     })
 }
 
 pub(crate) fn fan_out(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
-    let endpoints = endpoints.iter().map(|endpoint| endpoint.id.clone());
+    let endpoint_ids = endpoints.iter().map(|endpoint| endpoint.id.clone());
     FanOut {
-        event: event.id.clone(),
-        endpoints: endpoints.collect(),
+        event_id: event.id.clone(),
+        endpoint_ids: endpoint_ids.collect(),
     }
 }
 

@@ -37,12 +37,12 @@ impl OutboxStore for MemoryWebhookStore {
 
 impl WebhookTables {
     fn fan_out(&mut self, fan_out: &FanOut, now: Timestamp) {
-        let Some(event) = self.events.take_pending(&fan_out.event) else {
+        let Some(event) = self.events.take_pending(&fan_out.event_id) else {
             return;
         };
-        for endpoint in &fan_out.endpoints {
-            if self.enabled_endpoint(endpoint).is_some() {
-                self.enqueue(&event, endpoint, now);
+        for endpoint_id in &fan_out.endpoint_ids {
+            if self.enabled_endpoint(endpoint_id).is_some() {
+                self.enqueue(&event, endpoint_id, now);
             }
         }
         self.events.remove_unused(&event.id);

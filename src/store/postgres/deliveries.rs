@@ -81,7 +81,7 @@ impl DeliveryStore for PostgresStore {
                 &[
                     &i64::from(MAX_STORED_ATTEMPTS),
                     &self.clock.time(now),
-                    &each(given, |one| &one.delivery),
+                    &each(given, |one| &one.delivery_id),
                     &each(given, |one| one.lease_id),
                     &each(given, |one| one.progress.state),
                     &each(given, |one| integer(one.progress.attempts)),
@@ -155,13 +155,13 @@ impl DeliveryStore for PostgresStore {
         for row in rows {
             let columns = &mut Columns::of(&row);
             let group: u64 = columns.number("group")?;
-            let endpoint: Option<EndpointId> = columns.value("endpoint")?;
+            let endpoint_id: Option<EndpointId> = columns.value("endpoint")?;
             let state: Option<DeliveryState> = columns.value("state")?;
             let count = columns.number("count")?;
-            if let Some((endpoint, state)) = endpoint.zip(state) {
+            if let Some((endpoint_id, state)) = endpoint_id.zip(state) {
                 usage.deliveries.push(DeliveryCount {
                     hours_ago: group,
-                    endpoint,
+                    endpoint_id,
                     state,
                     count,
                 });
@@ -186,7 +186,7 @@ impl DeliveryStore for PostgresStore {
                     &event.id,
                     &event.topic,
                     &event.occurred_at,
-                    &event.forum,
+                    &event.forum_id,
                     &event.body,
                     &id,
                     endpoint,
@@ -251,7 +251,7 @@ impl DeliveryStore for PostgresStore {
         let limit = i64::from(filter.limit);
         let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&states, &limit];
         let mut conditions = String::new();
-        if let Some(endpoint) = &filter.endpoint {
+        if let Some(endpoint) = &filter.endpoint_id {
             parameters.push(endpoint);
             conditions += &format!(" AND endpoint = ${}", parameters.len());
         }

@@ -79,7 +79,7 @@ impl OutboxStore for PostgresStore {
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
-        let ids: Vec<_> = events.iter().map(|one| &one.event).collect();
+        let ids: Vec<_> = events.iter().map(|one| &one.event_id).collect();
         let recipients = recipients(events);
         let (each_event, each_endpoint): (Vec<_>, Vec<_>) = recipients.iter().copied().unzip();
         let deliveries: Vec<_> = recipients
@@ -96,7 +96,7 @@ impl OutboxStore for PostgresStore {
 fn recipients(events: &[FanOut]) -> Vec<(&EventId, &EndpointId)> {
     let recipients = events
         .iter()
-        .flat_map(|one| one.endpoints.iter().map(|to| (&one.event, to)));
+        .flat_map(|one| one.endpoint_ids.iter().map(|to| (&one.event_id, to)));
     recipients.collect()
 }
 

@@ -128,7 +128,7 @@ impl DeliveryStore for SqliteWebhookStore {
             let mut settled = HashSet::new();
             for settlement in settlements {
                 if settle(connection, &settlement, now)? {
-                    settled.insert(settlement.delivery);
+                    settled.insert(settlement.delivery_id);
                 }
             }
             Ok(settled)
@@ -297,7 +297,7 @@ impl DeliveryStore for SqliteWebhookStore {
                 after.map(|(created_at, _)| created_at),
                 after.map(|(_, id)| id),
                 filter.limit,
-                filter.endpoint,
+                filter.endpoint_id,
                 filter.topic,
             ];
             let sql = lists::list_statement(&filter);
@@ -320,13 +320,13 @@ impl DeliveryStore for SqliteWebhookStore {
 /// Returns whether the lease was in force.
 fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
     let Settlement {
-        delivery,
+        delivery_id,
         lease_id,
         progress,
         attempt,
     } = settlement;
     let row = params![
-        delivery,
+        delivery_id,
         lease_id,
         progress.state,
         progress.attempts,
@@ -335,11 +335,11 @@ fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> R
     ];
     let settled = changes(connection, SETTLE, row)?;
     if let Some(attempt) = attempt.as_ref().filter(|_| settled) {
-        add_attempt(connection, delivery, attempt)?;
+        add_attempt(connection, delivery_id, attempt)?;
     }
     match settlement.succeeded().filter(|_| settled) {
-        Some(true) => change(connection, RECORD_SUCCESS, params![delivery])?,
-        Some(false) => change(connection, RECORD_FAILURE, params![delivery, now])?,
+        Some(true) => change(connection, RECORD_SUCCESS, params![delivery_id])?,
+        Some(false) => change(connection, RECORD_FAILURE, params![delivery_id, now])?,
         None => 0,
     };
     Ok(settled)

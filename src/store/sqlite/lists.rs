@@ -31,7 +31,7 @@ pub(super) fn list_statement(filter: &DeliveryFilter) -> String {
 fn scan(filter: &DeliveryFilter, state: DeliveryState) -> String {
     let conditions = [
         condition("(created_at, id) < (?1, ?2)", 1, filter.after.is_some()),
-        condition("endpoint = ?4", 4, filter.endpoint.is_some()),
+        condition("endpoint = ?4", 4, filter.endpoint_id.is_some()),
         condition("topic = ?5", 5, filter.topic.is_some()),
     ];
     format!(
@@ -64,7 +64,7 @@ pub(super) fn usage(
         let read = |row: &Row<'_>| {
             Ok(DeliveryCount {
                 hours_ago: row.number("hours_ago")?,
-                endpoint: row.get("endpoint")?,
+                endpoint_id: row.get("endpoint")?,
                 state,
                 count: row.number("count")?,
             })

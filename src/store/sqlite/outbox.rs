@@ -142,15 +142,15 @@ pub(super) fn queue(
 }
 
 fn fan_out(connection: &Connection, fan_out: &FanOut, now: Timestamp) -> Result<()> {
-    if !mark_fanned_out(connection, &fan_out.event, now)? {
+    if !mark_fanned_out(connection, &fan_out.event_id, now)? {
         return Ok(());
     }
     let mut queued = false;
-    for endpoint in &fan_out.endpoints {
-        queued |= queue(connection, &fan_out.event, endpoint, now)?;
+    for endpoint_id in &fan_out.endpoint_ids {
+        queued |= queue(connection, &fan_out.event_id, endpoint_id, now)?;
     }
     if !queued {
-        change(connection, DELETE, [&fan_out.event])?;
+        change(connection, DELETE, [&fan_out.event_id])?;
     }
     Ok(())
 }

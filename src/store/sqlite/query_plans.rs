@@ -2,9 +2,10 @@
 
 use super::migrations::apply_migrations;
 use super::{claim, deliveries, endpoints, lists, outbox, usage};
-use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::DeliveryFilter;
+use crate::model::{DeliveryId, EndpointId, Timestamp, UserId};
 use crate::store::sqlite_schema::{MIGRATIONS, idempotency, tokens};
+use crate::store::{DeliveryFilter, TokenFilter, TokenSearch, TokenStates};
+use crate::token::TokenState;
 use crate::webhook::{DeliveryState, Topic};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -21,7 +22,7 @@ const ENDPOINT: &str =
 #[rustfmt::skip]
 const STATEMENTS: &[(&str, &str)] = &[
     (tokens::FIND, "forum_api_tokens USING PRIMARY KEY (lookup=?)"),
-    (tokens::LIST, "forum_api_tokens USING INDEX forum_api_tokens_by_age ((created_at,lookup)<(?,?))"),
+    (tokens::SET_LABEL, "forum_api_tokens USING PRIMARY KEY (lookup=?)"),
     (idempotency::FIND, "forum_api_idempotency_keys USING INDEX sqlite_autoindex_forum_api_idempotency_keys_1 (token=? AND key=?)"),
     (idempotency::DELETE_EXPIRED, "forum_api_idempotency_keys USING COVERING INDEX forum_api_idempotency_keys_by_age (began_at<?)"),
     (usage::BY_HOUR, "forum_api_usage USING PRIMARY KEY (hour>?)"),
@@ -133,7 +134,7 @@ fn a_list_scans_the_rows_that_its_filter_selects() {
             ] {
                 let filter = DeliveryFilter {
                     state,
-                    endpoint: endpoint.clone(),
+                    endpoint_id: endpoint.clone(),
                     topic: topic.clone(),
                     after: after.map(|id| (Timestamp::default(), id)),
                     limit: 20,
@@ -151,6 +152,39 @@ fn a_list_scans_the_rows_that_its_filter_selects() {
                 assert!(!lines.windows(2).any(sorts_scan), "{plan}");
                 assert!(!plan.contains("SCAN forum_api"), "{plan}");
             }
+        }
+    }
+}
+
+/// Checks each combination of filters: the list is read in its order from an index of the owner, or of revoked or other
+/// tokens. Only expiry times and searches are compared with rows that are not in the list.
+#[test]
+fn a_list_of_tokens_reads_an_index_in_its_order() {
+    let age = "(created_at,lookup)<(?,?)";
+    let search = TokenSearch {
+        text: "x".into(),
+        owner: None,
+    };
+    for (states, index) in [
+        (TokenStates::Any, "by_age"),
+        (TokenStates::NotRevoked, "not_revoked"),
+        (TokenStates::Only(TokenState::Valid), "not_revoked"),
+        (TokenStates::Only(TokenState::Expired), "not_revoked"),
+        (TokenStates::Only(TokenState::Revoked), "revoked"),
+    ] {
+        for search in [None, Some(search.clone())] {
+            let mut filter = TokenFilter {
+                states,
+                search,
+                ..TokenFilter::default()
+            };
+            let of_all = format!("forum_api_tokens USING INDEX forum_api_tokens_{index} ({age})");
+            assert_search(&plan(&tokens::list(&filter)), &of_all);
+            filter.owner = Some(UserId::from(1));
+            let of_owner = format!(
+                "forum_api_tokens USING INDEX forum_api_tokens_by_owner (owner=? AND {age})"
+            );
+            assert_search(&plan(&tokens::list(&filter)), &of_owner);
         }
     }
 }

@@ -10,8 +10,10 @@ use super::{Database, SqliteError};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, PURGE, RECORD_USE, REVOKE};
-use crate::store::{ScopeList, TokenStore};
+use crate::store::sqlite_schema::tokens::{
+    CREATE, FIND, PURGE, RECORD_USE, REVOKE, SET_LABEL, list,
+};
+use crate::store::{ScopeList, TokenFilter, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
 /// Token records in the table `forum_api_tokens`.
@@ -70,6 +72,21 @@ impl TokenStore for SqliteTokenStore {
         write.await
     }
 
+    async fn set_label(
+        &self,
+        lookup: &Lookup,
+        label: &str,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let (lookup, label, audit) = (*lookup, label.to_owned(), audit.clone());
+        let write = self.0.write(move |savepoint| {
+            let changed = changes(savepoint, SET_LABEL, params![lookup, label])?;
+            record(savepoint, &audit, changed.into())?;
+            Ok(changed)
+        });
+        write.await
+    }
+
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
         let lookup = *lookup;
         let too_old = now.saturating_sub(TokenRecord::LAST_USED_RESOLUTION);
@@ -80,18 +97,25 @@ impl TokenStore for SqliteTokenStore {
         Ok(())
     }
 
-    async fn list(
-        &self,
-        after: Option<(Timestamp, Lookup)>,
-        limit: u32,
-    ) -> BackendResult<Vec<TokenRecord>> {
-        let (created_at, lookup) = after.map_or((i64::MAX, "~".into()), |(created_at, lookup)| {
-            (created_at.as_millis(), lookup.to_string())
-        });
+    async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>> {
+        let filter = filter.clone();
         self.0
             .read(move |connection| {
-                let after = params![created_at, lookup, limit];
-                Ok(all(connection, LIST, after, read_token)?)
+                let (created_at, lookup) = match &filter.after {
+                    Some((created_at, lookup)) => (created_at.as_millis(), lookup.as_str()),
+                    None => (i64::MAX, "~"),
+                };
+                let search = filter.search.as_ref();
+                let parameters = params![
+                    created_at,
+                    lookup,
+                    filter.limit,
+                    now,
+                    filter.owner,
+                    search.map(|search| &search.text),
+                    search.and_then(|search| search.owner.as_ref()),
+                ];
+                Ok(all(connection, &list(&filter), parameters, read_token)?)
             })
             .await
     }

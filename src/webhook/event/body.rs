@@ -55,18 +55,18 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
 
 impl Event {
     /// Creates an event of a host's own `topic`. The worker sends it to the subscribed endpoints whose owner can see
-    /// `forum`, or to all subscribed endpoints if `forum` is `None`. All recipients receive the same `data`, so it must
+    /// the forum, or to all subscribed endpoints if `forum_id` is `None`. All recipients receive the same `data`, so it must
     /// not contain fields that depend on the reader's permissions. For [`Topic::MESSAGE_SENT`] use
     /// [`message_sent`](Self::message_sent): the worker reads the sender and the recipients from `data`, and sends the
     /// event only to their endpoints.
-    pub fn new(topic: Topic, meta: EventMeta, forum: Option<ForumId>, data: &Value) -> Self {
-        Self::with_data(topic, meta, forum, data)
+    pub fn new(topic: Topic, meta: EventMeta, forum_id: Option<ForumId>, data: &Value) -> Self {
+        Self::with_data(topic, meta, forum_id, data)
     }
 
     pub(super) fn with_data(
         topic: Topic,
         meta: EventMeta,
-        forum: Option<ForumId>,
+        forum_id: Option<ForumId>,
         data: impl Serialize,
     ) -> Self {
         let body = serialize(&meta, &topic, &data);
@@ -74,7 +74,7 @@ impl Event {
             id: meta.id,
             topic,
             occurred_at: meta.occurred_at,
-            forum,
+            forum_id,
             body,
         }
     }

@@ -27,7 +27,8 @@ async fn concurrent_nodes_apply_each_migration_once() {
             "0002_audit_log",
             "0003_endpoint_failures",
             "0004_usage",
-            "0005_operation_usage"
+            "0006_token_filters",
+            "0008_operation_usage"
         ]
     );
 }

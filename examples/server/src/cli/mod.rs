@@ -20,7 +20,7 @@ pub use config::EffectiveOption;
 pub use options::{
     AdminOptions, Common, DatabaseOptions, LogFormat, LogOptions, ServeArgs, SurfaceArg,
 };
-pub use values::{days, number, seconds, without_password};
+pub use values::{amount, days, number, seconds, without_password};
 
 use crate::commands::audit::AuditCommand;
 use crate::commands::backup::BackupCommand;

@@ -16,6 +16,7 @@ use crate::board::groups::Groups;
 use crate::board::moderation::{self, ThreadFlag};
 use crate::board::permissions::AccessLists;
 use crate::board::{ReferenceBoard, accounts, demo, settings};
+use crate::cli::amount;
 use crate::output::{Output, Table};
 use crate::prompt::Confirm;
 
@@ -212,18 +213,17 @@ pub enum PostCommand {
 
 impl PostCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let (post, action, done) = match &self {
-            Self::List { state } => return content::list_posts(board, *state).await,
-            Self::Approve(PostId { id }) => (*id, audit::POST_APPROVED, "Approved"),
-            Self::Restore(PostId { id }) => (*id, audit::POST_RESTORED, "Restored"),
+        let (post, approves, action, done) = match self {
+            Self::List { state } => return content::list_posts(board, state).await,
+            Self::Approve(PostId { id }) => (id, true, audit::POST_APPROVED, "Approved"),
+            Self::Restore(PostId { id }) => (id, false, audit::POST_RESTORED, "Restored"),
         };
         let entry = audit::entry(action, post)?;
         let change = board.write_audited(entry, move |tx, events| {
             Box::pin(async move {
-                match self {
-                    Self::List { .. } => Ok(()),
-                    Self::Approve(PostId { id }) => moderation::approve(tx, events, id).await,
-                    Self::Restore(PostId { id }) => moderation::restore(tx, events, id).await,
+                match approves {
+                    true => moderation::approve(tx, events, post).await,
+                    false => moderation::restore(tx, events, post).await,
                 }
             })
         });
@@ -326,13 +326,6 @@ pub struct GenerateCommand {
     seed: u64,
     #[command(flatten)]
     confirm: Confirm,
-}
-
-fn amount(text: &str) -> Result<u64, &'static str> {
-    let amount = text.parse().ok();
-    amount
-        .filter(|amount| (1..=1_000_000_000).contains(amount))
-        .ok_or("expected a whole number from 1 to 1000000000")
 }
 
 fn seed(text: &str) -> Result<u64, &'static str> {

@@ -98,7 +98,7 @@ impl conformance::BoardFixture for Stage {
         let (readers, writers) = (Some(audience(new.readers)), Some(audience(new.writers)));
         let forum = forums::ForumInsert {
             title: new.title.clone(),
-            parent: new.parent.as_ref().map(ForumId::to_i64).transpose()?,
+            parent: new.parent_id.as_ref().map(ForumId::to_i64).transpose()?,
             lists: AccessLists {
                 read: readers,
                 start: writers,

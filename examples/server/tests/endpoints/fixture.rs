@@ -83,7 +83,7 @@ impl Fixture {
                 let issue = || {
                     let scopes = scopes.iter().map(|scope| Scope::parse(scope).unwrap());
                     let scopes: Vec<_> = scopes.collect();
-                    let token = self.api.token(&owner, &scopes, Expiry::NEVER);
+                    let token = self.api.issue_token(&owner, &scopes, Expiry::NEVER);
                     token.expose_secret().to_owned()
                 };
                 self.api.client(Some(token.or_insert_with(issue).clone()))

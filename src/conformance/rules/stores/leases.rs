@@ -132,7 +132,7 @@ store_rules! {
             check_eq!(delivery.progress, *progress)?;
             check_eq!(attempts, Vec::from_iter(log.clone()))?;
         }
-        check_eq!(fixture.fetch_delivery(&lost.delivery).await?.1, [])
+        check_eq!(fixture.fetch_delivery(&lost.delivery_id).await?.1, [])
     }
 
     /// A released delivery was not attempted, and is due at the given time.

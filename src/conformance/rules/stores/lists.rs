@@ -27,7 +27,7 @@ store_rules! {
         let mut all = create_deliveries(fixture).await?;
         let removed = endpoint_id(3)?;
         fixture.webhooks.endpoints.remove(&removed, &audit_entry()).await?;
-        all.retain(|delivery| delivery.endpoint != removed);
+        all.retain(|delivery| delivery.endpoint_id != removed);
         let states = [None, Some(DeliveryState::Dead), Some(DeliveryState::Queued), Some(DeliveryState::Gone)];
         let endpoints = [None, Some(endpoint_id(1)?), Some(removed)];
         let topics = [None, Some(Topic::POLL_VOTED), Some(Topic::PING)];
@@ -38,7 +38,7 @@ store_rules! {
                     for after in [None, middle.clone()] {
                         let filter = DeliveryFilter {
                             state,
-                            endpoint: endpoint.clone(),
+                            endpoint_id: endpoint.clone(),
                             topic: topic.clone(),
                             after,
                             limit: 5,
@@ -89,10 +89,10 @@ async fn expect_list(
 ) -> TestResult {
     let matches = |delivery: &&Delivery| {
         let place = (delivery.created_at, delivery.id.clone());
-        let endpoint = filter.endpoint.as_ref();
+        let endpoint = filter.endpoint_id.as_ref();
         let topic = filter.topic.as_ref();
         filter.state.is_none_or(|it| delivery.progress.state == it)
-            && endpoint.is_none_or(|it| delivery.endpoint == *it)
+            && endpoint.is_none_or(|it| delivery.endpoint_id == *it)
             && topic.is_none_or(|it| delivery.topic == *it)
             && filter.after.as_ref().is_none_or(|after| place < *after)
     };

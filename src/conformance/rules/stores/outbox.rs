@@ -13,7 +13,7 @@ store_rules! {
         let every_field = Event {
             topic: Topic::parse("my_own.topic").unwrap_or(Topic::PING),
             occurred_at: Timestamp::from_millis(-7),
-            forum: Some(ForumId::from(8)),
+            forum_id: Some(ForumId::from(8)),
             body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),
             ..event(2)?
         };

@@ -26,10 +26,10 @@ store_rules! {
         fixture.enqueue(7, &other, now).await?;
         fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
         let mut actual = fixture.webhooks.deliveries.usage(instant(0), instant(now)).await?.deliveries;
-        actual.sort_by_key(|count| (count.hours_ago, count.state.as_str(), count.endpoint.clone()));
+        actual.sort_by_key(|count| (count.hours_ago, count.state.as_str(), count.endpoint_id.clone()));
         let count = |hours_ago, endpoint: &Endpoint, state, count| DeliveryCount {
             hours_ago,
-            endpoint: endpoint.id.clone(),
+            endpoint_id: endpoint.id.clone(),
             state,
             count,
         };

@@ -65,7 +65,9 @@ impl ModelRunner {
         for (name, role) in MEMBERS {
             let id = self.stage.add_member(name, role).await.unwrap();
             let scopes: Vec<_> = Surface::Full.scopes().collect();
-            let token = self.api.token(&id.to_string(), &scopes, Expiry::NEVER);
+            let token = self
+                .api
+                .issue_token(&id.to_string(), &scopes, Expiry::NEVER);
             self.tokens.push(token.expose_secret().to_owned());
             self.state.members.push(Member {
                 id: id.to_string(),
