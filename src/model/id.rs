@@ -68,17 +68,17 @@ impl fmt::Display for Repr {
     }
 }
 
-fn schema(description: &str) -> Schema {
+fn schema(description: &str, example: &str) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^[A-Za-z0-9_-]{1,64}$",
-        "description": description,
-        "examples": ["17"],
+        "description": format!("{description} It has 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`."),
+        "examples": [example],
     })
 }
 
 macro_rules! ids {
-    ($($name:ident: $description:literal;)+) => {$(
+    ($($name:ident $example:literal: $description:literal;)+) => {$(
         #[doc = $description]
         ///
         /// An opaque string of 1 to 64 characters of `[A-Za-z0-9_-]`. Boards with numeric ids use `From<i64>` and
@@ -155,24 +155,24 @@ macro_rules! ids {
             }
         }
 
-        inline_schema!($name, schema($description));
+        inline_schema!($name, schema($description, $example));
     )+};
 }
 
 ids! {
-    ForumId: "The id of a forum.";
-    ThreadId: "The id of a thread.";
-    PostId: "The id of a post.";
-    UserId: "The id of a member.";
-    PollId: "The id of a poll.";
-    OptionId: "The id of a poll's option.";
-    RatingId: "The id of a reputation rating.";
-    MessageId: "The id of one member's copy of a private message.";
-    TargetId: "The id of a subscription's target: a thread or a forum.";
-    EventId: "The id of a webhook event.";
-    EndpointId: "The id of an endpoint that receives webhooks.";
-    DeliveryId: "The id of a webhook delivery, which is the same for each attempt.";
-    AuditEntryId: "The id of an entry of the audit log.";
+    ForumId "2": "The id of a forum.";
+    ThreadId "17": "The id of a thread.";
+    PostId "41": "The id of a post.";
+    UserId "3": "The id of a member.";
+    PollId "4": "The id of a poll.";
+    OptionId "1": "The id of a poll's option.";
+    RatingId "5": "The id of a reputation rating.";
+    MessageId "10": "The id of one member's copy of a private message.";
+    TargetId "17": "The id of a subscription's target: a thread or a forum.";
+    EventId "evt_3kTMd0a9bYcQxZ7LpWvJ2e": "The id of a webhook event.";
+    EndpointId "whe_0pQv8sT1mZr5Yx2KdLw4Nc": "The id of an endpoint that receives webhooks.";
+    DeliveryId "dlv_7hRb2cXf9GjU4aEo1TqViM": "The id of a webhook delivery, which is the same for each attempt.";
+    AuditEntryId "aud_5nWk3yPz8DsH6lBt0CgFuJ": "The id of an entry of the audit log.";
 }
 
 macro_rules! convert_ids {
@@ -293,8 +293,8 @@ inline_schema!(
     json_schema!({
         "type": "string",
         "pattern": format!("^([A-Za-z0-9_-]{{1,64}}|@{ALLOWED_TEXT_PATTERN}{{1,64}})$"),
-        "description": "A member: a userId, or @username.",
-        "examples": ["@alice"],
+        "description": "A member: a userId of 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, or `@` and a username of 1 to 64 characters.",
+        "examples": ["@bob"],
     })
 );
 

@@ -30,7 +30,7 @@ pub struct TokenInfo {
 /// The token's owner, scopes and expiry. The library builds it from the token and the host's [`OwnAccount`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "The token's owner, scopes and expiry.", example = Me::example())]
+#[schemars(description = "The token's owner, scopes and expiry.")]
 #[non_exhaustive]
 pub struct Me {
     /// The token's owner.
@@ -44,7 +44,7 @@ pub struct Me {
 }
 
 impl Me {
-    fn example() -> Self {
+    pub(crate) fn example() -> Self {
         let created_at = Timestamp::from_millis(1_735_689_600_000);
         Self {
             owner: Member::example(),

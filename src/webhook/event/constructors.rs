@@ -61,11 +61,11 @@ kinds! {
         in Some(&context.thread.forum_id) => ThreadEvent, ThreadEvent::new(context);
 
     "A post was created: a reply, or the first post of a thread."
-    POST_CREATED post_created(post: &Post = &Post::example(), context: EventContext<'_> = example(&THREAD))
+    POST_CREATED post_created(post: &Post = &Post::reply_example(), context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
 
     "A post was edited."
-    POST_UPDATED post_updated(post: &Post = &Post::example(), context: EventContext<'_> = example(&THREAD))
+    POST_UPDATED post_updated(post: &Post = &Post::updated_example(), context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
 
     "A reply was deleted. The event does not contain its text."
@@ -73,7 +73,7 @@ kinds! {
         in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: without_text(post), context: ThreadEvent::new(context) };
 
     "A reply was restored."
-    POST_RESTORED post_restored(post: &Post = &Post::example(), context: EventContext<'_> = example(&THREAD))
+    POST_RESTORED post_restored(post: &Post = &Post::reply_example(), context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
 
     "A member voted or changed a vote. The event does not name the voter."
@@ -81,13 +81,13 @@ kinds! {
         in Some(&context.thread.forum_id) => VoteEvent, VoteEvent { poll: public_poll(poll), context: ThreadEvent::with_actor((), context) };
 
     "A poll was edited."
-    POLL_UPDATED poll_updated(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
+    POLL_UPDATED poll_updated(poll: &Poll = &Poll::updated_example(), context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => PollEvent, PollEvent { poll: public_poll(poll), context: ThreadEvent::new(context) };
 
     "A member was rated. `actor` rated `member`. For the rating of a post, `forum` is the post's forum."
     MEMBER_RATED member_rated(
         rating: &Rating = &Rating::example(),
-        member: &Author = &AUTHOR,
+        member: &Author = &Author::other_example(),
         forum: Option<&ForumSummary> = Some(&example(&THREAD).forum()),
         actor: Option<&Author> = Some(&AUTHOR)
     ) in forum.map(|forum| &forum.forum_id) => RatingEvent, RatingEvent { rating, member, forum, actor };
@@ -142,9 +142,8 @@ fn example(thread: &'static Thread) -> EventContext<'static> {
 
 fn deleted_post() -> Post {
     Post {
-        number: 2,
         state: ContentState::Deleted,
-        ..Post::example()
+        ..Post::reply_example()
     }
 }
 
