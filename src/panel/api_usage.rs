@@ -196,7 +196,7 @@ fn time(hour: Timestamp) -> Markup {
     html! { time datetime=(hour) title=(utc_time(hour)) { (hour_text(hour)) } }
 }
 
-fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
+pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
     let count = |count: u64| html! { (count) };
     vec![
         (column, label),

@@ -1,6 +1,7 @@
 //! Shared markup: document, tables, badges, links and times.
 
 use maud::{DOCTYPE, Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::model::Timestamp;
 
@@ -89,6 +90,55 @@ pub(super) fn secret_field(name: &str, label: &str, secret: &str) -> Markup {
                 autofocus data-copy=(label.to_lowercase()) { (secret) }
         }
     }
+}
+
+/// Renders a command or another text that one click selects without a script. The script adds a copy button.
+pub(super) fn copyable_text(name: &str, label: &str, text: &str) -> Markup {
+    html! {
+        div.copyable {
+            p id={ (name) "-label" } { (label) }
+            code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
+                data-copy=(label.to_lowercase()) { (text) }
+        }
+    }
+}
+
+/// Renders a text field of a filter.
+pub(super) fn filter_field(name: &str, label: &str, value: &str) -> Markup {
+    html! {
+        div {
+            label for=(name) { (label) }
+            input id=(name) name=(name) type="text" value=(value) autocomplete="off" spellcheck="false";
+        }
+    }
+}
+
+/// Renders a list of options of a filter. `any` is the text of the option without a value.
+pub(super) fn choice(
+    name: &str,
+    label: &str,
+    any: &str,
+    options: impl Iterator<Item = (String, String)>,
+    chosen: &str,
+) -> Markup {
+    html! {
+        div {
+            label for=(name) { (label) }
+            select.choice id=(name) name=(name) {
+                option value="" { (any) }
+                @for (value, text) in options {
+                    option value=(value) selected[chosen == value] { (text) }
+                }
+            }
+        }
+    }
+}
+
+/// Encodes names and values as the query of a URL.
+pub(super) fn query_string<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let pair = |(name, value)| format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC));
+    let pairs: Vec<_> = fields.into_iter().map(pair).collect();
+    pairs.join("&")
 }
 
 pub(super) fn next_page_link(text: &str, path: &str) -> Markup {

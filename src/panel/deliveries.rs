@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::components::{TableRow, badge, breakable, empty, next_page_link, table};
+use super::components::{TableRow, badge, breakable, choice, empty, next_page_link, table};
 use super::form::Form;
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
@@ -106,26 +106,6 @@ fn filter_form(context: &PageContext, filter: &DeliveryFilter, endpoints: &[Endp
             (choice("endpoint", "Endpoint", "Any endpoint", endpoints, &endpoint))
             (choice("topic", "Topic", "Any topic", topics, &topic))
             button.quiet type="submit" { "Filter" }
-        }
-    }
-}
-
-fn choice(
-    name: &str,
-    label: &str,
-    any: &str,
-    options: impl Iterator<Item = (String, String)>,
-    chosen: &str,
-) -> Markup {
-    html! {
-        div {
-            label for=(name) { (label) }
-            select.choice id=(name) name=(name) {
-                option value="" { (any) }
-                @for (value, text) in options {
-                    option value=(value) selected[chosen == value] { (text) }
-                }
-            }
         }
     }
 }

@@ -68,6 +68,8 @@ mod password_throttle;
 mod response;
 mod router;
 mod service;
+mod token;
+mod token_form;
 mod tokens;
 mod usage;
 

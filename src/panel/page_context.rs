@@ -72,6 +72,10 @@ impl PageContext {
         self.show(title, main)
     }
 
+    pub(super) fn redirect(&self, path: &str) -> PageResult {
+        Ok(PageResponse::see_other(&self.url(path)))
+    }
+
     /// Redirects to a page that shows the flash message of this name.
     pub(super) fn redirect_with_flash(&self, path: &str, flash: &str) -> PageResult {
         let path = self.url(path);
@@ -266,6 +270,7 @@ fn area_link(context: &PageContext, (path, name): (&str, &str)) -> Markup {
 /// Returns the flash message of this name. The URL contains only the name, so that a crafted link cannot show other text.
 fn flash(name: &str) -> Option<&'static str> {
     Some(match name {
+        "token-saved" => "Changes saved.",
         "revoked" => "Token revoked. Requests that use it now return 401.",
         "subscribed" => "Topics saved.",
         "activated" => "The new secret is active.",

@@ -163,6 +163,14 @@ mod tests {
                 "339986f33ffbf3206962f676079e9145a753eedc09ce7f98439ce67c1966dbb0",
             ),
             (
+                include_str!("postgres/migrations/0007_usage_by_token.sql"),
+                "1844a525b7e6ace92c4994b22d40236a2e181707e077fe8013848a1b848a9596",
+            ),
+            (
+                include_str!("sqlite/migrations/0007_usage_by_token.sql"),
+                "1844a525b7e6ace92c4994b22d40236a2e181707e077fe8013848a1b848a9596",
+            ),
+            (
                 include_str!("postgres/migrations/0006_token_filters.sql"),
                 "b2be0e5b75156ac2636b7335523e2a2deb7b85447de9a9e547a02b3589df94aa",
             ),

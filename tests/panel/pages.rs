@@ -41,6 +41,7 @@ async fn all_pages_have_security_headers_and_no_active_content() {
     for (path, status) in [
         ("/panel/tokens".to_owned(), 200),
         ("/panel/tokens/new".to_owned(), 200),
+        (format!("/panel/tokens/{}", fixture.token), 200),
         ("/panel/webhooks".to_owned(), 200),
         (fixture.endpoint_path(""), 200),
         ("/panel/deliveries".to_owned(), 200),
@@ -123,6 +124,12 @@ fn build_rejects_each_setting_out_of_bounds() {
         ("base_path", builder().base_path("panel")),
         ("body_limit", builder().body_limit(0)),
         ("request_timeout", builder().request_timeout(Duration::ZERO)),
+        ("api_url", builder().api_url("/api/v1")),
+        (
+            "reference_url",
+            builder().reference_url("javascript:alert(1)"),
+        ),
+        ("reference_url", builder().reference_url("//other.example")),
     ] {
         assert_eq!(builder.build().unwrap_err().setting(), setting);
     }

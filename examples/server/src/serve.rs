@@ -109,6 +109,8 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let host = Arc::new(sign_in.clone());
     let panel = Panel::builder(host, stores.clone(), registry, &environment)
         .base_path(PANEL)
+        .api_url(format!("{base_url}{API}"))
+        .reference_url(DOCS)
         .trusted_proxies(options.trusted_proxies.clone());
     let host = Arc::new(board.clone());
     let api = ForumApi::builder(host, stores, &environment).settings(settings);

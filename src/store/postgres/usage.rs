@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
-use super::execute::Parameters;
+use super::execute::{Columns, Parameters};
 use super::rows::{read_operation_usage, read_usage_counts};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
@@ -16,7 +16,11 @@ const ADD: &str = include_str!("sql/add_usage.sql");
 const BY_HOUR: &str = "
 SELECT hour, sum(requests)::BIGINT, sum(units)::BIGINT, sum(rate_limited)::BIGINT,
     sum(unauthenticated)::BIGINT, sum(forbidden)::BIGINT, sum(errors)::BIGINT
-FROM forum_api_usage WHERE hour >= $1 AND ($2::TEXT IS NULL OR token = $2) GROUP BY hour ORDER BY hour";
+FROM forum_api_usage WHERE hour >= $1 GROUP BY hour ORDER BY hour";
+
+const OF_TOKEN: &str = "
+SELECT hour, requests, units, rate_limited, unauthenticated, forbidden, errors
+FROM forum_api_usage WHERE hour >= $1 AND token = $2 ORDER BY hour";
 
 const BY_TOKEN: &str = "
 SELECT token, sum(requests)::BIGINT, sum(units)::BIGINT, sum(rate_limited)::BIGINT,
@@ -62,11 +66,12 @@ impl UsageStore for PostgresStore {
         since: Timestamp,
         token: Option<&Lookup>,
     ) -> BackendResult<Vec<(Timestamp, UsageCounts)>> {
-        let parameters: Parameters<'_> = &[&since, &token];
-        let rows = self.all(BY_HOUR, parameters, |columns| {
-            Ok((columns.value("hour")?, read_usage_counts(columns)?))
-        });
-        Ok(rows.await?)
+        let read =
+            |columns: &mut Columns<'_>| Ok((columns.value("hour")?, read_usage_counts(columns)?));
+        Ok(match token {
+            Some(token) => self.all(OF_TOKEN, &[&since, token], read).await?,
+            None => self.all(BY_HOUR, &[&since], read).await?,
+        })
     }
 
     async fn by_token(

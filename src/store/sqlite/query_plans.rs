@@ -26,6 +26,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     (idempotency::FIND, "forum_api_idempotency_keys USING INDEX sqlite_autoindex_forum_api_idempotency_keys_1 (token=? AND key=?)"),
     (idempotency::DELETE_EXPIRED, "forum_api_idempotency_keys USING COVERING INDEX forum_api_idempotency_keys_by_age (began_at<?)"),
     (usage::BY_HOUR, "forum_api_usage USING PRIMARY KEY (hour>?)"),
+    (usage::OF_TOKEN, "forum_api_usage USING INDEX forum_api_usage_by_token (token=? AND hour>?)"),
     (usage::SWEEP, "forum_api_usage USING PRIMARY KEY (hour<?)"),
     (usage::BY_OPERATION, "forum_api_operation_usage USING PRIMARY KEY (hour>?)"),
     (usage::SWEEP_OPERATIONS, "forum_api_operation_usage USING PRIMARY KEY (hour<?)"),

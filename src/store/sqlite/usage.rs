@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use rusqlite::types::Value;
-use rusqlite::{params, params_from_iter};
+use rusqlite::{Row, params, params_from_iter};
 
 use super::execute::{all, change};
 use super::rows::{Columns, read_operation_usage, read_usage_counts};
@@ -27,7 +27,11 @@ const ADD: &str = "
 pub(super) const BY_HOUR: &str = "
     SELECT hour, sum(requests) AS requests, sum(units) AS units, sum(rate_limited) AS rate_limited,
         sum(unauthenticated) AS unauthenticated, sum(forbidden) AS forbidden, sum(errors) AS errors
-    FROM forum_api_usage WHERE hour >= ?1 AND (?2 IS NULL OR token = ?2) GROUP BY hour ORDER BY hour";
+    FROM forum_api_usage WHERE hour >= ?1 GROUP BY hour ORDER BY hour";
+
+pub(super) const OF_TOKEN: &str = "
+    SELECT hour, requests, units, rate_limited, unauthenticated, forbidden, errors
+    FROM forum_api_usage WHERE hour >= ?1 AND token = ?2 ORDER BY hour";
 
 const BY_TOKEN: &str = "
     SELECT token, sum(requests) AS requests, sum(units) AS units, sum(rate_limited) AS rate_limited,
@@ -90,9 +94,11 @@ impl UsageStore for SqliteUsageStore {
     ) -> BackendResult<Vec<(Timestamp, UsageCounts)>> {
         let token = token.copied();
         let read = self.0.read::<_, SqliteError>(move |connection| {
-            Ok(all(connection, BY_HOUR, params![since, token], |row| {
-                Ok((row.value("hour")?, read_usage_counts(row)?))
-            })?)
+            let read = |row: &Row<'_>| Ok((row.value("hour")?, read_usage_counts(row)?));
+            Ok(match token {
+                Some(token) => all(connection, OF_TOKEN, params![since, token], read)?,
+                None => all(connection, BY_HOUR, [since], read)?,
+            })
         });
         Ok(read.await?)
     }
