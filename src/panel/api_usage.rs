@@ -62,7 +62,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
         section aria-labelledby="requests-by-hour" {
             h2 id="requests-by-hour" { "API requests by hour" }
             (requests_chart(&hours))
-            details.numbers {
+            details.data {
                 summary { "Numbers of API requests by hour" }
                 (table(hours.iter().rev().map(|(hour, counts)| usage_row("Hour", time(*hour), &counts.usage))))
             }
@@ -70,7 +70,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
         section aria-labelledby="latency-by-hour" {
             h2 id="latency-by-hour" { "Latency by hour" }
             (latency_chart(&hours))
-            details.numbers {
+            details.data {
                 summary { "Latencies by hour" }
                 (table(hours.iter().rev().map(|(hour, counts)| latency_row(*hour, &counts.latency))))
             }

@@ -60,4 +60,4 @@ const LOCAL_TIME = new Intl.DateTimeFormat("sv", {
 });
 
 document.querySelectorAll("[data-copy]").forEach(addCopyButton);
-document.querySelectorAll("time[datetime]").forEach(showLocalTime);
+document.querySelectorAll("time[title]").forEach(showLocalTime);

@@ -132,7 +132,7 @@ fn deliveries_by_hour(hours: &[HourCounts; 24]) -> Markup {
         section aria-labelledby="by-hour" {
             h2 id="by-hour" { "Deliveries by hour" }
             (chart.render())
-            details.numbers {
+            details.data {
                 summary { "Numbers of deliveries by hour" }
                 (table((0..).zip(hours.iter().rev()).map(|(ago, counts)| hour_row(ago, counts))))
             }
