@@ -111,7 +111,7 @@ pub(super) fn state(context: &PageContext, endpoint: &Endpoint) -> Markup {
         span.badge.(class) { (text) }
         @if let Some(since) = endpoint.failing_since {
             @if endpoint.enabled { " " span.badge.failing { "failing" } }
-            " " small { "all attempts failed since " (context.time(since)) }
+            " " small { "first failure: " (context.time(since)) }
         }
     }
 }
