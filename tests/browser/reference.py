@@ -11,9 +11,6 @@ from server import Server
 
 METHODS = ("get", "post", "put", "patch", "delete")
 
-# Height of a screen in pixels. A typical operation fits on it.
-SCREEN = 800
-
 
 def run(page: Page, server: Server) -> None:
     """The page lists every operation and webhook. A client author finds one, reads samples and sends requests."""
@@ -40,7 +37,7 @@ def every_operation(page: Page, document: dict[str, dict[str, dict[str, dict[str
                 expect(page.locator(f"nav a[href='#{name}']")).to_have_count(1)
                 box = page.locator(f"#{name}").bounding_box()
                 if method == "get" and len(item[method]["parameters"]) < 8:
-                    assert box and box["height"] <= SCREEN, (name, box)
+                    assert box and box["height"] <= DESKTOP["height"], (name, box)
     assert not page.evaluate("[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.getElementById(a.hash.slice(1))).length")
 
 
