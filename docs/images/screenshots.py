@@ -33,26 +33,28 @@ def main(program: str) -> None:
         server.command("token", "revoke", server.token.split("_")[2])
         # Its sandbox is not available to root.
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        page = chromium.new_page(base_url=server.address, viewport={"width": 1100, "height": 720})
-        panel(page, server.password)
-        reference(page)
+        for scheme in ("light", "dark"):
+            page = chromium.new_page(base_url=server.address, color_scheme=scheme)
+            panel(page, server.password, FOLDER / f"panel-{scheme}.png")
+            reference(page, FOLDER / f"reference-{scheme}.png")
         chromium.close()
 
 
-def panel(page: Page, password: str) -> None:
+def panel(page: Page, password: str, picture: Path) -> None:
+    page.set_viewport_size({"width": 1100, "height": 720})
     page.goto("/panel/tokens")
     page.get_by_label("Username", exact=True).fill("admin")
     page.get_by_label("Password", exact=True).fill(password)
     page.locator("main button[type=submit]").click()
     page.get_by_text("spam filter", exact=True).first.wait_for()
-    page.screenshot(path=FOLDER / "panel.png")
+    page.screenshot(path=picture)
 
 
-def reference(page: Page) -> None:
+def reference(page: Page, picture: Path) -> None:
     page.set_viewport_size({"width": 1280, "height": 838})
     page.goto("/docs#listPosts")
     page.locator("nav a[aria-current]", has_text="List posts").wait_for()
-    page.screenshot(path=FOLDER / "reference.png")
+    page.screenshot(path=picture)
 
 
 main(sys.argv[1])
