@@ -48,7 +48,7 @@
 //! | [`guide`] | Chapters about embedding, testing and operating the API. |
 //! | [`host`] | The traits that a host implements, the caller and its access, errors of a board. |
 //! | [`model`] | Resources, requests, ids, times and pages. |
-//! | [`store`] | Storage of tokens, rate limits, idempotency records, webhooks and the audit log: the traits and their backends. |
+//! | [`store`] | Storage of tokens, rate limits, idempotency records, webhooks, the audit log and usage: the traits and their backends. |
 //! | [`token`], [`scope`], [`rate_limit`] | Format, states and issue of tokens; scopes and surfaces; windows and budgets. |
 //! | [`audit`] | Entries of the audit log. |
 //! | [`webhook`] | Events, endpoints, deliveries and signatures. [`webhook::verify`] is for receivers. |
@@ -60,8 +60,10 @@
 //! | `test_util` | In-process client and deterministic runtime for tests (feature `test-util`). |
 //! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
 //!
-//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`]), the [`Environment`] that all
-//! services of a board share, and [`client_ip`]. The cited file `docs/protocol.md` is in the repository.
+//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`ErrorMessages`]), the
+//! [`Environment`] that all services of a board share, the error of their builders ([`BuildError`]), the body and the
+//! future of their responses ([`ResponseBody`], [`ResponseFuture`]), [`client_ip`] and [`openapi_document`]. The cited
+//! file `docs/protocol.md` is in the repository.
 //!
 //! # Features
 //!
@@ -69,9 +71,8 @@
 //!
 //! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
 //!   enforced.
-//! - `sqlite`: stores for tokens, idempotency records and webhooks in SQLite.
-//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes, with or without
-//!   TLS.
+//! - `sqlite`: stores for tokens, idempotency records, webhooks, the audit log and usage in SQLite.
+//! - `postgres`: the same in Postgres, for any number of nodes, with or without TLS.
 //! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
 //! - `panel`: the control panel. Enables `webhooks`.

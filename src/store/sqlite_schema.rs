@@ -91,10 +91,10 @@ pub mod tokens {
         SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
         FROM forum_api_tokens WHERE lookup = ?1";
 
-    /// Revokes the token with the lookup `?1` at the time `?2`. A second revocation keeps the time of the first; its row
-    /// counts as changed as well. Changes no row if the token does not exist.
+    /// Revokes the token with the lookup `?1` at the time `?2`. Changes no row if the token is already revoked or does not
+    /// exist.
     pub const REVOKE: &str = "
-        UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
+        UPDATE forum_api_tokens SET revoked_at = ?2 WHERE lookup = ?1 AND revoked_at IS NULL";
 
     /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is `?2` less
     /// [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION).
@@ -102,8 +102,10 @@ pub mod tokens {
         UPDATE forum_api_tokens SET last_used_at = ?2
         WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
 
-    /// Changes the label of the token with the lookup `?1` to `?2`. Changes no row if the token does not exist.
-    pub const SET_LABEL: &str = "UPDATE forum_api_tokens SET label = ?2 WHERE lookup = ?1";
+    /// Changes the label of the token with the lookup `?1` to `?2`. Changes no row if the token has this label or does not
+    /// exist.
+    pub const SET_LABEL: &str =
+        "UPDATE forum_api_tokens SET label = ?2 WHERE lookup = ?1 AND label <> ?2";
 
     /// Returns the statement of a list: up to `?3` tokens, newest first, after the token with the creation time `?1` and the
     /// lookup `?2`, in the states of the time `?4`.

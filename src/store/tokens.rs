@@ -63,7 +63,7 @@ pub trait TokenStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails or the record cannot be decoded.
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>>;
 
-    /// Revokes a token. Returns `false` if it does not exist. A second revocation keeps the time of the first.
+    /// Revokes a token. Returns `false` if it does not exist. A second revocation changes nothing and writes no entry.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The token may be revoked.
@@ -74,7 +74,8 @@ pub trait TokenStore: Send + Sync + 'static {
         audit: &AuditEntry,
     ) -> BackendResult<bool>;
 
-    /// Changes the label of a token. Returns `false` if the token does not exist.
+    /// Changes the label of a token. Returns `false` if the token does not exist. Writes no entry if the token has this
+    /// label.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The label may be changed.

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use forum_api::Environment;
-use forum_api::audit::AuditActor;
+use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{InlineRuntime, ManualClock, RandomError, RandomSource};
+use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::sqlite::{Database, DatabasePath};
-use forum_api::store::{ClaimRequest, DeliveryFilter, Settlement, WebhookStores};
+use forum_api::store::{
+    AuditFilter, AuditStore as _, ClaimRequest, DeliveryFilter, Settlement, WebhookStores,
+};
 use forum_api::test_util::StoreInterceptor;
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
@@ -119,6 +122,39 @@ async fn a_change_keeps_the_values_that_it_does_not_name() {
         .await;
     assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
     assert_eq!(changed, find(&webhooks, &id).await);
+}
+
+#[tokio::test]
+async fn an_operation_without_effect_writes_nothing() {
+    let log = MemoryAuditStore::default();
+    let webhooks = WebhookStores::in_memory_with(&log);
+    let admin = admin_without_key(&webhooks);
+    let id = add_endpoint(&admin, "*").await.unwrap();
+    for _ in 0..2 {
+        admin.set_enabled(&id, false, &BY).await.unwrap();
+        let topics = "post.created".parse().unwrap();
+        admin.set_topics(&id, topics, &BY).await.unwrap();
+        let unchanged = EndpointChanges {
+            url: Some("https://receiver.example/hook".into()),
+            ..EndpointChanges::default()
+        };
+        let found = admin.change(&id, unchanged, &BY).await.unwrap();
+        assert_eq!(found, find(&webhooks, &id).await);
+        admin.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap();
+    }
+    let all = AuditFilter {
+        limit: 100,
+        ..AuditFilter::default()
+    };
+    let entries = log.list(&all).await.unwrap();
+    let actions: Vec<_> = entries.iter().map(|record| &record.entry.action).collect();
+    let expected = [
+        &AuditAction::KEY_REPLACED,
+        &AuditAction::ENDPOINT_UPDATED,
+        &AuditAction::ENDPOINT_DISABLED,
+        &AuditAction::ENDPOINT_ADDED,
+    ];
+    assert_eq!(actions, expected);
 }
 
 #[tokio::test]

@@ -62,9 +62,9 @@ impl TokenStore for MemoryTokenStore {
     ) -> BackendResult<bool> {
         let mut table = lock(&self.table);
         let token = table.records.get_mut(lookup);
-        let revoked_at = token.map(|token| token.revoked_at.get_or_insert(now));
-        self.audit.record(audit, revoked_at.is_some().into());
-        Ok(revoked_at.is_some())
+        let former = token.map(|token| (token.revoked_at, token.revoked_at.get_or_insert(now)).0);
+        self.audit.record(audit, (former == Some(None)).into());
+        Ok(former.is_some())
     }
 
     async fn set_label(
@@ -77,8 +77,9 @@ impl TokenStore for MemoryTokenStore {
         let Some(token) = table.records.get_mut(lookup) else {
             return Ok(false);
         };
+        let changed = token.label != label;
         label.clone_into(&mut token.label);
-        self.audit.record(audit, 1);
+        self.audit.record(audit, changed.into());
         Ok(true)
     }
 

@@ -25,11 +25,11 @@ SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at,
 FROM forum_api_tokens WHERE lookup = $1";
 
 const REVOKE: &str = "
-UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, $2) WHERE lookup = $1";
+UPDATE forum_api_tokens SET revoked_at = $2 WHERE lookup = $1 AND revoked_at IS NULL";
 
 const RECORD_USE: &str = include_str!("sql/record_token_use.sql");
 
-const SET_LABEL: &str = "UPDATE forum_api_tokens SET label = $2 WHERE lookup = $1";
+const SET_LABEL: &str = "UPDATE forum_api_tokens SET label = $2 WHERE lookup = $1 AND label <> $2";
 
 const PURGE: &str = "
 DELETE FROM forum_api_tokens WHERE lookup IN (
@@ -69,7 +69,8 @@ impl TokenStore for PostgresStore {
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
         let parameters: Parameters<'_> = &[lookup, &now];
-        Ok(self.execute_audited(REVOKE, parameters, audit).await? > 0)
+        let revoked = self.execute_audited(REVOKE, parameters, audit).await? > 0;
+        Ok(revoked || self.find(lookup).await?.is_some())
     }
 
     async fn set_label(
@@ -79,8 +80,8 @@ impl TokenStore for PostgresStore {
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
         let parameters: Parameters<'_> = &[lookup, &label];
-        let changed = self.execute_audited(SET_LABEL, parameters, audit).await?;
-        Ok(changed > 0)
+        let changed = self.execute_audited(SET_LABEL, parameters, audit).await? > 0;
+        Ok(changed || self.find(lookup).await?.is_some())
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {

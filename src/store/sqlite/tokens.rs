@@ -67,7 +67,7 @@ impl TokenStore for SqliteTokenStore {
         let write = self.0.write(move |savepoint| {
             let revoked = changes(savepoint, REVOKE, params![lookup, now])?;
             record(savepoint, &audit, revoked.into())?;
-            Ok(revoked)
+            Ok(revoked || first(savepoint, FIND, [lookup], read_token)?.is_some())
         });
         write.await
     }
@@ -82,7 +82,7 @@ impl TokenStore for SqliteTokenStore {
         let write = self.0.write(move |savepoint| {
             let changed = changes(savepoint, SET_LABEL, params![lookup, label])?;
             record(savepoint, &audit, changed.into())?;
-            Ok(changed)
+            Ok(changed || first(savepoint, FIND, [lookup], read_token)?.is_some())
         });
         write.await
     }

@@ -160,9 +160,26 @@ impl ReferenceBoard {
         let change = self.write(move |tx, events| {
             Box::pin(async move {
                 let done = change(tx, events).await?;
-                tx.change_texts(AuditEntry::INSERT_SQL, &entry.insert_parameters())
-                    .await?;
+                record(tx, &entry).await?;
                 Ok(done)
+            })
+        });
+        change.await
+    }
+
+    /// As [`write_audited`](Self::write_audited), but writes no entry if `change` returns `false`: the board is already in
+    /// the requested state.
+    pub async fn set_audited(
+        &self,
+        entry: AuditEntry,
+        change: impl RecordedChange<bool> + Clone + 'static,
+    ) -> BoardResult<()> {
+        let change = self.write(move |tx, events| {
+            Box::pin(async move {
+                if change(tx, events).await? {
+                    record(tx, &entry).await?;
+                }
+                Ok(())
             })
         });
         change.await
@@ -187,6 +204,12 @@ impl ReferenceBoard {
         });
         act.await
     }
+}
+
+async fn record(tx: &Transaction<'_>, entry: &AuditEntry) -> BoardResult<()> {
+    let parameters = entry.insert_parameters();
+    tx.change_texts(AuditEntry::INSERT_SQL, &parameters).await?;
+    Ok(())
 }
 
 /// A change that records its events.

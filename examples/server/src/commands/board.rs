@@ -37,7 +37,7 @@ impl BoardCommand {
             false => audit::BOARD_ONLINE,
         };
         let entry = audit::entry(action, "")?;
-        let set = board.write_audited(entry, move |tx, _| {
+        let set = board.set_audited(entry, move |tx, _| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
         });
         set.await?;
@@ -93,7 +93,7 @@ impl ForumCommand {
                 let text = format!("Made {name:?} a moderator of forum {id}.");
                 let entry = audit::entry(audit::FORUM_MODERATOR_ADDED, id)?;
                 let entry = entry.with_details(format_args!("member {name}"));
-                let set = board.write_audited(entry, move |tx, _| {
+                let set = board.set_audited(entry, move |tx, _| {
                     Box::pin(async move {
                         let member = accounts::named(tx, &name).await?;
                         forums::add_moderator(tx, id, member).await
@@ -180,7 +180,7 @@ impl ThreadCommand {
             }
         };
         let entry = audit::entry(action, thread)?;
-        let set = board.write_audited(entry, move |tx, _| {
+        let set = board.set_audited(entry, move |tx, _| {
             Box::pin(moderation::set_flag(tx, thread, flag, on))
         });
         set.await?;
@@ -297,7 +297,7 @@ async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<
     let text = format!("Set {key} to {value}.");
     let entry = audit::entry(audit::SETTING_CHANGED, &key)?;
     let entry = entry.with_details(format_args!("value {value}"));
-    let set = board.write_audited(entry, move |tx, _| {
+    let set = board.set_audited(entry, move |tx, _| {
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;
             set.ok_or_else(|| {
@@ -352,10 +352,10 @@ impl GenerateCommand {
             "members {}; threads {}; posts {}",
             amount.members, amount.threads, amount.posts
         ));
-        board
-            .write_audited(entry, |_, _| Box::pin(async { Ok(()) }))
-            .await?;
-        generate::run(board, amount, self.seed, |made| bar.set_position(made)).await?;
+        generate::run(board, amount, self.seed, entry, |made| {
+            bar.set_position(made)
+        })
+        .await?;
         bar.finish_and_clear();
         let ContentSize {
             members,

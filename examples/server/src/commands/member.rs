@@ -148,23 +148,26 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
         ),
     };
     let entry = audit::entry(action, &name)?.with_details(details);
-    let set = board.write_audited(entry, move |tx, _| {
+    let set = board.set_audited(entry, move |tx, _| {
         Box::pin(async move {
             let member = accounts::named(tx, &name).await?;
             locks::member_and_administrators(tx, member).await?;
             let administrators = accounts::administrators(tx).await?;
-            match new {
-                Change::PasswordHash(hash) => accounts::set_password(tx, member, &hash).await?,
+            let changed = match new {
+                Change::PasswordHash(hash) => {
+                    accounts::set_password(tx, member, &hash).await?;
+                    true
+                }
                 Change::Banned(banned) => accounts::set_banned(tx, member, banned).await?,
                 Change::Groups(groups) => accounts::set_groups(tx, member, groups).await?,
-            }
+            };
             if administrators > 0 && accounts::administrators(tx).await? == 0 {
                 let reason = format!(
                     "{name:?} is the last administrator who can sign in; make another member administrator and set their password first"
                 );
                 return Err(BoardError::conflict(reason));
             }
-            Ok(())
+            Ok(changed)
         })
     });
     set.await?;

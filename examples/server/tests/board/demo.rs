@@ -8,7 +8,7 @@ use forum_api::model::Timestamp;
 use forum_api::runtime::{Clock, ManualClock};
 use forum_api::store::Stores;
 use forum_api::store::postgres::deadpool_postgres::Pool;
-use forum_api::test_util::{TestApi, TestClient};
+use forum_api::test_util::{TestApi, TestClient, audit_entry};
 use forum_api::{ApiSettings, Language};
 use rusqlite::types::FromSql;
 use serde_json::{Value, json};
@@ -150,7 +150,9 @@ impl Demo {
 
     /// Fills the board with so much.
     pub async fn generate(&self, amount: ContentSize) {
-        generate::run(&self.board, amount, 1, |_| ()).await.unwrap();
+        generate::run(&self.board, amount, 1, audit_entry(), |_| ())
+            .await
+            .unwrap();
     }
 
     /// Registers an endpoint for all topics.

@@ -8,7 +8,7 @@ use std::thread::{self, ThreadId};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, ManualClock, SeededRandom};
 use forum_api::scope::Surface;
-use forum_api::test_util::{TestApi, TestClient, TestResponse};
+use forum_api::test_util::{TestApi, TestClient, TestResponse, audit_entry};
 use forum_api::token::{TokenRequest, issue_token};
 use forum_api::{ApiSettings, Language};
 use tracing::field::{Field, Visit};
@@ -135,7 +135,9 @@ async fn no_request_costs_more_statements_than_its_maximum() {
             threads: 50,
             posts: 500,
         };
-        generate::run(&board, amount, 1, |_| ()).await.unwrap();
+        generate::run(&board, amount, 1, audit_entry(), |_| ())
+            .await
+            .unwrap();
     }
 }
 

@@ -60,7 +60,8 @@ impl TokenStore for SqlxTokenStore {
             .execute(&mut *transaction)
             .await;
         let revoked = revoked.or_internal()?.rows_affected();
-        Ok(commit(transaction, revoked, audit).await? > 0)
+        let revoked = commit(transaction, revoked, audit).await? > 0;
+        Ok(revoked || self.find(lookup).await?.is_some())
     }
 
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
@@ -98,7 +99,8 @@ impl TokenStore for SqlxTokenStore {
             .execute(&mut *transaction)
             .await;
         let changed = changed.or_internal()?.rows_affected();
-        Ok(commit(transaction, changed, audit).await? > 0)
+        let changed = commit(transaction, changed, audit).await? > 0;
+        Ok(changed || self.find(lookup).await?.is_some())
     }
 
     async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>> {

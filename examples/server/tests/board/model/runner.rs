@@ -81,7 +81,7 @@ impl ModelRunner {
         for (parent, readers, writers) in FORUMS {
             let above = parent.map(|parent| ForumId::parse(&self.state.forums[parent].id).unwrap());
             let mut forum = NewForum::new("Forum", readers, writers);
-            forum.parent = above;
+            forum.parent_id = above;
             let id = self.stage.add_forum(&forum).await.unwrap().to_string();
             let moderators = BTreeSet::new();
             self.state.forums.push(Forum {
