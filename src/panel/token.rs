@@ -131,7 +131,7 @@ pub(super) async fn confirm_revocation(context: &PageContext) -> PageResult {
         return context.redirect(&path);
     }
     let main = html! {
-        p { "Requests that use the token return 401 from then on. A revocation cannot be undone." }
+        p { "Requests with a revoked token return 401. A revocation cannot be undone." }
         (properties(context, &token).await?)
         form method="post" action=(context.url(&format!("{path}/revoke"))) {
             (context.csrf())
