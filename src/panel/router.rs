@@ -35,7 +35,7 @@ const ROUTES: &[PanelRoute] = &[
     get("/webhooks", |context| Box::pin(endpoints::list(context))),
     post("/webhooks", |context, form| Box::pin(endpoints::add(context, form))),
     get("/webhooks/{id}", |context| Box::pin(endpoint::show(context))),
-    post("/webhooks/{id}/topics", |context, form| Box::pin(endpoint::set_topics(context, form))),
+    post("/webhooks/{id}", |context, form| Box::pin(endpoint::save(context, form))),
     post("/webhooks/{id}/rotate", |context, form| Box::pin(endpoint::rotate(context, form))),
     post("/webhooks/{id}/activate", |context, _| Box::pin(endpoint::activate(context))),
     post("/webhooks/{id}/enable", |context, _| Box::pin(endpoint::set_enabled(context, true))),
@@ -81,7 +81,7 @@ fn matches<'a>(template: &str, path: &'a str) -> Option<&'a str> {
     let mut segments = path.split('/');
     for expected in template.split('/') {
         match segments.next()? {
-            segment if expected == "{id}" => id = segment,
+            segment if expected == "{id}" && !segment.is_empty() => id = segment,
             segment if segment != expected => return None,
             _ => {}
         }
