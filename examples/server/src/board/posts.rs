@@ -13,12 +13,12 @@ use super::db::{self, Connection, RowReader, Transaction, bind, stored};
 use super::edit_rules::{self, EditWindow, PostChange, PostFacts};
 use super::events::{DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
 use super::permissions::ForumPermissions;
-use super::post_insert::{self, PostInsert};
+use super::post_insert::{self, PostInsert, PostSlot, PostTimes};
 use super::post_row::PostRow;
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
 use super::texts::Texts;
-use super::visibility::{Visibility, sees_post, sees_thread};
+use super::visibility::{Visibility, is_visible, sees_post, sees_thread};
 use super::{markdown, rules, search, subscriptions, visibility};
 
 /// Columns that are the same for all posts of a thread.
@@ -237,11 +237,7 @@ impl PostView {
 
     fn sees(&self, answered: &AnsweredPost) -> bool {
         let own = answered.author.is_some() && answered.author == self.member;
-        match answered.state {
-            ContentState::Visible => true,
-            ContentState::AwaitingApproval => own || self.access.moderate,
-            ContentState::Deleted => self.access.moderate,
-        }
+        is_visible(self.access, answered.state, own)
     }
 
     fn may(&self, change: PostChange, post: &Post) -> bool {
@@ -279,7 +275,7 @@ impl PublicPost {
         let Some(post_id) = row.maybe_id()? else {
             return Ok(None);
         };
-        let mut post = Post {
+        let post = Post {
             post_id,
             thread_id: row.id()?,
             number: row.count()?,
@@ -302,53 +298,125 @@ impl PublicPost {
             state,
             author,
         });
+        Ok(Some(Self::new(post, answered)))
+    }
+
+    fn new(mut post: Post, answered: Option<AnsweredPost>) -> Self {
         let public = answered
             .as_ref()
             .filter(|answered| answered.state == ContentState::Visible);
         post.in_reply_to = public.map(|answered| answered.post_id.clone());
-        Ok(Some(Self { post, answered }))
+        Self { post, answered }
     }
 }
 
 /// Ids begin at 1.
 const NO_POST: i64 = 0;
 
+/// What a reply reads before it is written.
+#[derive(Debug)]
+pub struct ReplyContext {
+    settings: SettingValues,
+    scope: EventScope,
+    slot: PostSlot,
+    /// Times of the author's posts, with those that are dated ahead.
+    times: PostTimes,
+}
+
+impl ReplyContext {
+    /// Sends all its statements when it is first polled.
+    pub async fn load(
+        tx: &Transaction<'_>,
+        thread: i64,
+        member: i64,
+        now: Timestamp,
+    ) -> BoardResult<Self> {
+        let times = PostTimes::load(tx, Some(member), now, Timestamp::from_millis(i64::MAX));
+        let (settings, times, scope, slot) = tokio::try_join!(
+            biased;
+            async { Ok(SettingValues::now(tx).await?) },
+            async { Ok(times.await?) },
+            EventScope::load(tx, thread, None, Some(member)),
+            PostSlot::next(tx, thread),
+        )?;
+        Ok(Self {
+            settings,
+            scope,
+            slot,
+            times,
+        })
+    }
+}
+
 /// Writes a reply. It follows all posts of its thread in order, even if a clock was ahead.
 pub async fn reply(
     (tx, events, actor, texts): Command<'_>,
-    thread: i64,
+    ReplyContext {
+        settings,
+        mut scope,
+        slot,
+        times,
+    }: ReplyContext,
     reply: NewPost,
 ) -> BoardResult<InForum<Post>> {
-    let settings = async { Ok(SettingValues::now(tx).await?) };
-    let found = visibility::find(tx, actor, thread, None);
-    let (location, settings) = tokio::try_join!(found, settings)?;
-    let (forum, access) = (location.forum, actor.access(location.forum));
-    if let Some(denial) = rules::reply_denial(access, location.state, location.locked) {
+    let (now, thread) = (events.now, &scope.thread);
+    let forum = thread.forum_id.to_i64()?;
+    let access = actor.access(forum);
+    let author = thread.author.as_ref().map(|author| author.user_id.to_i64());
+    let is_own = actor.member.is_some() && author.transpose()? == actor.member;
+    if !is_visible(access, thread.state, is_own) {
+        return Err(BoardError::PathNotFound);
+    }
+    if let Some(denial) = rules::reply_denial(access, thread.state, thread.locked) {
         return Err(BoardError::forbidden(denial(texts)));
     }
     rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
-    let in_reply_to = match &reply.in_reply_to {
-        Some(answered) => Some(answered_post(tx, actor, thread, answered, texts).await?),
+    let answered = match &reply.in_reply_to {
+        Some(answered) => Some(answered_post(tx, actor, &slot, answered, texts).await?),
         None => None,
     };
-    post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
+    post_insert::check_pace(tx, actor, times, &settings, now, texts).await?;
+    let html = markdown::render(&reply.body);
     let new = PostInsert {
         author: actor.member,
         body: &reply.body,
+        html: &html,
         state: rules::first_state(actor.groups),
-        at: events.now,
+        at: now,
         counts: access.counts,
-        in_reply_to,
+        in_reply_to: answered
+            .as_ref()
+            .map(|answered| answered.post_id.to_i64())
+            .transpose()?,
     };
-    let post = post_insert::reply(tx, thread, new).await?;
+    post_insert::reply(tx, &slot, new)?;
     if reply.subscribe {
-        subscriptions::add_thread(tx, actor, forum, thread, events.now).await?;
+        subscriptions::add_thread(tx, actor, forum, slot.thread, now).await?;
     }
-    let scope = EventScope::load(tx, thread, Some(post), actor.member).await?;
-    let post = seen(&scope, actor, settings.of(&EDIT_WINDOW), events.now)?;
     if new.state == ContentState::Visible {
+        events.count_reply(slot.counted(forum, now));
+    }
+    let post = Post {
+        post_id: slot.post.into(),
+        thread_id: slot.thread.into(),
+        number: slot.number()?,
+        in_reply_to: None,
+        author: scope.actor.clone(),
+        state: new.state,
+        created_at: now,
+        edited_at: None,
+        edited_by: None,
+        body: Some(reply.body),
+        body_html: Some(html),
+        version: 1,
+        can_edit: false,
+        can_delete: false,
+        extra: None,
+    };
+    scope.add_reply(PublicPost::new(post, answered));
+    let post = seen(&scope, actor, settings.of(&EDIT_WINDOW), now)?;
+    if post.state == ContentState::Visible {
         events.record(DomainEvent::Post(REPLIED, scope.into()));
-        events.count_reply(forum, new.at);
     }
     Ok(InForum::new(ForumId::from(forum), post))
 }
@@ -357,19 +425,29 @@ pub async fn reply(
 async fn answered_post(
     tx: &Transaction<'_>,
     actor: &Actor,
-    thread: i64,
+    slot: &PostSlot,
     answered: &PostId,
     texts: &Texts,
-) -> BoardResult<i64> {
-    let found = async {
-        let post = answered.to_i64()?;
-        visibility::find(tx, actor, thread, Some(post)).await?;
-        Ok(post)
-    };
-    found.await.map_err(|error| match error {
-        BoardError::PathNotFound => BoardError::NotFound(texts.unknown_post.into()),
-        error => error,
-    })
+) -> BoardResult<AnsweredPost> {
+    static QUERY: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "SELECT post.id, post.state, post.author_id FROM post JOIN thread ON thread.id = post.thread_id
+            WHERE post.id = :post AND post.thread_id = :thread AND {}",
+            sees_post("post"),
+        )
+    });
+    let absent = || BoardError::NotFound(texts.unknown_post.into());
+    let post = answered.to_i64().map_err(|_| absent())?;
+    let visibility = Visibility::of(actor);
+    let parameters = visibility.with(bind! { ":thread": slot.thread, ":post": post });
+    let found = tx.first(&QUERY, &parameters, |row| {
+        Ok(AnsweredPost {
+            post_id: row.id()?,
+            state: row.state()?,
+            author: row.maybe_id()?,
+        })
+    });
+    found.await?.ok_or_else(absent)
 }
 
 /// Changes the body of a post. The post awaits approval if the posts of its editor do.
@@ -432,11 +510,11 @@ async fn changeable(
     (change, window, now): (PostChange, EditWindow, Timestamp),
     texts: &Texts,
 ) -> BoardResult<PostRow> {
-    let location = visibility::find(tx, actor, thread, Some(post)).await?;
+    let forum = visibility::find(tx, actor, thread, Some(post)).await?;
     let item = PostRow::load(tx, post)
         .await?
         .ok_or(BoardError::PathNotFound)?;
-    let (access, subject) = (actor.access(location.forum), item.subject(actor.member));
+    let (access, subject) = (actor.access(forum), item.subject(actor.member));
     match edit_rules::check(access, subject, change, window, now) {
         Some((refusal, text)) => Err(refusal(text(texts).into())),
         None => Ok(item),
