@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{
-    Author, ContentState, LastPost, MessageId, Poll, Post, Rating, Thread, Timestamp, UserId,
+    Author, LastPost, MessageId, Poll, Post, Rating, Thread, Timestamp, UserId,
 };
 use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
@@ -120,24 +120,15 @@ impl EventScope {
         scope.await?.ok_or(BoardError::PathNotFound)
     }
 
-    /// Adds a reply of the actor to a thread that was loaded without a post.
+    /// Adds a visible reply of the actor to a thread that was loaded without a post.
     pub fn add_reply(&mut self, reply: PublicPost) {
-        let Post {
-            post_id,
-            author,
-            created_at,
-            state,
-            ..
-        } = &reply.post;
-        if *state == ContentState::Visible {
-            self.thread.reply_count += 1;
-            self.thread.last_activity_at = *created_at;
-            self.thread.last_post = Some(LastPost {
-                post_id: post_id.clone(),
-                author: author.clone(),
-                created_at: *created_at,
-            });
-        }
+        self.thread.reply_count += 1;
+        self.thread.last_activity_at = reply.post.created_at;
+        self.thread.last_post = Some(LastPost {
+            post_id: reply.post.post_id.clone(),
+            author: self.actor.clone(),
+            created_at: reply.post.created_at,
+        });
         self.post = Some(reply);
     }
 

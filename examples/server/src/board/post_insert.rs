@@ -291,7 +291,7 @@ pub struct PostTimes {
 }
 
 impl PostTimes {
-    /// Reads the times from an hour before `now` up to `until`, and the last time of all.
+    /// Reads the last time up to `until`, and the oldest one if it is less than an hour before `now`.
     pub async fn load(
         connection: &Connection<'_>,
         member: Option<i64>,

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, PageKey, Post, PostId,
-    PostUpdate, Timestamp, UserId,
+    Author, BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, PageKey, Post,
+    PostId, PostUpdate, Thread, Timestamp, UserId,
 };
 
 use super::actor::Actor;
@@ -183,18 +183,8 @@ pub fn seen(
     window: EditWindow,
     now: Timestamp,
 ) -> BoardResult<Post> {
-    let thread = &scope.thread;
-    let view = PostView {
-        forum: thread.forum_id.to_i64()?,
-        locked: thread.locked,
-        first: Some(thread.first_post_id.clone()),
-        window,
-        access: actor.access(thread.forum_id.to_i64()?),
-        member: actor.member.map(UserId::from),
-        now,
-    };
     let post = scope.post.clone().ok_or(BoardError::PathNotFound)?;
-    Ok(view.of(post))
+    Ok(PostView::of(&scope.thread, actor, window, now)?.show(post))
 }
 
 struct PostView {
@@ -208,6 +198,19 @@ struct PostView {
 }
 
 impl PostView {
+    fn of(thread: &Thread, actor: &Actor, window: EditWindow, now: Timestamp) -> BoardResult<Self> {
+        let forum = thread.forum_id.to_i64()?;
+        Ok(Self {
+            forum,
+            locked: thread.locked,
+            first: Some(thread.first_post_id.clone()),
+            window,
+            access: actor.access(forum),
+            member: actor.member.map(UserId::from),
+            now,
+        })
+    }
+
     fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::DbResult<Self> {
         let forum = row.value()?;
         Ok(Self {
@@ -222,10 +225,10 @@ impl PostView {
     }
 
     fn post(&self, row: &mut RowReader<'_>) -> db::DbResult<Option<Post>> {
-        Ok(PublicPost::read(row)?.map(|post| self.of(post)))
+        Ok(PublicPost::read(row)?.map(|post| self.show(post)))
     }
 
-    fn of(&self, PublicPost { post, answered }: PublicPost) -> Post {
+    fn show(&self, PublicPost { post, answered }: PublicPost) -> Post {
         let answered = answered.filter(|answered| self.sees(answered));
         Post {
             in_reply_to: answered.map(|answered| answered.post_id),
@@ -360,94 +363,88 @@ pub async fn reply(
     reply: NewPost,
 ) -> BoardResult<InForum<Post>> {
     let (now, thread) = (events.now, &scope.thread);
-    let forum = thread.forum_id.to_i64()?;
-    let access = actor.access(forum);
-    let author = thread.author.as_ref().map(|author| author.user_id.to_i64());
-    let is_own = actor.member.is_some() && author.transpose()? == actor.member;
-    if !is_visible(access, thread.state, is_own) {
+    let view = PostView::of(thread, actor, settings.of(&EDIT_WINDOW), now)?;
+    let author = thread.author.as_ref().map(|author| &author.user_id);
+    let is_own = author.is_some() && author == view.member.as_ref();
+    if !is_visible(view.access, thread.state, is_own) {
         return Err(BoardError::PathNotFound);
     }
-    if let Some(denial) = rules::reply_denial(access, thread.state, thread.locked) {
+    if let Some(denial) = rules::reply_denial(view.access, thread.state, thread.locked) {
         return Err(BoardError::forbidden(denial(texts)));
     }
     rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
     let answered = match &reply.in_reply_to {
-        Some(answered) => Some(answered_post(tx, actor, &slot, answered, texts).await?),
+        Some(answered) => Some(answered_post(tx, &view, &slot, answered, texts).await?),
         None => None,
     };
     post_insert::check_pace(tx, actor, times, &settings, now, texts).await?;
-    let html = markdown::render(&reply.body);
+    let in_reply_to = answered.as_ref().map(|answered| answered.post_id.to_i64());
     let new = PostInsert {
         author: actor.member,
         body: &reply.body,
-        html: &html,
+        html: &markdown::render(&reply.body),
         state: rules::first_state(actor.groups),
         at: now,
-        counts: access.counts,
-        in_reply_to: answered
-            .as_ref()
-            .map(|answered| answered.post_id.to_i64())
-            .transpose()?,
+        counts: view.access.counts,
+        in_reply_to: in_reply_to.transpose()?,
     };
     post_insert::reply(tx, &slot, new)?;
     if reply.subscribe {
-        subscriptions::add_thread(tx, actor, forum, slot.thread, now).await?;
+        subscriptions::add_thread(tx, actor, view.forum, slot.thread, now).await?;
     }
+    let post = new_post(&slot, scope.actor.clone(), new)?;
+    let post = PublicPost::new(post, answered);
+    let seen = view.show(post.clone());
     if new.state == ContentState::Visible {
-        events.count_reply(slot.counted(forum, now));
+        scope.add_reply(post);
+        events.record(DomainEvent::Post(REPLIED, scope.into()));
+        events.count_reply(slot.counted(view.forum, now));
     }
-    let post = Post {
+    Ok(InForum::new(ForumId::from(view.forum), seen))
+}
+
+/// Returns a new post as [`PublicPost::read`] reads it.
+fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) -> BoardResult<Post> {
+    Ok(Post {
         post_id: slot.post.into(),
         thread_id: slot.thread.into(),
         number: slot.number()?,
         in_reply_to: None,
-        author: scope.actor.clone(),
+        author,
         state: new.state,
-        created_at: now,
+        created_at: new.at,
         edited_at: None,
         edited_by: None,
-        body: Some(reply.body),
-        body_html: Some(html),
+        body: Some(new.body.into()),
+        body_html: Some(new.html.into()),
         version: 1,
         can_edit: false,
         can_delete: false,
         extra: None,
-    };
-    scope.add_reply(PublicPost::new(post, answered));
-    let post = seen(&scope, actor, settings.of(&EDIT_WINDOW), now)?;
-    if post.state == ContentState::Visible {
-        events.record(DomainEvent::Post(REPLIED, scope.into()));
-    }
-    Ok(InForum::new(ForumId::from(forum), post))
+    })
 }
 
 /// Finds the visible post of the thread that a reply answers.
 async fn answered_post(
     tx: &Transaction<'_>,
-    actor: &Actor,
+    view: &PostView,
     slot: &PostSlot,
     answered: &PostId,
     texts: &Texts,
 ) -> BoardResult<AnsweredPost> {
-    static QUERY: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "SELECT post.id, post.state, post.author_id FROM post JOIN thread ON thread.id = post.thread_id
-            WHERE post.id = :post AND post.thread_id = :thread AND {}",
-            sees_post("post"),
-        )
-    });
     let absent = || BoardError::NotFound(texts.unknown_post.into());
     let post = answered.to_i64().map_err(|_| absent())?;
-    let visibility = Visibility::of(actor);
-    let parameters = visibility.with(bind! { ":thread": slot.thread, ":post": post });
-    let found = tx.first(&QUERY, &parameters, |row| {
+    let find = "SELECT id, state, author_id FROM post WHERE id = ?1 AND thread_id = ?2";
+    let parameters = bind![post, slot.thread];
+    let found = tx.first(find, parameters, |row| {
         Ok(AnsweredPost {
             post_id: row.id()?,
             state: row.state()?,
             author: row.maybe_id()?,
         })
     });
-    found.await?.ok_or_else(absent)
+    let found = found.await?.filter(|answered| view.sees(answered));
+    found.ok_or_else(absent)
 }
 
 /// Changes the body of a post. The post awaits approval if the posts of its editor do.
