@@ -1671,7 +1671,7 @@ mod tests {
             let writers = role(new.writers, Role::Newcomer);
             Ok(self
                 .0
-                .add_forum(&new.title, new.parent.as_ref(), readers, writers))
+                .add_forum(&new.title, new.parent_id.as_ref(), readers, writers))
         }
 
         async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {

@@ -49,9 +49,9 @@ impl Receiver {
     /// Prints a new delivery. Each delivery arrives at least once, so a repeated one is acknowledged without effect. A
     /// receiver that stores data stores the delivery's id in the same transaction.
     fn accept(&self, delivery: Verified<'_>) -> StatusCode {
-        let id = delivery.delivery.to_string();
+        let id = delivery.delivery_id.to_string();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.insert(delivery.delivery) {
+        if seen.insert(delivery.delivery_id) {
             let body = String::from_utf8_lossy(delivery.body);
             println!("{} {id} {body}", delivery.topic);
         }

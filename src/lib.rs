@@ -48,20 +48,22 @@
 //! | [`guide`] | Chapters about embedding, testing and operating the API. |
 //! | [`host`] | The traits that a host implements, the caller and its access, errors of a board. |
 //! | [`model`] | Resources, requests, ids, times and pages. |
-//! | [`store`] | Storage of tokens, rate limits, idempotency records, webhooks and the audit log: the traits and their backends. |
+//! | [`store`] | Storage of tokens, rate limits, idempotency records, webhooks, the audit log and usage: the traits and their backends. |
 //! | [`token`], [`scope`], [`rate_limit`] | Format, states and issue of tokens; scopes and surfaces; windows and budgets. |
 //! | [`audit`] | Entries of the audit log. |
 //! | [`webhook`] | Events, endpoints, deliveries and signatures. [`webhook::verify`] is for receivers. |
 //! | `worker`, `webhook_admin` | Delivery worker and administration of endpoints (feature `webhooks`). |
 //! | `panel` | Control panel for the board's administrators (feature `panel`). |
-//! | `swagger_ui` | Interactive reference of the API (feature `swagger-ui`). |
+//! | `reference` | Reference page of the API (feature `reference`). |
 //! | `metrics` | Names, units and labels of the metrics (feature `metrics`). |
 //! | `conformance` | Tests for a host's board and stores (feature `conformance`). |
 //! | `test_util` | In-process client and deterministic runtime for tests (feature `test-util`). |
 //! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
 //!
-//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`]), the [`Environment`] that all
-//! services of a board share, and [`client_ip`]. The cited file `docs/protocol.md` is in the repository.
+//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`ErrorMessages`]), the
+//! [`Environment`] that all services of a board share, the error of their builders ([`BuildError`]), the body and the
+//! future of their responses ([`ResponseBody`], [`ResponseFuture`]), [`client_ip`] and [`openapi_document`]. The cited
+//! file `docs/protocol.md` is in the repository.
 //!
 //! # Features
 //!
@@ -69,13 +71,12 @@
 //!
 //! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
 //!   enforced.
-//! - `sqlite`: stores for tokens, idempotency records and webhooks in SQLite.
-//! - `postgres`: stores for tokens, idempotency records and webhooks in Postgres, for any number of nodes, with or without
-//!   TLS.
+//! - `sqlite`: stores for tokens, idempotency records, webhooks, the audit log and usage in SQLite.
+//! - `postgres`: the same in Postgres, for any number of nodes, with or without TLS.
 //! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
 //! - `panel`: the control panel. Enables `webhooks`.
-//! - `swagger-ui`: the interactive reference. Adds 0.5 MB of assets to the binary.
+//! - `reference`: the reference page, rendered from the OpenAPI document.
 //! - `metrics`: counters, gauges and histograms through the `metrics` facade.
 //! - `test-util`: an in-process client, and a deterministic executor with manually advanced time.
 //! - `conformance`: tests for a host's board and stores. Enables `test-util`.
@@ -164,11 +165,11 @@ pub mod model;
 #[cfg(feature = "panel")]
 pub mod panel;
 pub mod rate_limit;
+#[cfg(feature = "reference")]
+pub mod reference;
 pub mod runtime;
 pub mod scope;
 pub mod store;
-#[cfg(feature = "swagger-ui")]
-pub mod swagger_ui;
 mod task;
 #[cfg(feature = "test-util")]
 pub mod test_util;

@@ -59,6 +59,26 @@ impl Scope {
         let scope = scopes.find(|scope| scope.as_str() == name);
         scope.ok_or(ParseError::new("a scope, for example forums:read"))
     }
+
+    /// Returns whether the scope permits only operations that change no content.
+    pub const fn is_read_only(self) -> bool {
+        match self {
+            Self::ForumsRead
+            | Self::ThreadsRead
+            | Self::PostsRead
+            | Self::MembersRead
+            | Self::MessagesRead
+            | Self::SubscriptionsRead
+            | Self::SearchRead
+            | Self::AdminRead => true,
+            Self::ThreadsWrite
+            | Self::PostsWrite
+            | Self::MessagesWrite
+            | Self::PollsWrite
+            | Self::ReputationWrite
+            | Self::SubscriptionsWrite => false,
+        }
+    }
 }
 
 impl_from_str!(Scope);

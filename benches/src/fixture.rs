@@ -101,8 +101,8 @@ impl BenchFixture {
         for first in (0..count).step_by(BATCH) {
             let events = events(topic, BATCH.min(count - first));
             let to = |event: &Event| FanOut {
-                event: event.id.clone(),
-                endpoints: vec![to.clone()],
+                event_id: event.id.clone(),
+                endpoint_ids: vec![to.clone()],
             };
             let fan_out: Vec<_> = events.iter().map(to).collect();
             self.write(events).await;

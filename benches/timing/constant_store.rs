@@ -4,7 +4,7 @@ use forum_api::async_trait;
 use forum_api::audit::AuditEntry;
 use forum_api::host::BackendResult;
 use forum_api::model::Timestamp;
-use forum_api::store::TokenStore;
+use forum_api::store::{TokenFilter, TokenStore};
 use forum_api::token::{Lookup, TokenRecord};
 
 /// The record of each known lookup.
@@ -36,11 +36,11 @@ impl TokenStore for ConstantStore {
         Ok(())
     }
 
-    async fn list(
-        &self,
-        _: Option<(Timestamp, Lookup)>,
-        _: u32,
-    ) -> BackendResult<Vec<TokenRecord>> {
+    async fn set_label(&self, _: &Lookup, _: &str, _: &AuditEntry) -> BackendResult<bool> {
+        Ok(false)
+    }
+
+    async fn list(&self, _: &TokenFilter, _: Timestamp) -> BackendResult<Vec<TokenRecord>> {
         Ok(Vec::new())
     }
 

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, StatusCode};
 use schemars::{Schema, SchemaGenerator};
+use serde_json::{Value, json};
 
 use super::error::ApiError;
 use super::extract::params::{Params, PathParams, RawPathParams, Source};
@@ -98,35 +99,50 @@ impl CallerKind for MemberCaller {
 type HandlerFn<C, P, A, T> =
     for<'a> fn(&'a dyn Board, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
 
-/// A method of the board and the status of its success.
-pub(super) struct Handler<C, P, A, T> {
+/// A method of the board, the status of its success, and an example of its result.
+pub(super) struct Handler<C, P, A, T: ToWire> {
     function: HandlerFn<C, P, A, T>,
     status: StatusCode,
+    example: fn() -> T::Wire,
 }
 
-impl<C, P, A, T> Handler<C, P, A, T> {
-    pub(super) const fn ok(function: HandlerFn<C, P, A, T>) -> Self {
-        let status = StatusCode::OK;
-        Self { function, status }
+impl<C, P, A, T: ToWire> Handler<C, P, A, T> {
+    pub(super) const fn ok(function: HandlerFn<C, P, A, T>, example: fn() -> T::Wire) -> Self {
+        Self {
+            function,
+            status: StatusCode::OK,
+            example,
+        }
     }
 
-    pub(super) const fn created(function: HandlerFn<C, P, A, T>) -> Self {
-        let status = StatusCode::CREATED;
-        Self { function, status }
-    }
-
-    pub(super) const fn no_content(function: HandlerFn<C, P, A, T>) -> Self {
-        let status = StatusCode::NO_CONTENT;
-        Self { function, status }
+    pub(super) const fn created(function: HandlerFn<C, P, A, T>, example: fn() -> T::Wire) -> Self {
+        Self {
+            function,
+            status: StatusCode::CREATED,
+            example,
+        }
     }
 }
 
-/// Schemas, statuses and headers of an endpoint, for the OpenAPI document.
+impl<C, P, A> Handler<C, P, A, ()> {
+    pub(super) const fn no_content(function: HandlerFn<C, P, A, ()>) -> Self {
+        Self {
+            function,
+            status: StatusCode::NO_CONTENT,
+            example: || (),
+        }
+    }
+}
+
+/// Schemas, examples, statuses and headers of an endpoint, for the OpenAPI document.
 pub(super) struct OperationSchemas {
     pub(super) path_params: Vec<(&'static str, Schema)>,
     pub(super) source: Source,
     pub(super) params: Schema,
+    /// Example of the body; `None` for parameters in the query.
+    pub(super) params_example: Option<Value>,
     pub(super) output: Schema,
+    pub(super) output_example: Value,
     /// Statuses of success.
     pub(super) statuses: Vec<StatusCode>,
     /// Headers that the result adds.
@@ -201,7 +217,9 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handl
             path_params: P::NAMES.iter().copied().zip(P::schemas(inputs)).collect(),
             source: A::SOURCE,
             params,
+            params_example: A::body_example(),
             output: outputs.subschema_for::<T::Wire>(),
+            output_example: json!((self.example)()),
             statuses: [&[self.status], T::STATUSES].concat(),
             headers: T::HEADERS,
         }
@@ -224,7 +242,7 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handl
     }
 }
 
-struct TypedInvocation<C: 'static, P: 'static, A: 'static, T: 'static> {
+struct TypedInvocation<C: 'static, P: 'static, A: 'static, T: ToWire> {
     handler: &'static Handler<C, P, A, T>,
     endpoint: &'static ApiEndpoint,
     caller: Caller,

@@ -5,7 +5,10 @@ use http::Method;
 use super::endpoint::{ApiEndpoint, Handler, Privacy};
 use super::extract::params::RawPathParams;
 use crate::host::{Caller, MemberCaller};
-use crate::model::ErrorCode;
+use crate::model::{
+    CursorPage, ErrorCode, ForumList, Me, Member, Message, MessageSummary, Poll, Post, Rating,
+    SearchHit, Subscription, Thread,
+};
 use crate::scope::Scope::*;
 use crate::scope::Surface::{self, Compact, Full};
 
@@ -70,6 +73,14 @@ pub(super) fn endpoints(surface: Surface) -> impl Iterator<Item = &'static ApiEn
     ENDPOINTS.iter().filter(is_served)
 }
 
+/// Returns method and path template of the endpoint with this operation id.
+#[cfg(feature = "panel")]
+pub(crate) fn find_operation(operation_id: &str) -> Option<(&'static Method, &'static str)> {
+    let mut endpoints = ENDPOINTS.iter();
+    let endpoint = endpoints.find(|endpoint| endpoint.operation_id == operation_id)?;
+    Some((&endpoint.method, endpoint.path))
+}
+
 /// The table of endpoints. Routing, access checks, rate limits, decoding, responses and the OpenAPI document use it.
 #[rustfmt::skip]
 static ENDPOINTS: &[ApiEndpoint] = &[
@@ -79,7 +90,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Call it first to check the token.",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &MemberCaller, (), params| b.get_me(m, params)),
+        handler: &Handler::ok(|b, m: &MemberCaller, (), params| b.get_me(m, params), Me::example),
     },
     ApiEndpoint {
         method: Method::GET, path: "/forums", operation_id: "listForums", tag: "forums",
@@ -87,7 +98,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Each forum has the id of its parent. Parents come before their children.",
         scope: ForumsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, (), params| b.list_forums(c, params)),
+        handler: &Handler::ok(|b, c: &Caller, (), params| b.list_forums(c, params), ForumList::example),
     },
     ApiEndpoint {
         method: Method::GET, path: "/forums/{forumId}/threads", operation_id: "listThreads", tag: "forums",
@@ -95,7 +106,10 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Pinned threads are not sorted first; `pinned` marks them.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, path, params| b.list_threads(c, path, params)),
+        handler: &Handler::ok(
+            |b, c: &Caller, path, params| b.list_threads(c, path, params),
+            || CursorPage::example([Thread::example()]),
+        ),
     },
     ApiEndpoint {
         method: Method::POST, path: "/forums/{forumId}/threads", operation_id: "createThread", tag: "forums",
@@ -103,7 +117,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "`poll` creates a poll with the thread. `state` in the response shows whether the thread awaits approval.",
         scope: ThreadsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 10, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.create_thread(m, path, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.create_thread(m, path, new), Thread::example),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}", operation_id: "getThread", tag: "threads",
@@ -111,7 +125,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, path, params| b.get_thread(c, path, params)),
+        handler: &Handler::ok(|b, c: &Caller, path, params| b.get_thread(c, path, params), Thread::example),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/posts", operation_id: "listPosts", tag: "threads",
@@ -120,7 +134,10 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             at a certain post, send its id as `from`.",
         scope: PostsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, path, params| b.list_posts(c, path, params)),
+        handler: &Handler::ok(
+            |b, c: &Caller, path, params| b.list_posts(c, path, params),
+            || CursorPage::example([Post::example(), Post::reply_example()]),
+        ),
     },
     ApiEndpoint {
         method: Method::POST, path: "/threads/{threadId}/posts", operation_id: "createPost", tag: "threads",
@@ -129,7 +146,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             a 404. `state` in the response shows whether the post awaits approval.",
         scope: PostsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 5, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.create_post(m, path, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.create_post(m, path, new), Post::reply_example),
     },
     ApiEndpoint {
         method: Method::PATCH, path: "/threads/{threadId}/posts/{postId}", operation_id: "updatePost", tag: "threads",
@@ -138,7 +155,10 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             `expectedVersion`: if the post has changed since then, the response is 409 and the post is not changed.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::ok(|b, m: &MemberCaller, path, update| b.update_post(m, path, update)),
+        handler: &Handler::ok(
+            |b, m: &MemberCaller, path, update| b.update_post(m, path, update),
+            Post::updated_example,
+        ),
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/threads/{threadId}/posts/{postId}", operation_id: "deletePost", tag: "threads",
@@ -155,32 +175,37 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, path, params| b.get_member(c, path, params)),
+        handler: &Handler::ok(|b, c: &Caller, path, params| b.get_member(c, path, params), Member::example),
     },
     ApiEndpoint {
         method: Method::POST, path: "/members/{userId}/reputation", operation_id: "rateMember", tag: "members",
         summary: "Rates a member, optionally for one of their posts.",
         notes: "The board's settings limit `points` and decide whether negative points and empty comments are \
-            allowed. A rating with 0 points, or one that the settings do not allow, is a 422.",
+            allowed. A rating with 0 points, or one that the settings do not allow, is a 422. A second rating of the same \
+            post is a 409, and so is a second rating of a member without a post within 24 hours.",
         scope: ReputationWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.rate_member(m, path, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.rate_member(m, path, new), Rating::example),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages", operation_id: "listMessages", tag: "messages",
-        summary: "Lists one folder of the caller's private messages, without marking them as read.",
-        notes: "",
+        summary: "Lists one folder of the caller's private messages, newest first.",
+        notes: "Listing a message does not mark it as read.",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &MemberCaller, (), params| b.list_messages(m, params)),
+        handler: &Handler::ok(
+            |b, m: &MemberCaller, (), params| b.list_messages(m, params),
+            || CursorPage::example([MessageSummary::example()]),
+        ),
     },
     ApiEndpoint {
         method: Method::POST, path: "/messages", operation_id: "sendMessage", tag: "messages",
         summary: "Sends a private message.",
-        notes: "The response is the sender's copy. The sender and each recipient have their own copy with its own id.",
+        notes: "The response is the sender's copy. The sender and each recipient have their own copy with its own id. \
+            A recipient that does not exist is a 404.",
         scope: MessagesWrite, field_scope: None, cost: 10, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, (), new| b.send_message(m, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, (), new| b.send_message(m, new), Message::sent_example),
     },
     ApiEndpoint {
         method: Method::GET, path: "/messages/{messageId}", operation_id: "openMessage", tag: "messages",
@@ -189,7 +214,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             message as read.",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: &[],
-        handler: &Handler::ok(|b, m: &MemberCaller, path, params| b.open_message(m, path, params)),
+        handler: &Handler::ok(|b, m: &MemberCaller, path, params| b.open_message(m, path, params), Message::example),
     },
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/poll", operation_id: "getPoll", tag: "threads",
@@ -197,7 +222,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "A thread without a poll is a 404.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, path, params| b.get_poll(c, path, params)),
+        handler: &Handler::ok(|b, c: &Caller, path, params| b.get_poll(c, path, params), Poll::example),
     },
     ApiEndpoint {
         method: Method::POST, path: "/polls/{pollId}/votes", operation_id: "vote", tag: "polls",
@@ -207,19 +232,23 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             option is a 404.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.vote(m, path, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, path, new| b.vote(m, path, new), Poll::example),
     },
     ApiEndpoint {
         method: Method::PATCH, path: "/polls/{pollId}", operation_id: "updatePoll", tag: "polls",
         summary: "Edits a poll that the caller created or moderates.",
-        notes: "Omitted fields keep their value; a body without changes is a 400. The poll's author may change the \
-            question and the options until the first vote; afterwards that is a 409. A moderator may always change them. Fewer than two \
-            options, duplicate texts, or a `maxChoices` above the number of options are a 422. A `closesAt` in the \
-            past closes the poll. Send the `version` that you read as `expectedVersion`, so that you do not overwrite \
+        notes: "Omitted fields keep their value; a body without changes is a 400. After the first vote, the poll's \
+            author can no longer change the question or the options, or lower `maxChoices` below the number of options of \
+            a vote: the response is a 409. A moderator always can. Fewer than two options, duplicate texts, or a \
+            `maxChoices` above the number of options are a 422. An unknown `optionId` is a 404. A `closesAt` in the past \
+            closes the poll. Send the `version` that you read as `expectedVersion`, so that you do not overwrite \
             another edit.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::ok(|b, m: &MemberCaller, path, update| b.update_poll(m, path, update)),
+        handler: &Handler::ok(
+            |b, m: &MemberCaller, path, update| b.update_poll(m, path, update),
+            Poll::updated_example,
+        ),
     },
     ApiEndpoint {
         method: Method::GET, path: "/subscriptions", operation_id: "listSubscriptions", tag: "subscriptions",
@@ -227,7 +256,10 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Subscriptions to content the caller may no longer see are omitted until access is restored.",
         scope: SubscriptionsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, m: &MemberCaller, (), params| b.list_subscriptions(m, params)),
+        handler: &Handler::ok(
+            |b, m: &MemberCaller, (), params| b.list_subscriptions(m, params),
+            || CursorPage::example([Subscription::example()]),
+        ),
     },
     ApiEndpoint {
         method: Method::POST, path: "/subscriptions", operation_id: "subscribe", tag: "subscriptions",
@@ -236,7 +268,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             that does not exist or is hidden is a 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
-        handler: &Handler::created(|b, m: &MemberCaller, (), new| b.subscribe(m, new)),
+        handler: &Handler::created(|b, m: &MemberCaller, (), new| b.subscribe(m, new), Subscription::example),
     },
     ApiEndpoint {
         method: Method::DELETE, path: "/subscriptions/{target}/{targetId}", operation_id: "unsubscribe", tag: "subscriptions",
@@ -253,7 +285,10 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             member that does not exist or is hidden gives no hits.",
         scope: SearchRead, field_scope: None, cost: 10, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
-        handler: &Handler::ok(|b, c: &Caller, (), params| b.search(c, params)),
+        handler: &Handler::ok(
+            |b, c: &Caller, (), params| b.search(c, params),
+            || CursorPage::example([SearchHit::example()]),
+        ),
     },
 ];
 

@@ -15,7 +15,7 @@ use super::context::RequestContext;
 use super::error::ApiError;
 use super::error_messages::ErrorMessages;
 use crate::http_util::{EntityTag, ResponseBody, form_decode, retry_after};
-use crate::model::{ErrorBody, ErrorObject};
+use crate::model::ErrorBody;
 use crate::rate_limit::RateLimitDecision;
 use crate::store::{ResourceIds, StoredResponse};
 
@@ -59,12 +59,8 @@ impl ApiResponse {
 
     pub(super) fn error(error: &ApiError, messages: &ErrorMessages, request_id: &str) -> Self {
         let (code, message) = error.describe(messages);
-        let object = ErrorObject {
-            code: code.to_string(),
-            message: message.into_owned(),
-            request_id: request_id.to_owned(),
-        };
-        let body = serde_json::to_vec(&ErrorBody { error: object });
+        let body = ErrorBody::new(code, message.into_owned(), request_id);
+        let body = serde_json::to_vec(&body);
         Self {
             status: error.status(code),
             body: body.unwrap_or_default().into(),

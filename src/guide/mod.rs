@@ -53,6 +53,8 @@ pub mod stores {}
 pub mod outbox {}
 
 #[doc = include_str!("webhooks.md")]
+///
+#[doc = include_str!("receivers.md")]
 pub mod webhooks {}
 
 #[doc = include_str!("clustering.md")]

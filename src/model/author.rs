@@ -8,7 +8,6 @@ use super::UserId;
 /// The author, sender or editor of a resource. A field of this type is null if the account no longer exists.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = Author::example())]
 pub struct Author {
     /// The member's id.
     pub user_id: UserId,
@@ -24,6 +23,14 @@ impl Author {
             user_id: UserId::from(3),
             username: "alice".into(),
             avatar_url: None,
+        }
+    }
+
+    pub(crate) fn other_example() -> Self {
+        Self {
+            user_id: UserId::from(4),
+            username: "bob".into(),
+            avatar_url: Some("https://board.example/avatars/4.png".into()),
         }
     }
 }

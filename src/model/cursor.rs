@@ -55,6 +55,15 @@ pub struct CursorPage<T> {
     pub next: Option<Cursor>,
 }
 
+impl<T> CursorPage<T> {
+    pub(crate) fn example(items: impl Into<Vec<T>>) -> Self {
+        Self {
+            items: items.into(),
+            next: Some(Cursor::new("k3Jv0cZbpw4xNzY5ODYwODAwMDAwLjE3".into())),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Cursor, CursorPage};

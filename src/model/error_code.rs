@@ -9,11 +9,15 @@ use crate::scope::Surface;
 
 macro_rules! codes {
     ($($name:ident $status:ident $code:literal [$($surface:ident),+] $meaning:literal)+) => {
-        /// Error code of a response.
+        /// Code of an error response: the value of `error.code` in an [`ErrorBody`], on which clients branch.
         ///
-        /// The library raises the lower-case codes. The board raises the upper-case codes, with its own messages. The
-        /// library also raises two of the board's codes for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` if
-        /// the caller can no longer see the resource of the stored response.
+        /// The library raises the lower-case codes. The board raises the upper-case codes, with its own messages: each
+        /// [`BoardError`](crate::host::BoardError) that a client can see has one. The library raises two of them as well,
+        /// for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` if the caller can no longer see the resource of
+        /// the stored response.
+        ///
+        /// Later versions can add codes, so the enum is non-exhaustive, and [`ErrorObject::code`] is a text. A client
+        /// falls back to the status of the response for a code that it does not know.
         ///
         /// ```
         /// use forum_api::model::ErrorCode;
@@ -42,8 +46,12 @@ macro_rules! codes {
                 match self { $(Self::$name => $code,)+ }
             }
 
-            pub(crate) const fn meaning(self) -> &'static str {
-                match self { $(Self::$name => $meaning,)+ }
+            /// Returns the meaning of a response with this code and `status`.
+            pub(crate) const fn meaning(self, status: StatusCode) -> &'static str {
+                match (self, status) {
+                    (Self::InternalError, StatusCode::SERVICE_UNAVAILABLE) => OVERLOADED,
+                    $((Self::$name, _) => $meaning,)+
+                }
             }
 
             /// The surfaces that document the code.
@@ -54,20 +62,23 @@ macro_rules! codes {
     };
 }
 
+const OVERLOADED: &str =
+    "The board is overloaded and did not execute the request. Retry after `retry-after` seconds.";
+
 codes! {
-    BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A query parameter, header or field is missing or invalid."
+    BadRequest BAD_REQUEST "bad_request" [Full, Compact] "A part of the request is missing or invalid: a query parameter, a header, the body or one of its fields."
     Unauthenticated UNAUTHORIZED "unauthenticated" [Full, Compact] "The bearer token is missing or not valid."
     MissingScope FORBIDDEN "missing_scope" [Full, Compact] "The token lacks the scope required by this endpoint."
     OwnerUnavailable FORBIDDEN "owner_unavailable" [Full, Compact] "The token owner's account can no longer be used."
     NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "Unknown endpoint."
-    NotFound NOT_FOUND "not_found" [Full] "The resource does not exist, or the caller may not see it."
+    NotFound NOT_FOUND "not_found" [Full] "The resource that the path names does not exist, or the caller may not see it."
     RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Rate limit exceeded. Retry after `retry-after` seconds."
     InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log contains the cause under the request id."
     NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
     BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline for this caller."
     Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions or the board's rules do not allow the operation, for example a vote in a closed poll. More scopes do not help."
-    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource named in the request does not exist, or the caller may not see it."
-    Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource."
+    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource that the body names does not exist, or the caller may not see it. Also: the subscription does not exist."
+    Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource, or with an earlier request with the same `Idempotency-Key`."
     Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules reject the content, for example because it is too long, comes too soon after the last post, or has no subject."
     BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "One of the board's anti-flood limits is exceeded. They are separate from the API's rate limit."
 }
@@ -87,9 +98,7 @@ impl ErrorCode {
         let all = Self::ALL.iter().copied();
         all.filter(move |code| code.surfaces().contains(&surface))
     }
-}
 
-impl ErrorCode {
     /// Parses a code.
     ///
     /// # Errors
@@ -110,6 +119,17 @@ impl_serde_str!(ErrorCode);
 pub struct ErrorBody {
     /// The error.
     pub error: ErrorObject,
+}
+
+impl ErrorBody {
+    pub(crate) fn new(code: ErrorCode, message: String, request_id: &str) -> Self {
+        let error = ErrorObject {
+            code: code.to_string(),
+            message,
+            request_id: request_id.to_owned(),
+        };
+        Self { error }
+    }
 }
 
 /// Code and message of an error.

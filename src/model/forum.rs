@@ -12,8 +12,7 @@ use super::{Extra, ForumId, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(
-    description = "A forum. Counts include visible content of the forum itself, without its sub-forums.",
-    example = Forum::example()
+    description = "A forum. Counts include visible content of the forum itself, without its sub-forums."
 )]
 pub struct Forum {
     /// The forum's id.
@@ -46,7 +45,7 @@ pub struct Forum {
 }
 
 impl Forum {
-    pub(crate) fn example() -> Self {
+    fn example() -> Self {
         Self {
             forum_id: ForumId::from(2),
             parent_id: None,
@@ -60,6 +59,19 @@ impl Forum {
             extra: None,
         }
     }
+
+    fn child_example() -> Self {
+        Self {
+            forum_id: ForumId::from(3),
+            parent_id: Some(ForumId::from(2)),
+            title: "Help".into(),
+            description: String::new(),
+            thread_count: 0,
+            post_count: 0,
+            last_activity_at: None,
+            ..Self::example()
+        }
+    }
 }
 
 /// The list of forums, as clients receive it. It has no pages.
@@ -68,6 +80,14 @@ impl Forum {
 pub struct ForumList {
     /// The forums. Parents come before their children, siblings are ordered by position.
     pub items: Vec<Forum>,
+}
+
+impl ForumList {
+    pub(crate) fn example() -> Self {
+        Self {
+            items: vec![Forum::example(), Forum::child_example()],
+        }
+    }
 }
 
 /// Query parameters of `GET /forums`. Empty, so that a later version can add parameters.

@@ -41,15 +41,19 @@ enum Repr {
 
 impl Repr {
     fn parse(text: &str) -> Result<Self, ParseError> {
-        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-        if !(1..=64).contains(&text.len()) || !text.bytes().all(is_allowed) {
-            return Err(ParseError::new(
-                "1 to 64 characters of A-Z, a-z, 0-9, _ and -",
-            ));
-        }
+        check_id(text)?;
         let number = text.parse::<i64>().ok().filter(|n| is_canonical(*n, text));
         Ok(number.map_or_else(|| Self::Text(text.into()), Self::Number))
     }
+}
+
+/// Rejects texts that are not 1 to 64 characters of `[A-Za-z0-9_-]`.
+pub(crate) fn check_id(text: &str) -> Result<(), ParseError> {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let is_valid = (1..=64).contains(&text.len()) && text.bytes().all(is_allowed);
+    is_valid.then_some(()).ok_or(ParseError::new(
+        "1 to 64 characters of A-Z, a-z, 0-9, _ and -",
+    ))
 }
 
 /// "007" and "+7" are not equal to "7", so that a resource has only one path.
@@ -68,17 +72,17 @@ impl fmt::Display for Repr {
     }
 }
 
-fn schema(description: &str) -> Schema {
+fn schema(description: &str, example: &str) -> Schema {
     json_schema!({
         "type": "string",
         "pattern": "^[A-Za-z0-9_-]{1,64}$",
-        "description": description,
-        "examples": ["17"],
+        "description": format!("{description} It has 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`."),
+        "examples": [example],
     })
 }
 
 macro_rules! ids {
-    ($($name:ident: $description:literal;)+) => {$(
+    ($($name:ident $example:literal: $description:literal;)+) => {$(
         #[doc = $description]
         ///
         /// An opaque string of 1 to 64 characters of `[A-Za-z0-9_-]`. Boards with numeric ids use `From<i64>` and
@@ -155,24 +159,24 @@ macro_rules! ids {
             }
         }
 
-        inline_schema!($name, schema($description));
+        inline_schema!($name, schema($description, $example));
     )+};
 }
 
 ids! {
-    ForumId: "The id of a forum.";
-    ThreadId: "The id of a thread.";
-    PostId: "The id of a post.";
-    UserId: "The id of a member.";
-    PollId: "The id of a poll.";
-    OptionId: "The id of a poll's option.";
-    RatingId: "The id of a reputation rating.";
-    MessageId: "The id of one member's copy of a private message.";
-    TargetId: "The id of a subscription's target: a thread or a forum.";
-    EventId: "The id of a webhook event.";
-    EndpointId: "The id of an endpoint that receives webhooks.";
-    DeliveryId: "The id of a webhook delivery, which is the same for each attempt.";
-    AuditEntryId: "The id of an entry of the audit log.";
+    ForumId "2": "The id of a forum.";
+    ThreadId "17": "The id of a thread.";
+    PostId "41": "The id of a post.";
+    UserId "3": "The id of a member.";
+    PollId "4": "The id of a poll.";
+    OptionId "1": "The id of a poll's option.";
+    RatingId "5": "The id of a reputation rating.";
+    MessageId "10": "The id of one member's copy of a private message.";
+    TargetId "17": "The id of a subscription's target: a thread or a forum.";
+    EventId "evt_3kTMd0a9bYcQxZ7LpWvJ2e": "The id of a webhook event.";
+    EndpointId "whe_0pQv8sT1mZr5Yx2KdLw4Nc": "The id of an endpoint that receives webhooks.";
+    DeliveryId "dlv_7hRb2cXf9GjU4aEo1TqViM": "The id of a webhook delivery, which is the same for each attempt.";
+    AuditEntryId "aud_5nWk3yPz8DsH6lBt0CgFuJ": "The id of an entry of the audit log.";
 }
 
 macro_rules! convert_ids {
@@ -225,9 +229,7 @@ impl UserRef {
         let is_name = (1..=64).contains(&name.chars().count()) && !name.contains(FORBIDDEN_CHARS);
         is_name.then(|| Self::Name(name.into())).ok_or(error)
     }
-}
 
-impl UserRef {
     /// Splits references into ids and names, each in order and without repetitions, so that a board can look up all
     /// members with one statement.
     ///
@@ -293,8 +295,8 @@ inline_schema!(
     json_schema!({
         "type": "string",
         "pattern": format!("^([A-Za-z0-9_-]{{1,64}}|@{ALLOWED_TEXT_PATTERN}{{1,64}})$"),
-        "description": "A member: a userId, or @username.",
-        "examples": ["@alice"],
+        "description": "A member: a userId of 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, or `@` and a username of 1 to 64 characters.",
+        "examples": ["@bob"],
     })
 );
 

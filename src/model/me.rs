@@ -30,7 +30,7 @@ pub struct TokenInfo {
 /// The token's owner, scopes and expiry. The library builds it from the token and the host's [`OwnAccount`].
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "The token's owner, scopes and expiry.", example = Me::example())]
+#[schemars(description = "The token's owner, scopes and expiry.")]
 #[non_exhaustive]
 pub struct Me {
     /// The token's owner.
@@ -39,12 +39,12 @@ pub struct Me {
     pub scopes: Vec<String>,
     /// The token.
     pub token: TokenInfo,
-    /// Number of unread messages in the inbox; null without the scope `messages:read`.
+    /// Number of unread messages in the inbox; null for a token that may not read messages, and on boards without messages.
     pub unread_messages: Option<u64>,
 }
 
 impl Me {
-    fn example() -> Self {
+    pub(crate) fn example() -> Self {
         let created_at = Timestamp::from_millis(1_735_689_600_000);
         Self {
             owner: Member::example(),

@@ -11,7 +11,7 @@ use super::{Extra, Timestamp, UserId};
 /// member still has a profile; a removed account has none.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A member's public profile.", example = Member::example())]
+#[schemars(description = "A member's public profile.")]
 pub struct Member {
     /// The member's id.
     pub user_id: UserId,

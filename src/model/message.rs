@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::serde_helpers::non_null;
 use super::{Author, Extra, MessageId, PageKey, PageLimit, Timestamp, UserRef};
@@ -26,8 +25,7 @@ pub enum Folder {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(
-    description = "A private message without its text. The sender and each recipient have their own copy with its own id.",
-    example = MessageSummary::example()
+    description = "A private message without its text. The sender and each recipient have their own copy with its own id."
 )]
 pub struct MessageSummary {
     /// The id of the caller's copy.
@@ -53,13 +51,14 @@ pub struct MessageSummary {
 }
 
 impl MessageSummary {
-    fn example() -> Self {
+    /// An unread copy of a recipient.
+    pub(crate) fn example() -> Self {
         Self {
-            message_id: MessageId::from(9),
+            message_id: MessageId::from(10),
             folder: Folder::Inbox,
             subject: "Tea".into(),
             sender: Some(Author::example()),
-            recipients: vec![Author::example()],
+            recipients: vec![Author::other_example()],
             sent_at: Timestamp::from_millis(1_769_860_800_000),
             read: false,
             read_at: None,
@@ -72,7 +71,6 @@ impl MessageSummary {
 /// A private message.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(example = Message::example())]
 pub struct Message {
     /// Everything except the text.
     #[serde(flatten)]
@@ -84,9 +82,31 @@ pub struct Message {
 }
 
 impl Message {
-    fn example() -> Self {
+    /// The copy of a recipient who opens it.
+    pub(crate) fn example() -> Self {
+        let unread = MessageSummary::example();
+        Self::with_summary(MessageSummary {
+            read: true,
+            read_at: Some(Timestamp::from_millis(1_769_861_700_000)),
+            ..unread
+        })
+    }
+
+    /// The sender's copy.
+    pub(crate) fn sent_example() -> Self {
+        let received = MessageSummary::example();
+        Self::with_summary(MessageSummary {
+            message_id: MessageId::from(9),
+            folder: Folder::Sent,
+            read: true,
+            read_at: Some(received.sent_at),
+            ..received
+        })
+    }
+
+    fn with_summary(summary: MessageSummary) -> Self {
         Self {
-            summary: MessageSummary::example(),
+            summary,
             body: "At five?".into(),
             body_html: "<p>At five?</p>\n".into(),
         }
@@ -124,7 +144,7 @@ impl From<MarkRead> for OpenMessageParams {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListMessagesParams {
-    /// Folder to list. Default: `inbox`.
+    /// Folder to list: `inbox` or `sent`. Default: `inbox`.
     pub folder: Folder,
     /// `true` lists unread messages only, `false` read ones only. Default: all messages.
     #[serde(deserialize_with = "non_null")]
@@ -140,7 +160,6 @@ pub struct ListMessagesParams {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(extend("required" = ["to", "subject", "body"]))]
-#[schemars(example = json!({"to": ["@bob"], "subject": "Tea", "body": "At five?", "requestReceipt": true}))]
 #[non_exhaustive]
 pub struct NewMessage {
     /// The recipients, at least one. A recipient that is named twice counts once. [`UserRef::split`] separates ids and
@@ -158,4 +177,15 @@ pub struct NewMessage {
     /// `true` to send the caller a receipt when a recipient first opens the message. Default: `false`.
     #[serde(default)]
     pub request_receipt: bool,
+}
+
+impl NewMessage {
+    pub(crate) fn example() -> Self {
+        Self {
+            to: vec![UserRef::Name("bob".into())],
+            subject: "Tea".into(),
+            body: "At five?".into(),
+            request_receipt: true,
+        }
+    }
 }

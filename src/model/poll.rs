@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::serde_helpers::non_null;
 use super::{Author, FieldUpdate, OptionId, PollId, ThreadId, Timestamp};
@@ -28,7 +27,6 @@ pub struct PollOption {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A thread's poll with running totals and the caller's own vote.")]
-#[schemars(example = Poll::example())]
 pub struct Poll {
     /// The poll's id.
     pub poll_id: PollId,
@@ -93,7 +91,18 @@ impl Poll {
             version: 1,
         }
     }
+
+    /// The poll after the update of [`PollUpdate::example`].
+    pub(crate) fn updated_example() -> Self {
+        Self {
+            closes_at: Some(EXAMPLE_CLOSING_TIME),
+            version: 2,
+            ..Self::example()
+        }
+    }
 }
+
+const EXAMPLE_CLOSING_TIME: Timestamp = Timestamp::from_millis(1_770_465_600_000);
 
 /// The poll of a new thread.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -137,11 +146,18 @@ fn one() -> i64 {
 /// Body of `POST /polls/{pollId}/votes`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({"optionIds": ["1"]}))]
 #[non_exhaustive]
 pub struct NewVote {
     /// Options to vote for: from 1 to `maxChoices`, without repetition.
     pub option_ids: Vec<OptionId>,
+}
+
+impl NewVote {
+    pub(crate) fn example() -> Self {
+        Self {
+            option_ids: vec![OptionId::from(1)],
+        }
+    }
 }
 
 /// An option of an edited poll: an existing one with its id, or a new one without an id.
@@ -172,7 +188,6 @@ impl PollOptionUpdate {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(description = "Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.")]
-#[schemars(example = json!({"question": "Which tea, then?", "expectedVersion": 1}))]
 #[schemars(extend("not" = {"propertyNames": {"const": "expectedVersion"}}))]
 #[non_exhaustive]
 pub struct PollUpdate {
@@ -204,6 +219,16 @@ pub struct PollUpdate {
     #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,
+}
+
+impl PollUpdate {
+    pub(crate) fn example() -> Self {
+        Self {
+            closes_at: FieldUpdate::Set(EXAMPLE_CLOSING_TIME),
+            expected_version: Some(1),
+            ..Self::default()
+        }
+    }
 }
 
 /// Query parameters of `GET /threads/{threadId}/poll`. Empty, so that a later version can add parameters.

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{Author, ContentState, Extra, PageKey, PageLimit, PostId, ThreadId, Timestamp};
 
@@ -12,7 +11,7 @@ use super::{Author, ContentState, Extra, PageKey, PageLimit, PostId, ThreadId, T
 /// formats. The board sanitises `body_html`: the library sends it unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A post.", example = Post::example())]
+#[schemars(description = "A post.")]
 pub struct Post {
     /// The post's id.
     pub post_id: PostId,
@@ -73,6 +72,33 @@ impl Post {
             extra: None,
         }
     }
+
+    /// An answer to [`example`](Self::example).
+    pub(crate) fn reply_example() -> Self {
+        Self {
+            post_id: PostId::from(41),
+            number: 2,
+            in_reply_to: Some(PostId::from(40)),
+            author: Some(Author::other_example()),
+            created_at: Timestamp::from_millis(1_769_861_400_000),
+            body: Some("Green, *always*.".into()),
+            body_html: Some("<p>Green, <em>always</em>.</p>\n".into()),
+            ..Self::example()
+        }
+    }
+
+    /// The reply after the update of [`PostUpdate::example`].
+    pub(crate) fn updated_example() -> Self {
+        let reply = Self::reply_example();
+        Self {
+            edited_at: Some(Timestamp::from_millis(1_769_861_700_000)),
+            edited_by: reply.author.clone(),
+            body: Some("Green, always.".into()),
+            body_html: Some("<p>Green, always.</p>\n".into()),
+            version: 2,
+            ..reply
+        }
+    }
 }
 
 /// Path of a post. A post of another thread is [`BoardError::PathNotFound`](crate::host::BoardError::PathNotFound).
@@ -107,11 +133,12 @@ pub struct ListPostsParams {
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]
     pub after: Option<PageKey>,
-    /// Only posts created after this time (exclusive).
+    /// Only posts created after this RFC 3339 time (exclusive).
     pub since: Option<Timestamp>,
-    /// Start the list at this post. Cannot be combined with `after`.
+    /// Id of the post at which the list starts, 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`. Cannot be combined
+    /// with `after`.
     pub from: Option<PostId>,
-    /// Formats of the bodies to return. The field of the other format is null. Default: `both`.
+    /// Formats of the bodies to return: `both`, `source` or `html`. The field of the other format is null. Default: `both`.
     #[schemars(extend("default" = "both"))]
     pub body: BodyFormat,
 }
@@ -120,7 +147,6 @@ pub struct ListPostsParams {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("required" = ["body"]))]
-#[schemars(example = json!({"body": "Green, *always*."}))]
 #[non_exhaustive]
 pub struct NewPost {
     /// The source markup. A missing text counts as empty, which the board refuses.
@@ -128,14 +154,24 @@ pub struct NewPost {
     /// The post of the thread that the reply answers; null to answer the thread. Boards without answers to posts ignore
     /// it.
     pub in_reply_to: Option<PostId>,
-    /// `true` to subscribe the author to the thread, which also requires the scope `subscriptions:write`. Default: `false`.
+    /// `true` to subscribe the author to the thread. The description of the operation names the scope that this requires.
+    /// Default: `false`.
     pub subscribe: bool,
+}
+
+impl NewPost {
+    pub(crate) fn example() -> Self {
+        Self {
+            body: "Green, *always*.".into(),
+            in_reply_to: Some(PostId::from(40)),
+            subscribe: false,
+        }
+    }
 }
 
 /// Body of `PATCH /threads/{threadId}/posts/{postId}`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({"body": "Green, always.", "expectedVersion": 1}))]
 #[non_exhaustive]
 pub struct PostUpdate {
     /// The new source markup.
@@ -146,6 +182,16 @@ pub struct PostUpdate {
     /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`.
     #[serde(default)]
     pub expected_version: Option<i64>,
+}
+
+impl PostUpdate {
+    pub(crate) fn example() -> Self {
+        Self {
+            body: "Green, always.".into(),
+            reason: Some("Less emphasis".into()),
+            expected_version: Some(1),
+        }
+    }
 }
 
 /// Query parameters of `DELETE /threads/{threadId}/posts/{postId}`. Empty, so that a later version can add parameters.

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 
@@ -12,7 +11,7 @@ use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 /// ratings with [`BoardError::Conflict`](crate::host::BoardError::Conflict).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A reputation rating of a member.", example = Rating::example())]
+#[schemars(description = "A reputation rating of a member.")]
 pub struct Rating {
     /// The rating's id.
     pub rating_id: RatingId,
@@ -39,8 +38,8 @@ impl Rating {
     pub(crate) fn example() -> Self {
         Self {
             rating_id: RatingId::from(5),
-            user_id: UserId::from(3),
-            post_id: Some(PostId::from(40)),
+            user_id: UserId::from(4),
+            post_id: Some(PostId::from(41)),
             forum_id: Some(ForumId::from(2)),
             points: 1,
             comment: "Well said.".into(),
@@ -53,7 +52,6 @@ impl Rating {
 /// Body of `POST /members/{userId}/reputation`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(example = json!({"points": 1, "comment": "Well said.", "postId": "40"}))]
 #[non_exhaustive]
 pub struct NewRating {
     /// Points, not 0; the board's settings limit them.
@@ -64,4 +62,14 @@ pub struct NewRating {
     /// The rated post, which must be by that member; null to rate the member without a post.
     #[serde(default)]
     pub post_id: Option<PostId>,
+}
+
+impl NewRating {
+    pub(crate) fn example() -> Self {
+        Self {
+            points: 1,
+            comment: "Well said.".into(),
+            post_id: Some(PostId::from(41)),
+        }
+    }
 }

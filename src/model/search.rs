@@ -25,7 +25,7 @@ pub enum SearchHitKind {
 /// the first post of the thread. The library removes hits whose `forum_id` the caller cannot see.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A hit of a full-text search.", example = SearchHit::example())]
+#[schemars(description = "A hit of a full-text search.")]
 pub struct SearchHit {
     /// Kind of the hit.
     pub kind: SearchHitKind,
@@ -60,7 +60,7 @@ fn serialize_finite<S: Serializer>(score: &f64, serializer: S) -> Result<S::Ok, 
 }
 
 impl SearchHit {
-    fn example() -> Self {
+    pub(crate) fn example() -> Self {
         Self {
             kind: SearchHitKind::Post,
             forum_id: ForumId::from(2),
@@ -127,27 +127,28 @@ pub enum SearchSort {
 #[schemars(description = "Query parameters of `GET /search`.")]
 #[non_exhaustive]
 pub struct SearchParams {
-    /// Words to search for, 1 to 200 characters. All words are required. `"a phrase"` matches adjacent words, `-word`
-    /// excludes a word.
+    /// Words to search for: 1 to 200 characters, at most 32 words and phrases. All words are required. `"a phrase"` matches
+    /// adjacent words, `-word` excludes a word.
     pub q: SearchQuery,
-    /// Only posts in this forum and its sub-forums. Several ids are separated by commas. A forum that does not exist or
-    /// is hidden has no hits.
+    /// Only posts in this forum and its sub-forums: an id of 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, or
+    /// several ids, separated by commas. A forum that does not exist or is hidden has no hits.
     #[serde(default, deserialize_with = "forum_ids")]
-    #[schemars(with = "String", extend("pattern" = FORUM_IDS, "examples" = ["17", "17,18"]))]
+    #[schemars(with = "String", extend("pattern" = FORUM_IDS, "examples" = ["2", "2,3"]))]
     pub forum: Vec<ForumId>,
-    /// Only posts by this member. An unknown member has no hits.
+    /// Only posts by this member: an id, or `@` and a username, each of 1 to 64 characters. An unknown member has no hits.
     #[serde(default, deserialize_with = "user_ref")]
     pub by: Option<UserRef>,
-    /// Only posts from this period: `24h`, `7d`, `30d`, `1y`, or a date range with an exclusive end.
+    /// Only posts from this period: `24h`, `7d`, `30d`, `1y`, or a range of dates in UTC, for example
+    /// `2026-01-01..2026-02-01`. The end is exclusive. One of the two dates can be omitted.
     #[serde(default, deserialize_with = "non_null")]
     pub when: Option<DateRange>,
-    /// Texts to search: titles, posts, or both. Default: `all`.
+    /// Texts to search: `all`, `titles` or `posts`. Default: `all`.
     #[serde(default, rename = "in")]
     pub field: SearchField,
-    /// Kind of the hits: posts or threads. Default: `posts`.
+    /// Kind of the hits: `posts` or `threads`. Default: `posts`.
     #[serde(default)]
     pub show: SearchShow,
-    /// Order of the hits. Default: `relevance`.
+    /// Order of the hits: `relevance`, `newest` or `oldest`. Default: `relevance`.
     #[serde(default)]
     pub sort: SearchSort,
     /// Number of items per page, 1 to 100. Default: 20.

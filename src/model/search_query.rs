@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for SearchQuery {
 
 inline_schema!(
     SearchQuery,
-    json_schema!({ "type": "string", "minLength": 1, "maxLength": 200, "examples": ["tea \"green leaf\" -bag"] })
+    json_schema!({ "type": "string", "minLength": 1, "maxLength": 200, "examples": ["tea \"green or black\" -coffee"] })
 );
 
 #[cfg(test)]

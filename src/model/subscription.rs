@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::serde_helpers::non_null;
 use super::{ForumId, PageKey, PageLimit, TargetId, ThreadId, Timestamp};
@@ -42,7 +41,7 @@ pub enum SubscriptionTarget {
 /// so that they reappear when the caller can see the forum again.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A subscription to a thread or a forum.", example = Subscription::example())]
+#[schemars(description = "A subscription to a thread or a forum.")]
 pub struct Subscription {
     /// Kind of the subscription's target.
     pub target: SubscriptionTargetKind,
@@ -57,7 +56,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    fn example() -> Self {
+    pub(crate) fn example() -> Self {
         Self {
             target: SubscriptionTargetKind::Thread,
             target_id: TargetId::from(17),
@@ -83,7 +82,7 @@ pub enum SubscribeOutcome {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[non_exhaustive]
 pub struct ListSubscriptionsParams {
-    /// Only targets of this kind. Default: all kinds.
+    /// Only targets of this kind: `thread` or `forum`. Default: all kinds.
     #[serde(deserialize_with = "non_null")]
     pub target: Option<SubscriptionTargetKind>,
     /// Number of items per page, 1 to 100. Default: 20.
@@ -109,10 +108,16 @@ pub struct NewSubscription {
     pub target: SubscriptionTarget,
 }
 
+impl NewSubscription {
+    pub(crate) fn example() -> Self {
+        SubscriptionTarget::Thread(ThreadId::from(17)).into()
+    }
+}
+
 /// Body of `POST /subscriptions`.
 #[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(rename = "NewSubscription", example = json!({"target": "thread", "targetId": "17"}))]
+#[schemars(rename = "NewSubscription")]
 struct NewSubscriptionBody {
     /// Kind of the target.
     target: SubscriptionTargetKind,
@@ -136,6 +141,21 @@ impl From<NewSubscriptionBody> for NewSubscription {
     }
 }
 
+impl From<NewSubscription> for NewSubscriptionBody {
+    fn from(new: NewSubscription) -> Self {
+        match new.target {
+            SubscriptionTarget::Thread(id) => Self {
+                target: SubscriptionTargetKind::Thread,
+                target_id: id.into(),
+            },
+            SubscriptionTarget::Forum(id) => Self {
+                target: SubscriptionTargetKind::Forum,
+                target_id: id.into(),
+            },
+        }
+    }
+}
+
 impl JsonSchema for NewSubscription {
     fn schema_name() -> Cow<'static, str> {
         NewSubscriptionBody::schema_name()
@@ -151,18 +171,3 @@ impl JsonSchema for NewSubscription {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct UnsubscribeParams {}
-
-impl From<NewSubscription> for NewSubscriptionBody {
-    fn from(new: NewSubscription) -> Self {
-        match new.target {
-            SubscriptionTarget::Thread(id) => Self {
-                target: SubscriptionTargetKind::Thread,
-                target_id: id.into(),
-            },
-            SubscriptionTarget::Forum(id) => Self {
-                target: SubscriptionTargetKind::Forum,
-                target_id: id.into(),
-            },
-        }
-    }
-}

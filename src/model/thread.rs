@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{
     Author, Extra, ForumId, NewPoll, PageKey, PageLimit, PollId, PostId, ThreadId, Timestamp,
@@ -39,7 +38,7 @@ pub struct LastPost {
 /// thread.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A thread's metadata.", example = Thread::example())]
+#[schemars(description = "A thread's metadata.")]
 pub struct Thread {
     /// The thread's id.
     pub thread_id: ThreadId,
@@ -113,7 +112,7 @@ pub struct ListThreadsParams {
     /// Position after which the page starts; `None` for the first page.
     #[serde(skip)]
     pub after: Option<PageKey>,
-    /// Only threads with activity after this time (exclusive).
+    /// Only threads with activity after this RFC 3339 time (exclusive).
     pub since: Option<Timestamp>,
 }
 
@@ -121,7 +120,6 @@ pub struct ListThreadsParams {
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(extend("required" = ["title", "body"]))]
-#[schemars(example = json!({"title": "Which tea?", "body": "Green or *black*?"}))]
 #[non_exhaustive]
 pub struct NewThread {
     /// The title. A missing title counts as empty, which the board refuses.
@@ -130,8 +128,21 @@ pub struct NewThread {
     pub body: String,
     /// Poll to create with the thread.
     pub poll: Option<NewPoll>,
-    /// `true` to subscribe the author to the thread, which also requires the scope `subscriptions:write`. Default: `false`.
+    /// `true` to subscribe the author to the thread. The description of the operation names the scope that this requires.
+    /// Default: `false`.
     pub subscribe: bool,
+}
+
+impl NewThread {
+    pub(crate) fn example() -> Self {
+        let options = vec!["Green".into(), "Black".into()];
+        Self {
+            title: "Which tea?".into(),
+            body: "Green or *black*?".into(),
+            poll: Some(NewPoll::new("Which tea?", options)),
+            subscribe: false,
+        }
+    }
 }
 
 /// Query parameters of `GET /threads/{threadId}`. Empty, so that a later version can add parameters.

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use maud::{Markup, html};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::components::{TableRow, breakable, empty, next_page_link, table};
+use super::components::{
+    TableRow, breakable, empty, filter_field, next_page_link, query_string, table,
+};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
 use crate::audit::{AuditAction, AuditOrigin};
@@ -76,31 +77,18 @@ async fn parse_filter(context: &PageContext) -> Result<Option<AuditFilter>, Pane
 fn filter_form(context: &PageContext) -> Markup {
     html! {
         form.filter method="get" action=(context.url("/audit")) role="search" aria-label="Audit log" {
-            (filter_field(context, "actor", "Administrator"))
-            (filter_field(context, "action", "Action"))
-            (filter_field(context, "target", "Target"))
+            (filter_field("actor", "Administrator", field(context, "actor")))
+            (filter_field("action", "Action", field(context, "action")))
+            (filter_field("target", "Target", field(context, "target")))
             button.quiet type="submit" { "Filter" }
-        }
-    }
-}
-
-fn filter_field(context: &PageContext, name: &str, label: &str) -> Markup {
-    html! {
-        div {
-            label for=(name) { (label) }
-            input id=(name) name=(name) type="text" value=(field(context, name)) autocomplete="off" spellcheck="false";
         }
     }
 }
 
 /// Returns the path of the page after this entry.
 fn next_page(context: &PageContext, last: &AuditRecord) -> String {
-    let parameter = |name| {
-        let value = utf8_percent_encode(field(context, name), NON_ALPHANUMERIC);
-        format!("{name}={value}")
-    };
-    let filter = ["actor", "action", "target"].map(parameter).join("&");
-    format!("/audit?{filter}&before={}", last.number)
+    let fields = ["actor", "action", "target"].map(|name| (name, field(context, name)));
+    format!("/audit?{}&before={}", query_string(fields), last.number)
 }
 
 fn no_entries(context: &PageContext) -> Markup {

@@ -27,6 +27,12 @@ pub struct PanelSettings {
     pub body_limit: usize,
     /// Timeout of a request, above zero. Default: 30 s. A change that has begun completes even after the timeout.
     pub request_timeout: Duration,
+    /// Absolute URL of the API, such as `https://board.example/api/v1`, for the example request beside a new token. Slashes
+    /// at the end are removed. Default: empty; pages contain no example then.
+    pub api_url: String,
+    /// Absolute URL, or path from the root of the host, of the reference page, such as `/docs`. Default: empty; pages
+    /// contain no link to it then.
+    pub reference_url: String,
     /// Networks of the proxies whose `x-forwarded-for` header is trusted for the addresses in the audit log. Default: none.
     pub trusted_proxies: Vec<IpNet>,
 }
@@ -37,6 +43,8 @@ impl Default for PanelSettings {
             base_path: "/panel".into(),
             body_limit: 1 << 20,
             request_timeout: Duration::from_secs(30),
+            api_url: String::new(),
+            reference_url: String::new(),
             trusted_proxies: Vec::new(),
         }
     }
@@ -113,6 +121,18 @@ impl PanelBuilder {
         self
     }
 
+    /// Sets [`PanelSettings::api_url`]. Default: empty.
+    pub fn api_url(mut self, api_url: impl Into<String>) -> Self {
+        self.0.settings.api_url = api_url.into();
+        self
+    }
+
+    /// Sets [`PanelSettings::reference_url`]. Default: empty.
+    pub fn reference_url(mut self, reference_url: impl Into<String>) -> Self {
+        self.0.settings.reference_url = reference_url.into();
+        self
+    }
+
     /// Sets the source of a request's original URI, for routers that remove a path prefix. Default: the URI of the
     /// request is the original one.
     ///
@@ -153,9 +173,28 @@ impl PanelBuilder {
         parse_base_path("base_path", &mut panel.settings.base_path, "/panel")?;
         BuildError::require_positive("body_limit", panel.settings.body_limit)?;
         BuildError::require_duration("request_timeout", panel.settings.request_timeout)?;
+        let settings = &mut panel.settings;
+        let api_url = settings.api_url.trim_end_matches('/').len();
+        settings.api_url.truncate(api_url);
+        let is_valid = settings.api_url.is_empty() || is_http_url(&settings.api_url);
+        BuildError::require(is_valid, "api_url", API_URL)?;
+        let url = &settings.reference_url;
+        let is_path = url.starts_with('/') && !url.starts_with("//");
+        let is_valid = url.is_empty() || is_path || is_http_url(url);
+        BuildError::require(is_valid, "reference_url", REFERENCE_URL)?;
         panel.environment.validate()?;
         Ok(Panel(Arc::new(panel)))
     }
+}
+
+const API_URL: &str = "an absolute URL such as `https://board.example/api/v1`, or an empty text";
+
+const REFERENCE_URL: &str = "an absolute URL, a path such as `/docs`, or an empty text";
+
+fn is_http_url(url: &str) -> bool {
+    let uri = url.parse::<Uri>().ok();
+    let scheme = uri.as_ref().and_then(Uri::scheme_str);
+    matches!(scheme, Some("http" | "https"))
 }
 
 settings_debug!(PanelBuilder, 0.settings);

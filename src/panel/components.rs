@@ -1,11 +1,15 @@
 //! Shared markup: document, tables, badges, links and times.
 
 use maud::{DOCTYPE, Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::model::Timestamp;
 
 /// Path of the style sheet below the base path. It is served without authentication, for a host's own sign-in page.
 pub(super) const STYLE_SHEET: &str = "/style.css";
+
+/// Path of the script below the base path. It is served without authentication, like the style sheet.
+pub(super) const SCRIPT: &str = "/script.js";
 
 /// Renders a page without navigation and without data.
 pub(super) fn bare_document(base_path: &str, title: &str, text: &str) -> Markup {
@@ -24,6 +28,7 @@ pub(super) fn document(base_path: &str, title: &str, body: Markup) -> Markup {
                 title { (title) " · Control panel" }
                 link rel="icon" href="data:,";
                 link rel="stylesheet" href={ (base_path) (STYLE_SHEET) };
+                script src={ (base_path) (SCRIPT) } defer {}
             }
             body { (body) }
         }
@@ -76,15 +81,64 @@ pub(super) fn breakable(text: &str) -> Markup {
     html! { span.long { (text) } }
 }
 
-/// Renders a secret in a read-only field that one click selects without a script.
+/// Renders a secret in a read-only field that one click selects without a script. The script adds a copy button.
 pub(super) fn secret_field(name: &str, label: &str, secret: &str) -> Markup {
     html! {
         div.secret {
             p id={ (name) "-label" } { (label) }
             code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
-                autofocus { (secret) }
+                autofocus data-copy=(label.to_lowercase()) { (secret) }
         }
     }
+}
+
+/// Renders a command or another text that one click selects without a script. The script adds a copy button.
+pub(super) fn copyable_text(name: &str, label: &str, text: &str) -> Markup {
+    html! {
+        div.copyable {
+            p id={ (name) "-label" } { (label) }
+            code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
+                data-copy=(label.to_lowercase()) { (text) }
+        }
+    }
+}
+
+/// Renders a text field of a filter.
+pub(super) fn filter_field(name: &str, label: &str, value: &str) -> Markup {
+    html! {
+        div {
+            label for=(name) { (label) }
+            input id=(name) name=(name) type="text" value=(value) autocomplete="off" spellcheck="false";
+        }
+    }
+}
+
+/// Renders a list of options of a filter. `any` is the text of the option without a value.
+pub(super) fn choice(
+    name: &str,
+    label: &str,
+    any: &str,
+    options: impl Iterator<Item = (String, String)>,
+    chosen: &str,
+) -> Markup {
+    html! {
+        div {
+            label for=(name) { (label) }
+            select.choice id=(name) name=(name) {
+                option value="" { (any) }
+                @for (value, text) in options {
+                    option value=(value) selected[chosen == value] { (text) }
+                }
+            }
+        }
+    }
+}
+
+/// Encodes names and values as the query of a URL.
+pub(super) fn query_string<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let pair = |(name, value)| format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC));
+    let pairs: Vec<_> = fields.into_iter().map(pair).collect();
+    pairs.join("&")
 }
 
 pub(super) fn next_page_link(text: &str, path: &str) -> Markup {
@@ -92,11 +146,12 @@ pub(super) fn next_page_link(text: &str, path: &str) -> Markup {
 }
 
 /// Units with their lengths in milliseconds, the longest first.
-const UNITS: [(&str, i64); 4] = [
+const UNITS: [(&str, i64); 5] = [
     ("year", 365 * DAY),
     ("day", DAY),
     ("hour", 60 * 60 * 1000),
     ("minute", 60 * 1000),
+    ("second", 1000),
 ];
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
@@ -108,7 +163,7 @@ pub(super) fn relative_time(at: Timestamp, now: Timestamp) -> String {
     let is_future = difference > 0;
     let length = difference.saturating_abs();
     let Some((unit, millis)) = UNITS.into_iter().find(|(_, millis)| length >= *millis) else {
-        return if is_future { "in a moment" } else { "just now" }.into();
+        return "now".into();
     };
     let half = if is_future { millis / 2 } else { 0 };
     let count = length.saturating_add(half) / millis;
@@ -134,9 +189,10 @@ mod tests {
     fn relative_times_use_the_longest_unit() {
         let now = Timestamp::from_millis(1_767_225_600_000);
         for (seconds, expected) in [
-            (0, "just now"),
-            (-59, "just now"),
-            (59, "in a moment"),
+            (0, "now"),
+            (-1, "1 second ago"),
+            (-59, "59 seconds ago"),
+            (5, "in 5 seconds"),
             (-60, "1 minute ago"),
             (-3 * 3600 - 5, "3 hours ago"),
             (-86_400, "1 day ago"),

@@ -33,12 +33,18 @@ impl Form {
         }
     }
 
-    /// Replaces the errors with the errors of another form.
-    pub(super) fn with_errors_from(self, other: Self) -> Self {
-        Self {
-            errors: other.errors,
-            ..self
-        }
+    /// Adds a field.
+    pub(super) fn with(mut self, name: &str, value: String) -> Self {
+        self.fields.push((name.to_owned(), value));
+        self
+    }
+
+    /// Replaces the values of a field.
+    pub(super) fn set<'a>(&mut self, name: &str, values: impl IntoIterator<Item = &'a str>) {
+        self.fields.retain(|(field, _)| field != name);
+        let values = values.into_iter();
+        self.fields
+            .extend(values.map(|value| (name.to_owned(), value.to_owned())));
     }
 
     /// Returns the first value of a field; empty if the field is missing.
@@ -109,6 +115,11 @@ impl TextField {
     }
 
     pub(super) fn render(&self, form: &Form) -> Markup {
+        self.render_with(form, html! {})
+    }
+
+    /// Renders the field with buttons below it.
+    pub(super) fn render_with(&self, form: &Form, buttons: Markup) -> Markup {
         let (notes, ids) = hint_and_error(self.name, self.hint, form);
         let is_text = self.kind == "text";
         let value = if is_text { form.get(self.name) } else { "" };
@@ -119,6 +130,7 @@ impl TextField {
                 input id=(self.name) name=(self.name) type=(self.kind) value=(value)
                     autocomplete=(self.autocomplete) inputmode=(self.inputmode) spellcheck="false"
                     aria-describedby=[ids] aria-invalid=[form.error(self.name).map(|_| "true")];
+                (buttons)
             }
         }
     }
@@ -126,15 +138,26 @@ impl TextField {
 
 /// Renders checkboxes from values and descriptions. Boxes whose value the form contains are checked.
 pub(super) fn checkboxes<'a>(
+    texts: (&str, &str, &str),
+    boxes: impl Iterator<Item = (String, &'a str)>,
+    form: &Form,
+) -> Markup {
+    checkboxes_with(texts, boxes, form, html! {})
+}
+
+/// Renders [`checkboxes`] with buttons above them.
+pub(super) fn checkboxes_with<'a>(
     (name, legend, hint): (&str, &str, &str),
     boxes: impl Iterator<Item = (String, &'a str)>,
     form: &Form,
+    buttons: Markup,
 ) -> Markup {
     let (notes, ids) = hint_and_error(name, hint, form);
     html! {
         fieldset id=(name) aria-describedby=[ids] {
             legend { (legend) }
             (notes)
+            (buttons)
             div.boxes {
                 @for (value, text) in boxes {
                     label {

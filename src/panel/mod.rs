@@ -1,8 +1,9 @@
 //! The control panel (feature `panel`): an administrator issues tokens, manages webhooks, inspects deliveries and reads
 //! the audit log (`docs/protocol.md`, section 15).
 //!
-//! A [`tower_service::Service`] like the API. Its pages are rendered on the server and run no script. The host mounts it at
-//! any path, authenticates its administrators with [`AdminAuth`](crate::host::AdminAuth), and has its own sign-in page:
+//! A [`tower_service::Service`] like the API. Its pages are rendered on the server. One script of the same origin adds copy
+//! buttons and local times; every page works without it. The host mounts the panel at any path, authenticates its
+//! administrators with [`AdminAuth`](crate::host::AdminAuth), and has its own sign-in page:
 //!
 //! ```
 //! use std::sync::Arc;
@@ -53,8 +54,10 @@
 //! [`security_headers`] returns the headers of the pages, and [`is_same_origin_form`] detects forged forms.
 
 mod access;
+mod api_usage;
 mod audit;
 mod builder;
+mod chart;
 mod components;
 mod deliveries;
 mod endpoint;
@@ -62,9 +65,12 @@ mod endpoints;
 mod form;
 mod page_context;
 mod password_throttle;
+mod pretty_json;
 mod response;
 mod router;
 mod service;
+mod token;
+mod token_form;
 mod tokens;
 mod usage;
 

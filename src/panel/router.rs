@@ -5,7 +5,7 @@ use http::Method;
 use super::form::Form;
 use super::page_context::PageContext;
 use super::response::PageResult;
-use super::{audit, deliveries, endpoint, endpoints, tokens, usage};
+use super::{audit, deliveries, endpoint, endpoints, token, token_form, tokens, usage};
 use crate::runtime::BoxFuture;
 
 pub(super) struct PanelRoute {
@@ -26,13 +26,16 @@ pub(super) enum RouteHandler {
 #[rustfmt::skip]
 const ROUTES: &[PanelRoute] = &[
     get("/tokens", |context| Box::pin(tokens::list(context))),
-    get("/tokens/new", |context| Box::pin(tokens::new(context))),
-    post("/tokens/new", |context, form| Box::pin(tokens::issue(context, form))),
-    post("/tokens/{id}/revoke", |context, _| Box::pin(tokens::revoke(context))),
+    get("/tokens/new", |context| Box::pin(token_form::show(context))),
+    post("/tokens/new", |context, form| Box::pin(token_form::submit(context, form))),
+    get("/tokens/{id}", |context| Box::pin(token::show(context))),
+    post("/tokens/{id}", |context, form| Box::pin(token::save(context, form))),
+    get("/tokens/{id}/revoke", |context| Box::pin(token::confirm_revocation(context))),
+    post("/tokens/{id}/revoke", |context, _| Box::pin(token::revoke(context))),
     get("/webhooks", |context| Box::pin(endpoints::list(context))),
     post("/webhooks", |context, form| Box::pin(endpoints::add(context, form))),
     get("/webhooks/{id}", |context| Box::pin(endpoint::show(context))),
-    post("/webhooks/{id}/topics", |context, form| Box::pin(endpoint::set_topics(context, form))),
+    post("/webhooks/{id}", |context, form| Box::pin(endpoint::save(context, form))),
     post("/webhooks/{id}/rotate", |context, form| Box::pin(endpoint::rotate(context, form))),
     post("/webhooks/{id}/activate", |context, _| Box::pin(endpoint::activate(context))),
     post("/webhooks/{id}/enable", |context, _| Box::pin(endpoint::set_enabled(context, true))),
@@ -78,7 +81,7 @@ fn matches<'a>(template: &str, path: &'a str) -> Option<&'a str> {
     let mut segments = path.split('/');
     for expected in template.split('/') {
         match segments.next()? {
-            segment if expected == "{id}" => id = segment,
+            segment if expected == "{id}" && !segment.is_empty() => id = segment,
             segment if segment != expected => return None,
             _ => {}
         }
@@ -106,7 +109,9 @@ mod tests {
                 Some(("/tokens/{id}/revoke", "x")),
             ),
             (Method::POST, "/tokens", None),
-            (Method::GET, "/tokens/x/revoke", None),
+            (Method::GET, "/tokens/new", Some(("/tokens/new", ""))),
+            (Method::GET, "/tokens/x", Some(("/tokens/{id}", "x"))),
+            (Method::GET, "/webhooks/x/rotate", None),
             (Method::GET, "/tokens/", None),
             (Method::PUT, "/tokens", None),
             (Method::GET, "/webhooks/a/b", None),

@@ -1,64 +1,39 @@
-//! Pages and actions of API tokens.
+//! List of API tokens.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
-use http::StatusCode;
 use maud::{Markup, html};
 
-use super::components::{TableRow, badge, breakable, empty, next_page_link, secret_field, table};
-use super::form::{Form, TextField, checkboxes};
-use super::page_context::PageContext;
-use super::password_throttle::PasswordThrottle;
-use super::response::{PageResult, PanelError};
-use crate::audit::AuditAction;
-use crate::error_chain::ErrorChain;
-use crate::model::{Timestamp, UserId};
-use crate::scope::Scope;
-use crate::token::{
-    self, Expiry, IssueError, Lookup, PlainToken, TokenRecord, TokenRequest, TokenState,
+use super::components::{
+    TableRow, badge, breakable, choice, empty, filter_field, next_page_link, query_string, table,
 };
+use super::page_context::PageContext;
+use super::response::{PageResult, PanelError};
+use crate::model::{Timestamp, UserId};
+use crate::store::{TokenFilter, TokenSearch, TokenStates};
+use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Tokens per page.
 const PAGE_SIZE: usize = 50;
 
-const ISSUE: &str = "Issue a token";
+/// Fields of the filter.
+const FIELDS: [&str; 3] = ["search", "owner", "state"];
 
-const ALREADY_SUBMITTED: &str = "This form was already submitted. Its token was issued and shown once. If you have lost the token, revoke it and issue another.";
-
-const OWNER: TextField = TextField::text("owner", "Owner", "Username of the token owner.");
-
-const LABEL: TextField = TextField::text(
-    "label",
-    "Label",
-    "A name for this token, for example the application that uses it. Optional.",
-);
-
-const SCOPES: (&str, &str, &str) = (
-    "scopes",
-    "Scopes",
-    "Scopes restrict the token; they never extend its owner's permissions.",
-);
-
-const EXPIRY: TextField = TextField::text(
-    "expires_in_days",
-    "Expires in (days)",
-    "A whole number of days. Leave empty for a token that never expires.",
-)
-.inputmode("numeric");
-
-const PASSWORD: TextField = TextField::text(
-    "password",
-    "Your password",
-    "Re-enter your password to confirm.",
-)
-.password("current-password");
+/// Values of the field `state` with their texts. Without a value, revoked tokens are hidden.
+const STATES: [(&str, &str, TokenStates); 4] = [
+    ("valid", "Valid", TokenStates::Only(TokenState::Valid)),
+    ("expired", "Expired", TokenStates::Only(TokenState::Expired)),
+    ("revoked", "Revoked", TokenStates::Only(TokenState::Revoked)),
+    ("all", "All", TokenStates::Any),
+];
 
 /// `GET /tokens`
 pub(super) async fn list(context: &PageContext) -> PageResult {
-    let after = parse_position(context.query.get("after"));
     let store = &context.panel.stores.tokens;
-    let mut tokens = store.list(after, PAGE_SIZE as u32 + 1).await?;
+    let mut tokens = match parse_filter(context).await? {
+        Some(filter) => store.list(&filter, context.now).await?,
+        None => Vec::new(),
+    };
     let more = tokens.len() > PAGE_SIZE;
     tokens.truncate(PAGE_SIZE);
     let last = tokens.last().filter(|_| more);
@@ -69,18 +44,69 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
             "An API token lets an application act on behalf of a member. It can never do more than its scopes and its owner's permissions allow."
         }
         p { a.button href=(context.url("/tokens/new")) { "Issue a token" } }
+        (filter_form(context))
         @if tokens.is_empty() {
-            (empty("There are no tokens yet.", html! {
-                "Issue a token for a member. It is shown only once."
-            }))
+            (no_tokens(context).await?)
         } @else {
             (table(tokens.iter().map(|token| row(context, token, &names))))
         }
         @if let Some(last) = last {
-            (next_page_link("More tokens", &context.url(&format!("/tokens?after={}", position(last)))))
+            (next_page_link("Older tokens", &context.url(&next_page(context, last))))
         }
     };
     context.show("API tokens", main)
+}
+
+/// Returns the value of a field of the filter, without surrounding blanks.
+fn field<'a>(context: &'a PageContext, name: &str) -> &'a str {
+    context.query.get(name).trim()
+}
+
+/// Parses the filter of the query; `None` if no token can match it, because no member has the name of the owner. Ignores an
+/// invalid state or position.
+async fn parse_filter(context: &PageContext) -> Result<Option<TokenFilter>, PanelError> {
+    let state = field(context, "state");
+    let states = STATES.iter().find(|(value, ..)| *value == state);
+    let mut filter = TokenFilter {
+        states: states.map_or(TokenStates::NotRevoked, |(.., states)| *states),
+        after: parse_position(context.query.get("after")),
+        limit: PAGE_SIZE as u32 + 1,
+        ..TokenFilter::default()
+    };
+    let owner = field(context, "owner");
+    if !owner.is_empty() {
+        filter.owner = context.panel.admin_auth.user_id_by_name(owner).await?;
+        if filter.owner.is_none() {
+            return Ok(None);
+        }
+    }
+    let text = field(context, "search");
+    if !text.is_empty() {
+        filter.search = Some(TokenSearch {
+            text: text.into(),
+            owner: context.panel.admin_auth.user_id_by_name(text).await?,
+        });
+    }
+    Ok(Some(filter))
+}
+
+fn filter_form(context: &PageContext) -> Markup {
+    let states = STATES.iter();
+    let states = states.map(|(value, text, _)| (value.to_string(), text.to_string()));
+    html! {
+        form.filter method="get" action=(context.url("/tokens")) role="search" aria-label="API tokens" {
+            (filter_field("search", "Label, lookup or owner", field(context, "search")))
+            (filter_field("owner", "Owner", field(context, "owner")))
+            (choice("state", "State", "Not revoked", states, field(context, "state")))
+            button.quiet type="submit" { "Filter" }
+        }
+    }
+}
+
+/// Returns the path of the page after this token.
+fn next_page(context: &PageContext, last: &TokenRecord) -> String {
+    let filter = query_string(FIELDS.map(|name| (name, field(context, name))));
+    format!("/tokens?{filter}&after={}", position(last))
 }
 
 /// Formats the parameter `after` for the page after this token: creation time in milliseconds, a dot, and the lookup.
@@ -95,19 +121,42 @@ fn parse_position(text: &str) -> Option<(Timestamp, Lookup)> {
     Some((created_at, Lookup::parse(lookup).ok()?))
 }
 
+async fn no_tokens(context: &PageContext) -> Result<Markup, PanelError> {
+    let link = |path, text| html! { a href=(context.url(path)) { (text) } "." };
+    let mut fields = FIELDS.iter().chain(&["after"]);
+    if fields.any(|name| !field(context, name).is_empty()) {
+        let all = link("/tokens", "Remove the filters");
+        return Ok(empty("No tokens match these filters.", all));
+    }
+    let any = TokenFilter {
+        limit: 1,
+        ..TokenFilter::default()
+    };
+    let any = context.panel.stores.tokens.list(&any, context.now).await?;
+    if !any.is_empty() {
+        let revoked = link("/tokens?state=revoked", "Show revoked tokens");
+        return Ok(empty("All tokens are revoked.", revoked));
+    }
+    let next = html! { "Issue a token for a member. It is shown only once." };
+    Ok(empty("There are no tokens yet.", next))
+}
+
 fn row(context: &PageContext, token: &TokenRecord, names: &HashMap<&UserId, String>) -> TableRow {
     let state = token.state(context.now);
     let owner = names.get(&token.owner).map_or("", String::as_str);
-    let label = Some(token.label.as_str()).filter(|label| !label.trim().is_empty());
-    let lookup = token.lookup.as_str();
-    let revoke = || {
-        let path = format!("/tokens/{lookup}/revoke");
-        context.button(&path, "Revoke", label.unwrap_or(lookup), "danger")
+    let (label, page) = (label(token), page_path(token));
+    let revoke = html! {
+        a.button.danger href=(context.url(&format!("{page}/revoke"))) {
+            "Revoke" span.visually-hidden { " " (label.unwrap_or(token.lookup.as_str())) }
+        }
     };
     vec![
         (
             "Token",
-            html! { strong { (breakable(label.unwrap_or("No label"))) } code { (lookup) } },
+            html! {
+                a href=(context.url(&page)) { strong { (breakable(label.unwrap_or(NO_LABEL))) } }
+                code { (token.lookup) }
+            },
         ),
         ("Owner", breakable(owner)),
         ("Scopes", html! { small { (scopes(context, token)) } }),
@@ -118,11 +167,21 @@ fn row(context: &PageContext, token: &TokenRecord, names: &HashMap<&UserId, Stri
             context.optional_time(token.last_used_at, "never"),
         ),
         ("State", badge(state.as_str())),
-        (
-            "",
-            html! { @if state != TokenState::Revoked { (revoke()) } },
-        ),
+        ("", html! { @if state != TokenState::Revoked { (revoke) } }),
     ]
+}
+
+/// Text for a token without a label.
+pub(super) const NO_LABEL: &str = "No label";
+
+/// Returns the label of a token; `None` if it is blank.
+pub(super) fn label(token: &TokenRecord) -> Option<&str> {
+    Some(token.label.as_str()).filter(|label| !label.trim().is_empty())
+}
+
+/// Returns the path of the page of a token.
+pub(super) fn page_path(token: &TokenRecord) -> String {
+    format!("/tokens/{}", token.lookup)
 }
 
 /// Returns the scopes of a token, or `all` if it has all scopes of the surface.
@@ -132,147 +191,4 @@ fn scopes(context: &PageContext, token: &TokenRecord) -> String {
         return "all".into();
     }
     token.scopes.join(", ")
-}
-
-/// `POST /tokens/{id}/revoke`
-pub(super) async fn revoke(context: &PageContext) -> PageResult {
-    let lookup = Lookup::parse(&context.id).map_err(|_| PanelError::NotFound)?;
-    let store = &context.panel.stores.tokens;
-    let audit = context.audit_entry(AuditAction::TOKEN_REVOKED, lookup)?;
-    if !store.revoke(&lookup, context.now, &audit).await? {
-        return Err(PanelError::NotFound);
-    }
-    tracing::info!(%lookup, admin = %context.session.user_id, "token revoked");
-    context.redirect_with_flash("/tokens", "revoked")
-}
-
-/// `GET /tokens/new`
-pub(super) async fn new(context: &PageContext) -> PageResult {
-    let form = issue_form(context, &Form::default())?;
-    context.show(ISSUE, form)
-}
-
-fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
-    let scopes = context.panel.environment.surface.scopes();
-    let scopes = scopes.map(|scope| (scope.to_string(), scope.description()));
-    Ok(html! {
-        form.fields method="post" action=(context.url("/tokens/new")) {
-            (context.csrf())
-            (context.form_nonce()?)
-            (OWNER.render(form))
-            (LABEL.render(form))
-            (checkboxes(SCOPES, scopes, form))
-            (EXPIRY.render(form))
-            (PASSWORD.render(form))
-            div.actions {
-                button type="submit" { "Create token" }
-                a href=(context.url("/tokens")) { "Cancel" }
-            }
-        }
-    })
-}
-
-/// `POST /tokens/new`
-pub(super) async fn issue(context: &PageContext, form: Form) -> PageResult {
-    let work = |form| try_issue(context, form);
-    context
-        .run_once(form, ALREADY_SUBMITTED, "/tokens", work)
-        .await
-}
-
-async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
-    let (panel, member) = (&context.panel, &context.session.user_id);
-    let throttle = PasswordThrottle(&*panel.stores.rate_limits);
-    let slot = match throttle.begin(member, context.now).await? {
-        Ok(slot) => slot,
-        Err(wait) => return show_locked(context, &form, wait),
-    };
-    let (session, password) = (&context.session, form.get("password"));
-    let is_correct = panel.admin_auth.verify_password(session, password).await;
-    if let Ok(false) = is_correct {
-        tracing::warn!(admin = %member, "token not issued: incorrect password");
-        form.add_error("password", "Incorrect password.");
-    } else if let Err(error) = throttle.release(&slot, context.now).await {
-        tracing::error!(error = %ErrorChain(&error), "failed to reset password attempt");
-    }
-    is_correct?;
-    let owner = context.owner(&mut form).await?;
-    let scopes = parse_scopes(&mut form)?;
-    // Repeated values are joined to a text that is not a number.
-    let days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
-    let expiry = Expiry::parse(&days).map_err(|error| form.add_error("expires_in_days", error));
-    if let Err(error) = token::check_label(form.get("label")) {
-        add_error(&mut form, error)?;
-    }
-    let (Some(owner), Ok(expiry), false) = (owner, expiry, form.has_errors()) else {
-        return show_invalid(context, &form);
-    };
-    let request = TokenRequest::new(&owner, &scopes);
-    let request = request.label(form.get("label")).expiry(expiry);
-    let request = request.issuer(&context.actor);
-    let (random, surface) = (&*panel.environment.random, panel.environment.surface);
-    match token::issue_token(&*panel.stores.tokens, random, surface, request, context.now).await {
-        Ok((token, record)) => show_issued(context, &token, &record),
-        Err(error) => {
-            add_error(&mut form, error)?;
-            show_invalid(context, &form)
-        }
-    }
-}
-
-fn parse_scopes(form: &mut Form) -> Result<Vec<Scope>, PanelError> {
-    let mut scopes = Vec::new();
-    let names: Vec<_> = form.all("scopes").map(str::to_owned).collect();
-    for name in &names {
-        match Scope::parse(name) {
-            Ok(scope) => scopes.push(scope),
-            Err(_) => form.add_error("scopes", format!("unknown scope {name:?}")),
-        }
-    }
-    if names.is_empty() {
-        add_error(form, IssueError::NoScopes)?;
-    }
-    Ok(scopes)
-}
-
-/// Adds an error to its field. Returns a failure of the store.
-fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
-    match error {
-        IssueError::Backend(error) => return Err(error.into()),
-        IssueError::InvalidLabel => form.add_error("label", error),
-        error => form.add_error("scopes", error),
-    }
-    Ok(())
-}
-
-fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
-    let main = html! {
-        p.alert role="alert" { "The token was not issued. Correct the fields marked below." }
-        (issue_form(context, form)?)
-    };
-    Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, ISSUE, main))
-}
-
-fn show_locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
-    let minutes = wait.as_secs().div_ceil(60).max(1);
-    let plural = if minutes == 1 { "" } else { "s" };
-    let main = html! {
-        p.alert role="alert" {
-            "The token was not issued: too many incorrect passwords. Try again in "
-            (minutes) " minute" (plural) "."
-        }
-        (issue_form(context, form)?)
-    };
-    let response = context.render(StatusCode::TOO_MANY_REQUESTS, ISSUE, main);
-    Ok(response.retry_after(wait))
-}
-
-fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
-    tracing::info!(lookup = %record.lookup, admin = %context.session.user_id, "token issued");
-    let main = html! {
-        p.notice role="status" { "Token issued. Copy it now; it is not shown again." }
-        (secret_field("token", "Token", token.expose_secret()))
-        p { "Send it in the header " code { "Authorization: Bearer …" } " of each request." }
-    };
-    context.show_secret("Your new token", main, "/tokens")
 }

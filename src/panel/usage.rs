@@ -5,21 +5,18 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
-use super::components::{TableRow, badge, breakable, empty, table, utc_time};
+use super::api_usage;
+use super::chart::{Bar, ColumnChart, bar_chart};
+use super::components::{TableRow, badge, breakable, empty, table};
 use super::deliveries::{quarantine_warning, url};
 use super::page_context::PageContext;
-use super::response::{PageResult, PanelError};
+use super::response::PageResult;
 use crate::model::EndpointId;
-use crate::store::{DeliveryCount, TokenUsage, UsageCounts};
+use crate::store::DeliveryCount;
 use crate::webhook::DeliveryState;
 
 /// Period of the statistics.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-const HOUR: Duration = Duration::from_secs(60 * 60);
-
-/// Number of tokens on the page: those with the most requests.
-const TOP_TOKENS: u32 = 20;
 
 /// Labels of the attempt times in [`UsageStats`](crate::store::UsageStats).
 const DURATIONS: [&str; 6] = [
@@ -30,11 +27,6 @@ const DURATIONS: [&str; 6] = [
     "1 to 5 s",
     "5 s or more",
 ];
-
-const BAR_WIDTH: u64 = 200;
-const BAR_HEIGHT: u64 = 12;
-const COLUMN_HEIGHT: u64 = 120;
-const COLUMN_STEP: u64 = 30;
 
 /// `GET /usage`
 pub(super) async fn show(context: &PageContext) -> PageResult {
@@ -58,7 +50,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let times = times.map(|(label, count)| Bar::new(html! { (label) }, "plain", count));
     let main = html! {
         p.lead { "API requests and webhook deliveries of the last 24 hours." }
-        (api_requests(context).await?)
+        (api_usage::sections(context).await?)
         h2 { "Webhook deliveries" }
         p { "Deliveries queued in the last 24 hours, by current state." }
         (quarantine_warning(context).await?)
@@ -67,64 +59,14 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
                 "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery."
             }))
         } @else {
-            (column_chart("by-hour", "By hour", &by_hour(&usage.deliveries)))
-            (bar_chart("by-state", "By state", "State", "Deliveries", states))
-            (bar_chart("by-endpoint", "By endpoint", "Endpoint", "Deliveries", receivers))
+            (deliveries_by_hour(&by_hour(&usage.deliveries)))
+            (bar_chart("by-state", "Deliveries by state", "State", "Deliveries", states))
+            (bar_chart("by-endpoint", "Deliveries by endpoint", "Endpoint", "Deliveries", receivers))
             (bar_chart("times", "Attempt times", "Duration", "Attempts", times))
             p.hint { "Counts all attempts of the last 24 hours, including those of deliveries that were queued earlier." }
         }
     };
     context.show("Usage", main)
-}
-
-/// Renders the requests with tokens by hour and by token.
-async fn api_requests(context: &PageContext) -> Result<Markup, PanelError> {
-    let stores = &context.panel.stores;
-    let since = TokenUsage::hour_of(context.now.saturating_sub(DAY - HOUR));
-    let hours = stores.usage.by_hour(since, None).await?;
-    let mut tokens = Vec::new();
-    for (token, counts) in stores.usage.by_token(since, TOP_TOKENS).await? {
-        let record = stores.tokens.find(&token).await?;
-        let label = record.map_or_else(|| "(deleted)".into(), |record| record.label);
-        tokens.push(usage_row(
-            "Token",
-            html! { strong { (breakable(&label)) } " " code { (token) } },
-            &counts,
-        ));
-    }
-    let hours = hours.iter().rev().map(|(hour, counts)| {
-        let label = html! { time datetime=(hour) { (utc_time(*hour)) } };
-        usage_row("Hour", label, counts)
-    });
-    Ok(html! {
-        @if tokens.is_empty() {
-            (empty("No API requests with a token in the last 24 hours.", html! {
-                "Requests are shown at most a minute after they were sent."
-            }))
-        } @else {
-            section aria-labelledby="requests-by-hour" {
-                h2 id="requests-by-hour" { "API requests by hour" }
-                (table(hours))
-            }
-            section aria-labelledby="requests-by-token" {
-                h2 id="requests-by-token" { "API requests by token" }
-                (table(tokens))
-            }
-        }
-    })
-}
-
-fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
-    let count = |count: u64| html! { (count) };
-    vec![
-        (column, label),
-        ("Requests", count(counts.requests)),
-        ("Units", count(counts.units)),
-        ("Refused with 429", count(counts.rate_limited)),
-        ("Refused with 401", count(counts.unauthenticated)),
-        ("Refused with 403", count(counts.forbidden)),
-        ("Errors", count(counts.errors)),
-    ]
 }
 
 /// Sums deliveries by state.
@@ -139,41 +81,34 @@ fn by_state(counts: &[DeliveryCount]) -> impl Iterator<Item = (DeliveryState, u6
 fn by_endpoint(counts: &[DeliveryCount]) -> Vec<(&EndpointId, u64)> {
     let mut sums = HashMap::new();
     for one in counts {
-        *sums.entry(&one.endpoint).or_insert(0) += one.count;
+        *sums.entry(&one.endpoint_id).or_insert(0) += one.count;
     }
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_by(|(one, few), (other, many)| many.cmp(few).then_with(|| one.cmp(other)));
     sums
 }
 
-/// Deliveries that were queued in one hour, by their current state.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct HourCounts {
-    delivered: u64,
-    /// Queued or retrying.
-    pending: u64,
-    /// Dead, gone or withheld.
-    failed: u64,
-}
+/// Numbers of deliveries that were queued in one hour, in the order of [`HOUR_SERIES`].
+type HourCounts = [u64; 3];
 
-impl HourCounts {
-    fn total(&self) -> u64 {
-        self.delivered + self.pending + self.failed
-    }
-}
+/// Classes and names of the groups of states in the chart of deliveries by hour.
+const HOUR_SERIES: [(&str, &str); 3] = [
+    ("delivered", "delivered"),
+    ("queued", "queued or retrying"),
+    ("dead", "dead, gone or withheld"),
+];
 
 /// Sums deliveries by hour, the oldest hour first.
 fn by_hour(counts: &[DeliveryCount]) -> [HourCounts; 24] {
-    let mut hours = [HourCounts::default(); 24];
+    let mut hours = [[0; 3]; 24];
     for one in counts {
         let ago = usize::try_from(one.hours_ago).unwrap_or(usize::MAX);
         if let Some(hour) = hours.iter_mut().rev().nth(ago) {
+            let [delivered, pending, failed] = hour;
             let sum = match one.state {
-                DeliveryState::Delivered => &mut hour.delivered,
-                DeliveryState::Queued | DeliveryState::Retrying => &mut hour.pending,
-                DeliveryState::Dead | DeliveryState::Gone | DeliveryState::Withheld => {
-                    &mut hour.failed
-                }
+                DeliveryState::Delivered => delivered,
+                DeliveryState::Queued | DeliveryState::Retrying => pending,
+                DeliveryState::Dead | DeliveryState::Gone | DeliveryState::Withheld => failed,
             };
             *sum += one.count;
         }
@@ -181,122 +116,37 @@ fn by_hour(counts: &[DeliveryCount]) -> [HourCounts; 24] {
     hours
 }
 
-/// A row of a bar chart. Its class gives the colour.
-struct Bar {
-    label: Markup,
-    class: &'static str,
-    count: u64,
-}
-
-impl Bar {
-    fn new(label: Markup, class: &'static str, count: u64) -> Self {
-        Self {
-            label,
-            class,
-            count,
-        }
-    }
-}
-
-/// Renders a table with a bar beside each number.
-fn bar_chart(
-    id: &str,
-    title: &str,
-    label_column: &str,
-    count_column: &str,
-    rows: impl Iterator<Item = Bar>,
-) -> Markup {
-    let rows: Vec<_> = rows.collect();
-    let most = rows.iter().map(|row| row.count).max().unwrap_or(0).max(1);
-    html! {
-        section aria-labelledby=(id) {
-            h2 id=(id) { (title) }
-            table.chart {
-                thead { tr { th scope="col" { (label_column) } th.number scope="col" { (count_column) } } }
-                tbody {
-                    @for row in rows {
-                        tr {
-                            th scope="row" { (row.label) }
-                            td.number { (row.count) (bar(row.class, scaled(row.count, most, BAR_WIDTH))) }
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Hidden from screen readers, which read the number beside it.
-fn bar(class: &str, length: u64) -> Markup {
-    let (width, height) = (BAR_WIDTH, BAR_HEIGHT);
-    html! {
-        svg.gauge aria-hidden="true" viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height)
-            preserveAspectRatio="none" {
-            rect.ground width=(width) height=(height) rx="3" {}
-            rect class={ "of-" (class) } width=(length) height=(height) rx="3" {}
-        }
-    }
-}
-
-/// Renders a column for each hour, in three colours.
-fn column_chart(id: &str, title: &str, hours: &[HourCounts; 24]) -> Markup {
-    let most = hours
-        .iter()
-        .map(HourCounts::total)
-        .max()
-        .unwrap_or(0)
-        .max(1);
-    let (width, height) = (COLUMN_STEP * 24, COLUMN_HEIGHT);
-    let total: u64 = hours.iter().map(HourCounts::total).sum();
+fn deliveries_by_hour(hours: &[HourCounts; 24]) -> Markup {
+    let totals = hours.map(|counts| counts.iter().sum());
+    let total: u64 = totals.iter().sum();
+    let most = totals.iter().max().unwrap_or(&0);
     let noun = if total == 1 { "delivery" } else { "deliveries" };
-    let summary = format!("{total} {noun} in 24 hours · busiest hour: {most}");
+    let chart = ColumnChart {
+        series: HOUR_SERIES,
+        columns: hours,
+        summary: format!("{total} {noun} in 24 hours · busiest hour: {most}"),
+        from: "24 hours ago",
+        to: "now",
+    };
     html! {
-        section aria-labelledby=(id) {
-            h2 id=(id) { (title) }
-            figure {
-                svg.columns role="img" aria-label=(summary) viewBox={ "0 0 " (width) " " (height) }
-                    preserveAspectRatio="none" {
-                    line.axis x1="0" x2=(width) y1=(height) y2=(height) {}
-                    @for (place, hour) in (0..).zip(hours) { (column(place, hour, most)) }
-                }
-                p.span { span { "24 hours ago" } span { "now" } }
-                figcaption {
-                    span { (summary) }
-                    span.key.of-delivered { "delivered" }
-                    span.key.of-queued { "queued or retrying" }
-                    span.key.of-dead { "dead, gone or withheld" }
-                }
+        section aria-labelledby="by-hour" {
+            h2 id="by-hour" { "Deliveries by hour" }
+            (chart.render())
+            details.data {
+                summary { "Numbers of deliveries by hour" }
+                (table((0..).zip(hours.iter().rev()).map(|(ago, counts)| hour_row(ago, counts))))
             }
         }
     }
 }
 
-/// Renders the parts of a column from bottom to top: delivered, pending, failed.
-fn column(place: u64, hour: &HourCounts, most: u64) -> Markup {
-    let parts = [
-        ("of-delivered", hour.delivered),
-        ("of-queued", hour.pending),
-        ("of-dead", hour.failed),
-    ];
-    let mut below = 0;
-    html! {
-        @for (class, count) in parts {
-            @if count > 0 {
-                @let part_height = scaled(count, most, COLUMN_HEIGHT - 10);
-                @let top = COLUMN_HEIGHT.saturating_sub(below + part_height);
-                rect class=(class) x=(place * COLUMN_STEP + 3) y=(top) width=(COLUMN_STEP - 6) height=(part_height) {}
-                @let () = below += part_height;
-            }
-        }
-    }
-}
-
-/// Scales a count to a length. A count above 0 is at least 2 units long, so that it is visible.
-fn scaled(count: u64, most: u64, length: u64) -> u64 {
-    match count {
-        0 => 0,
-        _ => (count.saturating_mul(length) / most).max(2),
-    }
+fn hour_row(hours_ago: u64, [delivered, pending, failed]: &HourCounts) -> TableRow {
+    vec![
+        ("Hours ago", html! { (hours_ago) " to " (hours_ago + 1) }),
+        ("Delivered", html! { (delivered) }),
+        ("Queued or retrying", html! { (pending) }),
+        ("Dead, gone or withheld", html! { (failed) }),
+    ]
 }
 
 #[cfg(test)]
@@ -306,7 +156,7 @@ mod tests {
     fn count(hours_ago: u64, state: DeliveryState, endpoint: i64, count: u64) -> DeliveryCount {
         DeliveryCount {
             hours_ago,
-            endpoint: EndpointId::from(endpoint),
+            endpoint_id: EndpointId::from(endpoint),
             state,
             count,
         }
@@ -328,7 +178,7 @@ mod tests {
             .collect();
         assert_eq!(endpoints, [(2, 20_003), (1, 7)]);
         let hours = by_hour(&all);
-        assert_eq!((hours[23].pending, hours[23].failed), (1, 20_000));
-        assert_eq!((hours[22].delivered, hours[0].delivered), (7, 2));
+        assert_eq!((hours[23], hours[22]), ([0, 1, 20_000], [7, 0, 0]));
+        assert_eq!(hours[0], [2, 0, 0]);
     }
 }

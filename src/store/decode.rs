@@ -81,6 +81,25 @@ macro_rules! row_decoders {
             })
         }
 
+        pub(super) fn read_operation_usage(row: $row) -> Result<OperationUsage> {
+            let hour = row.value("hour")?;
+            let operation: String = row.value("operation")?;
+            let mut counts = OperationCounts {
+                usage: read_usage_counts(row)?,
+                ..OperationCounts::default()
+            };
+            counts.latency.total_millis = row.number("latency_ms")?;
+            let buckets = counts.latency.buckets.iter_mut();
+            for (count, column) in buckets.zip(LatencyCounts::COLUMNS) {
+                *count = row.number(column)?;
+            }
+            Ok(OperationUsage {
+                hour,
+                operation: operation.into(),
+                counts,
+            })
+        }
+
         /// Returns `None` for an unknown outcome, which has no status.
         pub(super) fn read_response(row: $row) -> Result<Option<StoredResponse>> {
             let Some(status) = row.optional_number("status")? else {
@@ -127,9 +146,9 @@ macro_rules! row_decoders {
         pub(super) fn read_delivery(row: $row) -> Result<Delivery> {
             Ok(Delivery {
                 id: row.value("id")?,
-                event: row.value("event")?,
+                event_id: row.value("event")?,
                 topic: row.value("topic")?,
-                endpoint: row.value("endpoint")?,
+                endpoint_id: row.value("endpoint")?,
                 created_at: row.value("created_at")?,
                 progress: DeliveryProgress {
                     state: row.value("state")?,
@@ -151,6 +170,8 @@ macro_rules! row_decoders {
                 error: row.value("error")?,
                 duration_ms: row.number("duration_ms")?,
                 response_excerpt: row.value("answer")?,
+                request_headers: row.value("request_headers")?,
+                response_headers: row.value("response_headers")?,
             }))
         }
     };
@@ -176,15 +197,15 @@ pub(crate) fn decode_event(
     id: &str,
     topic: &str,
     occurred_at: Timestamp,
-    forum: Option<&str>,
+    forum_id: Option<&str>,
     body: &str,
 ) -> Result<Event, &'static str> {
-    let forum = forum.map(|forum| ForumId::parse(forum).map_err(|_| "the forum is malformed"));
+    let forum_id = forum_id.map(|id| ForumId::parse(id).map_err(|_| "the forum is malformed"));
     Ok(Event {
         id: EventId::parse(id).map_err(|_| "the id is malformed")?,
         topic: Topic::parse(topic).map_err(|_| "the topic is malformed")?,
         occurred_at,
-        forum: forum.transpose()?,
+        forum_id: forum_id.transpose()?,
         body: body.into(),
     })
 }

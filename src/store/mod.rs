@@ -19,6 +19,7 @@ mod idempotency;
 mod lock;
 pub mod memory;
 mod migrations;
+mod operation_usage;
 mod outbox;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -41,7 +42,8 @@ use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;
 pub use deliveries::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats,
+    EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, ResponseFilter, Settlement,
+    UsageStats,
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{
@@ -50,8 +52,9 @@ pub use idempotency::{
 };
 pub(crate) use lock::lock;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
+pub use operation_usage::{LatencyCounts, OperationCounts, OperationUsage};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
-pub use tokens::TokenStore;
+pub use tokens::{TokenFilter, TokenSearch, TokenStates, TokenStore};
 pub use usage::{TokenUsage, UsageCounts, UsageStore};

@@ -56,6 +56,10 @@
 #![doc = include_str!("sqlite/migrations/0002_audit_log.sql")]
 #![doc = include_str!("sqlite/migrations/0003_endpoint_failures.sql")]
 #![doc = include_str!("sqlite/migrations/0004_usage.sql")]
+#![doc = include_str!("sqlite/migrations/0005_attempt_headers.sql")]
+#![doc = include_str!("sqlite/migrations/0006_token_filters.sql")]
+#![doc = include_str!("sqlite/migrations/0007_usage_by_token.sql")]
+#![doc = include_str!("sqlite/migrations/0008_operation_usage.sql")]
 //! ```
 
 use super::migrations::{Migrations, migrations};
@@ -63,14 +67,18 @@ use super::migrations::{Migrations, migrations};
 /// Migrations of the library's tables.
 pub const MIGRATIONS: Migrations = migrations!(
     "sqlite/migrations": "0001_init" "0002_audit_log" "0003_endpoint_failures" "0004_usage"
+        "0005_attempt_headers" "0006_token_filters" "0007_usage_by_token" "0008_operation_usage"
 );
 
 /// Statements of the table `forum_api_tokens`, one for each method of [`TokenStore`](crate::store::TokenStore).
 ///
-/// [`FIND`](tokens::FIND) and [`LIST`](tokens::LIST) return the columns `lookup`, `digest`, `owner`, `label`, `scopes`,
+/// [`FIND`](tokens::FIND) and [`list`](tokens::list) return the columns `lookup`, `digest`, `owner`, `label`, `scopes`,
 /// `created_at`, `expires_at`, `revoked_at` and `last_used_at`, in this order: the fields of
 /// [`TokenRecord`](crate::token::TokenRecord). The last three can be null.
 pub mod tokens {
+    use crate::store::{TokenFilter, TokenStates};
+    use crate::token::TokenState;
+
     /// Adds a token. Changes no row if its lookup exists.
     ///
     /// The parameters `?1` to `?9` are the columns in the order of the [module](self).
@@ -85,10 +93,10 @@ pub mod tokens {
         SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
         FROM forum_api_tokens WHERE lookup = ?1";
 
-    /// Revokes the token with the lookup `?1` at the time `?2`. A second revocation keeps the time of the first; its row
-    /// counts as changed as well. Changes no row if the token does not exist.
+    /// Revokes the token with the lookup `?1` at the time `?2`. Changes no row if the token is already revoked or does not
+    /// exist.
     pub const REVOKE: &str = "
-        UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, ?2) WHERE lookup = ?1";
+        UPDATE forum_api_tokens SET revoked_at = ?2 WHERE lookup = ?1 AND revoked_at IS NULL";
 
     /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is `?2` less
     /// [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION).
@@ -96,13 +104,45 @@ pub mod tokens {
         UPDATE forum_api_tokens SET last_used_at = ?2
         WHERE lookup = ?1 AND (last_used_at IS NULL OR last_used_at <= ?3)";
 
-    /// Returns up to `?3` tokens, newest first, after the token with the creation time `?1` and the lookup `?2`.
+    /// Changes the label of the token with the lookup `?1` to `?2`. Changes no row if the token has this label or does not
+    /// exist.
+    pub const SET_LABEL: &str =
+        "UPDATE forum_api_tokens SET label = ?2 WHERE lookup = ?1 AND label <> ?2";
+
+    /// Returns the statement of a list: up to `?3` tokens, newest first, after the token with the creation time `?1` and the
+    /// lookup `?2`, in the states of the time `?4`.
     ///
-    /// For the beginning of the list, `?1` is `i64::MAX` and `?2` is `~`, which is greater than each lookup.
-    pub const LIST: &str = "
+    /// For the beginning of the list, `?1` is `i64::MAX` and `?2` is `~`, which is greater than each lookup. `?5` is the
+    /// owner, `?6` the text of the search and `?7` its owner, each null if the filter has none. The statement has all
+    /// parameters for each filter.
+    pub fn list(filter: &TokenFilter) -> String {
+        let owner = match filter.owner {
+            Some(_) => "owner = ?5",
+            None => "?5 IS NULL",
+        };
+        let states = match filter.states {
+            TokenStates::Any => "TRUE",
+            TokenStates::NotRevoked => "revoked_at IS NULL",
+            TokenStates::Only(TokenState::Valid) => {
+                "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)"
+            }
+            TokenStates::Only(TokenState::Expired) => "revoked_at IS NULL AND expires_at <= ?4",
+            TokenStates::Only(TokenState::Revoked) => "revoked_at IS NOT NULL",
+        };
+        let search = match filter.search {
+            Some(_) => {
+                "(instr(lower(label), lower(?6)) > 0 OR substr(lookup, 1, length(?6)) = ?6 OR owner = ?7)"
+            }
+            None => "?6 IS NULL AND ?7 IS NULL",
+        };
+        format!(
+            "
         SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
-        FROM forum_api_tokens WHERE (created_at, lookup) < (?1, ?2)
-        ORDER BY created_at DESC, lookup DESC LIMIT ?3";
+        FROM forum_api_tokens
+        WHERE (created_at, lookup) < (?1, ?2) AND ?4 IS NOT NULL AND {owner} AND {states} AND {search}
+        ORDER BY created_at DESC, lookup DESC LIMIT ?3"
+        )
+    }
 
     /// Removes up to `?2` tokens that expired or were revoked before `?1`.
     pub const PURGE: &str = "

@@ -4,8 +4,47 @@ use async_trait::async_trait;
 
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::Timestamp;
-use crate::token::{Lookup, TokenRecord};
+use crate::model::{Timestamp, UserId};
+use crate::token::{Lookup, TokenRecord, TokenState};
+
+/// Filter of [`TokenStore::list`]. The default restricts the list only by its limit of 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TokenFilter {
+    /// Only tokens of this owner; `None` for all owners.
+    pub owner: Option<UserId>,
+    /// Only tokens in these states.
+    pub states: TokenStates,
+    /// Only tokens that match the search; `None` for all tokens.
+    pub search: Option<TokenSearch>,
+    /// Only tokens after the one with this creation time and lookup, which need not exist; `None` for the beginning.
+    pub after: Option<(Timestamp, Lookup)>,
+    /// Maximum number of tokens. The default of 0 lists none.
+    pub limit: u32,
+}
+
+/// States of the tokens in a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TokenStates {
+    /// Tokens in any state.
+    #[default]
+    Any,
+    /// Valid and expired tokens.
+    NotRevoked,
+    /// Tokens in one state.
+    Only(TokenState),
+}
+
+/// Search in the tokens. A token matches if its label contains the text, its lookup begins with the text, or it belongs to
+/// the owner.
+///
+/// The search ignores the case of ASCII letters in labels, and no other difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenSearch {
+    /// Text to search for. Each token matches an empty text.
+    pub text: String,
+    /// Member whose tokens match as well, for example the one whose username is the text; `None` if there is none.
+    pub owner: Option<UserId>,
+}
 
 /// Stores token records. No method reverts a revocation.
 ///
@@ -24,7 +63,7 @@ pub trait TokenStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails or the record cannot be decoded.
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>>;
 
-    /// Revokes a token. Returns `false` if it does not exist. A second revocation keeps the time of the first.
+    /// Revokes a token. Returns `false` if it does not exist. A second revocation changes nothing and writes no entry.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The token may be revoked.
@@ -32,6 +71,18 @@ pub trait TokenStore: Send + Sync + 'static {
         &self,
         lookup: &Lookup,
         now: Timestamp,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool>;
+
+    /// Changes the label of a token. Returns `false` if the token does not exist. Writes no entry if the token has this
+    /// label.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails. The label may be changed.
+    async fn set_label(
+        &self,
+        lookup: &Lookup,
+        label: &str,
         audit: &AuditEntry,
     ) -> BackendResult<bool>;
 
@@ -43,18 +94,12 @@ pub trait TokenStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails. The library logs it and serves the request.
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()>;
 
-    /// Lists up to `limit` tokens, newest first; tokens with the same creation time in descending order of their lookups.
-    ///
-    /// The list begins after the token with the creation time and lookup `after`, which need not exist; `None` for the
-    /// beginning.
+    /// Lists the tokens that the filter selects, newest first; tokens with the same creation time in descending order of
+    /// their lookups. The states are those at `now`.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails or a record cannot be decoded.
-    async fn list(
-        &self,
-        after: Option<(Timestamp, Lookup)>,
-        limit: u32,
-    ) -> BackendResult<Vec<TokenRecord>>;
+    async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>>;
 
     /// Removes up to `limit` tokens that expired or were revoked before `before`, in one transaction. Returns their number.
     ///
@@ -67,7 +112,8 @@ forward!(TokenStore {
     async fn create(token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool>;
     async fn find(lookup: &Lookup) -> BackendResult<Option<TokenRecord>>;
     async fn revoke(lookup: &Lookup, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
+    async fn set_label(lookup: &Lookup, label: &str, audit: &AuditEntry) -> BackendResult<bool>;
     async fn record_use(lookup: &Lookup, now: Timestamp) -> BackendResult<()>;
-    async fn list(after: Option<(Timestamp, Lookup)>, limit: u32) -> BackendResult<Vec<TokenRecord>>;
+    async fn list(filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>>;
     async fn purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
 });

@@ -75,8 +75,9 @@ pub struct TestApi {
     settings: ApiSettings,
     surface: Surface,
     random: Arc<SeededRandom>,
-    /// The manual clock that [`with_settings`](Self::with_settings) passes to `change`. Tokens are issued by it. It starts at
-    /// 2026-01-01T00:00:00Z.
+    /// The clock of the API, unless `change` of [`with_settings`](Self::with_settings) replaces it, and of
+    /// [`issue_token`](Self::issue_token). It starts at 2026-01-01T00:00:00Z and advances only when a test sets or advances
+    /// it.
     pub clock: Arc<ManualClock>,
 }
 
@@ -138,7 +139,7 @@ impl TestApi {
     /// # Panics
     /// If the id is invalid or the surface has no such scope.
     pub fn with_scopes(&self, user: &str, scopes: &[Scope]) -> TestClient<'_> {
-        let token = self.token(user, scopes, Expiry::NEVER);
+        let token = self.issue_token(user, scopes, Expiry::NEVER);
         self.client(Some(token.expose_secret().to_owned()))
     }
 
@@ -147,7 +148,7 @@ impl TestApi {
     /// # Panics
     /// If the id is invalid or the surface has no such scope.
     #[expect(clippy::expect_used, reason = "invalid arguments fail the test")]
-    pub fn token(&self, user: &str, scopes: &[Scope], expiry: Expiry) -> PlainToken {
+    pub fn issue_token(&self, user: &str, scopes: &[Scope], expiry: Expiry) -> PlainToken {
         let owner = UserId::parse(user).expect("a member's id");
         let request = TokenRequest::new(&owner, scopes).label("test");
         let request = request.expiry(expiry);

@@ -209,11 +209,11 @@ pub struct Delivery {
     /// Id of the delivery, the same for each attempt. Sent as `x-forum-delivery`.
     pub id: DeliveryId,
     /// Id of the event.
-    pub event: EventId,
+    pub event_id: EventId,
     /// Topic of the event.
     pub topic: Topic,
     /// Id of the endpoint.
-    pub endpoint: EndpointId,
+    pub endpoint_id: EndpointId,
     /// Time at which the delivery was first queued.
     pub created_at: Timestamp,
     /// State, attempts and next attempt.
@@ -235,7 +235,16 @@ pub struct AttemptRecord {
     pub error: Option<String>,
     /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// Beginning of the response's body, at most 4 KiB; `None` if there was no response.
+    /// Beginning of the response's body; `None` if there was no response. At most 4 KiB together with
+    /// [`response_headers`](Self::response_headers).
     #[serde(rename = "answer")]
     pub response_excerpt: Option<String>,
+    /// Headers of the request as lines `name: value`, without `host` and those of the connection; `None` if nothing was
+    /// sent, or if an earlier version recorded the attempt. Not serialized.
+    #[serde(skip)]
+    pub request_headers: Option<String>,
+    /// Headers of the response as lines `name: value`, at most 2 KiB; `None` if there was no response, or if an earlier
+    /// version recorded the attempt. Not serialized.
+    #[serde(skip)]
+    pub response_headers: Option<String>,
 }

@@ -46,7 +46,7 @@ pub struct Verified<'a> {
     /// Topic of the event, from `x-forum-event`.
     pub topic: Topic,
     /// Id of the delivery, the same for each attempt. Receivers use it to recognise repeats.
-    pub delivery: DeliveryId,
+    pub delivery_id: DeliveryId,
     /// The unchanged body: `{"event":…,"topic":…,"occurredAt":…,"data":…}`.
     pub body: &'a [u8],
 }
@@ -107,7 +107,7 @@ pub fn verify<'a>(
     now: Timestamp,
 ) -> Result<Verified<'a>, VerifyError> {
     let topic = read(headers, EVENT, |text| Topic::parse(text).ok())?;
-    let delivery = read(headers, DELIVERY, |text| DeliveryId::parse(text).ok())?;
+    let delivery_id = read(headers, DELIVERY, |text| DeliveryId::parse(text).ok())?;
     let (timestamp, sent_at) = read(headers, TIMESTAMP, |text| {
         Some((text, parse_unix_time(text)?))
     })?;
@@ -123,7 +123,7 @@ pub fn verify<'a>(
     }
     Ok(Verified {
         topic,
-        delivery,
+        delivery_id,
         body,
     })
 }

@@ -10,9 +10,9 @@ use crate::error::BoxError;
 use crate::model::{DeliveryId, EndpointId, UserId};
 use crate::store::WebhookStores;
 use crate::webhook::{
-    DeliveryState, EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyId,
-    KeyMismatchError, PendingSecret, PlaintextCipher, Resolver, SecretCipher, SystemResolver,
-    Topic, TopicSet, WebhookSecret,
+    DeliveryState, EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyMismatchError,
+    PendingSecret, PlaintextCipher, Resolver, SecretCipher, SystemResolver, Topic, TopicSet,
+    WebhookSecret,
 };
 
 /// Largest number of deliveries that are queued again or removed in one call of the store.
@@ -20,7 +20,8 @@ const BATCH: u32 = 500;
 
 /// Registers and changes webhook endpoints (`docs/protocol.md`, section 13).
 ///
-/// Each change is recorded in the audit log with the `actor` of the call.
+/// Each change is recorded in the audit log with the `actor` of the call. An operation that leaves an endpoint or the key
+/// as it is writes nothing.
 #[derive(Clone)]
 pub struct WebhookAdmin {
     webhooks: WebhookStores,
@@ -128,8 +129,10 @@ impl WebhookAdmin {
                 let mismatch = || KeyMismatchError::new(stored, given).into();
                 return is_given.then_some(()).ok_or_else(mismatch);
             }
-            if self
-                .replace_key(None, endpoints.list().await?, secrets, None)
+            let reencrypted = self.reencrypted(&endpoints.list().await?, secrets)?;
+            let key = secrets.key_id();
+            if endpoints
+                .replace_key(None, &key, &reencrypted, None)
                 .await?
             {
                 return Ok(());
@@ -176,33 +179,18 @@ impl WebhookAdmin {
                 let (stored, given) = (stored.clone(), former);
                 return Err(KeyMismatchError::new(stored, given).into());
             }
-            let number = all.len();
-            let audit = self.audit_entry(actor, AuditAction::KEY_REPLACED, new.key_id())?;
+            let (number, key) = (all.len(), new.key_id());
+            let reencrypted = self.reencrypted(&all, new)?;
+            if stored.as_ref() == Some(&key) && reencrypted == all {
+                return Ok(number);
+            }
+            let audit = self.audit_entry(actor, AuditAction::KEY_REPLACED, &key)?;
             let audit = audit.with_details(format_args!("endpoints {number}"));
-            if self
-                .replace_key(stored.as_ref(), all, new, Some(&audit))
-                .await?
-            {
+            let replaced = endpoints.replace_key(stored.as_ref(), &key, &reencrypted, Some(&audit));
+            if replaced.await? {
                 return Ok(number);
             }
         }
-    }
-
-    /// Records the key of `new`, and encrypts all secrets that `new` cannot decrypt. Returns false if another key was
-    /// recorded or an endpoint was changed meanwhile.
-    async fn replace_key(
-        &self,
-        former: Option<&KeyId>,
-        endpoints: Vec<Endpoint>,
-        new: &dyn SecretCipher,
-        audit: Option<&AuditEntry>,
-    ) -> Result<bool, WebhookAdminError> {
-        let endpoints = endpoints.into_iter();
-        let endpoints = endpoints.map(|endpoint| self.reencrypted(endpoint, new));
-        let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
-        let stored = &self.webhooks.endpoints;
-        let key = new.key_id();
-        Ok(stored.replace_key(former, &key, &endpoints, audit).await?)
     }
 
     /// Registers an endpoint. It is enabled, and receives the events that occur after the registration.
@@ -315,27 +303,8 @@ impl WebhookAdmin {
         self.update(id, &audit, set).await
     }
 
-    /// Replaces the topics of an endpoint.
-    ///
-    /// # Errors
-    /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::UnknownTopic`] or [`WebhookAdminError::Backend`].
-    pub async fn set_topics(
-        &self,
-        id: &EndpointId,
-        topics: TopicSet,
-        actor: &AuditActor,
-    ) -> Result<Endpoint, WebhookAdminError> {
-        let topics = topics.validated(&self.custom_topics)?;
-        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
-        let audit = audit.with_details(format_args!("topics {topics}"));
-        let set = |endpoint| {
-            let topics = topics.clone();
-            Ok(Endpoint { topics, ..endpoint })
-        };
-        self.update(id, &audit, set).await
-    }
-
-    /// Changes the URL, the topics and the owner of an endpoint. Queued deliveries are sent to the new URL.
+    /// Changes the URL, the topics and the owner of an endpoint. Queued deliveries are sent to the new URL. Without
+    /// changes nothing is written.
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`] or
@@ -352,7 +321,7 @@ impl WebhookAdmin {
         let EndpointChanges { url, topics, owner } = changes;
         let topics = topics.map(|topics| topics.validated(&self.custom_topics));
         let topics = topics.transpose()?;
-        self.find(id).await?;
+        let endpoint = self.find(id).await?;
         if let Some(url) = &url {
             EndpointUrl::check_registration(url, self.allow_private, &*self.resolver).await?;
         }
@@ -362,6 +331,9 @@ impl WebhookAdmin {
             owner.as_ref().map(|owner| format!("owner {owner}")),
         ];
         let details: Vec<_> = details.into_iter().flatten().collect();
+        if details.is_empty() {
+            return Ok(endpoint);
+        }
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
         let audit = audit.with_details(details.join("; "));
         let change = |endpoint: Endpoint| {
@@ -502,7 +474,19 @@ impl WebhookAdmin {
         encrypted.map_err(WebhookAdminError::Backend)
     }
 
+    /// Encrypts all secrets that `new` cannot decrypt.
     fn reencrypted(
+        &self,
+        endpoints: &[Endpoint],
+        new: &dyn SecretCipher,
+    ) -> Result<Vec<Endpoint>, WebhookAdminError> {
+        let endpoints = endpoints.iter().cloned();
+        endpoints
+            .map(|endpoint| self.reencrypted_endpoint(endpoint, new))
+            .collect()
+    }
+
+    fn reencrypted_endpoint(
         &self,
         endpoint: Endpoint,
         new: &dyn SecretCipher,
@@ -540,7 +524,8 @@ impl WebhookAdmin {
         endpoint.ok_or(WebhookAdminError::EndpointNotFound)
     }
 
-    /// Updates an endpoint, again if it was changed meanwhile. Returns it with its new version.
+    /// Updates an endpoint, again if it was changed meanwhile. Returns it with its new version. Writes nothing if it stays
+    /// as it is.
     async fn update(
         &self,
         id: &EndpointId,
@@ -548,7 +533,11 @@ impl WebhookAdmin {
         change: impl Fn(Endpoint) -> Result<Endpoint, WebhookAdminError> + Send + Sync,
     ) -> Result<Endpoint, WebhookAdminError> {
         loop {
-            let changed = change(self.find(id).await?)?;
+            let current = self.find(id).await?;
+            let changed = change(current.clone())?;
+            if changed == current {
+                return Ok(current);
+            }
             if self.webhooks.endpoints.update(&changed, audit).await? {
                 let version = changed.version + 1;
                 return Ok(Endpoint { version, ..changed });

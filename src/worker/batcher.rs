@@ -110,7 +110,7 @@ async fn settle(context: Arc<WorkerContext>, batch: Vec<Submission<Settlement, b
     match context.with_step_timeout(settle).await {
         Ok(settled) => {
             for (one, sender) in settlements.iter().zip(senders) {
-                let is_settled = settled.contains(&one.delivery);
+                let is_settled = settled.contains(&one.delivery_id);
                 sender.send(is_settled).unwrap_or_default();
             }
         }

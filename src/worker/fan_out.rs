@@ -35,10 +35,10 @@ async fn turn(context: &WorkerContext) -> BackendResult<Duration> {
         .iter()
         .map(|event| filter.recipients(event))
         .collect();
-    let widest = fan_outs.iter().map(|event| event.endpoints.len()).max();
+    let widest = fan_outs.iter().map(|event| event.endpoint_ids.len()).max();
     for step in fan_outs.chunks(DELIVERIES_PER_STEP.div_ceil(widest.unwrap_or(0).max(1))) {
         context.stores.outbox.fan_out(step, context.now()).await?;
-        if step.iter().any(|event| !event.endpoints.is_empty()) {
+        if step.iter().any(|event| !event.endpoint_ids.is_empty()) {
             context.deliveries.notify();
         }
     }
@@ -56,8 +56,8 @@ async fn turn(context: &WorkerContext) -> BackendResult<Duration> {
 /// An offline board does not change the result, because a withheld delivery is not sent later.
 pub(super) fn may_receive(owner: &UserId, access: &Access, event: &Event) -> bool {
     let forums = access.visible_forums();
-    let forum = event.forum.as_ref();
-    forum.is_none_or(|forum| forums.contains(forum)) && event.concerns(owner)
+    let forum_id = event.forum_id.as_ref();
+    forum_id.is_none_or(|id| forums.contains(id)) && event.concerns(owner)
 }
 
 /// Endpoints that subscribe to a batch of events, with the access of their owners.
@@ -83,8 +83,8 @@ impl EndpointFilter {
             subscribes_to(endpoint, event) && self.may_receive(&endpoint.owner, event)
         });
         FanOut {
-            event: event.id.clone(),
-            endpoints: recipients.map(|endpoint| endpoint.id.clone()).collect(),
+            event_id: event.id.clone(),
+            endpoint_ids: recipients.map(|endpoint| endpoint.id.clone()).collect(),
         }
     }
 

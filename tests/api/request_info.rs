@@ -95,7 +95,9 @@ async fn authorizer_and_board_receive_id_address_user_agent_and_time() {
 #[tokio::test]
 async fn the_lookup_of_the_token_identifies_it_without_its_secret() {
     let fixture = Fixture::new();
-    let token = fixture.api.token("7", &[Scope::ForumsRead], Expiry::NEVER);
+    let token = fixture
+        .api
+        .issue_token("7", &[Scope::ForumsRead], Expiry::NEVER);
     let client = fixture.api.client(Some(token.expose_secret().into()));
     let (_, seen) = fixture.send(client.get("/forums")).await;
     for request in seen {

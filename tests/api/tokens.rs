@@ -6,7 +6,7 @@ use std::time::Duration;
 use forum_api::Environment;
 use forum_api::runtime::{Clock, TokioRuntime};
 use forum_api::scope::Surface;
-use forum_api::store::Stores;
+use forum_api::store::{Stores, TokenFilter};
 use forum_api::test_util::TestResponse;
 use forum_api::test_util::audit_entry;
 use serde_json::json;
@@ -49,7 +49,12 @@ async fn an_invalid_expiry_or_scope_issues_no_token() {
         let issued = server.issue(surface, scopes, days).await;
         assert!(issued.is_err(), "{scopes:?} {days}");
     }
-    assert_eq!(server.stores.tokens.list(None, 10).await.unwrap(), []);
+    let filter = TokenFilter {
+        limit: 10,
+        ..TokenFilter::default()
+    };
+    let stored = server.stores.tokens.list(&filter, server.clock.now()).await;
+    assert_eq!(stored.unwrap(), []);
     assert!(server.issue(Compact, &["admin:read"], "").await.is_ok());
 }
 

@@ -9,7 +9,9 @@ from playwright.sync_api import Browser, expect, sync_playwright
 import forged
 import panel_session
 import reference
+import script
 import texts
+import usage
 from look import look
 from receiver import Receiver
 from server import Server
@@ -31,6 +33,17 @@ def without_scripts(browser: Browser) -> None:
     ):
         panel_session.run(page, server, receiver, lambda *_: None)
         reference.without_scripts(page)
+        script.without_scripts(page, server)
+
+
+def with_local_times(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Window(browser, server.address, timezone_id=script.ZONE) as page:
+        script.run(page, server)
+
+
+def with_requests(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Window(browser, server.address) as page:
+        usage.run(page, server)
 
 
 def at_the_reference(browser: Browser) -> None:
@@ -53,7 +66,15 @@ def with_forged_forms(browser: Browser) -> None:
 # Generous, since the machine may be busy.
 expect.set_options(timeout=20_000)
 
-PARTS = (with_scripts, without_scripts, at_the_reference, with_odd_texts, with_forged_forms)
+PARTS = (
+    with_scripts,
+    without_scripts,
+    with_local_times,
+    with_requests,
+    at_the_reference,
+    with_odd_texts,
+    with_forged_forms,
+)
 
 
 def run(number: int) -> str:

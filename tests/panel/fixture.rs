@@ -11,7 +11,9 @@ use forum_api::model::{DeliveryId, EndpointId, EventId, Timestamp, UserId};
 use forum_api::panel::{Panel, PanelBuilder};
 use forum_api::runtime::{Clock, ManualClock, SeededRandom, TokioRuntime};
 use forum_api::store::memory::MemoryAuditStore;
-use forum_api::store::{ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, WebhookStores};
+use forum_api::store::{
+    ClaimRequest, DeliveryFilter, FanOut, Settlement, Stores, TokenFilter, WebhookStores,
+};
 use forum_api::test_util::StoreInterceptor;
 use forum_api::token::TokenRecord;
 use forum_api::webhook::{AttemptRecord, DeliveryProgress, DeliveryState, Event, Topic};
@@ -31,6 +33,12 @@ pub const ADMIN: (&str, &str) = ("cookie", "admin/1");
 
 /// Response of a receiver, with markup.
 pub const RESPONSE_EXCERPT: &str = "<script>alert('\"')</script>";
+
+/// Headers of the request of an attempt.
+pub const REQUEST_HEADERS: &str = "x-forum-event: ping\nx-forum-signature: sha256=abc\n";
+
+/// Headers of a receiver's response, with markup.
+pub const RESPONSE_HEADERS: &str = "server: <script>\n";
 
 /// URL of the endpoint, with markup.
 pub const URL: &str = "https://93.184.215.14/?<script>";
@@ -187,9 +195,10 @@ impl PanelFixture {
         let added = fixture.post("/panel/webhooks", &form).await;
         fixture.endpoint = added.after("/panel/webhooks/").to_owned();
         fixture.post(&fixture.endpoint_path("/rotate"), &[]).await;
-        let pinged = fixture.post(&fixture.endpoint_path("/ping"), &[]).await;
-        let delivery = pinged.header("location").strip_suffix("?done=pinged");
-        fixture.delivery = delivery.unwrap().rsplit('/').next().unwrap().into();
+        let environment = Environment::new(TokioRuntime).clock(fixture.clock.clone());
+        let admin = WebhookAdmin::new(fixture.webhooks.clone(), environment);
+        let pinged = admin.ping(&fixture.endpoint_id()).await;
+        fixture.delivery = pinged.unwrap().to_string();
         fixture.end_attempt(DeliveryState::Dead).await;
         fixture
     }
@@ -320,13 +329,13 @@ impl PanelFixture {
                 id: EventId::parse(&format!("evt_{number}")).unwrap(),
                 topic: Topic::POST_CREATED,
                 occurred_at: self.clock.now(),
-                forum: None,
+                forum_id: None,
                 body: "{}".into(),
             };
             self.webhooks.outbox.insert(&event).await.unwrap();
             fan_outs.push(FanOut {
-                event: event.id,
-                endpoints: vec![self.endpoint_id()],
+                event_id: event.id,
+                endpoint_ids: vec![self.endpoint_id()],
             });
         }
         let now = self.clock.now();
@@ -356,6 +365,8 @@ impl PanelFixture {
             error: None,
             duration_ms: 17,
             response_excerpt: Some(RESPONSE_EXCERPT.into()),
+            request_headers: Some(REQUEST_HEADERS.into()),
+            response_headers: Some(RESPONSE_HEADERS.into()),
         };
         let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempt));
         let settled = self.webhooks.deliveries.settle(&[settlement], now).await;
@@ -363,7 +374,12 @@ impl PanelFixture {
     }
 
     pub async fn tokens(&self) -> Vec<TokenRecord> {
-        self.stores.tokens.list(None, 1_000).await.unwrap()
+        let filter = TokenFilter {
+            limit: 1_000,
+            ..TokenFilter::default()
+        };
+        let tokens = self.stores.tokens.list(&filter, self.clock.now());
+        tokens.await.unwrap()
     }
 
     /// Returns all stored data as text, for comparisons.

@@ -1,11 +1,14 @@
-//! Issuing, listing and revoking tokens.
+//! Issuing, listing, searching, changing and revoking tokens.
 
 use std::time::Duration;
 
 use forum_api::runtime::Clock;
-use forum_api::token::{PlainToken, TokenState};
+use forum_api::store::{TokenUsage, UsageCounts};
+use forum_api::token::{Lookup, PlainToken, TokenState};
 
-use crate::fixture::{PASSWORD, PanelFixture};
+use crate::fixture::{PASSWORD, PanelFixture, Response};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
 
 #[tokio::test]
 async fn a_token_is_shown_once_in_a_read_only_field() {
@@ -118,18 +121,39 @@ async fn wrong_passwords_count_for_five_minutes_and_right_ones_do_not_count() {
 }
 
 #[tokio::test]
-async fn a_token_is_revoked_without_a_password() {
+async fn a_token_is_revoked_without_a_password_after_a_confirmation() {
     let fixture = PanelFixture::with_content().await;
     let path = format!("/panel/tokens/{}/revoke", fixture.token);
+    for page in ["/panel/tokens", path.trim_end_matches("/revoke")] {
+        let link = format!("href=\"{path}\"");
+        assert!(fixture.get(page).await.contains(&link), "{page}");
+    }
+    let question = fixture.get(&path).await;
+    assert!(question.status == 200 && question.contains(&format!("action=\"{path}\"")));
+    let token = &fixture.tokens().await[0];
+    assert_eq!(token.state(fixture.clock.now()), TokenState::Valid);
     let (status, list) = fixture.post_and_follow(&path).await;
     assert_eq!(status, 303);
-    assert!(list.contains("Token revoked.") && !list.contains("/revoke\""));
+    assert!(list.contains("Token revoked.") && !list.contains(&fixture.token));
     let token = &fixture.tokens().await[0];
     assert_eq!(token.state(fixture.clock.now()), TokenState::Revoked);
+    let again = fixture.get(&path).await;
+    let page = format!("/panel/tokens/{}", fixture.token);
+    assert_eq!(again.status_and_location(), (303, page.as_str()));
+    assert!(!fixture.get(&page).await.contains("/revoke\""));
     for unknown in ["0000000000000000", "x"] {
-        let path = format!("/panel/tokens/{unknown}/revoke");
-        assert_eq!(fixture.post(&path, &[]).await.status, 404, "{unknown}");
+        for path in ["", "/revoke"].map(|action| format!("/panel/tokens/{unknown}{action}")) {
+            assert_eq!(fixture.get(&path).await.status, 404, "{path}");
+            assert_eq!(fixture.post(&path, &[]).await.status, 404, "{path}");
+        }
     }
+}
+
+/// Returns the lookups of the tokens that a page of the list shows.
+fn lookups(page: &Response) -> Vec<String> {
+    let links = page.body.split("<a href=\"/panel/tokens/").skip(1);
+    let lookups = links.filter_map(|link| Some(link.split_once('"')?.0.to_owned()));
+    lookups.filter(|lookup| lookup.len() == 16).collect()
 }
 
 #[tokio::test]
@@ -144,9 +168,7 @@ async fn tokens_are_listed_newest_first_in_pages_of_50() {
     let mut next = Some("/panel/tokens".to_owned());
     while let Some(path) = next {
         let page = fixture.get(&path).await;
-        let forms = page.body.split("action=\"/panel/tokens/").skip(1);
-        let lookups = forms.filter_map(|form| Some(form.split_once("/revoke\"")?.0.to_owned()));
-        let lookups: Vec<_> = lookups.collect();
+        let lookups = lookups(&page);
         assert!(lookups.len() <= 50);
         listed.extend(lookups);
         next = page.next_page();
@@ -163,4 +185,198 @@ async fn the_names_of_a_page_are_requested_in_one_call() {
     let before = fixture.names_calls();
     assert_eq!(fixture.get("/panel/tokens").await.status, 200);
     assert_eq!(fixture.names_calls(), before + 1);
+}
+
+#[tokio::test]
+async fn tokens_are_filtered_by_text_owner_and_state() {
+    let fixture = PanelFixture::new().await;
+    let mut tokens = Vec::new();
+    for (owner, label, days) in [
+        ("alice", "Laptop of Bob", ""),
+        ("admin", "laptop", "1"),
+        ("admin", "deploy", ""),
+    ] {
+        let form = [
+            ("owner", owner),
+            ("label", label),
+            ("expires_in_days", days),
+        ];
+        assert_eq!(fixture.issue(&form).await.status, 200);
+        tokens.push(fixture.tokens().await[0].lookup.to_string());
+        fixture.clock.advance(Duration::from_secs(1));
+    }
+    let [bobs, expired, deploy] = tokens.try_into().unwrap();
+    let revoked = format!("/panel/tokens/{deploy}/revoke");
+    assert_eq!(fixture.post(&revoked, &[]).await.status, 303);
+    fixture.clock.advance(Duration::from_secs(86_400));
+    for (query, expected) in [
+        ("", &[&expired, &bobs][..]),
+        ("?state=all", &[&deploy, &expired, &bobs]),
+        ("?state=valid", &[&bobs]),
+        ("?state=expired", &[&expired]),
+        ("?state=revoked", &[&deploy]),
+        ("?state=other", &[&expired, &bobs]),
+        ("?search=LAPTOP", &[&expired, &bobs]),
+        ("?search=+bob+", &[&bobs]),
+        ("?search=alice", &[&bobs]),
+        ("?search=admin&state=all", &[&deploy, &expired]),
+        (&format!("?search={}", &bobs[..5]), &[&bobs]),
+        ("?search=nothing", &[]),
+        ("?owner=admin", &[&expired]),
+        ("?owner=admin&state=all&search=dep", &[&deploy]),
+        ("?owner=missing", &[]),
+    ] {
+        let page = fixture.get(&format!("/panel/tokens{query}")).await;
+        let expected: Vec<_> = expected.iter().map(|lookup| lookup.to_string()).collect();
+        assert_eq!(lookups(&page), expected, "{query}");
+        let is_empty = page.contains("No tokens match these filters.");
+        assert_eq!(is_empty, expected.is_empty(), "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_filter_is_kept_on_the_next_page() {
+    let fixture = PanelFixture::new().await;
+    for number in 0..52 {
+        let label = if number == 0 { "other" } else { "a & b" };
+        fixture.add_token(label).await;
+        fixture.clock.advance(Duration::from_secs(1));
+    }
+    let first = fixture.get("/panel/tokens?search=%26+b&state=valid").await;
+    assert_eq!(lookups(&first).len(), 50);
+    assert!(first.contains("value=\"&amp; b\"") && first.contains("value=\"valid\" selected"));
+    let second = fixture.get(&first.next_page().unwrap()).await;
+    assert_eq!((lookups(&second).len(), second.next_page()), (1, None));
+}
+
+#[tokio::test]
+async fn a_list_without_tokens_that_are_not_revoked_links_to_the_revoked_ones() {
+    let fixture = PanelFixture::new().await;
+    let token = fixture.add_token("x").await;
+    fixture
+        .post(&format!("/panel/tokens/{token}/revoke"), &[])
+        .await;
+    let page = fixture.get("/panel/tokens").await;
+    assert!(page.contains("All tokens are revoked.") && page.contains("/tokens?state=revoked"));
+}
+
+#[tokio::test]
+async fn a_label_is_changed_on_the_page_of_its_token() {
+    let fixture = PanelFixture::with_content().await;
+    let path = format!("/panel/tokens/{}", fixture.token);
+    for label in ["two\nlines", &"x".repeat(101)] {
+        let page = fixture.post(&path, &[("label", label)]).await;
+        assert!(
+            page.status == 422 && page.contains("id=\"label-error\""),
+            "{label}"
+        );
+        assert!(page.contains(&format!("value=\"{label}\"")), "{label}");
+    }
+    let stored = async || fixture.tokens().await[0].label.clone();
+    assert_eq!(stored().await, "<script>alert(1)</script>");
+    let saved = fixture.post(&path, &[("label", "<i>phone")]).await;
+    let location = format!("{path}?done=token-saved");
+    assert_eq!(saved.status_and_location(), (303, location.as_str()));
+    assert_eq!(stored().await, "<i>phone");
+    let page = fixture.get(&location).await;
+    assert!(page.contains("Changes saved.") && page.contains("value=\"&lt;i&gt;phone\""));
+    fixture.post(&path, &[("label", "<i>phone")]).await;
+    let audit = fixture.get("/panel/audit?action=token.updated").await;
+    assert_eq!(audit.body.matches("<code>token.updated</code>").count(), 1);
+    assert!(audit.contains("label &quot;&lt;i&gt;phone&quot;"));
+}
+
+#[tokio::test]
+async fn the_page_of_a_token_shows_its_requests_by_hour_and_by_day() {
+    let fixture = PanelFixture::with_content().await;
+    let path = format!("/panel/tokens/{}", fixture.token);
+    let page = fixture.get(&path).await;
+    assert!(page.contains("No requests in the last 30 days."));
+    let token = Lookup::parse(&fixture.token).unwrap();
+    let usage = |hours_ago, requests| TokenUsage {
+        hour: TokenUsage::hour_of(fixture.clock.now().saturating_sub(HOUR * hours_ago)),
+        token,
+        counts: UsageCounts {
+            requests,
+            units: 2 * requests,
+            rate_limited: 1,
+            forbidden: 1,
+            errors: 1,
+            ..UsageCounts::default()
+        },
+    };
+    let other = TokenUsage {
+        token: Lookup::parse("0000000000000000").unwrap(),
+        ..usage(0, 1_000_000)
+    };
+    let usage = [
+        other,
+        usage(0, 7),
+        usage(2, 10),
+        usage(24, 100),
+        usage(24 * 40, 100_000),
+    ];
+    fixture.stores.usage.add(&usage).await.unwrap();
+    let page = fixture.get(&path).await;
+    for expected in [
+        "17 requests, 4 refused, 2 failed · busiest hour: 10",
+        "117 requests, 6 refused, 3 failed · busiest day: 110",
+        "<time datetime=\"2025-12-31T22:00:00.000Z\">2025-12-31 22:00:00 UTC</time>",
+        "<time datetime=\"2025-12-31T00:00:00.000Z\">2025-12-31</time>",
+        "data-label=\"Units\"><div>34</div>",
+    ] {
+        assert!(page.contains(expected), "{expected}: {}", page.body);
+    }
+    assert!(!page.contains("100000"));
+}
+
+#[tokio::test]
+async fn presets_fill_in_scopes_and_expiry_and_keep_the_other_fields() {
+    let fixture = PanelFixture::new().await;
+    let values = |page: &Response| {
+        let boxes = page.body.split("name=\"scopes\" value=\"").skip(1);
+        let boxes = boxes.filter_map(|one| one.split_once('>'));
+        let checked = boxes.filter(|(one, _)| one.contains("checked"));
+        let days =
+            page.after("id=\"expires_in_days\" name=\"expires_in_days\" type=\"text\" value=\"");
+        (checked.count(), days.to_owned())
+    };
+    for (preset, scopes, days) in [
+        (("scope_preset", "read"), 7, "30"),
+        (("scope_preset", "all"), 13, "30"),
+        (("expiry_preset", "7"), 2, "7"),
+        (("expiry_preset", "365"), 2, "365"),
+        (("expiry_preset", "never"), 2, ""),
+    ] {
+        let page = fixture.issue(&[preset, ("password", "wrong")]).await;
+        assert_eq!(page.status, 200, "{preset:?}");
+        assert_eq!(values(&page), (scopes, days.into()), "{preset:?}");
+        assert!(page.contains("value=\"alice\"") && page.contains("value=\"a laptop\""));
+        assert!(!page.contains("class=\"error\"") && !page.contains(PASSWORD));
+    }
+    assert!(fixture.tokens().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their_urls_are_set() {
+    let mut fixture = PanelFixture::new().await;
+    let page = fixture.issue(&[]).await;
+    assert!(!page.contains("curl") && !page.contains("API reference"));
+    let panel = fixture.node_builder();
+    let panel = panel
+        .api_url("https://board.example/api/v1/")
+        .reference_url("/docs");
+    fixture.panel = panel.build().unwrap();
+    for (scope, path) in [
+        ("posts:read", "/me"),
+        ("forums:read", "/forums"),
+        ("search:read", "/search?q=hello"),
+    ] {
+        let page = fixture.issue(&[("scopes", scope)]).await;
+        let token = format!("forum_pat_{}", page.after("forum_pat_"));
+        let command =
+            format!("curl -H 'Authorization: Bearer {token}' 'https://board.example/api/v1{path}'");
+        assert!(page.contains(&command), "{command}: {}", page.body);
+        assert!(page.contains("href=\"/docs\""));
+    }
 }

@@ -114,7 +114,7 @@ fn forget_sending(interceptor: &StoreInterceptor, _: &WebhookStores) {
 fn settle_all(interceptor: &StoreInterceptor, _: &WebhookStores) {
     let report_all = |(settlements, _): &(Vec<Settlement>, Timestamp),
                       settled: &mut HashSet<DeliveryId>| {
-        settled.extend(settlements.iter().map(|one| one.delivery.clone()));
+        settled.extend(settlements.iter().map(|one| one.delivery_id.clone()));
     };
     interceptor.on_result_with_arguments("deliveries.settle", report_all);
 }
@@ -131,14 +131,14 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 #[rustfmt::skip]
 fn faults() -> Vec<Fault> {
     vec![
-    ("an event loses its forum", arguments("outbox.insert", |(event,): &mut (Event,)| event.forum = None), "outbox::inserted_events_are_pending_unchanged"),
+    ("an event loses its forum", arguments("outbox.insert", |(event,): &mut (Event,)| event.forum_id = None), "outbox::inserted_events_are_pending_unchanged"),
     ("a long body is truncated", arguments("outbox.insert", |(event,): &mut (Event,)| event.body.truncate(65_536)), "outbox::inserted_events_are_pending_unchanged"),
     ("pending events are returned newest first", result("outbox.pending", |events: &mut Vec<Event>| events.reverse()), "outbox::the_oldest_pending_events_come_first"),
     ("events with the same time are ordered by id", result("outbox.pending", |events: &mut Vec<Event>| events.sort_by_key(|event| event.id.to_string())), "outbox::events_of_one_moment_keep_their_insertion_order"),
     ("the limit of pending events is ignored", arguments("outbox.pending", |(limit,): &mut (u32,)| *limit = 999), "outbox::the_oldest_pending_events_come_first"),
     ("an event older than a fanned-out event is skipped", result("outbox.pending", |events: &mut Vec<Event>| events.retain(|event| event.occurred_at.as_millis() % 1_000 >= 5)), "outbox::late_events_are_pending_as_well"),
-    ("an event without recipients is not fanned out", arguments("outbox.fan_out", |(events, _): &mut (Vec<FanOut>, Timestamp)| events.retain(|event| !event.endpoints.is_empty())), "outbox::fanned_out_events_are_not_pending"),
-    ("only one endpoint receives an event", arguments("outbox.fan_out", |(events, _): &mut (Vec<FanOut>, Timestamp)| events.iter_mut().for_each(|event| event.endpoints.truncate(1))), "outbox::removed_and_disabled_endpoints_get_no_delivery"),
+    ("an event without recipients is not fanned out", arguments("outbox.fan_out", |(events, _): &mut (Vec<FanOut>, Timestamp)| events.retain(|event| !event.endpoint_ids.is_empty())), "outbox::fanned_out_events_are_not_pending"),
+    ("only one endpoint receives an event", arguments("outbox.fan_out", |(events, _): &mut (Vec<FanOut>, Timestamp)| events.iter_mut().for_each(|event| event.endpoint_ids.truncate(1))), "outbox::removed_and_disabled_endpoints_get_no_delivery"),
     ("an endpoint loses its pending secret", arguments("endpoints.add", |(one, _): &mut (Endpoint, AuditEntry)| one.pending_secret = None), "endpoints::an_added_endpoint_is_found_unchanged"),
     ("a disabled endpoint is enabled", arguments("endpoints.add", |(one, _): &mut (Endpoint, AuditEntry)| one.enabled = true), "outbox::removed_and_disabled_endpoints_get_no_delivery"),
     ("a taken id is accepted", result("endpoints.add", |added: &mut bool| *added = true), "endpoints::an_endpoint_id_is_unique"),
@@ -191,7 +191,7 @@ fn faults() -> Vec<Fault> {
     ("every page is the first page", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.after = None), "lists::deliveries_are_listed_newest_first"),
     ("a page skips its first delivery", result("deliveries.list", |list: &mut Vec<Delivery>| drop(list.drain(..1.min(list.len())))), "lists::deliveries_are_listed_newest_first"),
     ("the filter by state is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.state = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
-    ("the filter by endpoint is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.endpoint = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
+    ("the filter by endpoint is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.endpoint_id = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
     ("the filter by topic is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.topic = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
     ("a list exceeds its limit", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.limit += 1), "lists::a_list_has_only_deliveries_that_match_its_filter"),
     ("deliveries are swept too early", arguments("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.saturating_add(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),

@@ -7,6 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp, UserId};
+use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
 use forum_api::store::{ClaimBatch, ClaimRequest, FanOut, IdempotentRequest, WebhookStores};
 use forum_api::test_util::audit_entry;
@@ -32,6 +33,13 @@ pub(crate) fn block_on(test: impl Future<Output = ()>) {
 /// Returns the path of the database in `directory`.
 pub(crate) fn path(directory: &TempDir) -> PathBuf {
     directory.path().join("forum.db")
+}
+
+/// Begins a write as another process. Other writes wait until the connection is dropped.
+pub(crate) fn hold_write(directory: &TempDir) -> Connection {
+    let connection = Connection::open(path(directory)).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    connection
 }
 
 pub(crate) fn file(path: PathBuf, create: bool) -> DatabasePath {
@@ -96,7 +104,7 @@ pub(crate) fn event(number: u64) -> Event {
         id: EventId::parse(&format!("evt_{number}")).unwrap(),
         topic: Topic::POST_CREATED,
         occurred_at: at(-7),
-        forum: Some(ForumId::from(4)),
+        forum_id: Some(ForumId::from(4)),
         body: "{\"a\":\"'é\"}".into(),
     }
 }
@@ -121,8 +129,8 @@ pub(crate) async fn claim_all(webhooks: &WebhookStores, now: Timestamp) -> Claim
 
 pub(crate) fn fan_out(event: &EventId, endpoints: &[Endpoint]) -> FanOut {
     FanOut {
-        event: event.clone(),
-        endpoints: endpoints.iter().map(|one| one.id.clone()).collect(),
+        event_id: event.clone(),
+        endpoint_ids: endpoints.iter().map(|one| one.id.clone()).collect(),
     }
 }
 

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use forum_api::Environment;
-use forum_api::audit::AuditActor;
+use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::model::{EndpointId, UserId};
 use forum_api::runtime::{InlineRuntime, ManualClock, RandomError, RandomSource};
+use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::sqlite::{Database, DatabasePath};
-use forum_api::store::{ClaimRequest, DeliveryFilter, Settlement, WebhookStores};
+use forum_api::store::{
+    AuditFilter, AuditStore as _, ClaimRequest, DeliveryFilter, Settlement, WebhookStores,
+};
 use forum_api::test_util::StoreInterceptor;
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
@@ -66,6 +69,13 @@ async fn an_endpoint_with_a_used_id_is_not_added() {
     assert_eq!(webhooks.endpoints.list().await.unwrap().len(), 1);
 }
 
+fn topics(topics: &str) -> EndpointChanges {
+    EndpointChanges {
+        topics: Some(topics.parse().unwrap()),
+        ..EndpointChanges::default()
+    }
+}
+
 #[tokio::test]
 async fn a_host_may_have_its_own_topics() {
     let webhooks = WebhookStores::in_memory();
@@ -73,17 +83,14 @@ async fn a_host_may_have_its_own_topics() {
     let id = add_endpoint(&admin, "*").await.unwrap();
     let unknown = add_endpoint(&admin, own).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
-    let unknown = admin.set_topics(&id, own.parse().unwrap(), &BY).await;
+    let unknown = admin.change(&id, topics(own), &BY).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
     let admin = admin.custom_topics(vec![Topic::parse(own).unwrap()]);
-    let changed = admin
-        .set_topics(&id, own.parse().unwrap(), &BY)
-        .await
-        .unwrap();
+    let changed = admin.change(&id, topics(own), &BY).await.unwrap();
     assert_eq!(changed.topics.to_string(), own);
     assert_eq!(changed, find(&webhooks, &id).await, "with its new version");
     let missing = EndpointId::parse("whe_none").unwrap();
-    let result = admin.set_topics(&missing, "*".parse().unwrap(), &BY).await;
+    let result = admin.change(&missing, topics("*"), &BY).await;
     assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
 }
 
@@ -113,12 +120,50 @@ async fn a_change_keeps_the_values_that_it_does_not_name() {
     };
     let refused = admin.change(&id, private, &BY).await;
     assert!(matches!(refused, Err(WebhookAdminError::Address(_))));
+    let unchanged = admin.change(&id, EndpointChanges::default(), &BY).await;
+    assert_eq!(unchanged.unwrap(), changed);
     let missing = EndpointId::parse("whe_none").unwrap();
     let result = admin
         .change(&missing, EndpointChanges::default(), &BY)
         .await;
     assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
     assert_eq!(changed, find(&webhooks, &id).await);
+}
+
+#[tokio::test]
+async fn an_operation_without_effect_writes_nothing() {
+    let log = MemoryAuditStore::default();
+    let webhooks = WebhookStores::in_memory_with(&log);
+    let admin = admin_without_key(&webhooks);
+    let id = add_endpoint(&admin, "*").await.unwrap();
+    for _ in 0..2 {
+        admin.set_enabled(&id, false, &BY).await.unwrap();
+        let topics = EndpointChanges {
+            topics: "post.created".parse().ok(),
+            ..EndpointChanges::default()
+        };
+        admin.change(&id, topics, &BY).await.unwrap();
+        let unchanged = EndpointChanges {
+            url: Some("https://receiver.example/hook".into()),
+            ..EndpointChanges::default()
+        };
+        let found = admin.change(&id, unchanged, &BY).await.unwrap();
+        assert_eq!(found, find(&webhooks, &id).await);
+        admin.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap();
+    }
+    let all = AuditFilter {
+        limit: 100,
+        ..AuditFilter::default()
+    };
+    let entries = log.list(&all).await.unwrap();
+    let actions: Vec<_> = entries.iter().map(|record| &record.entry.action).collect();
+    let expected = [
+        &AuditAction::KEY_REPLACED,
+        &AuditAction::ENDPOINT_UPDATED,
+        &AuditAction::ENDPOINT_DISABLED,
+        &AuditAction::ENDPOINT_ADDED,
+    ];
+    assert_eq!(actions, expected);
 }
 
 #[tokio::test]
@@ -131,7 +176,7 @@ async fn concurrent_changes_are_all_applied() {
     let (rotated, disabled, subscribed) = tokio::join!(
         admin.rotate(&id, &BY),
         admin.set_enabled(&id, false, &BY),
-        admin.set_topics(&id, "post.created".parse().unwrap(), &BY),
+        admin.change(&id, topics("post.created"), &BY),
     );
     assert!(rotated.is_ok() && disabled.is_ok() && subscribed.is_ok());
     let found = find(&webhooks, &id).await;
@@ -161,7 +206,7 @@ async fn all_dead_deliveries_of_an_endpoint_are_retried_in_batches() {
         ..DeliveryFilter::default()
     };
     let left = webhooks.deliveries.list(&dead).await.unwrap();
-    assert!(left.len() == 1 && left[0].endpoint == other);
+    assert!(left.len() == 1 && left[0].endpoint_id == other);
 }
 
 /// Makes all queued deliveries dead.

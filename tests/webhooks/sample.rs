@@ -58,7 +58,7 @@ pub fn event(body: &str) -> Event {
         id: EventId::parse("evt_1").unwrap(),
         topic: Topic::THREAD_CREATED,
         occurred_at: after(-5000),
-        forum: None,
+        forum_id: None,
         body: body.into(),
     }
 }

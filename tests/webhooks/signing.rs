@@ -41,7 +41,7 @@ fn a_signed_request_has_six_headers_and_is_verified() {
     assert_eq!(delivery.url, "https://receiver.example/hook");
     let verified = verify(&[secret("B")], &delivery.headers, &delivery.body, after(0)).unwrap();
     assert_eq!(verified.topic, Topic::THREAD_CREATED);
-    assert_eq!(verified.delivery.to_string(), "dlv_1");
+    assert_eq!(verified.delivery_id.to_string(), "dlv_1");
     assert_eq!(verified.body, BODY.as_bytes());
 }
 

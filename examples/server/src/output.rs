@@ -47,6 +47,12 @@ impl Output {
     }
 }
 
+/// Returns a number and its noun, for example `2 tokens`.
+pub fn counted<N: Display + From<u8> + PartialEq>(count: N, one: &str, several: &str) -> String {
+    let noun = if count == N::from(1) { one } else { several };
+    format!("{count} {noun}")
+}
+
 /// An item of a list.
 pub trait ListItem<const N: usize>: Serialize {
     const HEADINGS: [&'static str; N];

@@ -6,8 +6,8 @@ use std::time::Duration;
 use forum_api::host::{BoardResult, OrInternal};
 use forum_api::panel::Panel;
 use forum_api::rate_limit::Budget;
+use forum_api::reference::ReferencePage;
 use forum_api::store::{RateLimitStore, Stores};
-use forum_api::swagger_ui::SwaggerUi;
 use forum_api::{ApiSettings, ErrorMessages, ForumApi};
 
 use crate::bootstrap;
@@ -51,7 +51,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let metrics = Metrics::install()?;
     let shutdown = Shutdown::listen(options.admin.drain_timeout).or_internal()?;
     let Listener { listener, address } = Listener::bind(options.listen).await?;
-    let monitor = Listener::for_operator(options.admin).await?;
+    let operator = Listener::for_operator(options.admin).await?;
     let Prepared {
         url,
         mut secrets,
@@ -76,7 +76,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     registry.check_key().await.map_err(refusal)?;
     let banner = StartupBanner {
         base_url: base_url.clone(),
-        monitor_url: monitor.as_ref().map_or(base_url.clone(), Listener::url),
+        monitor_url: operator.as_ref().map_or(base_url.clone(), Listener::url),
         new: bootstrap::create(&database, &board, options, password).await?,
     };
     secrets.warn_of_plaintext(&common.database);
@@ -109,11 +109,13 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let host = Arc::new(sign_in.clone());
     let panel = Panel::builder(host, stores.clone(), registry, &environment)
         .base_path(PANEL)
+        .api_url(format!("{base_url}{API}"))
+        .reference_url(DOCS)
         .trusted_proxies(options.trusted_proxies.clone());
     let host = Arc::new(board.clone());
     let api = ForumApi::builder(host, stores, &environment).settings(settings);
     let api = api.build().or_internal()?;
-    let services = Monitor {
+    let monitor = Monitor {
         metrics,
         readiness: Readiness::new(database.clone(), board.clone()),
     };
@@ -122,14 +124,14 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         cors_origins: options.cors_origin.clone(),
         panel: panel.build().or_internal()?,
         sign_in,
-        docs: SwaggerUi::new(DOCS, API).or_internal()?,
-        monitor: services.clone(),
-        serves_metrics: monitor.is_none(),
+        docs: ReferencePage::new(DOCS, API, &api.openapi()).or_internal()?,
+        monitor: monitor.clone(),
+        serves_metrics: operator.is_none(),
     };
     tracing::info!(
         version = VERSION,
         listen = %address,
-        admin_listen = monitor.as_ref().map(|monitor| tracing::field::display(monitor.address)),
+        admin_listen = operator.as_ref().map(|operator| tracing::field::display(operator.address)),
         base_url,
         database = without_password(&common.database),
         redis = options.redis.as_deref().map(without_password),
@@ -149,7 +151,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
             webhooks::stop(&worker, &shutdown).await;
         }
     };
-    let monitoring = Listener::serve(monitor, services, &shutdown);
+    let monitoring = Listener::serve(operator, monitor, &shutdown);
     tokio::select! {
         _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
         () = board.keep_writing_hints() => {}

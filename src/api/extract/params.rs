@@ -8,6 +8,7 @@ use http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use super::error::{InputError, InputErrorKind};
 use super::value::InputValue;
@@ -134,7 +135,10 @@ impl PathParams for SubscriptionTarget {
 
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema> {
         let mut kind = generator.subschema_for::<SubscriptionTargetKind>();
-        kind.insert("description".into(), "Kind of the target.".into());
+        kind.insert(
+            "description".into(),
+            "Kind of the target: `thread` or `forum`.".into(),
+        );
         vec![kind, TargetId::json_schema(generator)]
     }
 }
@@ -175,6 +179,11 @@ pub(crate) trait Params: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     fn decode(value: InputValue<'_>, method: &Method) -> Result<Self, InputError> {
         let params: Self = deserialize(value)?;
         Ok(params.for_method(method))
+    }
+
+    /// Returns an example of the body; `None` for parameters in the query.
+    fn body_example() -> Option<Value> {
+        None
     }
 
     fn schema(generator: &mut SchemaGenerator) -> Schema {
@@ -267,6 +276,10 @@ macro_rules! body_params {
     ($($type:ident $(, check: $check:path)?;)+) => {$(
         impl Params for $type {
             const SOURCE: Source = Source::Body;
+
+            fn body_example() -> Option<Value> {
+                Some(json!(Self::example()))
+            }
 
             $(fn check(&self) -> Result<(), InputError> {
                 $check(self)

@@ -1,5 +1,7 @@
 //! Descriptions of the document and of its security scheme.
 
+use http::StatusCode;
+
 use crate::api::ApiSettings;
 use crate::model::ErrorCode;
 use crate::rate_limit::Budget;
@@ -15,18 +17,24 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
         [
             status,
             format!("`{}`", code.as_str()),
-            code.meaning().into(),
+            code.meaning(code.status()).into(),
         ]
     });
     let budgets = format!(
-        "A token has {}. Requests without a token share {} per IP prefix.",
+        "A token has {}. Requests without a token share {} per IP prefix (IPv4 /{}, IPv6 /{}).",
         budget(settings.token_budget),
         budget(settings.guest_budget),
+        settings.ipv4_prefix_len,
+        settings.ipv6_prefix_len,
     );
     INTRODUCTION
         .trim_end()
         .replace("{errors}", &table(["status", "code", "meaning"], errors))
         .replace("{budgets}", &budgets)
+        .replace(
+            "{overloaded}",
+            ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE),
+        )
 }
 
 /// Returns the description of the security scheme, with a table of scopes.

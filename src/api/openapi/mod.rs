@@ -1,5 +1,6 @@
 //! The OpenAPI 3.1 document, generated from the endpoint table and the wire types (`docs/protocol.md`, section 14).
 
+mod components;
 mod info;
 mod normalize;
 mod operation;
@@ -9,7 +10,7 @@ mod webhooks;
 
 use serde_json::{Map, Value, json};
 
-use self::schemas::Schemas;
+use self::components::Components;
 use super::ApiSettings;
 use crate::api::endpoints::endpoints;
 use crate::environment::Environment;
@@ -20,12 +21,13 @@ use crate::scope::Surface;
 pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
     let surface = environment.surface;
     let server = format!("{}{}", environment.public_origin, settings.base_path);
-    let mut schemas = Schemas::new();
-    let mut responses = Map::new();
-    let paths = paths(surface, &mut schemas, &mut responses);
-    let headers = responses::headers_in(&[&paths, &responses]);
-    let webhooks = webhooks::webhooks(&mut schemas);
-    responses.extend(webhooks::responses());
+    let mut components = Components::new(surface, &settings.error_messages);
+    let paths = paths(&mut components);
+    let headers = responses::headers_in(&[&paths, &components.responses]);
+    let webhooks = webhooks::webhooks(&mut components.schemas);
+    components.responses.extend(webhooks::responses());
+    let mut parameters = webhooks::parameters();
+    parameters.extend(operation::shared_parameters());
     json!({
         "openapi": "3.1.0",
         "info": info(settings, surface),
@@ -36,9 +38,9 @@ pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
         "components": {
             "securitySchemes": { "bearerAuth": security_scheme(surface) },
             "headers": headers,
-            "parameters": webhooks::parameters(),
-            "responses": responses,
-            "schemas": schemas.into_definitions(),
+            "parameters": parameters,
+            "responses": components.responses,
+            "schemas": components.schemas.into_definitions(),
         },
     })
 }
@@ -52,7 +54,7 @@ fn info(settings: &ApiSettings, surface: Surface) -> Value {
         .map(|code| {
             (
                 code.as_str().into(),
-                json!({ "status": code.status().as_u16(), "meaning": code.meaning() }),
+                json!({ "status": code.status().as_u16(), "meaning": code.meaning(code.status()) }),
             )
         })
         .collect();
@@ -97,14 +99,11 @@ const TAGS: &[(&str, &str)] = &[
     ("search", "Full-text search."),
 ];
 
-fn paths(
-    surface: Surface,
-    schemas: &mut Schemas,
-    responses: &mut Map<String, Value>,
-) -> Map<String, Value> {
+fn paths(components: &mut Components<'_>) -> Map<String, Value> {
+    let surface = components.surface;
     let mut paths = Map::new();
     for endpoint in endpoints(surface) {
-        let operation = operation::operation(endpoint, surface, schemas, responses);
+        let operation = operation::operation(endpoint, components);
         let path = paths
             .entry(endpoint.path)
             .or_insert_with(|| path_item(endpoint.path, surface));

@@ -1,20 +1,45 @@
 //! Operation objects, one for each endpoint.
 
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::components::Components;
 use super::responses;
-use super::schemas::{Schemas, strip_null};
+use super::schemas::strip_null;
 use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
 use crate::api::extract::params::Source;
 use crate::scope::{Scope, Surface};
 
-pub(super) fn operation(
-    endpoint: &ApiEndpoint,
-    surface: Surface,
-    schemas: &mut Schemas,
-    shared: &mut Map<String, Value>,
-) -> Value {
+const IDEMPOTENCY_KEY: &str = "IdempotencyKey";
+const IF_NONE_MATCH: &str = "IfNoneMatch";
+
+/// Returns the header parameters that operations share.
+pub(super) fn shared_parameters() -> [(String, Value); 2] {
+    let idempotency_key = json!({
+        "type": "string",
+        "pattern": "^[!-~]{1,64}$",
+        "examples": ["5e5c1a52-31d6-4d4e-a0a4-1c6b0f0e7a11"],
+        "description": "A key chosen by the client, for example a UUID: 1 to 64 visible ASCII characters. It makes the \
+            request safe to retry: for 24 hours after a success the same request with the same key receives the stored \
+            response.",
+    });
+    let if_none_match = json!({
+        "type": "string",
+        "description": "The `etag` of a stored response. If it is still valid, the response is a 304 without a body.",
+    });
+    let header = |name, schema| parameter(name, "header", false, schema);
+    [
+        (
+            IDEMPOTENCY_KEY.into(),
+            header("Idempotency-Key", idempotency_key),
+        ),
+        (IF_NONE_MATCH.into(), header("If-None-Match", if_none_match)),
+    ]
+}
+
+pub(super) fn operation(endpoint: &ApiEndpoint, components: &mut Components<'_>) -> Value {
+    let surface = components.surface;
+    let schemas = &mut components.schemas;
     let operation_schemas = endpoint
         .handler
         .describe(&mut schemas.inputs, &mut schemas.outputs);
@@ -25,7 +50,7 @@ pub(super) fn operation(
         "tags": [endpoint.tag],
         "security": security(endpoint),
         "parameters": parameters(endpoint, &operation_schemas),
-        "responses": responses::responses(endpoint, surface, &operation_schemas, shared),
+        "responses": responses::responses(endpoint, &operation_schemas, components),
         "x-scope": endpoint.scope.as_str(),
         "x-ratelimit-cost": endpoint.cost,
     });
@@ -33,8 +58,10 @@ pub(super) fn operation(
     if let (Some((field, scope)), Some(operation)) = (field_scope, operation.as_object_mut()) {
         operation.insert("x-field-scopes".into(), json!({ field: scope.as_str() }));
     }
-    if let (Source::Body, Some(operation)) = (operation_schemas.source, operation.as_object_mut()) {
-        let content = json!({ "application/json": { "schema": operation_schemas.params } });
+    if let (Some(example), Some(operation)) =
+        (operation_schemas.params_example, operation.as_object_mut())
+    {
+        let content = json!({ "application/json": { "schema": operation_schemas.params, "example": example } });
         operation.insert(
             "requestBody".into(),
             json!({ "required": true, "content": content }),
@@ -45,11 +72,7 @@ pub(super) fn operation(
 
 fn description(endpoint: &ApiEndpoint, surface: Surface) -> String {
     let ApiEndpoint {
-        summary,
-        notes,
-        scope,
-        cost,
-        ..
+        notes, scope, cost, ..
     } = endpoint;
     let unit = if *cost == 1 { "unit" } else { "units" };
     let token = match endpoint.handler.needs_token() {
@@ -58,7 +81,7 @@ fn description(endpoint: &ApiEndpoint, surface: Surface) -> String {
     };
     let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
     let field = field_rule(endpoint, surface);
-    let parts = [*summary, *notes, &rules, &field];
+    let parts = [*notes, &rules, &field];
     parts
         .into_iter()
         .filter(|part| !part.is_empty())
@@ -131,20 +154,10 @@ fn parameter(name: &str, place: &str, required: bool, mut schema: Value) -> Valu
 }
 
 fn header(endpoint: &ApiEndpoint) -> Option<Value> {
-    let (name, description, schema) = match endpoint.method {
-        Method::POST => (
-            "Idempotency-Key",
-            "A key chosen by the client, for example a UUID. It makes the request safe to retry: for 24 hours after a success the same request with the same key receives the stored response.",
-            json!({ "type": "string", "pattern": "^[!-~]{1,64}$", "examples": ["5e5c1a52-31d6-4d4e-a0a4-1c6b0f0e7a11"] }),
-        ),
-        Method::GET if !endpoint.has_side_effects => (
-            "If-None-Match",
-            "ETag of a cached response.",
-            json!({ "type": "string" }),
-        ),
+    let name = match endpoint.method {
+        Method::POST => IDEMPOTENCY_KEY,
+        Method::GET if !endpoint.has_side_effects => IF_NONE_MATCH,
         _ => return None,
     };
-    Some(
-        json!({ "name": name, "in": "header", "required": false, "description": description, "schema": schema }),
-    )
+    Some(json!({ "$ref": format!("#/components/parameters/{name}") }))
 }

@@ -1,12 +1,17 @@
 //! Response objects: successes, and error statuses with their codes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
+use super::components::Components;
 use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
-use crate::model::ErrorCode;
+use crate::api::error::{ApiError, AuthFailure};
+use crate::api::error_messages::ErrorMessages;
+use crate::api::extract::error::InputError;
+use crate::model::{ErrorBody, ErrorCode, Expected};
 use crate::scope::Surface;
 
 /// Headers: name, description, type, and whether every response has it.
@@ -57,9 +62,8 @@ fn header_refs(more: &[&str]) -> Map<String, Value> {
 
 pub(super) fn responses(
     endpoint: &ApiEndpoint,
-    surface: Surface,
     schemas: &OperationSchemas,
-    shared: &mut Map<String, Value>,
+    components: &mut Components<'_>,
 ) -> Map<String, Value> {
     let mut responses = Map::new();
     for status in schemas.statuses.iter().copied() {
@@ -69,23 +73,26 @@ pub(super) fn responses(
         );
     }
     if endpoint.is_conditional() {
-        let headers = header_refs(&success_headers(
-            endpoint,
-            StatusCode::NOT_MODIFIED,
-            schemas,
-        ));
-        let unchanged = "Not modified.";
-        responses.insert(
-            "304".into(),
-            json!({ "description": unchanged, "headers": headers }),
-        );
+        let headers = success_headers(endpoint, StatusCode::NOT_MODIFIED, schemas);
+        let name = match headers.contains(&"link") {
+            true => "PageNotModified",
+            false => "NotModified",
+        };
+        let not_modified =
+            || json!({ "description": "Not modified.", "headers": header_refs(&headers) });
+        let reference = components.share_response(name.into(), not_modified);
+        responses.insert("304".into(), reference);
     }
-    for (status, codes) in by_status(endpoint, schemas, surface) {
-        responses.insert(status.as_str().to_owned(), error_response(&codes, shared));
+    let messages = components.error_messages;
+    for (status, codes) in by_status(endpoint, schemas, components.surface) {
+        let name = component_name(&codes);
+        let reference =
+            components.share_response(name, || error_response(status, &codes, messages));
+        responses.insert(status.as_str().to_owned(), reference);
     }
-    if surface == Surface::Compact {
-        let other = json!({ "description": "Any other error.", "headers": header_refs(&[]), "content": error_content(&[]) });
-        responses.insert("default".into(), other);
+    if components.surface == Surface::Compact {
+        let reference = components.share_response("OtherError".into(), || other_error(messages));
+        responses.insert("default".into(), reference);
     }
     responses
 }
@@ -100,7 +107,7 @@ fn success(endpoint: &ApiEndpoint, status: StatusCode, schemas: &OperationSchema
     };
     let mut response = json!({ "description": description, "headers": headers });
     if let (true, Some(response)) = (status != StatusCode::NO_CONTENT, response.as_object_mut()) {
-        let content = json!({ "application/json": { "schema": schemas.output } });
+        let content = json!({ "application/json": { "schema": schemas.output, "example": schemas.output_example } });
         response.insert("content".into(), content);
     }
     response
@@ -135,7 +142,7 @@ fn by_status(
     for code in ErrorCode::of(surface).filter(|code| can_return(endpoint, schemas, *code)) {
         by_status.entry(code.status()).or_default().push(code);
     }
-    // An overloaded backend. The compact surface documents it as `default`.
+    // An overloaded backend. On the compact surface it is an example of `default`.
     if let Some(codes) = by_status.get_mut(&StatusCode::SERVICE_UNAVAILABLE) {
         codes.push(ErrorCode::InternalError);
     }
@@ -151,44 +158,74 @@ fn can_return(endpoint: &ApiEndpoint, schemas: &OperationSchemas, code: ErrorCod
     }
 }
 
-/// Returns a reference to the response that all operations with these codes share.
-fn error_response(codes: &[ErrorCode], shared: &mut Map<String, Value>) -> Value {
+/// Returns the name of the response that all operations with these codes share.
+fn component_name(codes: &[ErrorCode]) -> String {
     let names: Vec<_> = codes.iter().map(|code| format!("{code:?}")).collect();
-    let name = names.join("Or");
-    shared.entry(&name).or_insert_with(|| response(codes));
-    json!({ "$ref": format!("#/components/responses/{name}") })
+    names.join("Or")
 }
 
-/// Meaning of `internal_error` with status 503.
-const OVERLOADED: &str =
-    "The board is overloaded and did not execute the request. Retry after `retry-after` seconds.";
+/// Returns the response of all errors that the compact surface does not list, with one of them as an example.
+fn other_error(messages: &ErrorMessages) -> Value {
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    let mut response = error_response(status, &[ErrorCode::InternalError], messages);
+    if let Some(Value::String(description)) = response.get_mut("description") {
+        *description = format!("Any other error, for example 503 {description}");
+    }
+    response
+}
 
-fn response(codes: &[ErrorCode]) -> Value {
-    let offline = codes.contains(&ErrorCode::BoardOffline);
-    let meaning = |code: &ErrorCode| match code {
-        ErrorCode::InternalError if offline => OVERLOADED,
-        code => code.meaning(),
-    };
+fn error_response(status: StatusCode, codes: &[ErrorCode], messages: &ErrorMessages) -> Value {
     let lines: Vec<_> = codes
         .iter()
-        .map(|code| format!("`{}`: {}", code.as_str(), meaning(code)))
+        .map(|code| format!("`{}`: {}", code.as_str(), code.meaning(status)))
         .collect();
-    let more: &[&str] = match codes.first().map(|code| code.status().as_u16()) {
-        Some(401) => &["www-authenticate"],
-        Some(429 | 409 | 503) => &["retry-after"],
+    let more: &[&str] = match status.as_u16() {
+        401 => &["www-authenticate"],
+        429 | 409 | 503 => &["retry-after"],
         _ => &[],
     };
-    json!({ "description": lines.join("\n\n"), "headers": header_refs(more), "content": error_content(codes) })
+    let examples: Map<_, _> = codes
+        .iter()
+        .map(|code| {
+            let body = example_body(*code, status, messages);
+            (code.as_str().to_owned(), json!({ "value": body }))
+        })
+        .collect();
+    let content =
+        json!({ "schema": { "$ref": "#/components/schemas/ErrorBody" }, "examples": examples });
+    json!({
+        "description": lines.join("\n\n"),
+        "headers": header_refs(more),
+        "content": { "application/json": content },
+    })
 }
 
-fn error_content(codes: &[ErrorCode]) -> Value {
-    let example = |code: &ErrorCode| {
-        let error = json!({ "code": code.as_str(), "message": code.meaning(), "requestId": "019b76da400070a1b2c3d4e5f6071829" });
-        (
-            code.as_str().to_owned(),
-            json!({ "value": { "error": error } }),
-        )
-    };
-    let examples: Map<_, _> = codes.iter().map(example).collect();
-    json!({ "application/json": { "schema": { "$ref": "#/components/schemas/ErrorBody" }, "examples": examples } })
+fn example_body(code: ErrorCode, status: StatusCode, messages: &ErrorMessages) -> ErrorBody {
+    let error = example_error(code, status);
+    let (code, message) = error.describe(messages);
+    ErrorBody::new(code, message.into(), "019b76da400070a1b2c3d4e5f6071829")
+}
+
+fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
+    let by_board = |message: &str| ApiError::Board(code, message.into(), None);
+    match code {
+        ErrorCode::BadRequest => InputError::expected("limit", Expected::Limit).into(),
+        ErrorCode::Unauthenticated => AuthFailure::Unknown.into(),
+        ErrorCode::MissingScope => ApiError::MissingScope,
+        ErrorCode::OwnerUnavailable => ApiError::OwnerUnavailable,
+        ErrorCode::NoSuchRoute => ApiError::NoSuchRoute,
+        ErrorCode::NotFound => ApiError::NotFound,
+        ErrorCode::RateLimited => ApiError::RateLimited(Duration::ZERO),
+        ErrorCode::InternalError if status == StatusCode::SERVICE_UNAVAILABLE => {
+            ApiError::Overloaded(Duration::ZERO)
+        }
+        ErrorCode::InternalError => ApiError::internal("an example"),
+        ErrorCode::NotImplemented => ApiError::NotImplemented,
+        ErrorCode::BoardOffline => ApiError::BoardOffline,
+        ErrorCode::Forbidden => by_board("The thread is locked."),
+        ErrorCode::BoardNotFound => ApiError::BodyNotFound,
+        ErrorCode::Conflict => by_board("The post has changed since version 1."),
+        ErrorCode::Validation => by_board("title: a title is required."),
+        ErrorCode::BoardRateLimited => by_board("You can create 60 posts per hour."),
+    }
 }

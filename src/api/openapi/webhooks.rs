@@ -9,22 +9,27 @@ use crate::webhook::{EVENT_KINDS, EventKind};
 /// Tag of all webhooks, with its description.
 pub(super) const TAG: (&str, &str) = ("webhooks", DESCRIPTION);
 
-const DESCRIPTION: &str = include_str!("webhooks.md");
+const DESCRIPTION: &str = concat!(
+    include_str!("webhooks.md"),
+    "\n",
+    include_str!("../../guide/receivers.md")
+);
 
-const SEE: &str = "For signatures and responses, see the description of the tag `webhooks`.";
+const SEE: &str =
+    "The description of the tag `webhooks` explains signatures, retries and responses.";
 
 /// Header of a delivery: name, parameter name, description, schema.
 type Header = (&'static str, &'static str, &'static str, fn() -> Value);
 
 #[rustfmt::skip]
 const HEADERS: &[Header] = &[
-    (EVENT, "Event", "Topic of the event.",
+    (EVENT, "Event", "Topic of the event, at most 64 characters.",
         || json!({ "type": "string", "maxLength": 64 })),
-    (DELIVERY, "Delivery", "Id of the delivery, the same on each attempt.",
+    (DELIVERY, "Delivery", "Id of the delivery, the same on each attempt: 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`.",
         || json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" })),
-    (TIMESTAMP, "Timestamp", "Time of this attempt as Unix time in seconds.",
+    (TIMESTAMP, "Timestamp", "Time of this attempt as Unix time in whole seconds.",
         || json!({ "type": "integer", "format": "int64" })),
-    (SIGNATURE, "Signature", "HMAC-SHA-256 of timestamp, dot and body, keyed with the endpoint's secret.",
+    (SIGNATURE, "Signature", "`sha256=` and 64 lower-case hexadecimal digits: the HMAC-SHA-256 of timestamp, dot and raw body, keyed with the endpoint's secret.",
         || json!({ "type": "string", "pattern": "^sha256=[0-9a-f]{64}$" })),
 ];
 
@@ -61,11 +66,14 @@ fn operation(kind: &EventKind, name: &str) -> Value {
         .iter()
         .map(|(status, name, _)| ((*status).to_owned(), reference("responses", name)));
     let example: Value = serde_json::from_str(&(kind.example)().body).unwrap_or_default();
-    let first_sentence = kind.description.split(". ").next();
+    let (summary, more) = match kind.description.split_once(". ") {
+        Some((summary, more)) => (summary, format!("{more} {SEE}")),
+        None => (kind.description.trim_end_matches('.'), SEE.into()),
+    };
     json!({
         "operationId": format!("on{name}"),
-        "summary": first_sentence.map(|sentence| sentence.trim_end_matches('.')),
-        "description": format!("{} {SEE}", kind.description),
+        "summary": summary,
+        "description": more,
         "tags": [TAG.0],
         "security": [],
         "parameters": references.collect::<Vec<_>>(),

@@ -113,7 +113,7 @@ board_rules! {
         let events = suite.recorded().await?;
         check_eq!(events.len(), 3)?;
         for event in events {
-            check_eq!(event.forum.as_ref(), Some(&forum), "the forum of {}", event.name)?;
+            check_eq!(event.forum_id.as_ref(), Some(&forum), "the forum of {}", event.name)?;
             check_eq!(event.value("/forum/forumId"), &json!(forum))?;
         }
         Ok(())
@@ -124,7 +124,7 @@ board_rules! {
         let [alice, bob, _] = three_members(suite).await?;
         alice.rate_member(&bob.id_ref(), &new_rating(1, None)).await.expect_ok()?;
         let event = only(suite.recorded().await?)?;
-        check_eq!(event.forum, None)?;
+        check_eq!(event.forum_id, None)?;
         check_eq!(event.value("/forum"), &Value::Null)
     }
 }

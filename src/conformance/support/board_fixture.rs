@@ -186,8 +186,8 @@ pub enum Audience {
 pub struct NewForum {
     /// The title.
     pub title: String,
-    /// The parent forum; `None` for a top-level forum.
-    pub parent: Option<ForumId>,
+    /// Id of the parent forum; `None` for a top-level forum.
+    pub parent_id: Option<ForumId>,
     /// The audience that sees the forum, independent of the parent's.
     pub readers: Audience,
     /// The audience that starts threads and replies, if it sees the forum.
@@ -199,7 +199,7 @@ impl NewForum {
     pub fn new(title: &str, readers: Audience, writers: Audience) -> Self {
         Self {
             title: title.into(),
-            parent: None,
+            parent_id: None,
             readers,
             writers,
         }
@@ -223,8 +223,8 @@ async fn take_events(outbox: &dyn OutboxStore) -> FixtureResult<Vec<Event>> {
         };
         let now = last.occurred_at;
         let no_endpoint = |event: &Event| FanOut {
-            event: event.id.clone(),
-            endpoints: Vec::new(),
+            event_id: event.id.clone(),
+            endpoint_ids: Vec::new(),
         };
         let removed: Vec<_> = pending.iter().map(no_endpoint).collect();
         outbox.fan_out(&removed, now).await?;

@@ -43,16 +43,16 @@ pub(crate) fn event(number: u64) -> TestResult<Event> {
         id: id?,
         topic: Topic::POST_CREATED,
         occurred_at: instant(number.cast_signed()),
-        forum: None,
+        forum_id: None,
         body: format!("{{\"event\":{number}}}"),
     })
 }
 
 pub(crate) fn fan_out(event: &Event, endpoints: &[&Endpoint]) -> FanOut {
-    let endpoints = endpoints.iter().map(|endpoint| endpoint.id.clone());
+    let endpoint_ids = endpoints.iter().map(|endpoint| endpoint.id.clone());
     FanOut {
-        event: event.id.clone(),
-        endpoints: endpoints.collect(),
+        event_id: event.id.clone(),
+        endpoint_ids: endpoint_ids.collect(),
     }
 }
 
@@ -82,6 +82,8 @@ pub(crate) fn attempt_record(attempt: u32) -> AttemptRecord {
         error: None,
         duration_ms: 12,
         response_excerpt: Some("no".into()),
+        request_headers: Some("x-forum-event: ping\n".into()),
+        response_headers: Some("x: \u{fffd}\n".into()),
     }
 }
 

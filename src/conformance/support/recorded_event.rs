@@ -15,8 +15,8 @@ pub(crate) struct RecordedEvent {
     pub(crate) id: EventId,
     /// The topic and the id of its subject, as [`event_name`] formats them.
     pub(crate) name: String,
-    /// The forum that an endpoint's owner has to see.
-    pub(crate) forum: Option<ForumId>,
+    /// Id of the forum that an endpoint's owner has to see.
+    pub(crate) forum_id: Option<ForumId>,
     pub(crate) data: Value,
     body: String,
 }
@@ -56,7 +56,7 @@ impl RecordedEvent {
         let event = Self {
             name: event_name(&event.topic, id.unwrap_or_default()),
             id: event.id,
-            forum: event.forum,
+            forum_id: event.forum_id,
             data: body.data,
             body: event.body,
         };

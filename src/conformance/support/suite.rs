@@ -215,7 +215,7 @@ impl Suite {
             }
         }
         let mut new = NewForum::new(&self.text("Forum"), readers, writers);
-        new.parent = parent.cloned();
+        new.parent_id = parent.cloned();
         Ok(self.fixture.add_forum(&new).await?)
     }
 

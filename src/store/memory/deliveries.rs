@@ -11,7 +11,7 @@ use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    QueueStats, Settlement, UsageStats, lock,
+    EndpointStats, QueueStats, Settlement, UsageStats, lock,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -45,7 +45,7 @@ impl DeliveryStore for MemoryWebhookStore {
     ) -> BackendResult<HashSet<DeliveryId>> {
         let mut tables = lock(&self.0);
         let settled = settlements.iter().filter(|one| tables.settle(one, now));
-        Ok(settled.map(|one| one.delivery.clone()).collect())
+        Ok(settled.map(|one| one.delivery_id.clone()).collect())
     }
 
     async fn release(
@@ -74,7 +74,7 @@ impl DeliveryStore for MemoryWebhookStore {
         let due: Vec<_> = due.collect();
         let is_dead = |row: &&DeliveryRow| row.delivery.progress.state == DeliveryState::Dead;
         let dead = tables.rows.all().filter(is_dead);
-        let dead = dead.filter(|row| tables.endpoint(&row.delivery.endpoint).is_some());
+        let dead = dead.filter(|row| tables.endpoint(&row.delivery.endpoint_id).is_some());
         let disabled = tables.endpoints.iter().filter(|endpoint| !endpoint.enabled);
         Ok(QueueStats {
             depth: QueueStats::MAX_DEPTH.min(due.len() as u64),
@@ -89,9 +89,9 @@ impl DeliveryStore for MemoryWebhookStore {
         let mut counts = HashMap::new();
         let mut attempt_durations = [0; 6];
         let rows = tables.rows.all();
-        for row in rows.filter(|row| tables.endpoint(&row.delivery.endpoint).is_some()) {
+        for row in rows.filter(|row| tables.endpoint(&row.delivery.endpoint_id).is_some()) {
             let Delivery {
-                endpoint,
+                endpoint_id,
                 created_at,
                 progress,
                 ..
@@ -99,7 +99,7 @@ impl DeliveryStore for MemoryWebhookStore {
             if *created_at > since {
                 let hours_ago = now.saturating_duration_since(*created_at).as_secs() / 3600;
                 *counts
-                    .entry((hours_ago, endpoint.clone(), progress.state))
+                    .entry((hours_ago, endpoint_id.clone(), progress.state))
                     .or_default() += 1;
             }
             for attempt in row.attempts.iter().filter(|one| one.started_at > since) {
@@ -110,9 +110,9 @@ impl DeliveryStore for MemoryWebhookStore {
                 }
             }
         }
-        let count = |((hours_ago, endpoint, state), count)| DeliveryCount {
+        let count = |((hours_ago, endpoint_id, state), count)| DeliveryCount {
             hours_ago,
-            endpoint,
+            endpoint_id,
             state,
             count,
         };
@@ -120,6 +120,14 @@ impl DeliveryStore for MemoryWebhookStore {
             deliveries: counts.into_iter().map(count).collect(),
             attempt_durations,
         })
+    }
+
+    async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
+        let tables = lock(&self.0);
+        let endpoints = tables.endpoints.iter();
+        Ok(endpoints
+            .map(|endpoint| tables.endpoint_stats(&endpoint.id, since))
+            .collect())
     }
 
     async fn enqueue(
@@ -157,7 +165,7 @@ impl DeliveryStore for MemoryWebhookStore {
     ) -> BackendResult<u64> {
         let mut tables = lock(&self.0);
         let is_dead = |delivery: &Delivery| {
-            delivery.endpoint == *endpoint && delivery.progress.state == DeliveryState::Dead
+            delivery.endpoint_id == *endpoint && delivery.progress.state == DeliveryState::Dead
         };
         let all = tables.rows.newest(None).map(|row| &row.delivery);
         let dead = all
@@ -192,13 +200,13 @@ impl DeliveryStore for MemoryWebhookStore {
             let Delivery {
                 progress,
                 created_at,
-                endpoint,
+                endpoint_id,
                 ..
             } = &row.delivery;
             progress.state == state
                 && progress.due_at.is_none()
                 && *created_at < before
-                && tables.endpoint(endpoint).is_some()
+                && tables.endpoint(endpoint_id).is_some()
         };
         let old = tables.rows.all().filter(is_old);
         let position = |row: &DeliveryRow| (row.delivery.created_at, row.delivery.id.clone());
@@ -219,8 +227,9 @@ impl DeliveryStore for MemoryWebhookStore {
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
         let tables = lock(&self.0);
         let newest = tables.rows.newest(filter.after.as_ref());
-        let listed = newest
-            .filter(|row| row.matches(filter) && tables.endpoint(&row.delivery.endpoint).is_some());
+        let listed = newest.filter(|row| {
+            row.matches(filter) && tables.endpoint(&row.delivery.endpoint_id).is_some()
+        });
         let listed = listed.map(|row| row.delivery.clone());
         Ok(listed.take(filter.limit as usize).collect())
     }
@@ -229,7 +238,7 @@ impl DeliveryStore for MemoryWebhookStore {
         let mut tables = lock(&self.0);
         let expired = tables.rows.all().filter(|row| {
             let ended = row.ended_at.is_some_and(|ended_at| ended_at < before);
-            ended || tables.endpoint(&row.delivery.endpoint).is_none()
+            ended || tables.endpoint(&row.delivery.endpoint_id).is_none()
         });
         let mut swept: Vec<_> = expired
             .map(|row| (row.ended_at, row.delivery.id.clone()))
@@ -249,12 +258,38 @@ impl WebhookTables {
         enabled.flat_map(|endpoint| pending(&endpoint.id)).collect()
     }
 
+    fn endpoint_stats(&self, id: &EndpointId, since: Timestamp) -> EndpointStats {
+        let mut stats = EndpointStats {
+            endpoint_id: id.clone(),
+            delivered: 0,
+            failed: 0,
+            last: None,
+        };
+        for row in self.rows.newest(None) {
+            let delivery = &row.delivery;
+            let state = delivery.progress.state;
+            let is_attempted = !matches!(state, DeliveryState::Queued | DeliveryState::Withheld);
+            if delivery.endpoint_id != *id || !is_attempted {
+                continue;
+            }
+            if delivery.created_at > since {
+                match state {
+                    DeliveryState::Delivered => stats.delivered += 1,
+                    _ => stats.failed += 1,
+                }
+            }
+            let last = || row.last_delivery();
+            stats.last = stats.last.or_else(last);
+        }
+        stats
+    }
+
     fn lease(&mut self, id: &DeliveryId, until: Timestamp) -> Option<ClaimedDelivery> {
         let row = self.rows.get(id)?;
         let claimed = ClaimedDelivery {
             delivery: row.delivery.clone(),
-            endpoint: self.endpoint(&row.delivery.endpoint)?.clone(),
-            event: self.events.get(&row.delivery.event)?.clone(),
+            endpoint: self.endpoint(&row.delivery.endpoint_id)?.clone(),
+            event: self.events.get(&row.delivery.event_id)?.clone(),
             previous_lease_expired: row.sending,
             lease_id: row.lease_id + 1,
             lease_expires_at: until,
@@ -286,10 +321,10 @@ impl WebhookTables {
 
     /// Records the result of an attempt. Returns `false` if the lease was replaced.
     fn settle(&mut self, settlement: &Settlement, now: Timestamp) -> bool {
-        let is_current = self.is_current_lease(&settlement.delivery, settlement.lease_id);
+        let is_current = self.is_current_lease(&settlement.delivery_id, settlement.lease_id);
         if is_current {
             let settle = |row: &mut DeliveryRow| row.settle(settlement, now);
-            self.rows.change(&settlement.delivery, settle);
+            self.rows.change(&settlement.delivery_id, settle);
             self.record_health(settlement, now);
         }
         is_current
@@ -297,11 +332,13 @@ impl WebhookTables {
 
     /// Records at the endpoint whether the attempt succeeded.
     fn record_health(&mut self, settlement: &Settlement, now: Timestamp) {
-        let Some((row, succeeded)) = self.row(&settlement.delivery).zip(settlement.succeeded())
+        let Some((row, succeeded)) = self
+            .row(&settlement.delivery_id)
+            .zip(settlement.succeeded())
         else {
             return;
         };
-        let id = row.delivery.endpoint.clone();
+        let id = row.delivery.endpoint_id.clone();
         if let Some(endpoint) = self.endpoints.iter_mut().find(|one| one.id == id) {
             let failing_since = endpoint.failing_since.unwrap_or(now);
             endpoint.failing_since = (!succeeded).then_some(failing_since);

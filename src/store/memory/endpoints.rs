@@ -17,7 +17,7 @@ impl EndpointStore for MemoryWebhookStore {
             && !tables
                 .rows
                 .all()
-                .any(|row| row.delivery.endpoint == endpoint.id);
+                .any(|row| row.delivery.endpoint_id == endpoint.id);
         if is_new {
             tables.endpoints.push(endpoint.clone());
             tables.audit.record(audit, 1);
@@ -36,7 +36,7 @@ impl EndpointStore for MemoryWebhookStore {
         Ok(replaced)
     }
 
-    async fn disable_failing(
+    async fn disable_if_failing(
         &self,
         id: &EndpointId,
         since: Timestamp,

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::webhook_tables::{MemoryWebhookStore, WebhookTables};
 use crate::error::BackendResult;
-use crate::model::Timestamp;
+use crate::model::{EventId, Timestamp};
 use crate::store::{FanOut, OutboxStore, Quarantine, lock};
 use crate::webhook::Event;
 
@@ -26,6 +26,11 @@ impl OutboxStore for MemoryWebhookStore {
         Ok(Quarantine::default())
     }
 
+    async fn body(&self, id: &EventId) -> BackendResult<Option<String>> {
+        let tables = lock(&self.0);
+        Ok(tables.events.get(id).map(|event| event.body.clone()))
+    }
+
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
         let mut tables = lock(&self.0);
         for fan_out in events {
@@ -37,12 +42,12 @@ impl OutboxStore for MemoryWebhookStore {
 
 impl WebhookTables {
     fn fan_out(&mut self, fan_out: &FanOut, now: Timestamp) {
-        let Some(event) = self.events.take_pending(&fan_out.event) else {
+        let Some(event) = self.events.take_pending(&fan_out.event_id) else {
             return;
         };
-        for endpoint in &fan_out.endpoints {
-            if self.enabled_endpoint(endpoint).is_some() {
-                self.enqueue(&event, endpoint, now);
+        for endpoint_id in &fan_out.endpoint_ids {
+            if self.enabled_endpoint(endpoint_id).is_some() {
+                self.enqueue(&event, endpoint_id, now);
             }
         }
         self.events.remove_unused(&event.id);

@@ -10,8 +10,8 @@ use super::MemoryAuditStore;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{TokenStore, lock};
-use crate::token::{Lookup, TokenRecord};
+use crate::store::{TokenFilter, TokenSearch, TokenStates, TokenStore, lock};
+use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Token records in a map.
 #[derive(Debug, Default)]
@@ -62,9 +62,25 @@ impl TokenStore for MemoryTokenStore {
     ) -> BackendResult<bool> {
         let mut table = lock(&self.table);
         let token = table.records.get_mut(lookup);
-        let revoked_at = token.map(|token| token.revoked_at.get_or_insert(now));
-        self.audit.record(audit, revoked_at.is_some().into());
-        Ok(revoked_at.is_some())
+        let former = token.map(|token| (token.revoked_at, token.revoked_at.get_or_insert(now)).0);
+        self.audit.record(audit, (former == Some(None)).into());
+        Ok(former.is_some())
+    }
+
+    async fn set_label(
+        &self,
+        lookup: &Lookup,
+        label: &str,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let mut table = lock(&self.table);
+        let Some(token) = table.records.get_mut(lookup) else {
+            return Ok(false);
+        };
+        let changed = token.label != label;
+        label.clone_into(&mut token.label);
+        self.audit.record(audit, changed.into());
+        Ok(true)
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
@@ -76,16 +92,13 @@ impl TokenStore for MemoryTokenStore {
         Ok(())
     }
 
-    async fn list(
-        &self,
-        after: Option<(Timestamp, Lookup)>,
-        limit: u32,
-    ) -> BackendResult<Vec<TokenRecord>> {
-        let before = after.map_or(Bound::Unbounded, Bound::Excluded);
+    async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>> {
+        let before = filter.after.map_or(Bound::Unbounded, Bound::Excluded);
         let table = lock(&self.table);
         let page = table.by_age.range((Bound::Unbounded, before)).rev();
-        let page = page.filter_map(|(_, lookup)| table.records.get(lookup).cloned());
-        Ok(page.take(limit as usize).collect())
+        let page = page.filter_map(|(_, lookup)| table.records.get(lookup));
+        let page = page.filter(|token| filter.selects(token, now));
+        Ok(page.take(filter.limit as usize).cloned().collect())
     }
 
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
@@ -101,5 +114,31 @@ impl TokenStore for MemoryTokenStore {
         }
         self.audit.record(audit, ended.len() as u64);
         Ok(ended.len() as u64)
+    }
+}
+
+impl TokenFilter {
+    fn selects(&self, token: &TokenRecord, now: Timestamp) -> bool {
+        let state = token.state(now);
+        let has_state = match self.states {
+            TokenStates::Any => true,
+            TokenStates::NotRevoked => state != TokenState::Revoked,
+            TokenStates::Only(only) => state == only,
+        };
+        has_state
+            && self.owner.as_ref().is_none_or(|one| *one == token.owner)
+            && self
+                .search
+                .as_ref()
+                .is_none_or(|search| search.matches(token))
+    }
+}
+
+impl TokenSearch {
+    fn matches(&self, token: &TokenRecord) -> bool {
+        let text = self.text.to_ascii_lowercase();
+        token.label.to_ascii_lowercase().contains(&text)
+            || token.lookup.as_str().starts_with(&self.text)
+            || self.owner.as_ref() == Some(&token.owner)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use super::MemoryAuditStore;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
-use crate::store::{DeliveryFilter, MAX_STORED_ATTEMPTS, Settlement, ended_at};
+use crate::store::{DeliveryFilter, LastDelivery, MAX_STORED_ATTEMPTS, Settlement, ended_at};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, KeyId};
 
 /// Events, endpoints and deliveries in maps, for one process.
@@ -62,7 +62,7 @@ impl WebhookTables {
     /// Returns the delivery, unless its endpoint was removed.
     pub(super) fn row(&self, id: &DeliveryId) -> Option<&DeliveryRow> {
         let row = self.rows.get(id)?;
-        self.endpoint(&row.delivery.endpoint).map(|_| row)
+        self.endpoint(&row.delivery.endpoint_id).map(|_| row)
     }
 
     /// Queues a delivery, unless it was queued before.
@@ -83,7 +83,7 @@ impl WebhookTables {
 
     pub(super) fn remove(&mut self, id: &DeliveryId) {
         if let Some(row) = self.rows.remove(id) {
-            self.events.remove_delivery(&row.delivery.event);
+            self.events.remove_delivery(&row.delivery.event_id);
         }
     }
 }
@@ -203,9 +203,9 @@ impl DeliveryRow {
         Self {
             delivery: Delivery {
                 id,
-                event: event.id.clone(),
+                event_id: event.id.clone(),
                 topic: event.topic.clone(),
-                endpoint: endpoint.clone(),
+                endpoint_id: endpoint.clone(),
                 created_at: now,
                 progress: DeliveryProgress::queued(now),
             },
@@ -252,17 +252,37 @@ impl DeliveryRow {
         self.leased && self.delivery.progress.due_at.is_some_and(|due| now < due)
     }
 
+    /// Returns the delivery with its last attempt; `None` if it has no attempt.
+    pub(super) fn last_delivery(&self) -> Option<LastDelivery> {
+        let attempt = self.attempts.back()?;
+        Some(LastDelivery {
+            id: self.delivery.id.clone(),
+            state: self.delivery.progress.state,
+            attempted_at: attempt.started_at,
+            status: attempt.status,
+        })
+    }
+
     /// Returns whether the filter selects it, apart from the position of the page.
     pub(super) fn matches(&self, filter: &DeliveryFilter) -> bool {
         let Delivery {
             progress,
             topic,
-            endpoint,
+            endpoint_id,
+            created_at,
             ..
         } = &self.delivery;
-        filter.state.is_none_or(|state| state == progress.state)
+        let status = self.attempts.back().and_then(|attempt| attempt.status);
+        let class = filter.status_class();
+        filter.states().contains(&progress.state)
+            && class.is_none_or(|class| class.cast_unsigned() == status.unwrap_or_default() / 100)
+            && filter.since.is_none_or(|since| since <= *created_at)
+            && filter.before.is_none_or(|before| *created_at < before)
             && filter.topic.as_ref().is_none_or(|one| one == topic)
-            && filter.endpoint.as_ref().is_none_or(|one| one == endpoint)
+            && filter
+                .endpoint_id
+                .as_ref()
+                .is_none_or(|one| one == endpoint_id)
     }
 }
 
@@ -290,14 +310,14 @@ impl DeliveryTable {
     pub(super) fn insert(&mut self, row: DeliveryRow) {
         let Delivery {
             id,
-            endpoint,
+            endpoint_id,
             created_at,
             progress,
             ..
         } = &row.delivery;
         self.created.insert((*created_at, id.clone()));
         if let Some(due_at) = progress.due_at {
-            let due = self.due.entry(endpoint.clone()).or_default();
+            let due = self.due.entry(endpoint_id.clone()).or_default();
             due.insert((due_at, id.clone()));
         }
         self.all.insert(id.clone(), row);
@@ -307,11 +327,11 @@ impl DeliveryTable {
         let row = self.all.remove(id)?;
         self.created.remove(&(row.delivery.created_at, id.clone()));
         if let Some(due_at) = row.delivery.progress.due_at
-            && let Some(due) = self.due.get_mut(&row.delivery.endpoint)
+            && let Some(due) = self.due.get_mut(&row.delivery.endpoint_id)
         {
             due.remove(&(due_at, id.clone()));
             if due.is_empty() {
-                self.due.remove(&row.delivery.endpoint);
+                self.due.remove(&row.delivery.endpoint_id);
             }
         }
         Some(row)

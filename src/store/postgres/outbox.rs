@@ -22,6 +22,7 @@ FROM unnest($1::TEXT[], $2::TEXT[]) AS unreadable (id, reason)
 WHERE event.id = unreadable.id AND event.fanned_out_at IS NULL";
 
 const QUARANTINED: &str = include_str!("sql/quarantined_events.sql");
+const BODY: &str = "SELECT body FROM forum_api_events WHERE id = $1";
 const FAN_OUT: &str = include_str!("sql/fan_out.sql");
 
 #[async_trait]
@@ -78,8 +79,14 @@ impl OutboxStore for PostgresStore {
         Ok(quarantine)
     }
 
+    async fn body(&self, id: &EventId) -> BackendResult<Option<String>> {
+        Ok(self
+            .first(BODY, &[id], |columns| columns.value("body"))
+            .await?)
+    }
+
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
-        let ids: Vec<_> = events.iter().map(|one| &one.event).collect();
+        let ids: Vec<_> = events.iter().map(|one| &one.event_id).collect();
         let recipients = recipients(events);
         let (each_event, each_endpoint): (Vec<_>, Vec<_>) = recipients.iter().copied().unzip();
         let deliveries: Vec<_> = recipients
@@ -96,7 +103,7 @@ impl OutboxStore for PostgresStore {
 fn recipients(events: &[FanOut]) -> Vec<(&EventId, &EndpointId)> {
     let recipients = events
         .iter()
-        .flat_map(|one| one.endpoints.iter().map(|to| (&one.event, to)));
+        .flat_map(|one| one.endpoint_ids.iter().map(|to| (&one.event_id, to)));
     recipients.collect()
 }
 

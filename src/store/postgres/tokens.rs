@@ -1,6 +1,7 @@
 //! Token store.
 
 use async_trait::async_trait;
+use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
 use super::execute::Parameters;
@@ -8,8 +9,11 @@ use super::rows::read_token;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{ScopeList, TokenStore};
-use crate::token::{Lookup, TokenRecord};
+use crate::store::{ScopeList, TokenFilter, TokenStates, TokenStore};
+use crate::token::{Lookup, TokenRecord, TokenState};
+
+/// Greater than each lookup.
+const END_OF_LOOKUPS: &str = "~";
 
 const CREATE: &str = "
 INSERT INTO forum_api_tokens (lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at)
@@ -21,15 +25,11 @@ SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at,
 FROM forum_api_tokens WHERE lookup = $1";
 
 const REVOKE: &str = "
-UPDATE forum_api_tokens SET revoked_at = coalesce(revoked_at, $2) WHERE lookup = $1";
+UPDATE forum_api_tokens SET revoked_at = $2 WHERE lookup = $1 AND revoked_at IS NULL";
 
 const RECORD_USE: &str = include_str!("sql/record_token_use.sql");
 
-/// No lookup begins with `~` or a later character, so a list after `i64::MAX` and `~` is complete.
-const LIST: &str = "
-SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
-FROM forum_api_tokens WHERE (created_at, lookup) < ($1, $2)
-ORDER BY created_at DESC, lookup DESC LIMIT $3";
+const SET_LABEL: &str = "UPDATE forum_api_tokens SET label = $2 WHERE lookup = $1 AND label <> $2";
 
 const PURGE: &str = "
 DELETE FROM forum_api_tokens WHERE lookup IN (
@@ -69,7 +69,19 @@ impl TokenStore for PostgresStore {
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
         let parameters: Parameters<'_> = &[lookup, &now];
-        Ok(self.execute_audited(REVOKE, parameters, audit).await? > 0)
+        let revoked = self.execute_audited(REVOKE, parameters, audit).await? > 0;
+        Ok(revoked || self.find(lookup).await?.is_some())
+    }
+
+    async fn set_label(
+        &self,
+        lookup: &Lookup,
+        label: &str,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let parameters: Parameters<'_> = &[lookup, &label];
+        let changed = self.execute_audited(SET_LABEL, parameters, audit).await? > 0;
+        Ok(changed || self.find(lookup).await?.is_some())
     }
 
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()> {
@@ -78,15 +90,51 @@ impl TokenStore for PostgresStore {
         Ok(())
     }
 
-    async fn list(
-        &self,
-        after: Option<(Timestamp, Lookup)>,
-        limit: u32,
-    ) -> BackendResult<Vec<TokenRecord>> {
-        let created_at = after.map_or(i64::MAX, |(created_at, _)| created_at.as_millis());
-        let lookup = after.as_ref().map_or("~", |(_, lookup)| lookup.as_str());
-        let parameters: Parameters<'_> = &[&created_at, &lookup, &i64::from(limit)];
-        Ok(self.all(LIST, parameters, read_token).await?)
+    async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>> {
+        let (created_at, lookup) = match &filter.after {
+            Some((created_at, lookup)) => (created_at.as_millis(), lookup.as_str()),
+            None => (i64::MAX, END_OF_LOOKUPS),
+        };
+        let limit = i64::from(filter.limit);
+        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&created_at, &lookup, &limit];
+        let mut conditions = String::new();
+        if let Some(owner) = &filter.owner {
+            parameters.push(owner);
+            conditions += &format!(" AND owner = ${}", parameters.len());
+        }
+        match filter.states {
+            TokenStates::Any => {}
+            TokenStates::NotRevoked => conditions += " AND revoked_at IS NULL",
+            TokenStates::Only(TokenState::Revoked) => conditions += " AND revoked_at IS NOT NULL",
+            TokenStates::Only(TokenState::Expired) => {
+                parameters.push(&now);
+                let number = parameters.len();
+                conditions += &format!(" AND revoked_at IS NULL AND expires_at <= ${number}");
+            }
+            TokenStates::Only(TokenState::Valid) => {
+                parameters.push(&now);
+                let number = parameters.len();
+                conditions += &format!(
+                    " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${number})"
+                );
+            }
+        }
+        if let Some(search) = &filter.search {
+            parameters.push(&search.text);
+            let text = parameters.len();
+            parameters.push(&search.owner);
+            let owner = parameters.len();
+            conditions += &format!(
+                " AND (strpos(lower(label COLLATE \"C\"), lower(${text} COLLATE \"C\")) > 0
+    OR starts_with(lookup, ${text}) OR owner = ${owner})"
+            );
+        }
+        let sql = format!(
+            "SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
+FROM forum_api_tokens WHERE (created_at, lookup) < ($1, $2){conditions}
+ORDER BY created_at DESC, lookup DESC LIMIT $3"
+        );
+        Ok(self.all(&sql, &parameters, read_token).await?)
     }
 
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {

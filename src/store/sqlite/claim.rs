@@ -134,9 +134,9 @@ fn read_claimed(
         ))
     };
     let (occurred_at, forum, body, sending) = columns().map_err(|error| error.to_string())?;
-    let (id, topic) = (delivery.event.to_string(), delivery.topic.as_str());
+    let (id, topic) = (delivery.event_id.to_string(), delivery.topic.as_str());
     let event = decode_event(&id, topic, occurred_at, forum, body)?;
-    let endpoint = endpoints.get(&delivery.endpoint);
+    let endpoint = endpoints.get(&delivery.endpoint_id);
     Ok(ClaimedDelivery {
         endpoint: endpoint.ok_or("the endpoint is malformed")?.clone(),
         delivery,

@@ -29,6 +29,8 @@ pub(super) const QUARANTINED: &str = "
     SELECT id, quarantine_reason FROM forum_api_events WHERE quarantine_reason IS NOT NULL
     ORDER BY number DESC LIMIT ?1";
 
+pub(super) const BODY: &str = "SELECT body FROM forum_api_events WHERE id = ?1";
+
 pub(super) const MARK_FANNED_OUT: &str = "
     UPDATE forum_api_events SET fanned_out_at = ?2 WHERE id = ?1 AND fanned_out_at IS NULL";
 
@@ -77,6 +79,12 @@ impl OutboxStore for SqliteWebhookStore {
             })
         })
         .await
+    }
+
+    async fn body(&self, id: &EventId) -> BackendResult<Option<String>> {
+        let id = id.clone();
+        self.read(move |connection| first(connection, BODY, [id], |row| lossy_text(row, "body")))
+            .await
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {
@@ -142,15 +150,15 @@ pub(super) fn queue(
 }
 
 fn fan_out(connection: &Connection, fan_out: &FanOut, now: Timestamp) -> Result<()> {
-    if !mark_fanned_out(connection, &fan_out.event, now)? {
+    if !mark_fanned_out(connection, &fan_out.event_id, now)? {
         return Ok(());
     }
     let mut queued = false;
-    for endpoint in &fan_out.endpoints {
-        queued |= queue(connection, &fan_out.event, endpoint, now)?;
+    for endpoint_id in &fan_out.endpoint_ids {
+        queued |= queue(connection, &fan_out.event_id, endpoint_id, now)?;
     }
     if !queued {
-        change(connection, DELETE, [&fan_out.event])?;
+        change(connection, DELETE, [&fan_out.event_id])?;
     }
     Ok(())
 }

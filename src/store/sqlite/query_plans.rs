@@ -2,9 +2,10 @@
 
 use super::migrations::apply_migrations;
 use super::{claim, deliveries, endpoints, lists, outbox, usage};
-use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::DeliveryFilter;
+use crate::model::{DeliveryId, EndpointId, Timestamp, UserId};
 use crate::store::sqlite_schema::{MIGRATIONS, idempotency, tokens};
+use crate::store::{DeliveryFilter, ResponseFilter, TokenFilter, TokenSearch, TokenStates};
+use crate::token::TokenState;
 use crate::webhook::{DeliveryState, Topic};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -21,12 +22,16 @@ const ENDPOINT: &str =
 #[rustfmt::skip]
 const STATEMENTS: &[(&str, &str)] = &[
     (tokens::FIND, "forum_api_tokens USING PRIMARY KEY (lookup=?)"),
-    (tokens::LIST, "forum_api_tokens USING INDEX forum_api_tokens_by_age ((created_at,lookup)<(?,?))"),
+    (tokens::SET_LABEL, "forum_api_tokens USING PRIMARY KEY (lookup=?)"),
     (idempotency::FIND, "forum_api_idempotency_keys USING INDEX sqlite_autoindex_forum_api_idempotency_keys_1 (token=? AND key=?)"),
     (idempotency::DELETE_EXPIRED, "forum_api_idempotency_keys USING COVERING INDEX forum_api_idempotency_keys_by_age (began_at<?)"),
     (usage::BY_HOUR, "forum_api_usage USING PRIMARY KEY (hour>?)"),
+    (usage::OF_TOKEN, "forum_api_usage USING INDEX forum_api_usage_by_token (token=? AND hour>?)"),
     (usage::SWEEP, "forum_api_usage USING PRIMARY KEY (hour<?)"),
+    (usage::BY_OPERATION, "forum_api_operation_usage USING PRIMARY KEY (hour>?)"),
+    (usage::SWEEP_OPERATIONS, "forum_api_operation_usage USING PRIMARY KEY (hour<?)"),
     (outbox::MARK_FANNED_OUT, EVENT),
+    (outbox::BODY, EVENT),
     (outbox::DELETE, EVENT),
     (outbox::DELETE, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_event (event=?)"),
     (outbox::QUEUE, "event USING INDEX sqlite_autoindex_forum_api_events_1 (id=?)"),
@@ -56,7 +61,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     (deliveries::RECORD_FAILURE, BY_ID),
     (deliveries::RECORD_SUCCESS, ENDPOINT),
     (deliveries::RECORD_SUCCESS, BY_ID),
-    (endpoints::DISABLE_FAILING, ENDPOINT),
+    (endpoints::DISABLE_IF_FAILING, ENDPOINT),
     (deliveries::QUEUE_STATS, "delivery USING COVERING INDEX forum_api_deliveries_by_state (state=?)"),
     (deliveries::DELETE_ORPHANS, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint"),
     (deliveries::DELETE_ORPHANS, "delivery USING COVERING INDEX forum_api_deliveries_by_endpoint"),
@@ -103,6 +108,39 @@ fn usage_is_counted_from_covering_indexes_of_the_period() {
     }
 }
 
+#[test]
+fn results_of_endpoints_are_read_from_indexes() {
+    let plan = plan(lists::ENDPOINT_STATS);
+    let index = "delivery USING COVERING INDEX forum_api_deliveries_by_endpoint";
+    for search in [
+        format!("SEARCH {index} (endpoint=? AND state=? AND created_at>?)"),
+        format!("SEARCH {index} (endpoint=? AND state=?)"),
+        "SEARCH attempt USING PRIMARY KEY (delivery=? AND number=?)".into(),
+    ] {
+        assert!(plan.contains(&search), "{plan}");
+    }
+    assert!(!plan.contains("SCAN delivery"), "{plan}");
+}
+
+#[test]
+fn a_period_restricts_the_scan_of_a_list() {
+    let filter = DeliveryFilter {
+        since: Some(Timestamp::default()),
+        before: Some(Timestamp::default()),
+        response: Some(ResponseFilter::ServerError),
+        limit: 20,
+        ..DeliveryFilter::default()
+    };
+    let plan = plan(&lists::list_statement(&filter));
+    let search = "forum_api_deliveries USING INDEX forum_api_deliveries_by_state (state=? AND created_at>? AND";
+    assert_eq!(plan.matches(search).count(), 3, "{plan}");
+    assert!(
+        plan.contains("SEARCH forum_api_attempts USING PRIMARY KEY (delivery=?)"),
+        "{plan}"
+    );
+    assert!(!plan.contains("SCAN forum_api"), "{plan}");
+}
+
 /// Checks each combination of filters on the first page and on a later one: each scan is over an index that contains only
 /// the selected rows, in the order of the list.
 #[test]
@@ -131,10 +169,11 @@ fn a_list_scans_the_rows_that_its_filter_selects() {
             ] {
                 let filter = DeliveryFilter {
                     state,
-                    endpoint: endpoint.clone(),
+                    endpoint_id: endpoint.clone(),
                     topic: topic.clone(),
                     after: after.map(|id| (Timestamp::default(), id)),
                     limit: 20,
+                    ..DeliveryFilter::default()
                 };
                 let plan = plan(&lists::list_statement(&filter));
                 let search = format!(
@@ -149,6 +188,39 @@ fn a_list_scans_the_rows_that_its_filter_selects() {
                 assert!(!lines.windows(2).any(sorts_scan), "{plan}");
                 assert!(!plan.contains("SCAN forum_api"), "{plan}");
             }
+        }
+    }
+}
+
+/// Checks each combination of filters: the list is read in its order from an index of the owner, or of revoked or other
+/// tokens. Only expiry times and searches are compared with rows that are not in the list.
+#[test]
+fn a_list_of_tokens_reads_an_index_in_its_order() {
+    let age = "(created_at,lookup)<(?,?)";
+    let search = TokenSearch {
+        text: "x".into(),
+        owner: None,
+    };
+    for (states, index) in [
+        (TokenStates::Any, "by_age"),
+        (TokenStates::NotRevoked, "not_revoked"),
+        (TokenStates::Only(TokenState::Valid), "not_revoked"),
+        (TokenStates::Only(TokenState::Expired), "not_revoked"),
+        (TokenStates::Only(TokenState::Revoked), "revoked"),
+    ] {
+        for search in [None, Some(search.clone())] {
+            let mut filter = TokenFilter {
+                states,
+                search,
+                ..TokenFilter::default()
+            };
+            let of_all = format!("forum_api_tokens USING INDEX forum_api_tokens_{index} ({age})");
+            assert_search(&plan(&tokens::list(&filter)), &of_all);
+            filter.owner = Some(UserId::from(1));
+            let of_owner = format!(
+                "forum_api_tokens USING INDEX forum_api_tokens_by_owner (owner=? AND {age})"
+            );
+            assert_search(&plan(&tokens::list(&filter)), &of_owner);
         }
     }
 }

@@ -3,15 +3,17 @@
 use async_trait::async_trait;
 use rusqlite::params;
 
-use super::audit::record;
-use super::execute::{all, change, changes, first};
+use super::audit::change_audited;
+use super::execute::{all, change, first};
 use super::rows::read_token;
 use super::{Database, SqliteError};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::sqlite_schema::tokens::{CREATE, FIND, LIST, PURGE, RECORD_USE, REVOKE};
-use crate::store::{ScopeList, TokenStore};
+use crate::store::sqlite_schema::tokens::{
+    CREATE, FIND, PURGE, RECORD_USE, REVOKE, SET_LABEL, list,
+};
+use crate::store::{ScopeList, TokenFilter, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
 /// Token records in the table `forum_api_tokens`.
@@ -41,9 +43,7 @@ impl TokenStore for SqliteTokenStore {
                 token.revoked_at,
                 token.last_used_at,
             ];
-            let created = changes(savepoint, CREATE, row)?;
-            record(savepoint, &audit, created.into())?;
-            Ok(created)
+            Ok(change_audited(savepoint, CREATE, row, &audit)? > 0)
         });
         write.await
     }
@@ -63,9 +63,24 @@ impl TokenStore for SqliteTokenStore {
     ) -> BackendResult<bool> {
         let (lookup, audit) = (*lookup, audit.clone());
         let write = self.0.write(move |savepoint| {
-            let revoked = changes(savepoint, REVOKE, params![lookup, now])?;
-            record(savepoint, &audit, revoked.into())?;
-            Ok(revoked)
+            let row = params![lookup, now];
+            let revoked = change_audited(savepoint, REVOKE, row, &audit)? > 0;
+            Ok(revoked || first(savepoint, FIND, [lookup], read_token)?.is_some())
+        });
+        write.await
+    }
+
+    async fn set_label(
+        &self,
+        lookup: &Lookup,
+        label: &str,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let (lookup, label, audit) = (*lookup, label.to_owned(), audit.clone());
+        let write = self.0.write(move |savepoint| {
+            let row = params![lookup, label];
+            let changed = change_audited(savepoint, SET_LABEL, row, &audit)? > 0;
+            Ok(changed || first(savepoint, FIND, [lookup], read_token)?.is_some())
         });
         write.await
     }
@@ -80,18 +95,25 @@ impl TokenStore for SqliteTokenStore {
         Ok(())
     }
 
-    async fn list(
-        &self,
-        after: Option<(Timestamp, Lookup)>,
-        limit: u32,
-    ) -> BackendResult<Vec<TokenRecord>> {
-        let (created_at, lookup) = after.map_or((i64::MAX, "~".into()), |(created_at, lookup)| {
-            (created_at.as_millis(), lookup.to_string())
-        });
+    async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>> {
+        let filter = filter.clone();
         self.0
             .read(move |connection| {
-                let after = params![created_at, lookup, limit];
-                Ok(all(connection, LIST, after, read_token)?)
+                let (created_at, lookup) = match &filter.after {
+                    Some((created_at, lookup)) => (created_at.as_millis(), lookup.as_str()),
+                    None => (i64::MAX, "~"),
+                };
+                let search = filter.search.as_ref();
+                let parameters = params![
+                    created_at,
+                    lookup,
+                    filter.limit,
+                    now,
+                    filter.owner,
+                    search.map(|search| &search.text),
+                    search.and_then(|search| search.owner.as_ref()),
+                ];
+                Ok(all(connection, &list(&filter), parameters, read_token)?)
             })
             .await
     }
@@ -99,10 +121,8 @@ impl TokenStore for SqliteTokenStore {
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
         let audit = audit.clone();
         let purge = self.0.write(move |savepoint| {
-            let removed = change(savepoint, PURGE, params![before, limit])?;
-            let removed = u64::try_from(removed).unwrap_or(u64::MAX);
-            record(savepoint, &audit, removed)?;
-            Ok(removed)
+            let old = params![before, limit];
+            Ok(change_audited(savepoint, PURGE, old, &audit)?)
         });
         purge.await
     }

@@ -1,14 +1,15 @@
 //! Usage store.
 
 use async_trait::async_trait;
-use rusqlite::params;
+use rusqlite::types::Value;
+use rusqlite::{Row, params, params_from_iter};
 
 use super::execute::{all, change};
-use super::rows::{Columns, read_usage_counts};
+use super::rows::{Columns, read_operation_usage, read_usage_counts};
 use super::{Database, SqliteError};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{TokenUsage, UsageCounts, UsageStore};
+use crate::store::{OperationUsage, TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
 const ADD: &str = "
@@ -26,16 +27,27 @@ const ADD: &str = "
 pub(super) const BY_HOUR: &str = "
     SELECT hour, sum(requests) AS requests, sum(units) AS units, sum(rate_limited) AS rate_limited,
         sum(unauthenticated) AS unauthenticated, sum(forbidden) AS forbidden, sum(errors) AS errors
-    FROM forum_api_usage WHERE hour >= ?1 AND (?2 IS NULL OR token = ?2) GROUP BY hour ORDER BY hour";
+    FROM forum_api_usage WHERE hour >= ?1 GROUP BY hour ORDER BY hour";
+
+pub(super) const OF_TOKEN: &str = "
+    SELECT hour, requests, units, rate_limited, unauthenticated, forbidden, errors
+    FROM forum_api_usage WHERE hour >= ?1 AND token = ?2 ORDER BY hour";
 
 const BY_TOKEN: &str = "
     SELECT token, sum(requests) AS requests, sum(units) AS units, sum(rate_limited) AS rate_limited,
         sum(unauthenticated) AS unauthenticated, sum(forbidden) AS forbidden, sum(errors) AS errors
     FROM forum_api_usage WHERE hour >= ?1 GROUP BY token ORDER BY 2 DESC, token LIMIT ?2";
 
+pub(super) const ADD_OPERATIONS: &str = include_str!("sql/add_operation_usage.sql");
+
+pub(super) const BY_OPERATION: &str =
+    "SELECT * FROM forum_api_operation_usage WHERE hour >= ?1 ORDER BY hour, operation";
+
 pub(super) const SWEEP: &str = "DELETE FROM forum_api_usage WHERE hour < ?1";
 
-/// Usage by hour and token in the table `forum_api_usage`.
+pub(super) const SWEEP_OPERATIONS: &str = "DELETE FROM forum_api_operation_usage WHERE hour < ?1";
+
+/// Usage in the tables `forum_api_usage` and `forum_api_operation_usage`.
 #[derive(Clone, Debug)]
 pub struct SqliteUsageStore(Database);
 
@@ -82,9 +94,11 @@ impl UsageStore for SqliteUsageStore {
     ) -> BackendResult<Vec<(Timestamp, UsageCounts)>> {
         let token = token.copied();
         let read = self.0.read::<_, SqliteError>(move |connection| {
-            Ok(all(connection, BY_HOUR, params![since, token], |row| {
-                Ok((row.value("hour")?, read_usage_counts(row)?))
-            })?)
+            let read = |row: &Row<'_>| Ok((row.value("hour")?, read_usage_counts(row)?));
+            Ok(match token {
+                Some(token) => all(connection, OF_TOKEN, params![since, token], read)?,
+                None => all(connection, BY_HOUR, [since], read)?,
+            })
         });
         Ok(read.await?)
     }
@@ -102,9 +116,39 @@ impl UsageStore for SqliteUsageStore {
         Ok(read.await?)
     }
 
+    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()> {
+        let usage = usage.to_vec();
+        let add = self.0.write_background::<_, SqliteError>(move |savepoint| {
+            for one in usage {
+                let key = [
+                    Value::from(one.hour.as_millis()),
+                    one.operation.into_owned().into(),
+                ];
+                let counts = one.counts.to_row().map(Value::from);
+                let row = key.into_iter().chain(counts);
+                change(savepoint, ADD_OPERATIONS, params_from_iter(row))?;
+            }
+            Ok(())
+        });
+        Ok(add.await?)
+    }
+
+    async fn by_operation(&self, since: Timestamp) -> BackendResult<Vec<OperationUsage>> {
+        let read = self.0.read::<_, SqliteError>(move |connection| {
+            Ok(all(
+                connection,
+                BY_OPERATION,
+                [since],
+                read_operation_usage,
+            )?)
+        });
+        Ok(read.await?)
+    }
+
     async fn sweep(&self, before: Timestamp) -> BackendResult<()> {
         let sweep = self.0.write_background::<_, SqliteError>(move |savepoint| {
             change(savepoint, SWEEP, [before])?;
+            change(savepoint, SWEEP_OPERATIONS, [before])?;
             Ok(())
         });
         Ok(sweep.await?)

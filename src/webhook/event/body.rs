@@ -55,18 +55,18 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
 
 impl Event {
     /// Creates an event of a host's own `topic`. The worker sends it to the subscribed endpoints whose owner can see
-    /// `forum`, or to all subscribed endpoints if `forum` is `None`. All recipients receive the same `data`, so it must
+    /// the forum, or to all subscribed endpoints if `forum_id` is `None`. All recipients receive the same `data`, so it must
     /// not contain fields that depend on the reader's permissions. For [`Topic::MESSAGE_SENT`] use
     /// [`message_sent`](Self::message_sent): the worker reads the sender and the recipients from `data`, and sends the
     /// event only to their endpoints.
-    pub fn new(topic: Topic, meta: EventMeta, forum: Option<ForumId>, data: &Value) -> Self {
-        Self::with_data(topic, meta, forum, data)
+    pub fn new(topic: Topic, meta: EventMeta, forum_id: Option<ForumId>, data: &Value) -> Self {
+        Self::with_data(topic, meta, forum_id, data)
     }
 
     pub(super) fn with_data(
         topic: Topic,
         meta: EventMeta,
-        forum: Option<ForumId>,
+        forum_id: Option<ForumId>,
         data: impl Serialize,
     ) -> Self {
         let body = serialize(&meta, &topic, &data);
@@ -74,7 +74,7 @@ impl Event {
             id: meta.id,
             topic,
             occurred_at: meta.occurred_at,
-            forum,
+            forum_id,
             body,
         }
     }
@@ -173,7 +173,12 @@ mod tests {
 
     #[test]
     fn a_body_that_is_too_large_keeps_its_ids() {
-        let frame = serialize(&example_meta(), &Topic::POST_CREATED, &"").len();
+        let frame = serialize(
+            &example_meta(&Topic::POST_CREATED),
+            &Topic::POST_CREATED,
+            &"",
+        )
+        .len();
         let long = "x".repeat(Event::MAX_BODY - frame);
         let truncated = json!({ "truncated": true });
         for (data, expected) in [
@@ -198,13 +203,21 @@ mod tests {
                 }),
             ),
         ] {
-            let text = serialize(&example_meta(), &Topic::POST_CREATED, &data);
+            let text = serialize(
+                &example_meta(&Topic::POST_CREATED),
+                &Topic::POST_CREATED,
+                &data,
+            );
             assert!(text.len() <= Event::MAX_BODY);
             let body: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(body["data"], expected);
         }
         let no_calendar_date = Timestamp::from_millis(i64::MAX);
-        let text = serialize(&example_meta(), &Topic::POLL_VOTED, &no_calendar_date);
+        let text = serialize(
+            &example_meta(&Topic::POLL_VOTED),
+            &Topic::POLL_VOTED,
+            &no_calendar_date,
+        );
         let body: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(body["data"], truncated, "a time that cannot be serialized");
     }

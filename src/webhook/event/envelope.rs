@@ -24,8 +24,9 @@ pub struct Event {
     pub topic: Topic,
     /// Time of the event.
     pub occurred_at: Timestamp,
-    /// The forum that the owner of an endpoint must see to receive the event; `None` for an event outside of forums.
-    pub forum: Option<ForumId>,
+    /// Id of the forum that the owner of an endpoint must see to receive the event; `None` for an event outside of
+    /// forums.
+    pub forum_id: Option<ForumId>,
     /// The body of its deliveries, at most [`Event::MAX_BODY`] bytes.
     pub body: String,
 }
@@ -112,18 +113,18 @@ impl Event {
 
     /// Returns the parameters `$1` to `$5` of [`INSERT_SQL`](Self::INSERT_SQL) as text.
     pub fn insert_parameters(&self) -> [String; 5] {
-        let forum = self.forum.as_ref();
+        let forum_id = self.forum_id.as_ref();
         [
             self.id.to_string(),
             self.topic.to_string(),
             self.occurred_at.as_millis().to_string(),
-            forum.map(ToString::to_string).unwrap_or_default(),
+            forum_id.map(ToString::to_string).unwrap_or_default(),
             self.body.clone(),
         ]
     }
 
-    /// Creates an event from its [`insert_parameters`](Self::insert_parameters): id, topic, time in milliseconds, forum
-    /// (empty for none), and body.
+    /// Creates an event from its [`insert_parameters`](Self::insert_parameters): id, topic, time in milliseconds, id of
+    /// the forum (empty for none), and body.
     ///
     /// # Errors
     /// [`ParseError`] if a parameter is malformed. The body is not checked.
@@ -138,16 +139,16 @@ impl Event {
     /// assert_eq!(Event::from_insert_parameters(event.insert_parameters()), Ok(event));
     /// ```
     pub fn from_insert_parameters(parameters: [String; 5]) -> Result<Self, ParseError> {
-        let [id, topic, occurred_at, forum, body] = parameters;
+        let [id, topic, occurred_at, forum_id, body] = parameters;
         let millis = occurred_at.parse();
         let millis = millis.map_err(|_| ParseError::new("a time in milliseconds"))?;
         Ok(Self {
             id: EventId::parse(&id)?,
             topic: Topic::parse(&topic)?,
             occurred_at: Timestamp::from_millis(millis),
-            forum: match &*forum {
+            forum_id: match &*forum_id {
                 "" => None,
-                forum => Some(ForumId::parse(forum)?),
+                id => Some(ForumId::parse(id)?),
             },
             body,
         })

@@ -35,7 +35,7 @@ static BOARD: LazyLock<TestApi> = LazyLock::new(|| {
 /// A member's token with all scopes.
 pub(super) static TOKEN: LazyLock<String> = LazyLock::new(|| {
     let scopes: Vec<_> = Surface::Full.scopes().collect();
-    let token = BOARD.token("1", &scopes, Expiry::NEVER);
+    let token = BOARD.issue_token("1", &scopes, Expiry::NEVER);
     token.expose_secret().into()
 });
 

@@ -76,7 +76,7 @@ impl Said<'_> {
         if let Ok(verified) = &verified {
             assert_eq!(verified.body, self.body);
             assert_eq!(verified.topic.as_str().as_bytes(), self.topic);
-            assert_eq!(verified.delivery.to_string().as_bytes(), self.delivery);
+            assert_eq!(verified.delivery_id.to_string().as_bytes(), self.delivery);
         }
         let named = |name: &str| headers.contains_key(name);
         assert!(!matches!(verified, Err(VerifyError::InvalidHeader(name)) if !named(name)));

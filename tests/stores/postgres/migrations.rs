@@ -26,7 +26,11 @@ async fn concurrent_nodes_apply_each_migration_once() {
             "0001_init",
             "0002_audit_log",
             "0003_endpoint_failures",
-            "0004_usage"
+            "0004_usage",
+            "0005_attempt_headers",
+            "0006_token_filters",
+            "0007_usage_by_token",
+            "0008_operation_usage"
         ]
     );
 }

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use forum_api::model::DeliveryId;
+use forum_api::model::{DeliveryId, UserId};
 use forum_api::store::postgres::deadpool_postgres::Client;
 use forum_api::store::postgres::migrate;
-use forum_api::store::{ClaimedDelivery, DeliveryFilter, Settlement, Stores, WebhookStores};
+use forum_api::store::{
+    ClaimedDelivery, DeliveryFilter, Settlement, Stores, TokenFilter, TokenSearch, TokenStates,
+    WebhookStores,
+};
 use forum_api::test_util::audit_entry;
+use forum_api::token::TokenState;
 use forum_api::webhook::{Delivery, DeliveryProgress, DeliveryState, Topic};
 use forum_test_support::postgres::{pool, schema};
 
@@ -30,15 +34,16 @@ const MANY: &str = "
     SELECT 'dlv_' || number, 1, 1, 0, 0 FROM generate_series(1, 20000) AS number;
     INSERT INTO forum_api_idempotency_keys (token, key, request, began_at)
     SELECT number, number, '', number FROM generate_series(1, 20000) AS number;
-    INSERT INTO forum_api_tokens (lookup, digest, owner, label, scopes, created_at)
-    SELECT lpad(number::TEXT, 16, '0'), '', '3', '', '[]', 0 FROM generate_series(1, 20000) AS number;";
+    INSERT INTO forum_api_tokens (lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at)
+    SELECT lpad(number::TEXT, 16, '0'), '', number % 1000, '', '[]', number, NULLIF(number % 5, 0), NULLIF(number % 2, 0)
+    FROM generate_series(1, 20000) AS number;";
 
 fn claimed() -> ClaimedDelivery {
     let delivery = Delivery {
         id: DeliveryId::parse("dlv_1").unwrap(),
-        event: event(1).id,
+        event_id: event(1).id,
         topic: Topic::POST_CREATED,
-        endpoint: endpoint(1).id,
+        endpoint_id: endpoint(1).id,
         created_at: at(0),
         progress: DeliveryProgress::queued(at(0)),
     };
@@ -69,11 +74,13 @@ async fn run_each_operation(pool: &Pool) {
     deliveries.retry_dead(&to, now, 500, &audit).await.unwrap();
     deliveries.queue_stats(now).await.unwrap();
     deliveries.usage(now, now).await.unwrap();
+    deliveries.endpoint_stats(now).await.unwrap();
     deliveries.remove(&id, &audit).await.unwrap();
     deliveries.find(&id).await.unwrap();
     deliveries.enqueue(&event(0), &to, now).await.unwrap();
     deliveries.sweep(now, 500).await.unwrap();
     webhooks.outbox.pending(100).await.unwrap();
+    webhooks.outbox.body(&event(1).id).await.unwrap();
     let fan_out = fan_out(&event(1).id, &[endpoint(1)]);
     webhooks.outbox.fan_out(&[fan_out], now).await.unwrap();
     stores
@@ -83,7 +90,9 @@ async fn run_each_operation(pool: &Pool) {
         .unwrap();
     stores.tokens.find(&lookup(7)).await.unwrap();
     stores.tokens.record_use(&lookup(7), now).await.unwrap();
-    stores.tokens.list(None, 20).await.unwrap();
+    let audit = audit_entry();
+    let tokens = &stores.tokens;
+    tokens.set_label(&lookup(7), "x", &audit).await.unwrap();
 }
 
 /// Returns each combination of filters for the first page and a later one, each with the index that the list scans.
@@ -99,12 +108,43 @@ fn lists() -> Vec<(DeliveryFilter, &'static str)> {
         for after in [None, DeliveryId::parse("dlv_1").ok()] {
             let filter = DeliveryFilter {
                 state: Some(DeliveryState::Dead),
-                endpoint: endpoint.clone(),
+                endpoint_id: endpoint.clone(),
                 topic: topic.clone(),
                 limit: 20,
                 after: after.map(|id| (at(0), id)),
+                ..DeliveryFilter::default()
             };
             lists.push((filter, index));
+        }
+    }
+    lists
+}
+
+/// Returns each combination of filters of tokens, each with the index that the list scans.
+fn token_lists() -> Vec<(TokenFilter, &'static str)> {
+    let search = TokenSearch {
+        text: "x".into(),
+        owner: None,
+    };
+    let mut lists = Vec::new();
+    for (states, index) in [
+        (TokenStates::Any, "by_age"),
+        (TokenStates::NotRevoked, "not_revoked"),
+        (TokenStates::Only(TokenState::Valid), "not_revoked"),
+        (TokenStates::Only(TokenState::Expired), "not_revoked"),
+        (TokenStates::Only(TokenState::Revoked), "revoked"),
+    ] {
+        for search in [None, Some(search.clone())] {
+            for (owner, index) in [(None, index), (Some(UserId::from(3)), "by_owner")] {
+                let filter = TokenFilter {
+                    owner,
+                    states,
+                    search: search.clone(),
+                    after: None,
+                    limit: 20,
+                };
+                lists.push((filter, index));
+            }
         }
     }
     lists
@@ -161,13 +201,22 @@ async fn each_statement_searches_an_index() {
     migrate(&pool).await.unwrap();
     run_each_operation(&pool).await;
     let mut statements = take_statements(&pool).await;
-    assert_eq!(statements.len(), 18);
-    let webhooks = WebhookStores::in_postgres(&pool);
+    assert_eq!(statements.len(), 20);
+    let (stores, webhooks) = (
+        Stores::in_postgres(&pool),
+        WebhookStores::in_postgres(&pool),
+    );
     let mut scans = Vec::new();
     for (filter, index) in lists() {
         webhooks.deliveries.list(&filter).await.unwrap();
         let last = take_statements(&pool).await.pop().unwrap();
         scans.push((last, index));
+    }
+    let mut token_scans = Vec::new();
+    for (filter, index) in token_lists() {
+        stores.tokens.list(&filter, at(0)).await.unwrap();
+        let last = take_statements(&pool).await.pop().unwrap();
+        token_scans.push((last, index));
     }
     let fill = format!("SET statement_timeout = 0; {MANY}");
     for sql in [&fill, "ANALYZE"] {
@@ -185,6 +234,12 @@ async fn each_statement_searches_an_index() {
             let filters = plan.lines().filter(|line| line.contains("Filter:"));
             let other = filters.filter(|line| !line.contains("Filter: (id = "));
             assert_eq!(other.count(), 0, "{plan}");
+        }
+        for ((statement, types), index) in &token_scans {
+            let plan = plan(&client, statement, types).await;
+            assert_searches(statement, &plan);
+            let scan = format!(" using forum_api_tokens_{index} on ");
+            assert!(plan.contains(&scan), "{statement}\n{plan}");
         }
         // Only the statistics show the planner that few events are in quarantine.
         drop(client);

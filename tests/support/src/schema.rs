@@ -1,8 +1,9 @@
-//! Validation of JSON against the schemas of the OpenAPI document. It is stricter than JSON Schema: no field may be missing
-//! or unknown.
+//! Validation of JSON against the schemas of the OpenAPI document. It is stricter than JSON Schema: no field of a response
+//! may be missing, and no field may be unknown.
 
 use std::collections::BTreeSet;
 
+use regex_automata::nfa::thompson::pikevm::PikeVM;
 use serde_json::{Map, Value, json};
 
 /// Resolves a `$ref`.
@@ -13,64 +14,124 @@ pub fn resolve_ref<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     }
 }
 
-/// Validates `found`. An error contains the path of the invalid value.
+/// Validates a response. An error contains the path of the invalid value.
 pub fn check(document: &Value, schema: &Value, found: &Value) -> Result<(), String> {
-    let schema = resolve_ref(document, schema);
-    let choices = ["anyOf", "oneOf"]
-        .into_iter()
-        .find_map(|word| schema[word].as_array());
-    if let Some(choices) = choices {
-        let wrong = choices
-            .iter()
-            .map(|choice| check(document, choice, found).err());
-        let wrong: Option<Vec<_>> = wrong.collect();
-        return wrong.map_or(Ok(()), |reasons| Err(reasons.join("; ")));
+    let direction = Direction::Response;
+    Validator {
+        document,
+        direction,
     }
-    let is = |kind: &Value| kind.as_str().is_some_and(|kind| is_a(found, kind));
-    let kinds = schema["type"].as_array();
-    expect(
-        kinds.map_or(is(&schema["type"]), |kinds| kinds.iter().any(is)),
-        schema,
-        found,
-    )?;
-    let constant = schema.get("const").is_none_or(|only| only == found);
-    let listed = schema["enum"]
-        .as_array()
-        .is_none_or(|all| all.contains(found));
-    expect(constant && listed, schema, found)?;
-    match found {
-        Value::Object(fields) => check_fields(document, schema, fields),
-        Value::Array(items) => items
+    .check(schema, found)
+}
+
+/// Validates a request, which can omit optional fields. An error contains the path of the invalid value.
+pub fn check_request(document: &Value, schema: &Value, found: &Value) -> Result<(), String> {
+    let direction = Direction::Request;
+    Validator {
+        document,
+        direction,
+    }
+    .check(schema, found)
+}
+
+#[derive(PartialEq)]
+enum Direction {
+    Request,
+    Response,
+}
+
+struct Validator<'a> {
+    document: &'a Value,
+    direction: Direction,
+}
+
+impl Validator<'_> {
+    fn check(&self, schema: &Value, found: &Value) -> Result<(), String> {
+        let schema = resolve_ref(self.document, schema);
+        let choices = ["anyOf", "oneOf"]
+            .into_iter()
+            .find_map(|word| schema[word].as_array());
+        if let Some(choices) = choices {
+            let wrong = choices.iter().map(|choice| self.check(choice, found).err());
+            let wrong: Option<Vec<_>> = wrong.collect();
+            return wrong.map_or(Ok(()), |reasons| Err(reasons.join("; ")));
+        }
+        let is = |kind: &Value| kind.as_str().is_some_and(|kind| is_a(found, kind));
+        let kinds = schema["type"].as_array();
+        expect(
+            kinds.map_or(is(&schema["type"]), |kinds| kinds.iter().any(is)),
+            schema,
+            found,
+        )?;
+        let constant = schema.get("const").is_none_or(|only| only == found);
+        let listed = schema["enum"]
+            .as_array()
+            .is_none_or(|all| all.contains(found));
+        expect(
+            constant && listed && is_in_bounds(schema, found),
+            schema,
+            found,
+        )?;
+        match found {
+            Value::Object(fields) => self.check_fields(schema, fields),
+            Value::Array(items) => items
+                .iter()
+                .try_for_each(|item| self.check(&schema["items"], item)),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_fields(&self, schema: &Value, fields: &Map<String, Value>) -> Result<(), String> {
+        let none = Map::new();
+        let known = schema["properties"].as_object().unwrap_or(&none);
+        let is_open = schema["additionalProperties"] == json!(true);
+        let names: BTreeSet<_> = fields
+            .keys()
+            .map(String::as_str)
+            .filter(|name| !is_open || known.contains_key(*name))
+            .collect();
+        let required = schema["required"].as_array().map_or(&[][..], |names| names);
+        let required: BTreeSet<_> = required.iter().filter_map(Value::as_str).collect();
+        let all = known.keys().map(String::as_str).collect::<BTreeSet<_>>();
+        let is_complete = match self.direction {
+            Direction::Request => required.is_subset(&names) && names.is_subset(&all),
+            Direction::Response => names == all && required == all,
+        };
+        if !is_complete {
+            return Err(format!("{names:?} are not all of {all:?}"));
+        }
+        let mut checked = known
             .iter()
-            .try_for_each(|item| check(document, &schema["items"], item)),
-        _ => Ok(()),
+            .filter_map(|(name, schema)| Some((name, schema, fields.get(name)?)));
+        checked.try_for_each(|(name, schema, value)| {
+            let checked = self.check(schema, value);
+            checked.map_err(|reason| format!("{name}: {reason}"))
+        })
     }
 }
 
-fn check_fields(
-    document: &Value,
-    schema: &Value,
-    fields: &Map<String, Value>,
-) -> Result<(), String> {
-    let none = Map::new();
-    let known = schema["properties"].as_object().unwrap_or(&none);
-    let is_open = schema["additionalProperties"] == json!(true);
-    let names: BTreeSet<_> = fields
-        .keys()
-        .filter(|name| !is_open || known.contains_key(*name))
-        .collect();
-    let required = schema["required"].as_array().map_or(&[][..], |names| names);
-    let required: BTreeSet<_> = required.iter().filter_map(Value::as_str).collect();
-    let all = known.keys().collect::<BTreeSet<_>>();
-    if names != all || required != all.into_iter().map(String::as_str).collect() {
-        return Err(format!("{names:?} are not all of {:?}", known.keys()));
+/// Compares a text with `pattern` and `maxLength`, and a number with `minimum` and `maximum`.
+fn is_in_bounds(schema: &Value, found: &Value) -> bool {
+    let bound = |word: &str| schema.get(word).and_then(Value::as_f64);
+    match found {
+        Value::String(text) => {
+            let length = text.chars().count() as f64;
+            bound("maxLength").is_none_or(|max| length <= max)
+                && schema["pattern"]
+                    .as_str()
+                    .is_none_or(|pattern| matches(pattern, text))
+        }
+        Value::Number(number) => number.as_f64().is_some_and(|number| {
+            bound("minimum").is_none_or(|min| min <= number)
+                && bound("maximum").is_none_or(|max| number <= max)
+        }),
+        _ => true,
     }
-    let mut checked = known
-        .iter()
-        .filter_map(|(name, schema)| Some((name, schema, fields.get(name)?)));
-    checked.try_for_each(|(name, schema, value)| {
-        check(document, schema, value).map_err(|reason| format!("{name}: {reason}"))
-    })
+}
+
+fn matches(pattern: &str, text: &str) -> bool {
+    let pattern = PikeVM::new(pattern).unwrap();
+    pattern.is_match(&mut pattern.create_cache(), text)
 }
 
 fn is_a(found: &Value, kind: &str) -> bool {

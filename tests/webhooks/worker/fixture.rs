@@ -265,7 +265,7 @@ pub(crate) fn event(number: i64, topic: &Topic, forum: Option<i64>, now: Timesta
         id,
         topic: topic.clone(),
         occurred_at: now,
-        forum: forum.map(ForumId::from),
+        forum_id: forum.map(ForumId::from),
     }
 }
 

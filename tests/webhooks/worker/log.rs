@@ -23,7 +23,7 @@ fn each_attempt_has_a_span_with_its_result() {
         .collect();
     assert_eq!(ends.len(), 3, "{log}");
     let (delivery, _) = fixture.only_delivery();
-    let ids = format!("delivery={} endpoint={}", delivery.id, delivery.endpoint);
+    let ids = format!("delivery={} endpoint={}", delivery.id, delivery.endpoint_id);
     for (end, fields) in ends.iter().zip([
         ["attempt=1", "state=\"retrying\"", "status=503"],
         ["attempt=2", "state=\"retrying\"", "elapsed_ms=0"],

@@ -22,7 +22,7 @@ fn an_entry_emits_an_event() {
         };
         for event in [form_event, api_event] {
             assert_eq!(event.topic, Topic::POST_CREATED);
-            assert_eq!(event.forum, Some(ForumId::from(1)));
+            assert_eq!(event.forum_id, Some(ForumId::from(1)));
         }
         let body: Value = serde_json::from_str(&api_event.body).unwrap();
         assert_eq!(body["data"]["post"]["postId"], posted["postId"]);

@@ -84,12 +84,13 @@ pub async fn names(
 }
 
 /// Bans a member, which ends all sessions, or revokes the ban.
-pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::DbResult<()> {
+/// Returns `false` if the member is in this state already.
+pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::DbResult<bool> {
     if banned {
         sessions::end_all(tx, member).await?;
     }
-    let update = "UPDATE member SET banned = ?2 WHERE id = ?1";
-    tx.change(update, bind![member, banned]).await.map(drop)
+    let update = "UPDATE member SET banned = ?2 WHERE id = ?1 AND banned <> ?2";
+    Ok(tx.change(update, bind![member, banned]).await? > 0)
 }
 
 pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::DbResult<()> {
@@ -101,11 +102,11 @@ pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::DbRe
     .map(drop)
 }
 
-pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::DbResult<()> {
-    let update = "UPDATE member SET groups = ?2 WHERE id = ?1";
-    tx.change(update, bind![member, groups.to_string()])
-        .await
-        .map(drop)
+/// Returns `false` if the member has these groups already.
+pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::DbResult<bool> {
+    let update = "UPDATE member SET groups = ?2 WHERE id = ?1 AND groups <> ?2";
+    let groups = groups.to_string();
+    Ok(tx.change(update, bind![member, groups]).await? > 0)
 }
 
 pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::DbResult<()> {

@@ -115,7 +115,8 @@ fn stored(groups: Option<Groups>) -> Option<String> {
 }
 
 /// Makes a member, who has to be able to read the forum, its moderator.
-pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> BoardResult<()> {
+/// Returns `false` if the member is a moderator of the forum already.
+pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> BoardResult<bool> {
     locks::members(tx, &[member]).await?;
     must_exist(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;
@@ -129,8 +130,7 @@ pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Boa
     }
     let insert =
         "INSERT INTO forum_moderator (forum_id, member_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    tx.change(insert, bind![forum, member]).await?;
-    Ok(())
+    Ok(tx.change(insert, bind![forum, member]).await? > 0)
 }
 
 async fn must_exist(connection: &Connection<'_>, forum: i64) -> BoardResult<()> {

@@ -1,14 +1,16 @@
 //! Lists of members, forums, threads and posts for the operator, who sees everything.
 
-use forum_api::model::{ContentState, Timestamp};
+use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserId};
+use serde::Serialize;
 
-use super::db::{Connection, DbResult, bind, stored};
+use super::db::{Connection, DbResult, RowReader, bind, stored};
 
-#[derive(Debug)]
-pub struct ListedMember {
-    pub id: i64,
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberListing {
+    pub user_id: UserId,
     pub username: String,
-    pub groups: String,
+    pub groups: Vec<String>,
     pub banned: bool,
     pub joined_at: Timestamp,
     pub last_seen_at: Option<Timestamp>,
@@ -16,15 +18,15 @@ pub struct ListedMember {
 }
 
 /// Lists all members in the order in which they were added.
-pub async fn members(connection: &Connection<'_>) -> DbResult<Vec<ListedMember>> {
+pub async fn members(connection: &Connection<'_>) -> DbResult<Vec<MemberListing>> {
     let list = "
         SELECT id, username, groups, banned, joined_at, last_seen_at, post_count FROM member
         ORDER BY id";
     let members = connection.all(list, &[], |row| {
-        Ok(ListedMember {
-            id: row.value()?,
+        Ok(MemberListing {
+            user_id: id(row)?,
             username: row.value()?,
-            groups: row.value()?,
+            groups: split(&row.value::<String>()?),
             banned: row.value()?,
             joined_at: row.value()?,
             last_seen_at: row.value()?,
@@ -34,32 +36,33 @@ pub async fn members(connection: &Connection<'_>) -> DbResult<Vec<ListedMember>>
     members.await
 }
 
-/// A forum with its lists of groups; `None` is the list of the forum above.
-#[derive(Debug)]
-pub struct ListedForum {
-    pub id: i64,
-    pub parent: Option<i64>,
+/// A forum with its lists of groups. `None` inherits the list of the parent.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ForumListing {
+    pub forum_id: ForumId,
+    pub parent_id: Option<ForumId>,
     pub title: String,
-    pub read: Option<String>,
-    pub start: Option<String>,
-    pub reply: Option<String>,
+    pub read: Option<Vec<String>>,
+    pub start: Option<Vec<String>>,
+    pub reply: Option<Vec<String>>,
     pub thread_count: i64,
     pub post_count: i64,
 }
 
 /// Lists all forums by id.
-pub async fn forums(connection: &Connection<'_>) -> DbResult<Vec<ListedForum>> {
+pub async fn forums(connection: &Connection<'_>) -> DbResult<Vec<ForumListing>> {
     let list = "
         SELECT id, parent_id, title, read_groups, start_groups, reply_groups, thread_count, post_count
         FROM forum ORDER BY id";
     let forums = connection.all(list, &[], |row| {
-        Ok(ListedForum {
-            id: row.value()?,
-            parent: row.value()?,
+        Ok(ForumListing {
+            forum_id: id(row)?,
+            parent_id: row.value::<Option<i64>>()?.map(ForumId::from),
             title: row.value()?,
-            read: row.value()?,
-            start: row.value()?,
-            reply: row.value()?,
+            read: groups(row)?,
+            start: groups(row)?,
+            reply: groups(row)?,
             thread_count: row.value()?,
             post_count: row.value()?,
         })
@@ -67,10 +70,11 @@ pub async fn forums(connection: &Connection<'_>) -> DbResult<Vec<ListedForum>> {
     forums.await
 }
 
-#[derive(Debug)]
-pub struct ListedThread {
-    pub id: i64,
-    pub forum: i64,
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadListing {
+    pub thread_id: ThreadId,
+    pub forum_id: ForumId,
     pub title: String,
     /// `None` if the account is removed.
     pub author: Option<String>,
@@ -85,7 +89,7 @@ pub struct ListedThread {
 pub async fn threads(
     connection: &Connection<'_>,
     forum: Option<i64>,
-) -> DbResult<Vec<ListedThread>> {
+) -> DbResult<Vec<ThreadListing>> {
     let list = "
         SELECT thread.id, forum_id, thread.title, username, state, locked, pinned, reply_count, last_activity_at
         FROM thread LEFT JOIN member ON member.id = author_id
@@ -93,9 +97,9 @@ pub async fn threads(
         ORDER BY thread.id";
     let parameters = bind![forum];
     let threads = connection.all(list, parameters, |row| {
-        Ok(ListedThread {
-            id: row.value()?,
-            forum: row.value()?,
+        Ok(ThreadListing {
+            thread_id: id(row)?,
+            forum_id: id(row)?,
             title: row.value()?,
             author: row.value()?,
             state: row.state()?,
@@ -108,10 +112,11 @@ pub async fn threads(
     threads.await
 }
 
-#[derive(Debug)]
-pub struct ListedPost {
-    pub id: i64,
-    pub thread: i64,
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PostListing {
+    pub post_id: PostId,
+    pub thread_id: ThreadId,
     /// `None` if the account is removed.
     pub author: Option<String>,
     pub created_at: Timestamp,
@@ -119,7 +124,7 @@ pub struct ListedPost {
 }
 
 /// Lists the posts in a state by id.
-pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult<Vec<ListedPost>> {
+pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult<Vec<PostListing>> {
     let list = "
         SELECT post.id, thread_id, username, created_at, body
         FROM post LEFT JOIN member ON member.id = author_id
@@ -127,13 +132,26 @@ pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult
         ORDER BY post.id";
     let parameters = bind![stored(state)];
     let posts = connection.all(list, parameters, |row| {
-        Ok(ListedPost {
-            id: row.value()?,
-            thread: row.value()?,
+        Ok(PostListing {
+            post_id: id(row)?,
+            thread_id: id(row)?,
             author: row.value()?,
             created_at: row.value()?,
             body: row.value()?,
         })
     });
     posts.await
+}
+
+fn id<T: From<i64>>(row: &mut RowReader<'_>) -> DbResult<T> {
+    row.value::<i64>().map(T::from)
+}
+
+fn groups(row: &mut RowReader<'_>) -> DbResult<Option<Vec<String>>> {
+    let names = row.value::<Option<String>>()?;
+    Ok(names.map(|names| split(&names)))
+}
+
+fn split(names: &str) -> Vec<String> {
+    names.split(',').map(str::to_owned).collect()
 }

@@ -62,26 +62,28 @@ impl ThreadFlag {
     const fn update(self) -> &'static str {
         match self {
             Self::Locked => {
-                "UPDATE thread SET locked = ?2, version = version + CASE WHEN locked = ?2 THEN 0 ELSE 1 END WHERE id = ?1"
+                "UPDATE thread SET locked = ?2, version = version + 1 WHERE id = ?1 AND locked <> ?2"
             }
             Self::Pinned => {
-                "UPDATE thread SET pinned = ?2, version = version + CASE WHEN pinned = ?2 THEN 0 ELSE 1 END WHERE id = ?1"
+                "UPDATE thread SET pinned = ?2, version = version + 1 WHERE id = ?1 AND pinned <> ?2"
             }
         }
     }
 }
 
-/// Sets or removes a flag of a thread. Its version changes with the flag.
+/// Sets or removes a flag of a thread. Its version changes with the flag. Returns `false` if the flag is set or removed
+/// already.
 pub async fn set_flag(
     tx: &Transaction<'_>,
     thread: i64,
     flag: ThreadFlag,
     on: bool,
-) -> BoardResult<()> {
-    match tx.change(flag.update(), bind![thread, on]).await? {
-        0 => Err(BoardError::not_found(format!(
-            "unknown thread \"{thread}\""
-        ))),
-        _ => Ok(()),
-    }
+) -> BoardResult<bool> {
+    let changed = tx.change(flag.update(), bind![thread, on]).await? > 0;
+    let exists = changed
+        || tx
+            .any("SELECT 1 FROM thread WHERE id = ?1", bind![thread])
+            .await?;
+    let absent = || BoardError::not_found(format!("unknown thread \"{thread}\""));
+    exists.then_some(changed).ok_or_else(absent)
 }

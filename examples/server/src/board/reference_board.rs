@@ -12,7 +12,7 @@ use forum_api::store::SchemaStatus;
 use forum_api::webhook::Event;
 
 use super::actor::Actor;
-use super::db::{BoardDatabase, Query, Transaction, TransactionFuture};
+use super::db::{BoardDatabase, DbResult, Query, Transaction, TransactionFuture};
 use super::events::EventRecorder;
 use super::hints::Hints;
 use super::locks::LockTarget;
@@ -167,8 +167,26 @@ impl ReferenceBoard {
         let change = self.write(move |tx, events| {
             Box::pin(async move {
                 let done = change(tx, events).await?;
-                tx.defer_texts(AuditEntry::INSERT_SQL, entry.insert_parameters().into())?;
+                record(tx, &entry)?;
                 Ok(done)
+            })
+        });
+        change.await
+    }
+
+    /// As [`write_audited`](Self::write_audited), but writes no entry if `change` returns `false`: the board is already in
+    /// the requested state.
+    pub async fn set_audited(
+        &self,
+        entry: AuditEntry,
+        change: impl RecordedChange<bool> + Clone + 'static,
+    ) -> BoardResult<()> {
+        let change = self.write(move |tx, events| {
+            Box::pin(async move {
+                if change(tx, events).await? {
+                    record(tx, &entry)?;
+                }
+                Ok(())
             })
         });
         change.await
@@ -223,6 +241,10 @@ impl ReferenceBoard {
 
 fn read_nothing<'a>(_: &'a Transaction<'a>, _: i64, _: Timestamp) -> TransactionFuture<'a, ()> {
     Box::pin(async { Ok(()) })
+}
+
+fn record(tx: &Transaction<'_>, entry: &AuditEntry) -> DbResult<()> {
+    tx.defer_texts(AuditEntry::INSERT_SQL, entry.insert_parameters(1).into())
 }
 
 /// A change that records its events.

@@ -145,8 +145,8 @@ pub trait AnySetting: Sync {
 
     async fn value(&self, connection: &Connection<'_>) -> DbResult<Value>;
 
-    /// Sets a value; returns `None` for an invalid one.
-    async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<()>>;
+    /// Sets a value. Returns `None` for an invalid one, and `Some(false)` if the setting has this value already.
+    async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<bool>>;
 }
 
 #[async_trait]
@@ -163,11 +163,12 @@ impl<T: SettingType> AnySetting for Setting<T> {
         self.get(connection).await.map(T::into)
     }
 
-    async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<()>> {
+    async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<bool>> {
         let unsigned = (!text.starts_with('+')).then_some(text);
         let value = unsigned.and_then(|text| text.parse().ok());
         let value = value.filter(|value: &T| *value >= self.least);
         match value {
+            Some(value) if value == self.get(tx).await? => Ok(Some(false)),
             Some(value) => put(tx, self.key, &value.to_string()).await.map(Some),
             None => Ok(None),
         }
@@ -193,18 +194,19 @@ pub fn named(key: &str) -> Option<&'static dyn AnySetting> {
     ALL.iter().copied().find(|setting| setting.key() == key)
 }
 
-/// Sets whether the board is offline.
-pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> DbResult<()> {
+/// Takes the board offline or online. Returns `false` if it is already.
+pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> DbResult<bool> {
     if offline {
         return put(tx, "board.offline", "true").await;
     }
     let delete = "DELETE FROM setting WHERE key = 'board.offline'";
-    tx.change(delete, &[]).await.map(drop)
+    Ok(tx.change(delete, &[]).await? > 0)
 }
 
-async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> DbResult<()> {
-    tx.change(
-        "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-        bind![key, value],
-    ).await.map(drop)
+/// Returns `false` if this value is stored already.
+async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> DbResult<bool> {
+    let put = "
+        INSERT INTO setting (key, value) VALUES (?1, ?2)
+        ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE setting.value <> excluded.value";
+    Ok(tx.change(put, bind![key, value]).await? > 0)
 }

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Args};
 use forum_api::host::{BoardError, BoardResult};
-use serde::Serialize;
 use toml::{Table, Value};
 
 use super::options::{Common, ServeArgs};
@@ -192,7 +191,7 @@ impl Configuration {
 }
 
 /// An option with its values, which are empty if it has none.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub struct EffectiveOption {
     pub option: String,
     pub values: Vec<String>,

@@ -20,7 +20,7 @@ pub use config::EffectiveOption;
 pub use options::{
     AdminOptions, Common, DatabaseOptions, LogFormat, LogOptions, ServeArgs, SurfaceArg,
 };
-pub use values::{days, number, seconds, without_password};
+pub use values::{amount, days, number, seconds, without_password};
 
 use crate::commands::audit::AuditCommand;
 use crate::commands::backup::BackupCommand;
@@ -253,6 +253,9 @@ fn options_behind_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
     use clap::error::ErrorKind::{DisplayHelp, ValueValidation};
 
     use super::*;
@@ -260,16 +263,24 @@ mod tests {
     const README: &str = include_str!("../../../../README.md");
     const CLUSTERING: &str = include_str!("../../../../src/guide/clustering.md");
     const OPERATIONS: &str = include_str!("../../../../src/guide/operations.md");
+    const OPERATING: &str = include_str!("../../../../docs/operating.md");
 
     /// The arguments of the shell lines of a document that run the server.
     fn shell_lines(document: &str) -> impl Iterator<Item = &str> {
         let lines = document.lines().filter_map(|line| {
-            let line = line.split(" #").next()?;
+            let line = line.trim_start().split(" #").next()?;
             let cargo = line.strip_prefix("cargo run -p forum-server");
             let arguments = cargo.map(|rest| rest.trim_start().trim_start_matches("-- "));
-            arguments.or_else(|| line.strip_prefix("forum-server "))
+            let command = arguments.or_else(|| line.strip_prefix("forum-server "))?;
+            command.split(" || ").next()
         });
         lines.map(str::trim)
+    }
+
+    /// The texts between backticks of a document, without its code blocks.
+    fn code(document: &str) -> impl Iterator<Item = &str> {
+        let prose = document.split("```").step_by(2);
+        prose.flat_map(|text| text.split('`').skip(1).step_by(2))
     }
 
     /// The commands of the table in the section "Commands".
@@ -283,12 +294,14 @@ mod tests {
     /// Placeholders such as `ID` are not valid values.
     #[test]
     fn documented_commands_exist() {
-        let documents = [README, CLUSTERING, OPERATIONS].into_iter();
+        let operating = OPERATING.replace("forumctl ", "forum-server ");
+        let documents = [README, CLUSTERING, OPERATIONS, &operating].into_iter();
         let commands: Vec<_> = documents
             .flat_map(shell_lines)
             .chain(table(OPERATIONS))
+            .chain(code(&operating).filter_map(|code| code.strip_prefix("forum-server ")))
             .collect();
-        assert!(commands.len() > 30, "{commands:?}");
+        assert!(commands.len() > 60, "{commands:?}");
         for command in commands {
             let arguments = ["forum-server"]
                 .into_iter()
@@ -298,6 +311,68 @@ mod tests {
                 let is_known = matches!(error.kind(), DisplayHelp | ValueValidation);
                 assert!(is_known, "{command}: {error}");
             }
+        }
+    }
+
+    /// The keys of the TOML blocks, and the words in backticks that have the form of an option of two words.
+    #[test]
+    fn options_of_the_page_for_operators_exist() {
+        let options = ServeArgs::augment_args(Common::augment_args(clap::Command::new("options")));
+        let options: BTreeSet<_> = options
+            .get_arguments()
+            .filter_map(clap::Arg::get_long)
+            .collect();
+        let blocks = OPERATING.split("```toml\n").skip(1);
+        let lines = blocks.flat_map(|block| block.split("```").next().unwrap().lines());
+        let keys: Vec<_> = lines.filter_map(|line| line.split_once(" = ")).collect();
+        assert!(keys.len() > 5, "{keys:?}");
+        for (key, _) in keys {
+            assert!(options.contains(key), "{key}");
+        }
+        let is_option = |text: &&str| {
+            text.contains('-')
+                && text
+                    .bytes()
+                    .all(|byte| byte == b'-' || byte.is_ascii_lowercase())
+        };
+        let not_options = ["forum-server", "x-forwarded-for", "retry-after"];
+        let named = code(OPERATING).filter(is_option);
+        let named: Vec<_> = named.filter(|text| !not_options.contains(text)).collect();
+        assert!(named.len() > 20, "{named:?}");
+        for name in named {
+            let name = name.trim_start_matches("--");
+            assert!(options.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn metrics_and_files_of_the_page_for_operators_exist() {
+        let is_part = |character: char| !(character.is_ascii_lowercase() || character == '_');
+        let names = OPERATING.split(is_part);
+        let names = names.filter(|name| name.starts_with("forum_api_") || name.ends_with("_tasks"));
+        let names: BTreeSet<_> = names.map(|name| name.trim_end_matches("_bucket")).collect();
+        let known = forum_api::metrics::ALL.iter().map(|metric| metric.name);
+        let known: BTreeSet<_> = known.chain(["forum_server_tasks"]).collect();
+        assert_eq!(
+            names, known,
+            "the page has a row or a remark for each metric"
+        );
+
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let links = OPERATING
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', '#']).next());
+        let links = links
+            .filter(|link| !link.is_empty())
+            .map(|link| root.join("docs").join(link));
+        let copied = OPERATING
+            .split_whitespace()
+            .filter(|word| word.starts_with("examples/"));
+        let files: Vec<_> = links.chain(copied.map(|path| root.join(path))).collect();
+        assert!(files.len() > 15, "{files:?}");
+        for file in files {
+            assert!(file.exists(), "{}", file.display());
         }
     }
 }

@@ -10,14 +10,9 @@ use http::HeaderValue;
 
 /// Parses an address with a port, a port, or `localhost` with a port.
 pub fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
-    let port = text.strip_prefix("localhost").unwrap_or(text);
-    let port = match port.strip_prefix(':') {
-        Some(port) => Some(port),
-        None => Some(text).filter(|text| *text == port),
-    };
-    let loopback = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let port = port.and_then(|port| port.parse().ok());
-    port.map(loopback)
+    let mut ports = ["localhost:", ":", ""].into_iter();
+    let port = ports.find_map(|prefix| text.strip_prefix(prefix)?.parse().ok());
+    port.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
         .or_else(|| text.parse().ok())
         .ok_or("expected an address and a port, for example 127.0.0.1:8080, or a port")
 }
@@ -25,6 +20,11 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, &'static str> {
 /// Parses a whole number of at least 1.
 pub fn number(text: &str) -> Result<u32, &'static str> {
     within(text, 1..=u32::MAX).ok_or("expected a whole number from 1 to 4294967295")
+}
+
+/// Parses a number of generated items.
+pub fn amount(text: &str) -> Result<u64, &'static str> {
+    within(text, 1..=1_000_000_000).ok_or("expected a whole number from 1 to 1000000000")
 }
 
 /// Parses a number of connections or threads.

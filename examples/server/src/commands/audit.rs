@@ -3,12 +3,13 @@
 use clap::{Args, Subcommand};
 use forum_api::audit::AuditAction;
 use forum_api::host::BoardResult;
-use forum_api::model::{Timestamp, UserId};
+use forum_api::model::Timestamp;
 use forum_api::store::{AuditFilter, AuditRecord};
 use serde::Serialize;
 
+use super::member_named;
+use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
-use crate::board::{ReferenceBoard, accounts};
 use crate::output::{ListItem, Output};
 use crate::sign_in::accounts::names as member_names;
 
@@ -42,12 +43,7 @@ impl AuditCommand {
     ) -> BoardResult<Output> {
         let Self::List(args) = self;
         let actor = match args.actor {
-            Some(name) => {
-                let find = board.read(move |connection| {
-                    Box::pin(async move { accounts::named(connection, &name).await })
-                });
-                Some(UserId::from(find.await?))
-            }
+            Some(name) => Some(member_named(board, name).await?),
             None => None,
         };
         let mut filter = AuditFilter {
@@ -98,7 +94,8 @@ struct AuditListing {
 
 impl AuditListing {
     fn new(record: AuditRecord, name: Option<String>) -> Self {
-        let (entry, actor) = (record.entry.clone(), record.entry.actor);
+        let entry = record.entry;
+        let actor = entry.actor;
         Self {
             at: entry.occurred_at,
             action: entry.action.to_string(),

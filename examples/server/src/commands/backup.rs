@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 
 use clap::Args;
 use forum_api::host::{BoardError, BoardResult};
@@ -77,9 +77,10 @@ fn create(path: &Path) -> BoardResult<()> {
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let text = |error: rusqlite::Error| error.to_string();
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let from = std::path::absolute(from).map_err(|error| error.to_string())?;
-    let source = Connection::open_with_flags(from, flags).map_err(text)?;
-    let mut target = Connection::open(to).map_err(text)?;
+    // An absolute path is never a URI with parameters.
+    let absolute = |path| path::absolute(path).map_err(|error| error.to_string());
+    let source = Connection::open_with_flags(absolute(from)?, flags).map_err(text)?;
+    let mut target = Connection::open(absolute(to)?).map_err(text)?;
     let backup = Backup::new(&source, &mut target).map_err(text)?;
     match backup.step(ALL_PAGES).map_err(text)? {
         StepResult::Done => Ok(()),

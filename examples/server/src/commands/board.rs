@@ -16,6 +16,7 @@ use crate::board::groups::Groups;
 use crate::board::moderation::{self, ThreadFlag};
 use crate::board::permissions::AccessLists;
 use crate::board::{ReferenceBoard, accounts, demo, settings};
+use crate::cli::amount;
 use crate::output::{Output, Table};
 use crate::prompt::Confirm;
 
@@ -36,7 +37,7 @@ impl BoardCommand {
             false => audit::BOARD_ONLINE,
         };
         let entry = audit::entry(action, "")?;
-        let set = board.write_audited(entry, move |tx, _| {
+        let set = board.set_audited(entry, move |tx, _| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
         });
         set.await?;
@@ -92,7 +93,7 @@ impl ForumCommand {
                 let text = format!("Made {name:?} a moderator of forum {id}.");
                 let entry = audit::entry(audit::FORUM_MODERATOR_ADDED, id)?;
                 let entry = entry.with_details(format_args!("member {name}"));
-                let set = board.write_audited(entry, move |tx, _| {
+                let set = board.set_audited(entry, move |tx, _| {
                     Box::pin(async move {
                         let member = accounts::named(tx, &name).await?;
                         forums::add_moderator(tx, id, member).await
@@ -179,7 +180,7 @@ impl ThreadCommand {
             }
         };
         let entry = audit::entry(action, thread)?;
-        let set = board.write_audited(entry, move |tx, _| {
+        let set = board.set_audited(entry, move |tx, _| {
             Box::pin(moderation::set_flag(tx, thread, flag, on))
         });
         set.await?;
@@ -212,18 +213,17 @@ pub enum PostCommand {
 
 impl PostCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
-        let (post, action, done) = match &self {
-            Self::List { state } => return content::list_posts(board, *state).await,
-            Self::Approve(PostId { id }) => (*id, audit::POST_APPROVED, "Approved"),
-            Self::Restore(PostId { id }) => (*id, audit::POST_RESTORED, "Restored"),
+        let (post, approves, action, done) = match self {
+            Self::List { state } => return content::list_posts(board, state).await,
+            Self::Approve(PostId { id }) => (id, true, audit::POST_APPROVED, "Approved"),
+            Self::Restore(PostId { id }) => (id, false, audit::POST_RESTORED, "Restored"),
         };
         let entry = audit::entry(action, post)?;
         let change = board.write_audited(entry, move |tx, events| {
             Box::pin(async move {
-                match self {
-                    Self::List { .. } => Ok(()),
-                    Self::Approve(PostId { id }) => moderation::approve(tx, events, id).await,
-                    Self::Restore(PostId { id }) => moderation::restore(tx, events, id).await,
+                match approves {
+                    true => moderation::approve(tx, events, post).await,
+                    false => moderation::restore(tx, events, post).await,
                 }
             })
         });
@@ -297,7 +297,7 @@ async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<
     let text = format!("Set {key} to {value}.");
     let entry = audit::entry(audit::SETTING_CHANGED, &key)?;
     let entry = entry.with_details(format_args!("value {value}"));
-    let set = board.write_audited(entry, move |tx, _| {
+    let set = board.set_audited(entry, move |tx, _| {
         Box::pin(async move {
             let set = setting.set(tx, &value).await?;
             set.ok_or_else(|| {
@@ -328,13 +328,6 @@ pub struct GenerateCommand {
     confirm: Confirm,
 }
 
-fn amount(text: &str) -> Result<u64, &'static str> {
-    let amount = text.parse().ok();
-    amount
-        .filter(|amount| (1..=1_000_000_000).contains(amount))
-        .ok_or("expected a whole number from 1 to 1000000000")
-}
-
 fn seed(text: &str) -> Result<u64, &'static str> {
     text.parse()
         .map_err(|_| "expected a whole number from 0 to 18446744073709551615")
@@ -359,10 +352,10 @@ impl GenerateCommand {
             "members {}; threads {}; posts {}",
             amount.members, amount.threads, amount.posts
         ));
-        board
-            .write_audited(entry, |_, _| Box::pin(async { Ok(()) }))
-            .await?;
-        generate::run(board, amount, self.seed, |made| bar.set_position(made)).await?;
+        generate::run(board, amount, self.seed, entry, |made| {
+            bar.set_position(made)
+        })
+        .await?;
         bar.finish_and_clear();
         let ContentSize {
             members,

@@ -1,12 +1,11 @@
 //! Lists of forums, threads and posts.
 
 use forum_api::host::BoardResult;
-use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp};
-use serde::Serialize;
+use forum_api::model::ContentState;
 
 use crate::board::ReferenceBoard;
 use crate::board::db::stored;
-use crate::board::listings;
+use crate::board::listings::{self, ForumListing, PostListing, ThreadListing};
 use crate::output::{ListItem, Output};
 
 /// Maximum number of characters of a post in a table.
@@ -16,18 +15,7 @@ const EXCERPT: usize = 60;
 pub async fn list_forums(board: &ReferenceBoard) -> BoardResult<Output> {
     let forums =
         board.read(|connection| Box::pin(async move { Ok(listings::forums(connection).await?) }));
-    let groups = |names: String| names.split(',').map(str::to_owned).collect();
-    let forums = forums.await?.into_iter().map(|forum| ForumListing {
-        forum_id: forum.id.into(),
-        parent_id: forum.parent.map(ForumId::from),
-        title: forum.title,
-        read: forum.read.map(groups),
-        start: forum.start.map(groups),
-        reply: forum.reply.map(groups),
-        thread_count: forum.thread_count,
-        post_count: forum.post_count,
-    });
-    Output::list(forums.collect())
+    Output::list(forums.await?)
 }
 
 /// Lists the threads of a forum, or of all forums.
@@ -35,18 +23,7 @@ pub async fn list_threads(board: &ReferenceBoard, forum: Option<i64>) -> BoardRe
     let threads = board.read(move |connection| {
         Box::pin(async move { Ok(listings::threads(connection, forum).await?) })
     });
-    let threads = threads.await?.into_iter().map(|thread| ThreadListing {
-        thread_id: thread.id.into(),
-        forum_id: thread.forum.into(),
-        title: thread.title,
-        author: thread.author,
-        state: thread.state,
-        locked: thread.locked,
-        pinned: thread.pinned,
-        reply_count: thread.reply_count,
-        last_activity_at: thread.last_activity_at,
-    });
-    Output::list(threads.collect())
+    Output::list(threads.await?)
 }
 
 /// Lists the posts in a state.
@@ -54,27 +31,7 @@ pub async fn list_posts(board: &ReferenceBoard, state: ContentState) -> BoardRes
     let posts = board.read(move |connection| {
         Box::pin(async move { Ok(listings::posts(connection, state).await?) })
     });
-    let posts = posts.await?.into_iter().map(|post| PostListing {
-        post_id: post.id.into(),
-        thread_id: post.thread.into(),
-        author: post.author,
-        created_at: post.created_at,
-        body: post.body,
-    });
-    Output::list(posts.collect())
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ForumListing {
-    forum_id: ForumId,
-    parent_id: Option<ForumId>,
-    title: String,
-    read: Option<Vec<String>>,
-    start: Option<Vec<String>>,
-    reply: Option<Vec<String>>,
-    thread_count: i64,
-    post_count: i64,
+    Output::list(posts.await?)
 }
 
 impl ListItem<8> for ForumListing {
@@ -100,20 +57,6 @@ impl ListItem<8> for ForumListing {
             self.title.clone(),
         ]
     }
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ThreadListing {
-    thread_id: ThreadId,
-    forum_id: ForumId,
-    title: String,
-    author: Option<String>,
-    state: ContentState,
-    locked: bool,
-    pinned: bool,
-    reply_count: i64,
-    last_activity_at: Timestamp,
 }
 
 impl ListItem<8> for ThreadListing {
@@ -146,16 +89,6 @@ impl ListItem<8> for ThreadListing {
             self.title.clone(),
         ]
     }
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct PostListing {
-    post_id: PostId,
-    thread_id: ThreadId,
-    author: Option<String>,
-    created_at: Timestamp,
-    body: String,
 }
 
 /// The text is quoted and escaped: a member cannot write lines of the table.

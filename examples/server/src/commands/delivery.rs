@@ -16,7 +16,7 @@ use super::webhook::endpoint;
 use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::cli::days;
-use crate::output::{ListItem, Output, Table};
+use crate::output::{ListItem, Output, Table, counted};
 use crate::webhooks::{refusal, refusal_for, unknown_endpoint};
 
 /// Deliveries of a page of the store.
@@ -103,9 +103,9 @@ impl DeliveryCommand {
                     .retry_dead(&endpoint, &audit::actor())
                     .await;
                 let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
-                let noun = if count == 1 { "delivery" } else { "deliveries" };
+                let deliveries = counted(count, "dead delivery", "dead deliveries");
                 Output::done_with(format_args!(
-                    "Queued {count} dead {noun} of endpoint {endpoint} again."
+                    "Queued {deliveries} of endpoint {endpoint} again."
                 ))
             }
             Self::Purge { state, older_than } => purge(webhooks, state, older_than).await,
@@ -130,26 +130,24 @@ async fn purge(
     let actor = audit::actor();
     let purge = admin.purge_deliveries(state, older_than, &actor);
     let removed = purge.await.map_err(refusal)?;
-    let noun = if removed == 1 {
-        "delivery"
-    } else {
-        "deliveries"
-    };
-    Output::done_with(format_args!("Removed {removed} {} {noun}.", state.as_str()))
+    let state = state.as_str();
+    let one = format!("{state} delivery");
+    let deliveries = counted(removed, &one, &format!("{state} deliveries"));
+    Output::done_with(format_args!("Removed {deliveries}."))
 }
 
 async fn list(
     webhooks: &WebhookStores,
     state: Option<DeliveryState>,
-    endpoint: Option<EndpointId>,
+    endpoint_id: Option<EndpointId>,
 ) -> BoardResult<Output> {
     let mut filter = DeliveryFilter {
         state,
-        endpoint,
+        endpoint_id,
         limit: PAGE,
         ..DeliveryFilter::default()
     };
-    if let Some(id) = &filter.endpoint
+    if let Some(id) = &filter.endpoint_id
         && webhooks.endpoints.find(id).await?.is_none()
     {
         return Err(unknown_endpoint(id));
@@ -238,9 +236,9 @@ struct DeliveryListing {
 impl DeliveryListing {
     fn new(delivery: webhook::Delivery, disabled: &[EndpointId]) -> Self {
         Self {
-            paused: disabled.contains(&delivery.endpoint),
+            paused: disabled.contains(&delivery.endpoint_id),
             id: delivery.id,
-            endpoint_id: delivery.endpoint,
+            endpoint_id: delivery.endpoint_id,
             topic: delivery.topic.to_string(),
             state: delivery.progress.state.as_str(),
             attempts: delivery.progress.attempts,

@@ -2,13 +2,11 @@
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::{Timestamp, UserId};
-use serde::Serialize;
 use serde_json::json;
 
 use crate::audit;
 use crate::board::groups::Groups;
-use crate::board::listings::{self, ListedMember};
+use crate::board::listings::{self, MemberListing};
 use crate::board::{ReferenceBoard, accounts, locks, passwords};
 use crate::output::{ListItem, Output};
 use crate::prompt;
@@ -86,34 +84,7 @@ impl MemberCommand {
 async fn list(board: &ReferenceBoard) -> BoardResult<Output> {
     let members =
         board.read(|connection| Box::pin(async move { Ok(listings::members(connection).await?) }));
-    let members = members.await?.into_iter().map(MemberListing::from);
-    Output::list(members.collect())
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct MemberListing {
-    user_id: UserId,
-    username: String,
-    groups: Vec<String>,
-    banned: bool,
-    joined_at: Timestamp,
-    last_seen_at: Option<Timestamp>,
-    post_count: i64,
-}
-
-impl From<ListedMember> for MemberListing {
-    fn from(member: ListedMember) -> Self {
-        Self {
-            user_id: member.id.into(),
-            username: member.username,
-            groups: member.groups.split(',').map(Into::into).collect(),
-            banned: member.banned,
-            joined_at: member.joined_at,
-            last_seen_at: member.last_seen_at,
-            post_count: member.post_count,
-        }
-    }
+    Output::list(members.await?)
 }
 
 impl ListItem<7> for MemberListing {
@@ -154,36 +125,49 @@ async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResul
 }
 
 async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResult<Output> {
-    let text = match &new {
-        Change::PasswordHash(_) => format!("Set the password of {name:?}."),
-        Change::Banned(true) => format!("Banned {name:?}."),
-        Change::Banned(false) => format!("Lifted the ban of {name:?}."),
-        Change::Groups(groups) => format!("Set the groups of {name:?} to {groups}."),
+    let (action, details, text) = match &new {
+        Change::PasswordHash(_) => (
+            audit::MEMBER_PASSWORD_CHANGED,
+            String::new(),
+            format!("Set the password of {name:?}."),
+        ),
+        Change::Banned(true) => (
+            audit::MEMBER_BANNED,
+            String::new(),
+            format!("Banned {name:?}."),
+        ),
+        Change::Banned(false) => (
+            audit::MEMBER_UNBANNED,
+            String::new(),
+            format!("Lifted the ban of {name:?}."),
+        ),
+        Change::Groups(groups) => (
+            audit::MEMBER_GROUPS_CHANGED,
+            format!("groups {groups}"),
+            format!("Set the groups of {name:?} to {groups}."),
+        ),
     };
-    let entry = match &new {
-        Change::PasswordHash(_) => audit::entry(audit::MEMBER_PASSWORD_CHANGED, &name)?,
-        Change::Banned(true) => audit::entry(audit::MEMBER_BANNED, &name)?,
-        Change::Banned(false) => audit::entry(audit::MEMBER_UNBANNED, &name)?,
-        Change::Groups(groups) => audit::entry(audit::MEMBER_GROUPS_CHANGED, &name)?
-            .with_details(format_args!("groups {groups}")),
-    };
-    let set = board.write_audited(entry, move |tx, _| {
+    let entry = audit::entry(action, &name)?.with_details(details);
+    let set = board.set_audited(entry, move |tx, _| {
         Box::pin(async move {
             let member = accounts::named(tx, &name).await?;
             locks::member_and_administrators(tx, member).await?;
             let administrators = accounts::administrators(tx).await?;
-            match new {
-                Change::PasswordHash(hash) => accounts::set_password(tx, member, &hash).await?,
+            let changed = match new {
+                Change::PasswordHash(hash) => {
+                    accounts::set_password(tx, member, &hash).await?;
+                    true
+                }
                 Change::Banned(banned) => accounts::set_banned(tx, member, banned).await?,
                 Change::Groups(groups) => accounts::set_groups(tx, member, groups).await?,
-            }
+            };
             if administrators > 0 && accounts::administrators(tx).await? == 0 {
                 let reason = format!(
                     "{name:?} is the last administrator who can sign in; make another member administrator and set their password first"
                 );
                 return Err(BoardError::conflict(reason));
             }
-            Ok(())
+            Ok(changed)
         })
     });
     set.await?;

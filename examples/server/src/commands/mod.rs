@@ -1,5 +1,10 @@
 //! The commands beside `serve`.
 
+use forum_api::host::BoardResult;
+use forum_api::model::UserId;
+
+use crate::board::{ReferenceBoard, accounts};
+
 pub mod audit;
 pub mod backup;
 pub mod board;
@@ -10,3 +15,9 @@ pub mod member;
 pub mod token;
 pub mod webhook;
 pub mod worker;
+
+async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserId> {
+    let member = board
+        .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }));
+    member.await.map(UserId::from)
+}

@@ -10,7 +10,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
 use forum_api::scope::{Scope, Surface};
-use forum_api::store::{Stores, TokenStore, TokenUsage};
+use forum_api::store::{Stores, TokenFilter, TokenStore, TokenUsage};
 use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, issue_token};
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts, passwords};
 use crate::cli::{SurfaceArg, days};
-use crate::output::{ListItem, Output};
+use crate::output::{ListItem, Output, counted};
 use crate::prompt;
 use crate::sign_in::accounts::names as member_names;
 
@@ -203,24 +203,33 @@ async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Out
             batch => removed += batch,
         }
     }
-    let noun = if removed == 1 { "token" } else { "tokens" };
-    Output::done_with(format_args!(
-        "Removed {removed} expired and revoked {noun}."
-    ))
+    let tokens = counted(
+        removed,
+        "expired and revoked token",
+        "expired and revoked tokens",
+    );
+    Output::done_with(format_args!("Removed {tokens}."))
 }
 
 async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
     let now = SystemClock.now();
     let mut all = Vec::new();
-    let mut page = tokens.list(None, PAGE).await?;
-    while let Some(last) = page.last().map(|record| (record.created_at, record.lookup)) {
+    let mut filter = TokenFilter {
+        limit: PAGE,
+        ..TokenFilter::default()
+    };
+    loop {
+        let page = tokens.list(&filter, now).await?;
+        filter.after = page.last().map(|last| (last.created_at, last.lookup));
+        if page.is_empty() {
+            break;
+        }
         let owners: Vec<_> = page.iter().map(|record| record.owner.clone()).collect();
         let names = member_names(board, owners).await?;
         all.extend(
             page.into_iter()
                 .map(|record| TokenListing::new(&names, record, now)),
         );
-        page = tokens.list(Some(last), PAGE).await?;
     }
     Output::list(all)
 }

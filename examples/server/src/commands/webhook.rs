@@ -4,17 +4,18 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::{EndpointId, Timestamp, UserId};
+use forum_api::model::{EndpointId, Timestamp};
 use forum_api::store::WebhookStores;
 use forum_api::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
 use forum_api::webhook_admin::{EndpointChanges, EndpointWithSecret, NewEndpoint, WebhookAdmin};
 use serde::Serialize;
 
+use super::member_named;
 use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts};
 use crate::keys::Secrets;
-use crate::output::{ListItem, Output};
+use crate::output::{ListItem, Output, counted};
 use crate::prompt::{self, Confirm};
 use crate::webhooks::{WebhookOptions, refusal, refusal_for, unknown_endpoint};
 
@@ -212,12 +213,10 @@ async fn reencrypt(
         .reencrypt(&*new.0, &audit::actor())
         .await
         .map_err(refusal)?;
-    let (id, noun) = (
-        new.0.key_id(),
-        if count == 1 { "endpoint" } else { "endpoints" },
-    );
+    let id = new.0.key_id();
+    let endpoints = counted(count, "endpoint", "endpoints");
     Output::done_with(format_args!(
-        "Encrypted the secrets of {count} {noun} with the key {id}. Restart servers and workers with the new key file: pass \
+        "Encrypted the secrets of {endpoints} with the key {id}. Restart servers and workers with the new key file: pass \
          it as --secret-key-file, or, with SQLite, replace DATABASE.key with it."
     ))
 }
@@ -225,12 +224,6 @@ async fn reencrypt(
 fn parse_topics(text: &str) -> BoardResult<TopicSet> {
     text.parse()
         .map_err(|unknown: UnknownTopicError| refusal(unknown.into()))
-}
-
-async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserId> {
-    let member = board
-        .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }));
-    member.await.map(UserId::from)
 }
 
 impl Changes {

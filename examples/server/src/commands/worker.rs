@@ -36,7 +36,7 @@ impl WorkerCommand {
         let _log = Log::start(self.log);
         let metrics = Metrics::install()?;
         let shutdown = Shutdown::listen(self.admin.drain_timeout).or_internal()?;
-        let monitor = Listener::for_operator(self.admin).await?;
+        let operator = Listener::for_operator(self.admin).await?;
         let url = &*common.database;
         let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
         let (database, board) =
@@ -49,13 +49,13 @@ impl WorkerCommand {
         let worker = webhooks::start(&database, &board, &environment, options, retries)?;
         tracing::info!(
             version = VERSION,
-            admin_listen = monitor
+            admin_listen = operator
                 .as_ref()
-                .map(|monitor| tracing::field::display(monitor.address)),
+                .map(|operator| tracing::field::display(operator.address)),
             database = without_password(url),
             "webhook worker started"
         );
-        let services = Monitor {
+        let monitor = Monitor {
             metrics,
             readiness: Readiness::new(database.clone(), board).of_worker(worker.clone()),
         };
@@ -63,7 +63,7 @@ impl WorkerCommand {
             shutdown.clone().requested().await;
             webhooks::stop(&worker, &shutdown).await;
         };
-        tokio::join!(deliveries, Listener::serve(monitor, services, &shutdown));
+        tokio::join!(deliveries, Listener::serve(operator, monitor, &shutdown));
         database.close().await;
         tracing::info!("webhook worker stopped");
         Output::nothing()

@@ -8,6 +8,7 @@ use forum_api::Environment;
 use forum_api::host::BoardError;
 use forum_api::runtime::InlineRuntime;
 use forum_api::runtime::SystemClock;
+use forum_api::test_util::audit_entry;
 use forum_api::webhook::Topic;
 use forum_api::{ApiSettings, Language, openapi_document};
 use serde_json::{Value, json};
@@ -115,7 +116,9 @@ async fn generated_content_has_no_events() {
         threads: 2,
         posts: 10,
     };
-    generate::run(&demo.board, amount, 1, |_| ()).await.unwrap();
+    generate::run(&demo.board, amount, 1, audit_entry(), |_| ())
+        .await
+        .unwrap();
     assert_eq!(outbox(&demo.board).await, Vec::<String>::new());
 }
 

@@ -98,7 +98,7 @@ impl conformance::BoardFixture for Stage {
         let (readers, writers) = (Some(audience(new.readers)), Some(audience(new.writers)));
         let forum = forums::ForumInsert {
             title: new.title.clone(),
-            parent: new.parent.as_ref().map(ForumId::to_i64).transpose()?,
+            parent: new.parent_id.as_ref().map(ForumId::to_i64).transpose()?,
             lists: AccessLists {
                 read: readers,
                 start: writers,
@@ -135,7 +135,8 @@ impl conformance::BoardFixture for Stage {
         self.change(move |tx| {
             Box::pin(async move {
                 if is_one {
-                    return forums::add_moderator(tx, forum, member).await;
+                    forums::add_moderator(tx, forum, member).await?;
+                    return Ok(());
                 }
                 let delete = "DELETE FROM forum_moderator WHERE (forum_id, member_id) = (?1, ?2)";
                 tx.change(delete, bind![forum, member]).await?;
@@ -148,14 +149,20 @@ impl conformance::BoardFixture for Stage {
     async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
         let member = member.to_i64()?;
         self.change(move |tx| {
-            Box::pin(async move { Ok(accounts::set_banned(tx, member, banned).await?) })
+            Box::pin(async move {
+                accounts::set_banned(tx, member, banned).await?;
+                Ok(())
+            })
         })
         .await
     }
 
     async fn set_offline(&self, offline: bool) -> FixtureResult<()> {
         self.change(move |tx| {
-            Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
+            Box::pin(async move {
+                settings::set_offline(tx, offline).await?;
+                Ok(())
+            })
         })
         .await
     }
@@ -212,8 +219,13 @@ impl conformance::BoardFixture for Stage {
 impl Stage {
     async fn mark(&self, thread: &ThreadId, mark: ThreadFlag, on: bool) -> FixtureResult<()> {
         let thread = thread.to_i64()?;
-        self.change(move |tx| Box::pin(moderation::set_flag(tx, thread, mark, on)))
-            .await
+        self.change(move |tx| {
+            Box::pin(async move {
+                moderation::set_flag(tx, thread, mark, on).await?;
+                Ok(())
+            })
+        })
+        .await
     }
 
     async fn change(

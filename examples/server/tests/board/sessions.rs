@@ -133,7 +133,8 @@ async fn it_does_not_come_back_when_a_ban_is_taken_back() {
         demo.change(move |tx| {
             Box::pin(async move {
                 let admin = accounts::named(tx, "admin").await?;
-                Ok(accounts::set_banned(tx, admin, banned).await?)
+                accounts::set_banned(tx, admin, banned).await?;
+                Ok(())
             })
         })
         .await;

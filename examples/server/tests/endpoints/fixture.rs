@@ -83,7 +83,7 @@ impl Fixture {
                 let issue = || {
                     let scopes = scopes.iter().map(|scope| Scope::parse(scope).unwrap());
                     let scopes: Vec<_> = scopes.collect();
-                    let token = self.api.token(&owner, &scopes, Expiry::NEVER);
+                    let token = self.api.issue_token(&owner, &scopes, Expiry::NEVER);
                     token.expose_secret().to_owned()
                 };
                 self.api.client(Some(token.or_insert_with(issue).clone()))
@@ -131,7 +131,8 @@ impl Fixture {
                         accounts::set_groups(tx, member, groups.parse().unwrap()).await?;
                     }
                     ["setting", key, value] => {
-                        settings::named(key).unwrap().set(tx, value).await?.unwrap()
+                        let setting = settings::named(key).unwrap();
+                        assert!(setting.set(tx, value).await?.is_some());
                     }
                     ["offline"] | ["online"] => {
                         settings::set_offline(tx, words[0] == "offline").await?;
@@ -141,7 +142,7 @@ impl Fixture {
                         moderation::set_flag(tx, id(thread), ThreadFlag::Locked, locked).await?;
                     }
                     ["pin", thread] => {
-                        moderation::set_flag(tx, id(thread), ThreadFlag::Pinned, true).await?
+                        moderation::set_flag(tx, id(thread), ThreadFlag::Pinned, true).await?;
                     }
                     ["approve", post] => moderation::approve(tx, events, id(post)).await?,
                     ["restore", post] => moderation::restore(tx, events, id(post)).await?,

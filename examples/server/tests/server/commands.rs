@@ -277,12 +277,29 @@ fn commands_add_entries_to_the_audit_log() {
     assert_eq!(list(&format!("--target {endpoint}")).len(), 2);
     assert_eq!(list("--action member.banned").len(), 1);
     assert_eq!(list("--actor admin").len(), 1);
+    server
+        .run("generate --threads 3 --posts 2 --yes")
+        .error_message();
     let refused = server.run("member ban ghost");
     assert_eq!(
         (refused.status, list("").len()),
         (1, 6),
         "a refused change has no entry"
     );
+    for command in [
+        "member ban bob",
+        "setting post.per_hour 30",
+        "setting post.body_max 20000",
+        "board online",
+        "member groups alice members",
+        "thread unlock 1",
+        "forum moderator 2 mod",
+        &format!("webhook disable {endpoint}"),
+        &format!("webhook update {endpoint} --owner admin"),
+    ] {
+        server.run_ok(command);
+        assert_eq!(list("").len(), 6, "{command} changes nothing");
+    }
 }
 
 #[test]

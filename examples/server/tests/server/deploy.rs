@@ -1,4 +1,4 @@
-//! The files in `deploy`: the configuration, the systemd unit and the container file.
+//! The files in `deploy`: the configuration, the systemd units and the container file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,17 +24,14 @@ fn the_configuration_file_is_valid_with_and_without_its_commented_lines() {
     let text = read("forum.toml");
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("forum.key"), [7; 32]).unwrap();
-    let uncommented = text
+    let options = text
         .lines()
-        .map(|line| {
-            line.strip_prefix("# ")
-                .filter(|rest| rest.contains(" = "))
-                .unwrap_or(line)
-        })
-        .collect::<Vec<_>>()
-        .join("\n")
-        .replace("/etc/forum-server.key", "forum.key");
-    assert_ne!(text.trim_end(), uncommented);
+        .map(|line| line.strip_prefix("# ").unwrap_or(line));
+    let options: Vec<_> = options.filter(|line| line.contains(" = ")).collect();
+    // The address of Postgres replaces that of SQLite.
+    let uncommented = options[1..].join("\n");
+    let uncommented = uncommented.replace("/etc/forum-server/forum.key", "forum.key");
+    assert!(options[0].contains("sqlite:") && options[1].contains("postgres:"));
     for text in [text, uncommented] {
         fs::write(directory.path().join("forum.toml"), text).unwrap();
         let check = ["config", "check", "--config", "forum.toml"];
@@ -45,23 +42,27 @@ fn the_configuration_file_is_valid_with_and_without_its_commented_lines() {
 }
 
 #[test]
-fn systemd_accepts_the_unit() {
+fn systemd_accepts_the_units() {
     let directory = TempDir::new().unwrap();
-    let unit = directory.path().join("forum-server.service");
     let program = server_path().display().to_string();
-    let text = read("forum-server.service").replace("/usr/local/bin/forum-server serve", &program);
-    assert!(text.contains(&program));
-    fs::write(&unit, text).unwrap();
+    for name in ["forum-server.service", "forum-backup.service"] {
+        let text = read(name).replace("/usr/local/bin/forum-server", &program);
+        assert!(text.contains(&program));
+        fs::write(directory.path().join(name), text).unwrap();
+    }
+    let timer = "forum-backup.timer";
+    fs::write(directory.path().join(timer), read(timer)).unwrap();
+    let units = ["forum-server.service", "forum-backup.service", timer];
     let verified = Command::new("systemd-analyze")
         .arg("verify")
-        .arg(&unit)
+        .args(units.map(|name| directory.path().join(name)))
         .output();
-    // The unit is not checked on a machine without systemd.
+    // The units are not checked on a machine without systemd.
     if let Ok(verified) = verified {
         let problems = String::from_utf8_lossy(&verified.stderr).into_owned();
         let own: Vec<_> = problems
             .lines()
-            .filter(|line| line.contains("forum-server"))
+            .filter(|line| line.contains("forum-"))
             .collect();
         assert!(verified.status.success() && own.is_empty(), "{problems}");
     }

@@ -88,17 +88,21 @@ store_rules! {
         expect_count(fixture, 1, 3).await
     }
 
-    /// Creating and revoking a token and purging tokens write an entry. A rejected creation, the revocation of an unknown
-    /// token and a purge that removes no token do not.
+    /// Creating and revoking a token, changing its label and purging tokens write an entry. A rejected creation, a change
+    /// of an unknown token, a change without effect and a purge that removes no token do not.
     async fn changes_of_tokens_write_their_entries(fixture: &StoreFixture) -> TestResult {
         let tokens = &fixture.stores.tokens;
         check!(tokens.create(&token()?, &entry(1)).await?)?;
         check!(!tokens.create(&token()?, &entry(2)).await?)?;
         check!(tokens.revoke(&lookup(1)?, instant(0), &entry(3)).await?)?;
         check!(!tokens.revoke(&lookup(2)?, instant(0), &entry(4)).await?)?;
+        check!(tokens.revoke(&lookup(1)?, instant(0), &entry(9)).await?)?;
+        check!(tokens.set_label(&lookup(1)?, "x", &entry(7)).await?)?;
+        check!(!tokens.set_label(&lookup(2)?, "x", &entry(8)).await?)?;
+        check!(tokens.set_label(&lookup(1)?, "x", &entry(10)).await?)?;
         check_eq!(tokens.purge(instant(0), 1, &entry(5)).await?, 0)?;
         check_eq!(tokens.purge(instant(1), 1, &entry(6)).await?, 1)?;
-        expect_entries(fixture, &[6, 3, 1]).await
+        expect_entries(fixture, &[6, 7, 3, 1]).await
     }
 
     /// Changes of endpoints and of the key write their entries; rejected changes do not.

@@ -132,7 +132,7 @@ store_rules! {
             check_eq!(delivery.progress, *progress)?;
             check_eq!(attempts, Vec::from_iter(log.clone()))?;
         }
-        check_eq!(fixture.fetch_delivery(&lost.delivery).await?.1, [])
+        check_eq!(fixture.fetch_delivery(&lost.delivery_id).await?.1, [])
     }
 
     /// A released delivery was not attempted, and is due at the given time.
@@ -172,6 +172,8 @@ store_rules! {
             status: None,
             error: Some("no \"answer\" \u{2190} in time".into()),
             response_excerpt: None,
+            request_headers: None,
+            response_headers: None,
             duration_ms: u64::from(u32::MAX) + 1,
             started_at: instant(-1),
             ..attempt_record(2)

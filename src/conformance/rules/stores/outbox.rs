@@ -13,7 +13,7 @@ store_rules! {
         let every_field = Event {
             topic: Topic::parse("my_own.topic").unwrap_or(Topic::PING),
             occurred_at: Timestamp::from_millis(-7),
-            forum: Some(ForumId::from(8)),
+            forum_id: Some(ForumId::from(8)),
             body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),
             ..event(2)?
         };
@@ -65,6 +65,19 @@ store_rules! {
         let fan_outs = [fan_out(&event(1)?, &[&endpoint]), fan_out(&event(3)?, &[])];
         fixture.webhooks.outbox.fan_out(&fan_outs, instant(0)).await?;
         expect_pending(fixture, 9, &[event(2)?]).await
+    }
+
+    /// The body of an event is stored until its last delivery is removed.
+    async fn the_body_of_an_event_is_found(fixture: &StoreFixture) -> TestResult {
+        let (endpoint, event) = (fixture.add_endpoint(1).await?, event(1)?);
+        let outbox = &fixture.webhooks.outbox;
+        check_eq!(outbox.body(&event.id).await?, None)?;
+        insert(fixture, &[&event]).await?;
+        check_eq!(outbox.body(&event.id).await?.as_ref(), Some(&event.body))?;
+        let id = only(fixture.deliver(&event, &[&endpoint], 0).await?)?;
+        check_eq!(outbox.body(&event.id).await?.as_ref(), Some(&event.body))?;
+        check!(fixture.webhooks.deliveries.remove(&id, &audit_entry()).await?)?;
+        check_eq!(outbox.body(&event.id).await?, None)
     }
 
     /// Removing a delivery that was enqueued directly keeps its event in the outbox.

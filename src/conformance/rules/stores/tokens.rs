@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::model::UserId;
-use crate::token::{Lookup, SecretDigest, TokenRecord};
+use crate::store::{TokenFilter, TokenSearch, TokenStates};
+use crate::token::{Lookup, SecretDigest, TokenRecord, TokenState};
 
 store_rules! {
     mod tokens;
@@ -72,6 +73,19 @@ store_rules! {
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
+    /// The label of a token is changed, and nothing else. The label of an unknown token is not.
+    async fn a_label_is_changed(fixture: &StoreFixture) -> TestResult {
+        create(fixture, &token(1)?).await?;
+        create(fixture, &token(2)?).await?;
+        let tokens = &fixture.stores.tokens;
+        check!(tokens.set_label(&lookup(1)?, "Zoë's \"phone\"", &audit_entry()).await?)?;
+        check!(!tokens.set_label(&lookup(3)?, "x", &audit_entry()).await?)?;
+        let changed = TokenRecord { label: "Zoë's \"phone\"".into(), ..token(1)? };
+        check_eq!(find(fixture, &lookup(1)?).await?, Some(changed))?;
+        check_eq!(find(fixture, &lookup(2)?).await?, Some(token(2)?))?;
+        check_eq!(find(fixture, &lookup(3)?).await?, None)
+    }
+
     /// A use is recorded unless another use was recorded in the minute before. A use of an unknown token is not
     /// recorded.
     async fn a_use_is_recorded_once_a_minute(fixture: &StoreFixture) -> TestResult {
@@ -113,7 +127,8 @@ store_rules! {
         for (limit, expected) in [(0, 0), (2, 2), (2, 1), (2, 0)] {
             check_eq!(tokens.purge(instant(10), limit, &audit_entry()).await?, expected)?;
         }
-        let left = tokens.list(None, u32::MAX).await?.into_iter();
+        let all = TokenFilter { limit: u32::MAX, ..TokenFilter::default() };
+        let left = tokens.list(&all, instant(0)).await?.into_iter();
         let mut left: Vec<_> = left.map(|token| token.lookup).collect();
         left.sort_unstable();
         let mut expected = kept.map(|token| token.lookup);
@@ -154,10 +169,97 @@ store_rules! {
             (Some((instant(6), lookup(2)?)), u32::MAX, 1, 4),
             (None, 0, 0, 0),
         ] {
-            let page = fixture.stores.tokens.list(after, limit).await?.into_iter();
+            let filter = TokenFilter { after, limit, ..TokenFilter::default() };
+            let page = fixture.stores.tokens.list(&filter, instant(0)).await?.into_iter();
             let actual: Vec<_> = page.map(|token| (token.created_at, token.lookup)).collect();
             let expected: Vec<_> = newest.iter().skip(skipped).take(count).copied().collect();
             check_eq!(actual, expected, "up to {limit} after {after:?}")?;
+        }
+        Ok(())
+    }
+
+    /// A list contains the tokens of the filter's owner in its states at the given time, also in pages. A token is expired
+    /// from the instant of its expiry time on.
+    async fn tokens_are_filtered_by_owner_and_state(fixture: &StoreFixture) -> TestResult {
+        let mut all = Vec::new();
+        for number in 0..36 {
+            let time = |set: bool, millis| set.then(|| instant(millis));
+            let token = TokenRecord {
+                owner: UserId::from(number as i64 % 2),
+                created_at: instant(number as i64 / 2),
+                expires_at: time(number % 3 > 0, 99 + number as i64 % 3),
+                revoked_at: time(number % 4 == 3, 50),
+                ..token(number)?
+            };
+            create(fixture, &token).await?;
+            all.push(token);
+        }
+        all.sort_unstable_by_key(|token| std::cmp::Reverse((token.created_at, token.lookup)));
+        for owner in [None, Some(UserId::from(1)), Some(UserId::from(7))] {
+            for (states, included) in [
+                (TokenStates::Any, &[TokenState::Valid, TokenState::Expired, TokenState::Revoked][..]),
+                (TokenStates::NotRevoked, &[TokenState::Valid, TokenState::Expired]),
+                (TokenStates::Only(TokenState::Valid), &[TokenState::Valid]),
+                (TokenStates::Only(TokenState::Expired), &[TokenState::Expired]),
+                (TokenStates::Only(TokenState::Revoked), &[TokenState::Revoked]),
+            ] {
+                for now in [99, 100, 101] {
+                    let filter = TokenFilter { owner: owner.clone(), states, limit: 4, ..TokenFilter::default() };
+                    let expected = all.iter().filter(|token| {
+                        owner.as_ref().is_none_or(|owner| *owner == token.owner)
+                            && included.contains(&token.state(instant(now)))
+                    });
+                    let expected: Vec<_> = expected.map(|token| token.lookup).collect();
+                    check_eq!(list_all(fixture, filter.clone(), now).await?, expected, "{filter:?} at {now}")?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A search finds the tokens whose label contains the text in any case of its ASCII letters, whose lookup begins with
+    /// the text, and those of the given owner. Characters that are wildcards in SQL are ordinary ones.
+    async fn tokens_are_found_by_label_lookup_and_owner(fixture: &StoreFixture) -> TestResult {
+        let (number, bob) = (UserId::from(3), UserId::from(4));
+        for (lookup, label, owner) in [
+            ("AAAAAAAAAAAAAAA1", "Deploy bot", &number),
+            ("aaaaaaaaaaaaaaa2", "deploy_bot É", &number),
+            ("BAAAAAAAAAAAAAA3", "100% 'quoted'", &bob),
+            ("C000000000000004", "", &bob),
+        ] {
+            let (lookup, label) = (Lookup::parse(lookup)?, label.to_owned());
+            create(fixture, &TokenRecord { lookup, label, owner: owner.clone(), ..token(1)? }).await?;
+        }
+        for (text, owner, expected) in [
+            ("", None, &["aa", "C0", "BA", "AA"][..]),
+            ("DEPLOY", None, &["aa", "AA"]),
+            ("y_b", None, &["aa"]),
+            ("t é", None, &[]),
+            ("t É", None, &["aa"]),
+            ("%", None, &["BA"]),
+            ("'QUOTED'", None, &["BA"]),
+            ("AAAA", None, &["AA"]),
+            ("aaaaaaaaaaaaaaa2", None, &["aa"]),
+            ("AAAAAAAAAAAAAAA12", None, &[]),
+            ("000", None, &[]),
+            ("nothing", Some(&bob), &["C0", "BA"]),
+            ("deploy bot", Some(&bob), &["C0", "BA", "AA"]),
+        ] {
+            for only in [None, Some(&bob)] {
+                let search = TokenSearch { text: text.into(), owner: owner.cloned() };
+                let filter = TokenFilter {
+                    owner: only.cloned(),
+                    states: TokenStates::NotRevoked,
+                    search: Some(search),
+                    after: None,
+                    limit: 2,
+                };
+                let found = list_all(fixture, filter, 0).await?;
+                let found: Vec<_> = found.iter().filter_map(|lookup| lookup.as_str().get(..2)).collect();
+                let of_owner = |begin: &&&str| only.is_none() || ["BA", "C0"].contains(*begin);
+                let expected: Vec<_> = expected.iter().filter(of_owner).copied().collect();
+                check_eq!(found, expected, "{text:?} of {owner:?}, only {only:?}")?;
+            }
         }
         Ok(())
     }
@@ -179,6 +281,23 @@ fn token(number: u64) -> TestResult<TokenRecord> {
 
 async fn create(fixture: &StoreFixture, token: &TokenRecord) -> TestResult {
     check!(fixture.stores.tokens.create(token, &audit_entry()).await?)
+}
+
+/// Lists the lookups of all pages.
+async fn list_all(
+    fixture: &StoreFixture,
+    mut filter: TokenFilter,
+    now: i64,
+) -> TestResult<Vec<Lookup>> {
+    let mut listed = Vec::new();
+    loop {
+        let page = fixture.stores.tokens.list(&filter, instant(now)).await?;
+        let Some(last) = page.last() else {
+            return Ok(listed);
+        };
+        filter.after = Some((last.created_at, last.lookup));
+        listed.extend(page.iter().map(|token| token.lookup));
+    }
 }
 
 async fn find(fixture: &StoreFixture, lookup: &Lookup) -> TestResult<Option<TokenRecord>> {

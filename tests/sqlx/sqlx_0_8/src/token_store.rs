@@ -4,8 +4,10 @@ use forum_api::async_trait;
 use forum_api::audit::AuditEntry;
 use forum_api::host::OrInternal;
 use forum_api::model::{Timestamp, UserId};
-use forum_api::store::sqlite_schema::tokens::{CREATE, FIND, LIST, PURGE, RECORD_USE, REVOKE};
-use forum_api::store::{BackendResult, TokenStore};
+use forum_api::store::sqlite_schema::tokens::{
+    CREATE, FIND, PURGE, RECORD_USE, REVOKE, SET_LABEL, list,
+};
+use forum_api::store::{BackendResult, TokenFilter, TokenStore};
 use forum_api::token::{Lookup, SecretDigest, TokenRecord};
 use sqlx::{FromRow, Sqlite, SqlitePool, Transaction};
 
@@ -58,7 +60,8 @@ impl TokenStore for SqlxTokenStore {
             .execute(&mut *transaction)
             .await;
         let revoked = revoked.or_internal()?.rows_affected();
-        Ok(commit(transaction, revoked, audit).await? > 0)
+        let revoked = commit(transaction, revoked, audit).await? > 0;
+        Ok(revoked || self.find(lookup).await?.is_some())
     }
 
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
@@ -83,17 +86,35 @@ impl TokenStore for SqlxTokenStore {
         recorded.map(drop).or_internal()
     }
 
-    async fn list(
+    async fn set_label(
         &self,
-        after: Option<(Timestamp, Lookup)>,
-        limit: u32,
-    ) -> BackendResult<Vec<TokenRecord>> {
-        let created_at = after.map_or(i64::MAX, |(created_at, _)| created_at.as_millis());
-        let lookup = after.as_ref().map_or("~", |(_, lookup)| lookup.as_str());
-        let rows: Vec<TokenRow> = sqlx::query_as(LIST)
-            .bind(created_at)
-            .bind(lookup)
-            .bind(limit)
+        lookup: &Lookup,
+        label: &str,
+        audit: &AuditEntry,
+    ) -> BackendResult<bool> {
+        let mut transaction = self.0.begin().await.or_internal()?;
+        let changed = sqlx::query(SET_LABEL)
+            .bind(lookup.as_str())
+            .bind(label)
+            .execute(&mut *transaction)
+            .await;
+        let changed = changed.or_internal()?.rows_affected();
+        let changed = commit(transaction, changed, audit).await? > 0;
+        Ok(changed || self.find(lookup).await?.is_some())
+    }
+
+    async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>> {
+        let after = filter.after.as_ref();
+        let search = filter.search.as_ref();
+        let search_owner = search.and_then(|search| search.owner.as_ref());
+        let rows: Vec<TokenRow> = sqlx::query_as(&list(filter))
+            .bind(after.map_or(i64::MAX, |(created_at, _)| created_at.as_millis()))
+            .bind(after.map_or("~", |(_, lookup)| lookup.as_str()))
+            .bind(filter.limit)
+            .bind(now.as_millis())
+            .bind(filter.owner.as_ref().map(UserId::to_string))
+            .bind(search.map(|search| search.text.clone()))
+            .bind(search_owner.map(UserId::to_string))
             .fetch_all(&self.0)
             .await
             .or_internal()?;
@@ -113,7 +134,7 @@ async fn commit(
 ) -> BackendResult<u64> {
     if count > 0 {
         let mut insert = sqlx::query(AuditEntry::INSERT_SQL);
-        for value in audit.insert_parameters() {
+        for value in audit.insert_parameters(count) {
             insert = insert.bind(value);
         }
         insert.execute(&mut *transaction).await.or_internal()?;

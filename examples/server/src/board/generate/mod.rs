@@ -4,6 +4,7 @@ mod batch;
 mod generator;
 pub mod words;
 
+use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardError, BoardResult};
 
 use super::{ReferenceBoard, locks, search};
@@ -27,18 +28,20 @@ impl ContentSize {
 /// Number of members and posts in one transaction; other writes run between two.
 const BATCH: u64 = 5_000;
 
-/// Fills the forums General, Help and Members, and calls `report` with the amount written so far.
+/// Fills the forums General, Help and Members, and calls `report` with the amount written so far. The first transaction
+/// writes `entry` to the audit log.
 pub async fn run(
     board: &ReferenceBoard,
     amount: ContentSize,
     seed: u64,
+    entry: AuditEntry,
     report: impl Fn(u64),
 ) -> BoardResult<()> {
     if amount.threads > amount.posts {
         let reason = "the number of threads must not exceed the number of posts";
         return Err(BoardError::validation("threads", reason));
     }
-    let begin = board.write(move |tx, events| {
+    let begin = board.write_audited(entry, move |tx, events| {
         Box::pin(async move {
             locks::board(tx).await?;
             ContentGenerator::begin(tx, amount, seed, events.now).await

@@ -1,6 +1,5 @@
 //! Carries out actions on a board and on its model, and compares the results.
 
-use forum_api::scope::Surface;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +8,8 @@ use forum_api::ApiSettings;
 use forum_api::conformance::{Audience, BoardFactory, BoardFixture, NewForum};
 use forum_api::model::{ForumId, PostId, ThreadId, Timestamp, UserId};
 use forum_api::rate_limit::Budget;
-use forum_api::runtime::{Clock, ManualClock};
+use forum_api::runtime::ManualClock;
+use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::{TestApi, TestResponse};
 use forum_api::token::Expiry;
@@ -19,6 +19,7 @@ use super::action::{Action, Kind};
 use super::commands::Request;
 use super::state::{FORUMS, Forum, MEMBERS, Member, ModelState, State};
 use crate::backend::Backend;
+use crate::demo::api_of;
 
 /// Between two steps: longer than the minimum interval between two posts.
 const STEP: Duration = Duration::from_secs(61);
@@ -43,13 +44,7 @@ impl ModelRunner {
         let mut settings = ApiSettings::default();
         settings.token_budget = plenty;
         settings.guest_budget = plenty;
-        let ticking: Arc<dyn Clock> = clock.clone();
-        let api = TestApi::with_settings(
-            stage.board(),
-            Stores::in_memory(),
-            settings,
-            |environment| environment.clock(ticking),
-        );
+        let api = api_of(stage.board(), Stores::in_memory(), settings, &clock);
         let mut runner = Self {
             state: ModelState::default(),
             stage,
@@ -65,7 +60,9 @@ impl ModelRunner {
         for (name, role) in MEMBERS {
             let id = self.stage.add_member(name, role).await.unwrap();
             let scopes: Vec<_> = Surface::Full.scopes().collect();
-            let token = self.api.token(&id.to_string(), &scopes, Expiry::NEVER);
+            let token = self
+                .api
+                .issue_token(&id.to_string(), &scopes, Expiry::NEVER);
             self.tokens.push(token.expose_secret().to_owned());
             self.state.members.push(Member {
                 id: id.to_string(),
@@ -79,7 +76,7 @@ impl ModelRunner {
         for (parent, readers, writers) in FORUMS {
             let above = parent.map(|parent| ForumId::parse(&self.state.forums[parent].id).unwrap());
             let mut forum = NewForum::new("Forum", readers, writers);
-            forum.parent = above;
+            forum.parent_id = above;
             let id = self.stage.add_forum(&forum).await.unwrap().to_string();
             let moderators = BTreeSet::new();
             self.state.forums.push(Forum {

@@ -1,0 +1,37 @@
+//! Components of the document that its operations share.
+
+use serde_json::{Map, Value, json};
+
+use super::schemas::Schemas;
+use crate::api::error_messages::ErrorMessages;
+use crate::scope::Surface;
+
+/// Components of a surface's document, and the messages of its errors.
+pub(super) struct Components<'a> {
+    pub(super) surface: Surface,
+    pub(super) error_messages: &'a ErrorMessages,
+    pub(super) schemas: Schemas,
+    pub(super) responses: Map<String, Value>,
+}
+
+impl<'a> Components<'a> {
+    pub(super) fn new(surface: Surface, error_messages: &'a ErrorMessages) -> Self {
+        Self {
+            surface,
+            error_messages,
+            schemas: Schemas::new(),
+            responses: Map::new(),
+        }
+    }
+
+    /// Adds the response unless there is one with this name, and returns a reference to it.
+    pub(super) fn share_response(
+        &mut self,
+        name: String,
+        response: impl FnOnce() -> Value,
+    ) -> Value {
+        let reference = json!({ "$ref": format!("#/components/responses/{name}") });
+        self.responses.entry(name).or_insert_with(response);
+        reference
+    }
+}

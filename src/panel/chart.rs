@@ -1,0 +1,169 @@
+//! SVG charts.
+
+use maud::{Markup, html};
+
+const BAR_WIDTH: u64 = 200;
+const BAR_HEIGHT: u64 = 12;
+const COLUMN_HEIGHT: u64 = 120;
+const COLUMN_STEP: u64 = 30;
+
+/// A row of a bar chart. Its class gives the colour.
+pub(super) struct Bar {
+    label: Markup,
+    class: &'static str,
+    count: u64,
+}
+
+impl Bar {
+    pub(super) fn new(label: Markup, class: &'static str, count: u64) -> Self {
+        Self {
+            label,
+            class,
+            count,
+        }
+    }
+}
+
+/// Renders a table with a bar beside each number.
+pub(super) fn bar_chart(
+    id: &str,
+    title: &str,
+    label_column: &str,
+    count_column: &str,
+    rows: impl Iterator<Item = Bar>,
+) -> Markup {
+    let rows: Vec<_> = rows.collect();
+    let most = rows.iter().map(|row| row.count).max().unwrap_or(0).max(1);
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { (title) }
+            table.chart {
+                thead { tr { th scope="col" { (label_column) } th.number scope="col" { (count_column) } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            th scope="row" { (row.label) }
+                            td.number { (row.count) (bar(row.class, scaled(row.count, most, BAR_WIDTH))) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Hidden from screen readers, which read the number beside it.
+fn bar(class: &str, length: u64) -> Markup {
+    let (width, height) = (BAR_WIDTH, BAR_HEIGHT);
+    html! {
+        svg.gauge aria-hidden="true" viewBox={ "0 0 " (width) " " (height) } width=(width) height=(height)
+            preserveAspectRatio="none" {
+            rect.ground width=(width) height=(height) rx="3" {}
+            rect class={ "of-" (class) } width=(length) height=(height) rx="3" {}
+        }
+    }
+}
+
+/// Chart with a column for each interval of a period, divided into `N` series.
+pub(super) struct ColumnChart<'a, const N: usize> {
+    /// Class and name of each series. The class gives the colour.
+    pub(super) series: [(&'static str, &'static str); N],
+    /// Numbers of each interval, the oldest first, in the order of the series.
+    pub(super) columns: &'a [[u64; N]],
+    /// Description for the caption and for screen readers.
+    pub(super) summary: String,
+    /// Label of the first column.
+    pub(super) from: &'a str,
+    /// Label of the last column.
+    pub(super) to: &'a str,
+}
+
+impl<const N: usize> ColumnChart<'_, N> {
+    /// Renders the chart with numbers on the vertical axis.
+    pub(super) fn render(&self) -> Markup {
+        self.render_with(|count| count.to_string())
+    }
+
+    /// Renders the chart. `format` returns the labels of the vertical axis. Screen readers read the summary, not the axes.
+    pub(super) fn render_with(&self, format: impl Fn(u64) -> String) -> Markup {
+        let totals = self.columns.iter().map(|counts| counts.iter().sum());
+        let top = axis_end(totals.max().unwrap_or(0));
+        let width = self.columns.len() as u64 * COLUMN_STEP;
+        let height = COLUMN_HEIGHT;
+        html! {
+            figure {
+                div.plot {
+                    p.scale aria-hidden="true" { @for value in [top, top / 2, 0] { span { (format(value)) } } }
+                    svg.columns role="img" aria-label=(self.summary) viewBox={ "0 0 " (width) " " (height) }
+                        preserveAspectRatio="none" {
+                        @for y in [0, height / 2, height] { line.axis x1="0" x2=(width) y1=(y) y2=(y) {} }
+                        @for (place, counts) in (0..).zip(self.columns) { (self.column(place, counts, top)) }
+                    }
+                    p.span aria-hidden="true" { span { (self.from) } span { (self.to) } }
+                }
+                figcaption {
+                    span { (self.summary) }
+                    @for (class, name) in self.series { span class={ "key of-" (class) } { (name) } }
+                }
+            }
+        }
+    }
+
+    /// Renders the parts of a column from bottom to top.
+    fn column(&self, place: u64, counts: &[u64; N], top: u64) -> Markup {
+        let mut below = 0;
+        html! {
+            @for ((class, _), count) in self.series.iter().zip(counts) {
+                @if *count > 0 {
+                    @let part_height = scaled(*count, top, COLUMN_HEIGHT);
+                    @let y = COLUMN_HEIGHT.saturating_sub(below + part_height);
+                    rect class={ "of-" (class) } x=(place * COLUMN_STEP + 3) y=(y) width=(COLUMN_STEP - 6) height=(part_height) {}
+                    @let () = below += part_height;
+                }
+            }
+        }
+    }
+}
+
+/// Returns the end of an axis for values up to `most`: 2, 4, 6, 8 or 10 times a power of ten, so that its half is a
+/// whole number.
+fn axis_end(most: u64) -> u64 {
+    let mut unit = 1_u64;
+    while unit.saturating_mul(10) < most {
+        unit = unit.saturating_mul(10);
+    }
+    let mut ends = [2, 4, 6, 8, 10].into_iter();
+    let end = ends.find(|end| unit.saturating_mul(*end) >= most);
+    unit.saturating_mul(end.unwrap_or(10))
+}
+
+/// Scales a count to a length. A count above 0 is at least 2 units long, so that it is visible.
+fn scaled(count: u64, most: u64, length: u64) -> u64 {
+    match count {
+        0 => 0,
+        _ => (count.saturating_mul(length) / most).max(2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::axis_end;
+
+    #[test]
+    fn an_axis_ends_at_a_round_number() {
+        for (most, end) in [
+            (0, 2),
+            (2, 2),
+            (3, 4),
+            (9, 10),
+            (10, 10),
+            (11, 20),
+            (61, 80),
+            (100, 100),
+            (101, 200),
+            (u64::MAX, u64::MAX),
+        ] {
+            assert_eq!(axis_end(most), end, "{most}");
+        }
+    }
+}

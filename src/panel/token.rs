@@ -1,0 +1,307 @@
+//! Page of one API token: properties, label, usage and revocation.
+
+use http::StatusCode;
+use maud::{Markup, html};
+
+use super::api_usage::usage_row;
+use super::chart::ColumnChart;
+use super::components::{TableRow, badge, breakable, empty, table, utc_time};
+use super::form::{Form, TextField};
+use super::page_context::PageContext;
+use super::response::{PageResult, PanelError};
+use super::tokens::{NO_LABEL, label, page_path};
+use crate::audit::AuditAction;
+use crate::model::Timestamp;
+use crate::store::UsageCounts;
+use crate::token::{self, Lookup, TokenRecord, TokenState};
+
+const LABEL: TextField = TextField::text(
+    "label",
+    "Label",
+    "A name for this token, for example the application that uses it.",
+);
+
+const HOUR_MILLIS: i64 = 60 * 60 * 1000;
+const DAY_MILLIS: i64 = 24 * HOUR_MILLIS;
+
+/// Hours of the chart by hour.
+const HOURS: i64 = 24;
+
+/// Days of the chart by day. The store keeps the hours of 30 days.
+const DAYS: i64 = 30;
+
+/// Classes and names of the groups of requests in a chart.
+const SERIES: [(&str, &str); 3] = [
+    ("delivered", "succeeded"),
+    ("queued", "refused"),
+    ("dead", "failed"),
+];
+
+/// `GET /tokens/{id}`
+pub(super) async fn show(context: &PageContext) -> PageResult {
+    let token = find(context).await?;
+    let form = Form::with_values("label", [token.label.clone()].into_iter());
+    let page = page(context, &token, &form).await?;
+    context.show("API token", page)
+}
+
+/// Returns the token whose lookup is in the path.
+async fn find(context: &PageContext) -> Result<TokenRecord, PanelError> {
+    let lookup = Lookup::parse(&context.id).map_err(|_| PanelError::NotFound)?;
+    let token = context.panel.stores.tokens.find(&lookup).await?;
+    token.ok_or(PanelError::NotFound)
+}
+
+async fn page(
+    context: &PageContext,
+    token: &TokenRecord,
+    form: &Form,
+) -> Result<Markup, PanelError> {
+    let path = page_path(token);
+    let is_revoked = token.state(context.now) == TokenState::Revoked;
+    Ok(html! {
+        (properties(context, token).await?)
+        @if !is_revoked {
+            div.actions {
+                a.button.danger href=(context.url(&format!("{path}/revoke"))) { "Revoke" }
+            }
+        }
+        section aria-labelledby="change" {
+            h2 id="change" { "Change the label" }
+            form.fields method="post" action=(context.url(&path)) {
+                (context.csrf())
+                (LABEL.render(form))
+                div.actions { button type="submit" { "Save changes" } }
+            }
+        }
+        (usage(context, token).await?)
+    })
+}
+
+async fn properties(context: &PageContext, token: &TokenRecord) -> Result<Markup, PanelError> {
+    let owners = context.names([&token.owner].into_iter()).await?;
+    let owner = owners.get(&token.owner).map_or("", String::as_str);
+    Ok(html! {
+        dl {
+            div { dt { "Label" } dd { (breakable(label(token).unwrap_or(NO_LABEL))) } }
+            div { dt { "Lookup" } dd { code { (token.lookup) } } }
+            div { dt { "Owner" } dd { (breakable(owner)) } }
+            div { dt { "State" } dd { (badge(token.state(context.now).as_str())) } }
+            div {
+                dt { "Scopes" }
+                dd { @for (index, scope) in token.scopes.iter().enumerate() { @if index > 0 { ", " } code { (scope) } } }
+            }
+            div { dt { "Created" } dd { (context.time(token.created_at)) } }
+            div { dt { "Expires" } dd { (context.optional_time(token.expires_at, "never")) } }
+            @if let Some(revoked_at) = token.revoked_at {
+                div { dt { "Revoked" } dd { (context.time(revoked_at)) } }
+            }
+            div { dt { "Last used" } dd { (context.optional_time(token.last_used_at, "never")) } }
+        }
+    })
+}
+
+/// `POST /tokens/{id}`
+pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
+    let mut token = find(context).await?;
+    let label = form.get("label").to_owned();
+    if let Err(error) = token::check_label(&label) {
+        form.add_error("label", error);
+        let main = html! {
+            p.alert role="alert" { "The label was not changed. Correct the field marked below." }
+            (page(context, &token, &form).await?)
+        };
+        return Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, "API token", main));
+    }
+    if label != token.label {
+        let audit = context.audit_entry(AuditAction::TOKEN_UPDATED, token.lookup)?;
+        let audit = audit.with_details(format_args!("label {label:?}"));
+        let store = &context.panel.stores.tokens;
+        if !store.set_label(&token.lookup, &label, &audit).await? {
+            return Err(PanelError::NotFound);
+        }
+        tracing::info!(lookup = %token.lookup, admin = %context.session.user_id, "token updated");
+        token.label = label;
+    }
+    context.redirect_with_flash(&page_path(&token), "token-saved")
+}
+
+/// `GET /tokens/{id}/revoke`
+pub(super) async fn confirm_revocation(context: &PageContext) -> PageResult {
+    let token = find(context).await?;
+    let path = page_path(&token);
+    if token.state(context.now) == TokenState::Revoked {
+        return context.redirect(&path);
+    }
+    let main = html! {
+        p { "Requests that use the token return 401 from then on. A revocation cannot be undone." }
+        (properties(context, &token).await?)
+        form method="post" action=(context.url(&format!("{path}/revoke"))) {
+            (context.csrf())
+            div.actions {
+                button.danger type="submit" { "Revoke" }
+                a href=(context.url(&path)) { "Cancel" }
+            }
+        }
+    };
+    context.show("Revoke this token?", main)
+}
+
+/// `POST /tokens/{id}/revoke`
+pub(super) async fn revoke(context: &PageContext) -> PageResult {
+    let lookup = Lookup::parse(&context.id).map_err(|_| PanelError::NotFound)?;
+    let store = &context.panel.stores.tokens;
+    let audit = context.audit_entry(AuditAction::TOKEN_REVOKED, lookup)?;
+    if !store.revoke(&lookup, context.now, &audit).await? {
+        return Err(PanelError::NotFound);
+    }
+    tracing::info!(%lookup, admin = %context.session.user_id, "token revoked");
+    context.redirect_with_flash("/tokens", "revoked")
+}
+
+/// Renders the requests of the last hours and days.
+async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, PanelError> {
+    let (now, store) = (context.now, &context.panel.stores.usage);
+    let since = interval_start(now, DAY_MILLIS, DAYS);
+    let stored = store.by_hour(since, Some(&token.lookup)).await?;
+    if stored.is_empty() {
+        let next = html! { "Requests are shown at most a minute after they were sent." };
+        return Ok(empty("No requests in the last 30 days.", next));
+    }
+    let hours = intervals(&stored, now, HOUR_MILLIS, HOURS);
+    let days = intervals(&stored, now, DAY_MILLIS, DAYS);
+    let date = |at| utc_time(at).chars().take(10).collect();
+    Ok(html! {
+        section aria-labelledby="by-hour" {
+            h2 id="by-hour" { "Requests of the last 24 hours" }
+            (chart(&hours, "24 hours ago", "now", "busiest hour"))
+            (data("Hour", &hours, utc_time))
+        }
+        section aria-labelledby="by-day" {
+            h2 id="by-day" { "Requests of the last 30 days" }
+            (chart(&days, "30 days ago", "today", "busiest day"))
+            (data("Day (UTC)", &days, date))
+        }
+    })
+}
+
+/// Requests of a token in an interval that begins at a time.
+type Interval = (Timestamp, UsageCounts);
+
+/// Returns the beginning of the first of `count` intervals of a length, of which the last contains `now`.
+fn interval_start(now: Timestamp, length: i64, count: i64) -> Timestamp {
+    let now = now.as_millis();
+    Timestamp::from_millis(now - now.rem_euclid(length) - (count - 1) * length)
+}
+
+/// Sums hours by interval, the oldest interval first. Omits hours before the first interval.
+fn intervals(hours: &[Interval], now: Timestamp, length: i64, count: i64) -> Vec<Interval> {
+    let start = interval_start(now, length, count).as_millis();
+    let starts = (0..count).map(|index| Timestamp::from_millis(start + index * length));
+    let mut intervals: Vec<_> = starts.map(|at| (at, UsageCounts::default())).collect();
+    for (hour, counts) in hours {
+        let index = (hour.as_millis() - start).div_euclid(length);
+        let index = usize::try_from(index).ok();
+        if let Some((_, sum)) = index.and_then(|index| intervals.get_mut(index)) {
+            *sum += *counts;
+        }
+    }
+    intervals
+}
+
+fn total(intervals: &[Interval]) -> UsageCounts {
+    let mut total = UsageCounts::default();
+    for (_, counts) in intervals {
+        total += *counts;
+    }
+    total
+}
+
+fn refused(counts: &UsageCounts) -> u64 {
+    counts.rate_limited + counts.unauthenticated + counts.forbidden
+}
+
+fn chart(intervals: &[Interval], from: &str, to: &str, busiest: &str) -> Markup {
+    let columns = intervals.iter().map(|(_, counts)| {
+        let (refused, failed) = (refused(counts), counts.errors);
+        let succeeded = counts.requests.saturating_sub(refused + failed);
+        [succeeded, refused, failed]
+    });
+    let columns: Vec<_> = columns.collect();
+    let sum = total(intervals);
+    let most = intervals.iter().map(|(_, counts)| counts.requests).max();
+    let plural = if sum.requests == 1 { "" } else { "s" };
+    let chart = ColumnChart {
+        series: SERIES,
+        columns: &columns,
+        summary: format!(
+            "{} request{plural}, {} refused, {} failed · {busiest}: {}",
+            sum.requests,
+            refused(&sum),
+            sum.errors,
+            most.unwrap_or_default(),
+        ),
+        from,
+        to,
+    };
+    chart.render()
+}
+
+/// Renders the intervals with requests, newest first, and their sum as a table.
+fn data(
+    column: &'static str,
+    intervals: &[Interval],
+    text: impl Fn(Timestamp) -> String,
+) -> Markup {
+    let used = intervals.iter().rev();
+    let used = used.filter(|(_, counts)| *counts != UsageCounts::default());
+    let rows = used.map(|(at, counts)| {
+        let label = html! { time datetime=(at) { (text(*at)) } };
+        usage_row(column, label, counts)
+    });
+    let sum: TableRow = usage_row(column, html! { strong { "Total" } }, &total(intervals));
+    html! {
+        details.data {
+            summary { "Numbers as a table" }
+            (table(rows.chain([sum])))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn requests(requests: u64) -> UsageCounts {
+        UsageCounts {
+            requests,
+            ..UsageCounts::default()
+        }
+    }
+
+    #[test]
+    fn hours_are_summed_by_interval_up_to_now() {
+        let hour = |number| Timestamp::from_millis(number * HOUR_MILLIS);
+        let now = Timestamp::from_millis(49 * HOUR_MILLIS + 17);
+        let stored = [
+            (hour(-24 * 30), requests(1)),
+            (hour(23), requests(2)),
+            (hour(26), requests(4)),
+            (hour(47), requests(8)),
+            (hour(49), requests(16)),
+        ];
+        let days = intervals(&stored, now, DAY_MILLIS, DAYS);
+        let first = (hour(-24 * 27), requests(0));
+        assert_eq!((days.len(), days.first()), (30, Some(&first)));
+        let [.., before, yesterday, today] = days.as_slice() else {
+            panic!("{days:?}");
+        };
+        assert_eq!(*before, (hour(0), requests(2)));
+        assert_eq!(*yesterday, (hour(24), requests(12)));
+        assert_eq!(*today, (hour(48), requests(16)));
+        let hours = intervals(&stored, now, HOUR_MILLIS, HOURS);
+        assert_eq!(hours.first(), Some(&(hour(26), requests(4))));
+        assert_eq!(hours.last(), Some(&(hour(49), requests(16))));
+        assert_eq!(total(&hours), requests(28));
+    }
+}

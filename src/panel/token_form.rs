@@ -1,0 +1,277 @@
+//! Form that issues API tokens.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use maud::{Markup, html};
+
+use super::components::{copyable_text, secret_field};
+use super::form::{Form, TextField, checkboxes_with};
+use super::page_context::PageContext;
+use super::password_throttle::PasswordThrottle;
+use super::response::{PageResult, PanelError};
+use super::tokens::page_path;
+use crate::error_chain::ErrorChain;
+use crate::scope::Scope;
+use crate::token::{self, Expiry, IssueError, PlainToken, TokenRecord, TokenRequest};
+
+const ISSUE: &str = "Issue a token";
+
+const ALREADY_SUBMITTED: &str = "This form was already submitted. Its token was issued and shown once. If you have lost the token, revoke it and issue another.";
+
+const OWNER: TextField = TextField::text("owner", "Owner", "Username of the token owner.");
+
+const LABEL: TextField = TextField::text(
+    "label",
+    "Label",
+    "A name for this token, for example the application that uses it. Optional.",
+);
+
+const SCOPES: (&str, &str, &str) = (
+    "scopes",
+    "Scopes",
+    "Scopes restrict the token; they never extend its owner's permissions.",
+);
+
+const EXPIRY: TextField = TextField::text(
+    "expires_in_days",
+    "Expires in (days)",
+    "A whole number of days. Leave empty for a token that never expires.",
+)
+.inputmode("numeric");
+
+const PASSWORD: TextField = TextField::text(
+    "password",
+    "Your password",
+    "Re-enter your password to confirm.",
+)
+.password("current-password");
+
+/// Name of the buttons that set the scopes.
+const SCOPE_PRESET: &str = "scope_preset";
+
+/// Values and texts of the buttons that set the scopes.
+const SCOPE_PRESETS: [(&str, &str); 2] = [("read", "Read only"), ("all", "All scopes")];
+
+/// Name of the buttons that set the expiry.
+const EXPIRY_PRESET: &str = "expiry_preset";
+
+/// Values and texts of the buttons that set the expiry. Values are numbers of days; other texts mean no expiry.
+const EXPIRY_PRESETS: [(&str, &str); 5] = [
+    ("7", "7 days"),
+    ("30", "30 days"),
+    ("90", "90 days"),
+    ("365", "1 year"),
+    ("never", "Never"),
+];
+
+/// `GET /tokens/new`
+pub(super) async fn show(context: &PageContext) -> PageResult {
+    let form = issue_form(context, &Form::default())?;
+    context.show(ISSUE, form)
+}
+
+fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
+    let scopes = context.panel.environment.surface.scopes();
+    let scopes = scopes.map(|scope| (scope.to_string(), scope.description()));
+    let scope_presets = presets(context, SCOPE_PRESET, &SCOPE_PRESETS, "scopes");
+    let expiry_presets = presets(context, EXPIRY_PRESET, &EXPIRY_PRESETS, "expires_in_days");
+    Ok(html! {
+        form.fields method="post" action=(context.url("/tokens/new")) {
+            // The Enter key presses the first button of a form, which must not be a preset.
+            button.visually-hidden type="submit" tabindex="-1" aria-hidden="true" { "Create token" }
+            (context.csrf())
+            (context.form_nonce()?)
+            (OWNER.render(form))
+            (LABEL.render(form))
+            (checkboxes_with(SCOPES, scopes, form, scope_presets))
+            (EXPIRY.render_with(form, expiry_presets))
+            (PASSWORD.render(form))
+            div.actions {
+                button type="submit" { "Create token" }
+                a href=(context.url("/tokens")) { "Cancel" }
+            }
+        }
+    })
+}
+
+/// Renders buttons that set a field. They send the form, which is shown again from the field on.
+fn presets(context: &PageContext, name: &str, values: &[(&str, &str)], field: &str) -> Markup {
+    let path = context.url(&format!("/tokens/new#{field}"));
+    html! {
+        div.presets {
+            @for (value, text) in values {
+                button.quiet type="submit" name=(name) value=(value) formaction=(path) { (text) }
+            }
+        }
+    }
+}
+
+/// `POST /tokens/new`
+pub(super) async fn submit(context: &PageContext, mut form: Form) -> PageResult {
+    if apply_preset(context, &mut form) {
+        return context.show(ISSUE, issue_form(context, &form)?);
+    }
+    let work = |form| try_issue(context, form);
+    context
+        .run_once(form, ALREADY_SUBMITTED, "/tokens", work)
+        .await
+}
+
+/// Sets the field of the preset whose button was pressed. Returns `false` if it was another button.
+fn apply_preset(context: &PageContext, form: &mut Form) -> bool {
+    let scopes = context.panel.environment.surface.scopes();
+    let [scope_preset, days] = [SCOPE_PRESET, EXPIRY_PRESET].map(|name| form.get(name).to_owned());
+    if !scope_preset.is_empty() {
+        let all = scope_preset != "read";
+        let chosen = scopes.filter(|scope| all || scope.is_read_only());
+        form.set("scopes", chosen.map(Scope::as_str));
+    } else if !days.is_empty() {
+        let days = days.parse::<u32>().map(|days| days.to_string());
+        form.set("expires_in_days", [days.unwrap_or_default().as_str()]);
+    } else {
+        return false;
+    }
+    true
+}
+
+/// Adds an error to the field of the password if it is empty or incorrect. Returns the time until issuing is unlocked if it
+/// is locked. An empty password does not count as an attempt.
+async fn check_password(
+    context: &PageContext,
+    form: &mut Form,
+) -> Result<Result<(), Duration>, PanelError> {
+    let (panel, member) = (&context.panel, &context.session.user_id);
+    let password = form.get("password");
+    if password.is_empty() {
+        form.add_error("password", "Enter your password.");
+        return Ok(Ok(()));
+    }
+    let throttle = PasswordThrottle(&*panel.stores.rate_limits);
+    let slot = match throttle.begin(member, context.now).await? {
+        Ok(slot) => slot,
+        Err(wait) => return Ok(Err(wait)),
+    };
+    let session = &context.session;
+    let is_correct = panel.admin_auth.verify_password(session, password).await;
+    if let Ok(false) = is_correct {
+        tracing::warn!(admin = %member, "token not issued: incorrect password");
+        form.add_error("password", "Incorrect password.");
+    } else if let Err(error) = throttle.release(&slot, context.now).await {
+        tracing::error!(error = %ErrorChain(&error), "failed to reset password attempt");
+    }
+    is_correct?;
+    Ok(Ok(()))
+}
+
+async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
+    if let Err(wait) = check_password(context, &mut form).await? {
+        return show_locked(context, &form, wait);
+    }
+    let owner = context.owner(&mut form).await?;
+    let scopes = parse_scopes(&mut form)?;
+    // Repeated values are joined to a text that is not a number.
+    let days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
+    let expiry = Expiry::parse(&days).map_err(|error| form.add_error("expires_in_days", error));
+    if let Err(error) = token::check_label(form.get("label")) {
+        add_error(&mut form, error)?;
+    }
+    let (Some(owner), Ok(expiry), false) = (owner, expiry, form.has_errors()) else {
+        return show_invalid(context, &form);
+    };
+    let request = TokenRequest::new(&owner, &scopes);
+    let request = request.label(form.get("label")).expiry(expiry);
+    let request = request.issuer(&context.actor);
+    let panel = &context.panel;
+    let (random, surface) = (&*panel.environment.random, panel.environment.surface);
+    match token::issue_token(&*panel.stores.tokens, random, surface, request, context.now).await {
+        Ok((token, record)) => show_issued(context, &token, &record),
+        Err(error) => {
+            add_error(&mut form, error)?;
+            show_invalid(context, &form)
+        }
+    }
+}
+
+fn parse_scopes(form: &mut Form) -> Result<Vec<Scope>, PanelError> {
+    let mut scopes = Vec::new();
+    let names: Vec<_> = form.all("scopes").map(str::to_owned).collect();
+    for name in &names {
+        match Scope::parse(name) {
+            Ok(scope) => scopes.push(scope),
+            Err(_) => form.add_error("scopes", format!("unknown scope {name:?}")),
+        }
+    }
+    if names.is_empty() {
+        add_error(form, IssueError::NoScopes)?;
+    }
+    Ok(scopes)
+}
+
+/// Adds an error to its field. Returns a failure of the store.
+fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
+    match error {
+        IssueError::Backend(error) => return Err(error.into()),
+        IssueError::InvalidLabel => form.add_error("label", error),
+        error => form.add_error("scopes", error),
+    }
+    Ok(())
+}
+
+fn show_invalid(context: &PageContext, form: &Form) -> PageResult {
+    let main = html! {
+        p.alert role="alert" { "The token was not issued. Correct the fields marked below." }
+        (issue_form(context, form)?)
+    };
+    Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, ISSUE, main))
+}
+
+fn show_locked(context: &PageContext, form: &Form, wait: Duration) -> PageResult {
+    let minutes = wait.as_secs().div_ceil(60).max(1);
+    let plural = if minutes == 1 { "" } else { "s" };
+    let main = html! {
+        p.alert role="alert" {
+            "The token was not issued: too many incorrect passwords. Try again in "
+            (minutes) " minute" (plural) "."
+        }
+        (issue_form(context, form)?)
+    };
+    let response = context.render(StatusCode::TOO_MANY_REQUESTS, ISSUE, main);
+    Ok(response.retry_after(wait))
+}
+
+fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) -> PageResult {
+    tracing::info!(lookup = %record.lookup, admin = %context.session.user_id, "token issued");
+    let api_url = context.panel.settings.api_url.as_str();
+    let reference_url = context.panel.settings.reference_url.as_str();
+    let command = format!(
+        "curl -H 'Authorization: Bearer {}' '{api_url}{}'",
+        token.expose_secret(),
+        example_path(record)
+    );
+    let main = html! {
+        p.notice role="status" { "Token issued. Copy it now; it is not shown again." }
+        (secret_field("token", "Token", token.expose_secret()))
+        p { "Send it in the header " code { "Authorization: Bearer …" } " of each request." }
+        @if !api_url.is_empty() { (copyable_text("command", "Example request", &command)) }
+        @if !reference_url.is_empty() {
+            p { "The " a href=(reference_url) { "API reference" } " describes all operations." }
+        }
+        p { a href=(context.url(&page_path(record))) { "Page of this token" } }
+    };
+    context.show_secret("Your new token", main, "/tokens")
+}
+
+/// Returns the path of an operation that the scopes permit, if there is one without parameters.
+fn example_path(token: &TokenRecord) -> &'static str {
+    let paths = [
+        (Scope::MembersRead, "/me"),
+        (Scope::ForumsRead, "/forums"),
+        (Scope::MessagesRead, "/messages"),
+        (Scope::SubscriptionsRead, "/subscriptions"),
+        (Scope::SearchRead, "/search?q=hello"),
+    ];
+    let permitted = |scope: Scope| token.scopes.iter().any(|one| one == scope.as_str());
+    let path = paths.into_iter().find(|(scope, _)| permitted(*scope));
+    path.map_or("/me", |(_, path)| path)
+}

@@ -1,0 +1,55 @@
+"""The script of the control panel: copy buttons and local times."""
+
+from datetime import datetime, timezone
+from zoneinfo import ZoneInfo
+
+from playwright.sync_api import Page, expect
+
+from panel import fill_in_token, go, revealed, send, sign_in
+from server import Server
+
+# Time zone of the browser. It is never UTC.
+ZONE = "America/New_York"
+
+
+def run(page: Page, server: Server) -> None:
+    """A token is copied with a button. Times are local, and their titles are in UTC."""
+    token = issue(page, server)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy token").click()
+    expect(page.get_by_text("Copied", exact=True)).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == token
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    expect(page.get_by_text("Copied", exact=True)).to_have_count(0)
+    page.get_by_role("button", name="Copy token").click()
+    expect(page.get_by_text("Copied", exact=True)).to_be_visible()
+    go(page, "/panel/tokens")
+    instant, utc, shown = times(page)
+    assert utc == f"{instant:%Y-%m-%d %H:%M:%S} UTC", utc
+    local = instant.astimezone(ZoneInfo(ZONE))
+    assert shown.startswith(f"{local:%Y-%m-%d %H:%M:%S} ") and not shown.endswith("UTC"), shown
+
+
+def without_scripts(page: Page, server: Server) -> None:
+    """Without JavaScript there is no copy button, and times are in UTC."""
+    issue(page, server)
+    expect(page.get_by_role("button", name="Copy")).to_have_count(0)
+    go(page, "/panel/tokens")
+    _, utc, shown = times(page)
+    assert shown == utc, shown
+
+
+def issue(page: Page, server: Server) -> str:
+    """Signs in and issues a token. Returns it."""
+    go(page, "/panel/tokens/new")
+    sign_in(page, "admin", server.password)
+    fill_in_token(page, server.password)
+    send(page, "Create token", 200)
+    return revealed(page)
+
+
+def times(page: Page) -> tuple[datetime, str, str]:
+    """Returns the first time on the page: its value, its title and its exact text."""
+    element = page.locator("main time").first
+    instant = datetime.fromisoformat(element.get_attribute("datetime") or "").astimezone(timezone.utc)
+    return instant, element.get_attribute("title") or "", element.locator("small").inner_text()
