@@ -138,8 +138,11 @@ async fn an_operation_without_effect_writes_nothing() {
     let id = add_endpoint(&admin, "*").await.unwrap();
     for _ in 0..2 {
         admin.set_enabled(&id, false, &BY).await.unwrap();
-        let topics = "post.created".parse().unwrap();
-        admin.set_topics(&id, topics, &BY).await.unwrap();
+        let topics = EndpointChanges {
+            topics: "post.created".parse().ok(),
+            ..EndpointChanges::default()
+        };
+        admin.change(&id, topics, &BY).await.unwrap();
         let unchanged = EndpointChanges {
             url: Some("https://receiver.example/hook".into()),
             ..EndpointChanges::default()
