@@ -119,8 +119,8 @@ impl<'h> RequestContext<'h> {
         ((1..=64).contains(&text.len()) && text.bytes().all(is_plain)).then_some(text)
     }
 
-    /// Describes the request for the host.
-    pub(super) fn request_info(&self, token: Option<Lookup>) -> RequestInfo {
+    /// Describes an authenticated request for the host.
+    pub(super) fn request_info(&self) -> RequestInfo {
         let user_agent = self.head.headers.get(USER_AGENT).cloned();
         let mut request = RequestInfo::new(self.received_at)
             .with_request_id(self.id)
@@ -128,7 +128,7 @@ impl<'h> RequestContext<'h> {
         if let Some(client_ip) = self.client_ip {
             request = request.with_client_ip(client_ip);
         }
-        match token {
+        match self.token {
             Some(lookup) => request.with_token_lookup(lookup),
             None => request,
         }

@@ -154,8 +154,8 @@ impl ApiInner {
 
         // 4. Scope check, 5. access, 6. online check
         access::require_scope(presented, endpoint.scope)?;
-        let request = context.request_info(presented.map(|token| token.lookup));
-        let caller = access::resolve_caller(token, request, &*self.host.authorizer).await?;
+        let (request, authorizer) = (context.request_info(), &*self.host.authorizer);
+        let caller = access::resolve_caller(token, request, authorizer).await?;
         access::require_online(&caller)?;
 
         // 7. Input decoding

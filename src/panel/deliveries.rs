@@ -1,13 +1,18 @@
 //! Pages and actions of deliveries.
 
+use std::ops::Range;
+use std::time::Duration;
+
 use maud::{Markup, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::components::{TableRow, badge, breakable, choice, empty, next_page_link, table};
 use super::form::Form;
 use super::page_context::PageContext;
+use super::pretty_json::pretty_json;
 use super::response::{PageResult, PanelError};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
-use crate::store::{DeliveryFilter, Quarantine};
+use crate::store::{DeliveryFilter, Quarantine, ResponseFilter};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
 
 /// Deliveries per page.
@@ -19,6 +24,7 @@ const MAX_OPTION_LEN: usize = 60;
 /// `GET /deliveries`
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let filter = parse_filter(&context.query);
+    let texts = FilterTexts::new(&context.query, &filter);
     let endpoints = context.webhooks().endpoints.list().await?;
     let mut deliveries = context.webhooks().deliveries.list(&filter).await?;
     let more = deliveries.len() > PAGE_SIZE as usize;
@@ -30,15 +36,15 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let main = html! {
         p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it." }
         (quarantine_warning(context).await?)
-        (filter_form(context, &filter, &endpoints))
+        (filter_form(context, &texts, &endpoints))
         @if let Some(endpoint) = &filter.endpoint_id { (retry_dead(context, endpoint, &endpoints)) }
         @if deliveries.is_empty() {
-            (no_deliveries(context, &filter, &endpoints))
+            (no_deliveries(context, &texts, &endpoints))
         } @else {
             (table(rows))
         }
         @if let Some(last) = last {
-            (next_page_link("Older deliveries", &context.url(&next_page(&filter, last))))
+            (next_page_link("Older deliveries", &context.url(&next_page(context, &filter, last))))
         }
     };
     context.show("Deliveries", main)
@@ -46,13 +52,30 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
 
 /// Parses the filter of a query. Ignores invalid values.
 fn parse_filter(query: &Form) -> DeliveryFilter {
+    let [from, to] = ["from", "to"].map(|name| parse_period(query.get(name)));
     DeliveryFilter {
         state: DeliveryState::parse(query.get("state")).ok(),
         endpoint_id: EndpointId::parse(query.get("endpoint")).ok(),
         topic: Topic::parse(query.get("topic")).ok(),
+        response: ResponseFilter::parse(query.get("response")).ok(),
+        since: from.map(|period| period.start),
+        before: to.map(|period| period.end),
         after: parse_position(query.get("after")),
         limit: PAGE_SIZE + 1,
     }
+}
+
+/// Parses a date or a date and time in UTC, for example `2026-01-31` or `2026-01-31T12:00`. Returns the period of the day,
+/// minute or second.
+fn parse_period(text: &str) -> Option<Range<Timestamp>> {
+    let (start, seconds) = match text.len() {
+        10 => (format!("{text}T00:00:00Z"), 24 * 60 * 60),
+        16 => (format!("{text}:00Z"), 60),
+        19 => (format!("{text}Z"), 1),
+        _ => return None,
+    };
+    let start = Timestamp::parse(&start).ok()?;
+    Some(start..start.saturating_add(Duration::from_secs(seconds)))
 }
 
 /// Parses `<milliseconds>.<id>`.
@@ -64,32 +87,68 @@ fn parse_position(text: &str) -> Option<(Timestamp, DeliveryId)> {
     ))
 }
 
-/// Returns the path of the page after this delivery. Its values need no escaping.
-fn next_page(filter: &DeliveryFilter, last: &Delivery) -> String {
-    let [state, endpoint, topic] = filter_texts(filter);
-    let (millis, id) = (last.created_at.as_millis(), &last.id);
-    format!("/deliveries?state={state}&endpoint={endpoint}&topic={topic}&after={millis}.{id}")
+/// Returns the path of the page after this delivery.
+fn next_page(context: &PageContext, filter: &DeliveryFilter, last: &Delivery) -> String {
+    let mut path = "/deliveries?".to_owned();
+    for (name, value) in FilterTexts::new(&context.query, filter).pairs() {
+        if !value.is_empty() {
+            path += &format!("{name}={}&", utf8_percent_encode(value, NON_ALPHANUMERIC));
+        }
+    }
+    format!("{path}after={}.{}", last.created_at.as_millis(), last.id)
 }
 
-/// Returns state, endpoint and topic of a filter, empty if not set.
-fn filter_texts(filter: &DeliveryFilter) -> [String; 3] {
-    [
-        filter.state.map_or("", DeliveryState::as_str).into(),
-        filter
-            .endpoint_id
-            .as_ref()
-            .map(EndpointId::to_string)
-            .unwrap_or_default(),
-        filter
-            .topic
-            .as_ref()
-            .map(Topic::to_string)
-            .unwrap_or_default(),
-    ]
+/// Values of the fields of the filter, empty if not set.
+struct FilterTexts {
+    state: &'static str,
+    endpoint: String,
+    topic: String,
+    response: &'static str,
+    from: String,
+    to: String,
 }
 
-fn filter_form(context: &PageContext, filter: &DeliveryFilter, endpoints: &[Endpoint]) -> Markup {
-    let [state, endpoint, topic] = filter_texts(filter);
+impl FilterTexts {
+    fn new(query: &Form, filter: &DeliveryFilter) -> Self {
+        // The fields of times accept only dates with a time.
+        let time = |name, is_set: bool, time_of_date| match query.get(name) {
+            text if !is_set || text.is_empty() => String::new(),
+            date if date.len() == 10 => format!("{date}T{time_of_date}"),
+            time => time.into(),
+        };
+        Self {
+            state: filter.state.map_or("", DeliveryState::as_str),
+            endpoint: filter
+                .endpoint_id
+                .as_ref()
+                .map_or_else(String::new, ToString::to_string),
+            topic: filter
+                .topic
+                .as_ref()
+                .map_or_else(String::new, ToString::to_string),
+            response: filter.response.map_or("", ResponseFilter::as_str),
+            from: time("from", filter.since.is_some(), "00:00"),
+            to: time("to", filter.before.is_some(), "23:59"),
+        }
+    }
+
+    fn pairs(&self) -> [(&'static str, &str); 6] {
+        [
+            ("state", self.state),
+            ("endpoint", &self.endpoint),
+            ("topic", &self.topic),
+            ("response", self.response),
+            ("from", &self.from),
+            ("to", &self.to),
+        ]
+    }
+
+    fn is_empty(&self) -> bool {
+        self.pairs().iter().all(|(_, value)| value.is_empty())
+    }
+}
+
+fn filter_form(context: &PageContext, texts: &FilterTexts, endpoints: &[Endpoint]) -> Markup {
     let states = DeliveryState::ALL.iter();
     let states = states.map(|state| (state.as_str().into(), state.as_str().into()));
     let endpoints = endpoints.iter();
@@ -100,12 +159,31 @@ fn filter_form(context: &PageContext, filter: &DeliveryFilter, endpoints: &[Endp
         .known_topics()
         .chain([Topic::PING]);
     let topics = topics.map(|topic| (topic.to_string(), topic.to_string()));
+    let responses = ResponseFilter::ALL.iter().map(|response| {
+        let text = match response {
+            ResponseFilter::None => "no response",
+            other => other.as_str(),
+        };
+        (response.as_str().into(), text.into())
+    });
     html! {
-        form.filter method="get" action=(context.url("/deliveries")) role="search" aria-label="Deliveries" {
-            (choice("state", "State", "Any state", states.into_iter(), &state))
-            (choice("endpoint", "Endpoint", "Any endpoint", endpoints, &endpoint))
-            (choice("topic", "Topic", "Any topic", topics, &topic))
+        form.filter.wide method="get" action=(context.url("/deliveries")) role="search" aria-label="Deliveries" {
+            (choice("state", "State", "Any state", states, texts.state))
+            (choice("endpoint", "Endpoint", "Any endpoint", endpoints, &texts.endpoint))
+            (choice("topic", "Topic", "Any topic", topics, &texts.topic))
+            (choice("response", "Response", "Any response", responses, texts.response))
+            (time_field("from", "From (UTC)", &texts.from))
+            (time_field("to", "To (UTC)", &texts.to))
             button.quiet type="submit" { "Filter" }
+        }
+    }
+}
+
+fn time_field(name: &str, label: &str, value: &str) -> Markup {
+    html! {
+        div {
+            label for=(name) { (label) }
+            input id=(name) name=(name) type="datetime-local" value=(value);
         }
     }
 }
@@ -137,15 +215,13 @@ pub(super) async fn quarantine_warning(context: &PageContext) -> Result<Markup, 
     })
 }
 
-fn no_deliveries(context: &PageContext, filter: &DeliveryFilter, endpoints: &[Endpoint]) -> Markup {
-    let is_filtered =
-        filter.state.is_some() || filter.endpoint_id.is_some() || filter.topic.is_some();
+fn no_deliveries(context: &PageContext, texts: &FilterTexts, endpoints: &[Endpoint]) -> Markup {
     if endpoints.is_empty() {
         let add =
             html! { a href=(context.url("/webhooks")) { "Add an endpoint" } " to receive events." };
         return empty("There are no deliveries yet.", add);
     }
-    if is_filtered {
+    if !texts.is_empty() {
         let all = html! { a href=(context.url("/deliveries")) { "Show all deliveries" } "." };
         return empty("No deliveries match these filters.", all);
     }
@@ -213,61 +289,125 @@ pub(super) fn url(id: &EndpointId, endpoints: &[Endpoint]) -> String {
 /// `GET /deliveries/{id}`
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let (delivery, attempts) = find(context).await?;
-    let endpoints = &context.webhooks().endpoints;
-    let endpoint = endpoints.find(&delivery.endpoint_id).await?;
+    let webhooks = context.webhooks();
+    let endpoint = webhooks.endpoints.find(&delivery.endpoint_id).await?;
+    let body = webhooks.outbox.body(&delivery.event_id).await?;
     let next = next_attempt(context, &delivery, endpoint.as_ref());
     let url = endpoint.map_or_else(|| delivery.endpoint_id.to_string(), |endpoint| endpoint.url);
     let endpoint_path = context.url(&format!("/webhooks/{}", delivery.endpoint_id));
     let (id, progress) = (&delivery.id, &delivery.progress);
-    let retry = format!("/deliveries/{id}/retry");
-    let remove = format!("/deliveries/{id}/remove");
     let main = html! {
+        (ping_result(context, &delivery, attempts.last()))
         dl {
             div { dt { "State" } dd { (badge(progress.state.as_str())) } }
             div { dt { "Topic" } dd { (delivery.topic) } }
             div { dt { "Endpoint" } dd { a href=(endpoint_path) { (breakable(&url)) } } }
             div { dt { "Queued" } dd { (context.time(delivery.created_at)) } }
             div { dt { "Next attempt" } dd { (next) } }
-            div { dt { "Id" } dd { code { (id) } } }
-            div { dt { "Event" } dd { code { (delivery.event_id) } } }
+            div { dt { "Id" } dd { code data-copy="id" { (id) } } }
+            div { dt { "Event" } dd { code data-copy="event id" { (delivery.event_id) } } }
         }
         div.actions {
-            @if progress.state != DeliveryState::Queued { (context.button(&retry, "Redeliver", "this delivery", "")) }
-            (context.button(&remove, "Remove", "this delivery", "danger"))
+            (retry_button(context, &delivery))
+            (context.button(&format!("/deliveries/{id}/remove"), "Remove", "this delivery", "danger"))
         }
         section aria-labelledby="attempts" {
             h2 id="attempts" { "Attempts" }
             @if attempts.is_empty() {
                 p { "No attempts yet." }
             } @else {
-                (table(attempts.iter().map(|attempt| attempt_row(context, attempt))))
+                ol.timeline reversed {
+                    @for (index, attempt) in attempts.iter().enumerate().rev() {
+                        (attempt_item(context, attempt, index + 1 == attempts.len()))
+                    }
+                }
+            }
+        }
+        @if let Some(body) = body {
+            section aria-labelledby="body" {
+                h2 id="body" { "Request body" }
+                p.hint { "Indented for reading. The signature covers the body as it was sent, without this white space." }
+                (copyable("Request body", &pretty_json(&body)))
             }
         }
     };
     context.show("Delivery", main)
 }
 
-fn attempt_row(context: &PageContext, attempt: &AttemptRecord) -> TableRow {
-    let status = attempt.status.map(|status| status.to_string());
-    vec![
-        ("Attempt", html! { (attempt.attempt) }),
-        ("Began", context.time(attempt.started_at)),
-        ("Status", html! { (status.as_deref().unwrap_or("none")) }),
-        ("Took", html! { (attempt.duration_ms) "\u{a0}ms" }),
-        ("Result", result_cell(attempt)),
-    ]
+/// Renders the result of a ping to which the administrator was redirected.
+fn ping_result(context: &PageContext, delivery: &Delivery, last: Option<&AttemptRecord>) -> Markup {
+    if delivery.topic != Topic::PING || context.query.get("done") != "pinged" {
+        return html! {};
+    }
+    let reason = last.and_then(|last| match (last.status, &last.error) {
+        (Some(status), _) => Some(format!("The endpoint responded with {status}.")),
+        (None, error) => error.clone(),
+    });
+    match delivery.progress.state {
+        DeliveryState::Queued => html! {
+            p.notice.waiting role="status" { "Ping queued. It was not sent within 2 seconds. Reload this page to see the result." }
+        },
+        DeliveryState::Delivered => html! {
+            p.notice role="status" { "Ping delivered. " (reason.unwrap_or_default()) }
+        },
+        _ => html! {
+            p.alert role="alert" { "Ping failed. " (reason.unwrap_or_default()) }
+        },
+    }
 }
 
-fn result_cell(attempt: &AttemptRecord) -> Markup {
-    let response = attempt.response_excerpt.as_deref();
+/// Renders the button of the operator retry. A queued delivery has none.
+fn retry_button(context: &PageContext, delivery: &Delivery) -> Markup {
+    let path = format!("/deliveries/{}/retry", delivery.id);
+    let text = match delivery.progress.state {
+        DeliveryState::Queued => return html! {},
+        DeliveryState::Retrying => "Retry now",
+        _ => "Redeliver",
+    };
+    context.button(&path, text, "this delivery", "")
+}
+
+/// Renders an attempt of the time line. Its details are visible at first if `is_open`.
+fn attempt_item(context: &PageContext, attempt: &AttemptRecord, is_open: bool) -> Markup {
+    let number = attempt.attempt;
+    let class = match attempt.status {
+        Some(200..=299) => "delivered",
+        _ => "dead",
+    };
+    let status = attempt.status.map(|status| status.to_string());
+    let parts = [
+        ("Request headers", &attempt.request_headers),
+        ("Response headers", &attempt.response_headers),
+        ("Response body", &attempt.response_excerpt),
+    ];
     html! {
-        @if let Some(error) = &attempt.error { p { (error) } }
-        @match response.filter(|response| !response.is_empty()) {
-            Some(response) => pre tabindex="0" { (response) },
-            None if attempt.error.is_none() => "empty response",
-            None => {}
+        li {
+            details open[is_open] {
+                summary {
+                    span.badge.(class) { (status.as_deref().unwrap_or("no response")) }
+                    " " strong { "Attempt " (number) } " "
+                    (context.time(attempt.started_at)) " "
+                    span { (attempt.duration_ms) "\u{a0}ms" }
+                    @if let Some(error) = &attempt.error { " " span.long { (error) } }
+                }
+                @for (title, text) in parts {
+                    @match text.as_deref() {
+                        Some("") => p { (title) ": empty" },
+                        Some(text) => {
+                            h3 { (title) }
+                            (copyable(&format!("{title} of attempt {number}"), text))
+                        }
+                        None => {}
+                    }
+                }
+            }
         }
     }
+}
+
+/// Renders a text of several lines in a block that scrolls.
+fn copyable(name: &str, text: &str) -> Markup {
+    html! { pre.block tabindex="0" role="group" aria-label=(name) data-copy=(name.to_lowercase()) { (text) } }
 }
 
 /// `POST /deliveries/{id}/retry`

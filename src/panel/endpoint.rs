@@ -1,64 +1,95 @@
 //! Page and actions of a webhook endpoint.
 
+use std::time::Duration;
+
 use http::StatusCode;
 use maud::{Markup, html};
 
-use super::components::{badge, secret_field, table};
+use super::components::{secret_field, table};
 use super::deliveries;
-use super::endpoints::{checked_topics, health, state, topic_boxes};
-use super::form::Form;
+use super::endpoints::{URL, checked_topics, state, topic_boxes};
+use super::form::{Form, TextField};
 use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError};
-use crate::model::EndpointId;
+use crate::model::{DeliveryId, EndpointId};
 use crate::store::DeliveryFilter;
-use crate::webhook::{Endpoint, PendingSecret};
-use crate::webhook_admin::WebhookAdminError;
+use crate::task::timeout;
+use crate::webhook::{DeliveryState, Endpoint, PendingSecret};
+use crate::webhook_admin::{EndpointChanges, WebhookAdminError};
 
 /// Number of deliveries on the page.
 const LATEST_DELIVERIES: u32 = 5;
 
+const TITLE: &str = "Endpoint";
+
 const ALREADY_SUBMITTED: &str = "This form was already submitted. Its secret was generated and shown once. If you have lost the secret, rotate it again.";
+
+/// Longest time for which a ping waits for its result.
+const PING_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time between two look-ups of the result.
+const PING_POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+const OWNER: TextField = TextField::text(
+    "owner",
+    "Owner",
+    "Username of the endpoint's owner. The endpoint only receives events that its owner may see.",
+);
 
 /// `GET /webhooks/{id}`
 pub(super) async fn show(context: &PageContext) -> PageResult {
-    render_with_errors(context, StatusCode::OK, Form::default()).await
+    let endpoint = find(context).await?;
+    let owner = owner_name(context, &endpoint).await?;
+    let topics = endpoint.topics.to_string();
+    let form = Form::with_values("topics", topics.split(',').map(str::to_owned))
+        .with("url", endpoint.url.clone())
+        .with("owner", owner.clone());
+    let main = page(context, &endpoint, &owner, &form).await?;
+    context.show(TITLE, main)
 }
 
-/// Renders the page with the stored values of the endpoint and the errors of `form`.
-async fn render_with_errors(context: &PageContext, status: StatusCode, form: Form) -> PageResult {
+async fn find(context: &PageContext) -> Result<Endpoint, PanelError> {
     let endpoints = &context.webhooks().endpoints;
     let endpoint = endpoints.find(&context.endpoint()?).await?;
-    let endpoint = endpoint.ok_or(PanelError::NotFound)?;
-    let topics = endpoint.topics.to_string();
-    let topics = topics.split(',').map(str::to_owned);
-    let form = Form::with_values("topics", topics).with_errors_from(form);
-    let main = html! {
-        (properties(context, &endpoint).await?)
-        (latest_deliveries(context, &endpoint).await?)
-        (topics_form(context, &endpoint, &form))
-        (secret_section(context, &endpoint)?)
+    endpoint.ok_or(PanelError::NotFound)
+}
+
+async fn owner_name(context: &PageContext, endpoint: &Endpoint) -> Result<String, PanelError> {
+    let mut names = context.names(std::iter::once(&endpoint.owner)).await?;
+    Ok(names.remove(&endpoint.owner).unwrap_or_default())
+}
+
+/// Renders the stored values of the endpoint, and `form` for their change.
+async fn page(
+    context: &PageContext,
+    endpoint: &Endpoint,
+    owner: &str,
+    form: &Form,
+) -> Result<Markup, PanelError> {
+    Ok(html! {
+        (properties(context, endpoint, owner))
+        (latest_deliveries(context, endpoint).await?)
+        (settings_form(context, endpoint, form))
+        (secret_section(context, endpoint)?)
         section aria-labelledby="removal" {
             h2 id="removal" { "Delete" }
             details {
                 summary { "Delete this endpoint…" }
                 p { "This also removes its deliveries, including queued ones. Disable the endpoint to pause it." }
-                (button(context, &endpoint, "remove", "Delete endpoint", "danger"))
+                (button(context, endpoint, "remove", "Delete endpoint", "danger"))
             }
         }
-    };
-    Ok(context.render(status, "Endpoint", main))
+    })
 }
 
-async fn properties(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, PanelError> {
-    let names = context.names(std::iter::once(&endpoint.owner)).await?;
-    let owner = names.get(&endpoint.owner).map_or("", String::as_str);
-    Ok(html! {
+fn properties(context: &PageContext, endpoint: &Endpoint, owner: &str) -> Markup {
+    html! {
         dl {
-            div { dt { "URL" } dd.scroll tabindex="0" { (endpoint.url) } }
-            div { dt { "State" } dd { (badge(state(endpoint))) (health(context, endpoint)) } }
+            div { dt { "URL" } dd { div.scroll tabindex="0" data-copy="URL" { (endpoint.url) } } }
+            div { dt { "State" } dd { (state(context, endpoint)) } }
             div { dt { "Owner" } dd { (owner) } }
             div { dt { "Added" } dd { (context.time(endpoint.created_at)) } }
-            div { dt { "Id" } dd { code { (endpoint.id) } } }
+            div { dt { "Id" } dd { code data-copy="id" { (endpoint.id) } } }
         }
         div.actions {
             @if endpoint.enabled {
@@ -68,7 +99,7 @@ async fn properties(context: &PageContext, endpoint: &Endpoint) -> Result<Markup
                 (button(context, endpoint, "enable", "Enable", "quiet"))
             }
         }
-    })
+    }
 }
 
 async fn latest_deliveries(
@@ -98,13 +129,15 @@ async fn latest_deliveries(
     })
 }
 
-fn topics_form(context: &PageContext, endpoint: &Endpoint, form: &Form) -> Markup {
-    let path = format!("/webhooks/{}/topics", endpoint.id);
+fn settings_form(context: &PageContext, endpoint: &Endpoint, form: &Form) -> Markup {
+    let path = format!("/webhooks/{}", endpoint.id);
     html! {
-        section aria-labelledby="subscription" {
-            h2 id="subscription" { "Subscribed topics" }
+        section aria-labelledby="settings" {
+            h2 id="settings" { "Settings" }
             form.fields method="post" action=(context.url(&path)) {
                 (context.csrf())
+                (URL.render(form))
+                (OWNER.render(form))
                 (topic_boxes(context, form))
                 div.actions { button type="submit" { "Save changes" } }
             }
@@ -154,19 +187,34 @@ fn button(
     context.button(&path, text, "", class)
 }
 
-/// `POST /webhooks/{id}/topics`
-pub(super) async fn set_topics(context: &PageContext, mut form: Form) -> PageResult {
-    if let Some(topics) = checked_topics(&mut form) {
+/// `POST /webhooks/{id}`
+pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
+    let endpoint = find(context).await?;
+    let owner_name = owner_name(context, &endpoint).await?;
+    let topics = checked_topics(&mut form);
+    let owner = match form.get("owner").trim() == owner_name {
+        true => Some(endpoint.owner.clone()),
+        false => context.owner(&mut form).await?,
+    };
+    if let (Some(topics), Some(owner)) = (topics, owner) {
+        let url = form.get("url").trim().to_owned();
+        let changes = EndpointChanges {
+            url: Some(url).filter(|url| *url != endpoint.url),
+            topics: Some(topics).filter(|topics| *topics != endpoint.topics),
+            owner: Some(owner).filter(|owner| *owner != endpoint.owner),
+        };
         let admin = &context.panel.webhook_admin;
-        match admin
-            .set_topics(&context.endpoint()?, topics, &context.actor)
-            .await
-        {
+        match admin.change(&endpoint.id, changes, &context.actor).await {
+            Err(WebhookAdminError::Address(error)) => form.add_error("url", error),
             Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
-            changed => return redirect_or_conflict(context, changed, "subscribed"),
+            changed => return redirect_or_conflict(context, changed, "endpoint-saved"),
         }
     }
-    render_with_errors(context, StatusCode::UNPROCESSABLE_ENTITY, form).await
+    let main = html! {
+        p.alert role="alert" { "The changes were not saved. Correct the fields marked below." }
+        (page(context, &endpoint, &owner_name, &form).await?)
+    };
+    Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, TITLE, main))
 }
 
 /// `POST /webhooks/{id}/rotate`
@@ -216,8 +264,29 @@ pub(super) async fn set_enabled(context: &PageContext, enabled: bool) -> PageRes
 /// `POST /webhooks/{id}/ping`
 pub(super) async fn ping(context: &PageContext) -> PageResult {
     match context.panel.webhook_admin.ping(&context.endpoint()?).await {
-        Ok(delivery) => context.redirect_with_flash(&format!("/deliveries/{delivery}"), "pinged"),
+        Ok(delivery) => {
+            let runtime = &*context.panel.environment.runtime;
+            let result = wait_for_result(context, &delivery);
+            // The page of the delivery shows a ping without a result as queued.
+            timeout(runtime, PING_TIMEOUT, result).await;
+            context.redirect_with_flash(&format!("/deliveries/{delivery}"), "pinged")
+        }
         Err(error) => conflict_page(context, error),
+    }
+}
+
+/// Waits until the delivery is not queued or cannot be read.
+async fn wait_for_result(context: &PageContext, id: &DeliveryId) {
+    let is_queued = |state| state == DeliveryState::Queued;
+    while let Ok(Some((delivery, _))) = context.webhooks().deliveries.find(id).await
+        && is_queued(delivery.progress.state)
+    {
+        context
+            .panel
+            .environment
+            .runtime
+            .sleep(PING_POLL_INTERVAL)
+            .await;
     }
 }
 

@@ -1,6 +1,7 @@
 //! List of webhook endpoints, the form that adds an endpoint, and the checkboxes of topics.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use http::StatusCode;
 use maud::{Markup, html};
@@ -10,14 +11,18 @@ use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
 use crate::model::UserId;
+use crate::store::EndpointStats;
 use crate::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
 use crate::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdminError};
 
 const TITLE: &str = "Webhooks";
 
+/// Period of the success rate.
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 const ALREADY_SUBMITTED: &str = "This form was already submitted. Its endpoint was added and the secret shown once. If you have lost the secret, rotate it.";
 
-const URL: TextField = TextField::text(
+pub(super) const URL: TextField = TextField::text(
     "url",
     "URL",
     "URL to which deliveries are sent, for example https://example.org/hook.",
@@ -49,6 +54,13 @@ async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, Pa
     let endpoints = context.webhooks().endpoints.list().await?;
     let owners = endpoints.iter().map(|endpoint| &endpoint.owner);
     let names = context.names(owners).await?;
+    let since = context.now.saturating_sub(DAY);
+    let stats = context.webhooks().deliveries.endpoint_stats(since).await?;
+    let rows = endpoints.iter().map(|endpoint| {
+        let mut stats = stats.iter();
+        let stats = stats.find(|stats| stats.endpoint_id == endpoint.id);
+        row(context, endpoint, &names, stats)
+    });
     Ok(html! {
         p.lead { "The board sends a signed POST request to each endpoint when an event occurs." }
         @if endpoints.is_empty() {
@@ -56,13 +68,18 @@ async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, Pa
                 "Add a receiver's URL below and send it a ping."
             }))
         } @else {
-            (table(endpoints.iter().map(|endpoint| row(context, endpoint, &names))))
+            (table(rows))
         }
         (add_form(context, form)?)
     })
 }
 
-fn row(context: &PageContext, endpoint: &Endpoint, names: &HashMap<&UserId, String>) -> TableRow {
+fn row(
+    context: &PageContext,
+    endpoint: &Endpoint,
+    names: &HashMap<&UserId, String>,
+    stats: Option<&EndpointStats>,
+) -> TableRow {
     let owner = names.get(&endpoint.owner).map_or("", String::as_str);
     let path = context.url(&format!("/webhooks/{}", endpoint.id));
     let topics = endpoint.topics.to_string().replace(',', ", ");
@@ -71,34 +88,53 @@ fn row(context: &PageContext, endpoint: &Endpoint, names: &HashMap<&UserId, Stri
             "Endpoint",
             html! { a href=(path) { (breakable(&endpoint.url)) } },
         ),
+        ("State", state(context, endpoint)),
+        ("Last delivery", last_delivery(context, stats)),
+        ("Delivered (24\u{a0}h)", success_rate(stats)),
         ("Topics", html! { small { (topics) } }),
         ("Owner", breakable(owner)),
-        ("Added", context.time(endpoint.created_at)),
-        (
-            "State",
-            html! { (badge(state(endpoint))) (health(context, endpoint)) },
-        ),
     ]
 }
 
-pub(super) fn state(endpoint: &Endpoint) -> &'static str {
-    if endpoint.enabled {
-        "enabled"
-    } else {
-        "disabled"
+/// Renders the state of an endpoint. An endpoint is failing if its last attempt failed: since the shown time no attempt
+/// succeeded.
+pub(super) fn state(context: &PageContext, endpoint: &Endpoint) -> Markup {
+    let (class, text) = match endpoint {
+        Endpoint { enabled: true, .. } => ("enabled", "enabled"),
+        Endpoint {
+            auto_disabled: true,
+            ..
+        } => ("failing", "disabled after failures"),
+        _ => ("disabled", "disabled"),
+    };
+    html! {
+        span.badge.(class) { (text) }
+        @if let Some(since) = endpoint.failing_since {
+            @if endpoint.enabled { " " span.badge.failing { "failing" } }
+            " " small { "all attempts failed since " (context.time(since)) }
+        }
     }
 }
 
-/// Renders the failures of an endpoint, if its last attempt failed.
-pub(super) fn health(context: &PageContext, endpoint: &Endpoint) -> Markup {
-    let disabled = endpoint.auto_disabled && !endpoint.enabled;
+fn last_delivery(context: &PageContext, stats: Option<&EndpointStats>) -> Markup {
+    let Some(last) = stats.and_then(|stats| stats.last.as_ref()) else {
+        return html! { "none" };
+    };
+    let path = context.url(&format!("/deliveries/{}", last.id));
     html! {
-        @if let Some(since) = endpoint.failing_since {
-            " " small {
-                @if disabled { "disabled automatically; " }
-                "all deliveries failed since " (context.time(since))
-            }
-        }
+        (badge(last.state.as_str())) " "
+        a href=(path) { (context.time(last.attempted_at)) }
+        small { @match last.status { Some(status) => { "status " (status) } None => "no response" } }
+    }
+}
+
+/// Renders the share of delivered deliveries, rounded down.
+fn success_rate(stats: Option<&EndpointStats>) -> Markup {
+    let (delivered, failed) = stats.map_or((0, 0), |stats| (stats.delivered, stats.failed));
+    let total = delivered.saturating_add(failed);
+    match delivered.saturating_mul(100).checked_div(total) {
+        Some(percent) => html! { (percent) "\u{a0}% " small { (delivered) " of " (total) } },
+        None => html! { "no deliveries" },
     }
 }
 

@@ -33,12 +33,10 @@ impl Form {
         }
     }
 
-    /// Replaces the errors with the errors of another form.
-    pub(super) fn with_errors_from(self, other: Self) -> Self {
-        Self {
-            errors: other.errors,
-            ..self
-        }
+    /// Adds a field.
+    pub(super) fn with(mut self, name: &str, value: String) -> Self {
+        self.fields.push((name.to_owned(), value));
+        self
     }
 
     /// Replaces the values of a field.

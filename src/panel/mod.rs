@@ -64,6 +64,7 @@ mod endpoints;
 mod form;
 mod page_context;
 mod password_throttle;
+mod pretty_json;
 mod response;
 mod router;
 mod service;

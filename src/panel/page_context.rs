@@ -272,11 +272,10 @@ fn flash(name: &str) -> Option<&'static str> {
     Some(match name {
         "token-saved" => "Changes saved.",
         "revoked" => "Token revoked. Requests that use it now return 401.",
-        "subscribed" => "Topics saved.",
+        "endpoint-saved" => "Changes saved.",
         "activated" => "The new secret is active.",
         "enabled" => "Endpoint enabled. Queued deliveries are sent now.",
         "disabled" => "Endpoint disabled. Queued deliveries are kept.",
-        "pinged" => "Ping queued. Reload this page to see the result.",
         "retried" => "Delivery queued again.",
         "all-retried" => "All dead deliveries of the endpoint are queued again.",
         "endpoint-removed" => "Endpoint deleted with its deliveries.",

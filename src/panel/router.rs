@@ -35,7 +35,7 @@ const ROUTES: &[PanelRoute] = &[
     get("/webhooks", |context| Box::pin(endpoints::list(context))),
     post("/webhooks", |context, form| Box::pin(endpoints::add(context, form))),
     get("/webhooks/{id}", |context| Box::pin(endpoint::show(context))),
-    post("/webhooks/{id}/topics", |context, form| Box::pin(endpoint::set_topics(context, form))),
+    post("/webhooks/{id}", |context, form| Box::pin(endpoint::save(context, form))),
     post("/webhooks/{id}/rotate", |context, form| Box::pin(endpoint::rotate(context, form))),
     post("/webhooks/{id}/activate", |context, _| Box::pin(endpoint::activate(context))),
     post("/webhooks/{id}/enable", |context, _| Box::pin(endpoint::set_enabled(context, true))),

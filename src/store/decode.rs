@@ -151,6 +151,8 @@ macro_rules! row_decoders {
                 error: row.value("error")?,
                 duration_ms: row.number("duration_ms")?,
                 response_excerpt: row.value("answer")?,
+                request_headers: row.value("request_headers")?,
+                response_headers: row.value("response_headers")?,
             }))
         }
     };

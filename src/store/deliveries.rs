@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::audit::AuditEntry;
-use crate::error::BackendResult;
+use crate::error::{BackendResult, ParseError, impl_as_str, impl_from_str};
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::webhook::{
     AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event, Topic,
@@ -109,6 +109,17 @@ impl Settlement {
             attempt,
         }
     }
+
+    /// Returns whether the endpoint accepted the delivery; `None` if nothing is known about the endpoint.
+    pub(crate) fn succeeded(&self) -> Option<bool> {
+        match self.progress.state {
+            DeliveryState::Delivered => Some(true),
+            DeliveryState::Retrying | DeliveryState::Dead | DeliveryState::Gone => {
+                self.attempt.as_ref().map(|_| false)
+            }
+            DeliveryState::Queued | DeliveryState::Withheld => None,
+        }
+    }
 }
 
 /// Statistics of the due and dead deliveries, and of disabled endpoints.
@@ -167,10 +178,128 @@ pub struct DeliveryFilter {
     pub endpoint_id: Option<EndpointId>,
     /// Only deliveries of this topic.
     pub topic: Option<Topic>,
+    /// Only deliveries whose last attempt had this response. Queued and withheld deliveries match no response.
+    pub response: Option<ResponseFilter>,
+    /// Only deliveries that were first queued at this time or later.
+    pub since: Option<Timestamp>,
+    /// Only deliveries that were first queued before this time.
+    pub before: Option<Timestamp>,
     /// Only deliveries after this position of the list: creation time and id of the last delivery of the previous page.
     pub after: Option<(Timestamp, DeliveryId)>,
     /// Maximum number of deliveries. The default of 0 lists none.
     pub limit: u32,
+}
+
+impl DeliveryFilter {
+    /// Returns the states that the filter selects. A delivery is delivered if and only if its last response is a success.
+    pub(crate) fn states(&self) -> Vec<DeliveryState> {
+        use DeliveryState::{Dead, Delivered, Gone, Retrying};
+        let mut states = match self.response {
+            None => DeliveryState::ALL.to_vec(),
+            Some(ResponseFilter::Success) => vec![Delivered],
+            Some(_) => vec![Retrying, Dead, Gone],
+        };
+        states.retain(|state| self.state.is_none_or(|only| only == *state));
+        states
+    }
+
+    /// Returns the first digit of the status of the last attempt, 0 for an attempt without a response; `None` if the
+    /// [states](Self::states) determine the response.
+    pub(crate) fn status_class(&self) -> Option<i16> {
+        match self.response? {
+            ResponseFilter::Success => None,
+            ResponseFilter::Redirect => Some(3),
+            ResponseFilter::ClientError => Some(4),
+            ResponseFilter::ServerError => Some(5),
+            ResponseFilter::None => Some(0),
+        }
+    }
+
+    /// Returns the position after which the listed deliveries are: `after` or `before`, whichever is later in the list.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn start(&self) -> Option<(Timestamp, String)> {
+        let after = self.after.as_ref().map(|(at, id)| (*at, id.to_string()));
+        let before = self.before.map(|before| (before, String::new()));
+        after.into_iter().chain(before).min()
+    }
+}
+
+/// Response to the last attempt of a delivery, for [`DeliveryFilter`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ResponseFilter {
+    /// A status from 200 to 299.
+    Success,
+    /// A status from 300 to 399.
+    Redirect,
+    /// A status from 400 to 499.
+    ClientError,
+    /// A status from 500 to 599.
+    ServerError,
+    /// No response: nothing was sent, or the attempt ended with an error.
+    None,
+}
+
+impl ResponseFilter {
+    /// All values.
+    pub const ALL: &'static [Self] = &[
+        Self::Success,
+        Self::Redirect,
+        Self::ClientError,
+        Self::ServerError,
+        Self::None,
+    ];
+
+    /// Returns the name, for example `2xx` or `none`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "2xx",
+            Self::Redirect => "3xx",
+            Self::ClientError => "4xx",
+            Self::ServerError => "5xx",
+            Self::None => "none",
+        }
+    }
+
+    /// Parses a name.
+    ///
+    /// # Errors
+    /// [`ParseError`] if no value has this name.
+    pub fn parse(name: &str) -> Result<Self, ParseError> {
+        let value = Self::ALL.iter().find(|value| value.as_str() == name);
+        value
+            .copied()
+            .ok_or(ParseError::new("2xx, 3xx, 4xx, 5xx or none"))
+    }
+}
+
+impl_from_str!(ResponseFilter);
+impl_as_str!(ResponseFilter);
+
+/// Results of the deliveries to one endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointStats {
+    /// Id of the endpoint.
+    pub endpoint_id: EndpointId,
+    /// Number of deliveries of the period that were delivered.
+    pub delivered: u64,
+    /// Number of deliveries of the period whose last attempt failed: retrying, dead and gone ones.
+    pub failed: u64,
+    /// The latest delivery with a finished attempt, by the time at which it was first queued; `None` if there is none.
+    pub last: Option<LastDelivery>,
+}
+
+/// Result of the latest delivery to an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastDelivery {
+    /// Id of the delivery.
+    pub id: DeliveryId,
+    /// State of the delivery: delivered, retrying, dead or gone.
+    pub state: DeliveryState,
+    /// Start of its last attempt.
+    pub attempted_at: Timestamp,
+    /// Status of the response to its last attempt; `None` if there was no response.
+    pub status: Option<u16>,
 }
 
 /// Stores deliveries. The cost of finding due deliveries does not depend on the number of pending ones.
@@ -256,6 +385,13 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
+
+    /// Returns the results of each endpoint: the numbers of its deliveries that were queued after `since`, and its latest
+    /// delivery. The endpoints are in any order.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
+    async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>>;
 
     /// Adds an event with a delivery to this endpoint only, independently of its topics. Returns `None`, and changes
     /// nothing, if the endpoint does not exist or is disabled.
@@ -343,6 +479,7 @@ forward!(DeliveryStore {
     async fn release(claimed: &[ClaimedDelivery], delay: Duration, now: Timestamp) -> BackendResult<()>;
     async fn queue_stats(now: Timestamp) -> BackendResult<QueueStats>;
     async fn usage(since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
+    async fn endpoint_stats(since: Timestamp) -> BackendResult<Vec<EndpointStats>>;
     async fn enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> BackendResult<Option<DeliveryId>>;
     async fn retry(id: &DeliveryId, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
     async fn retry_dead(endpoint: &EndpointId, now: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
@@ -352,19 +489,6 @@ forward!(DeliveryStore {
     async fn list(filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
     async fn sweep(before: Timestamp, limit: u32) -> BackendResult<u64>;
 });
-
-impl Settlement {
-    /// Returns whether the endpoint accepted the delivery; `None` if nothing is known about the endpoint.
-    pub(crate) fn succeeded(&self) -> Option<bool> {
-        match self.progress.state {
-            DeliveryState::Delivered => Some(true),
-            DeliveryState::Retrying | DeliveryState::Dead | DeliveryState::Gone => {
-                self.attempt.as_ref().map(|_| false)
-            }
-            DeliveryState::Queued | DeliveryState::Withheld => None,
-        }
-    }
-}
 
 /// Returns the start of the retention period of a delivery that reached this progress at `now`; `None` if it is not
 /// finished, or dead: operators retry dead deliveries.

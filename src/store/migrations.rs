@@ -12,12 +12,12 @@ pub struct Migration {
     pub sql: &'static str,
 }
 
-/// The migrations of one schema, and the table that records the applied ones.
+/// The migrations of one schema, and the name of the table that records the applied ones.
 ///
 /// Each backend applies them with its function `apply_migrations`. A host with another driver runs
 /// [`create_table_sql`](Self::create_table_sql), [`applied_sql`](Self::applied_sql) and [`pending_sql`](Self::pending_sql) in
-/// one transaction that no other migration enters ([example](super::sqlite_schema#migrations)). The library and a host on the same database
-/// use different tables.
+/// one transaction that excludes other migrations ([example](super::sqlite_schema#migrations)). The library and a host that
+/// share a database use different tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Migrations {
     /// Name of the table that records applied migrations. Allowed characters: `[a-z0-9_]`.

@@ -41,7 +41,8 @@ use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;
 pub use deliveries::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats,
+    EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, ResponseFilter, Settlement,
+    UsageStats,
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{

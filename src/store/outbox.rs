@@ -68,6 +68,13 @@ pub trait OutboxStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine>;
 
+    /// Returns the body of an event, also after it was fanned out; `None` if it is not stored. An event is removed with its
+    /// last delivery.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
+    async fn body(&self, id: &EventId) -> BackendResult<Option<String>>;
+
     /// Queues a delivery to each of the endpoints that exist and are enabled, in one transaction.
     ///
     /// Ignores events that were fanned out before, so that a repeated call has no effect. An event without recipients
@@ -82,5 +89,6 @@ forward!(OutboxStore {
     async fn insert(event: &Event) -> BackendResult<()>;
     async fn pending(limit: u32) -> BackendResult<Vec<Event>>;
     async fn quarantined(limit: u32) -> BackendResult<Quarantine>;
+    async fn body(id: &EventId) -> BackendResult<Option<String>>;
     async fn fan_out(events: &[FanOut], now: Timestamp) -> BackendResult<()>;
 });

@@ -10,15 +10,15 @@ use async_trait::async_trait;
 
 use crate::audit::AuditEntry;
 use crate::error::{BackendError, BackendResult};
-use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
-    Completion, DeliveryFilter, DeliveryStore, EndpointStore, FanOut, IdempotencyStore,
-    IdempotentRequest, OutboxStore, Quarantine, QueueStats, RateLimitStore, Reservation,
-    Settlement, Stores, TokenFilter, TokenStore, TokenUsage, UsageCounts, UsageStats, UsageStore,
-    WebhookStores,
+    Completion, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FanOut,
+    IdempotencyStore, IdempotentRequest, OutboxStore, Quarantine, QueueStats, RateLimitStore,
+    Reservation, Settlement, Stores, TokenFilter, TokenStore, TokenUsage, UsageCounts, UsageStats,
+    UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -316,6 +316,7 @@ intercepted! {
         insert(event: &Event) -> (): (event.clone()) => (event);
         pending(limit: u32) -> Vec<Event>: (limit) => (*limit);
         quarantined(limit: u32) -> Quarantine: (limit) => (*limit);
+        body(id: &EventId) -> Option<String>: (id.clone()) => (id);
         fan_out(events: &[FanOut], now: Timestamp) -> (): (events.to_vec(), now) => (events, *now);
     }
 }
@@ -327,7 +328,7 @@ intercepted! {
         find(id: &EndpointId) -> Option<Endpoint>: (id.clone()) => (id);
         update(endpoint: &Endpoint, audit: &AuditEntry) -> bool:
             (endpoint.clone(), audit.clone()) => (endpoint, audit);
-        disable_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> bool:
+        disable_if_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> bool:
             (id.clone(), since, audit.clone()) => (id, *since, audit);
         remove(id: &EndpointId, audit: &AuditEntry) -> bool: (id.clone(), audit.clone()) => (id, audit);
         list() -> Vec<Endpoint>: () => ();
@@ -355,6 +356,7 @@ intercepted! {
             (claimed.to_vec(), wait, now) => (claimed, *wait, *now);
         queue_stats(now: Timestamp) -> QueueStats: (now) => (*now);
         usage(since: Timestamp, now: Timestamp) -> UsageStats: (since, now) => (*since, *now);
+        endpoint_stats(since: Timestamp) -> Vec<EndpointStats>: (since) => (*since);
         enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:
             (event.clone(), endpoint.clone(), now) => (event, endpoint, *now);
         retry(id: &DeliveryId, now: Timestamp, audit: &AuditEntry) -> bool:

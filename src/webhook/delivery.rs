@@ -235,7 +235,16 @@ pub struct AttemptRecord {
     pub error: Option<String>,
     /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// Beginning of the response's body, at most 4 KiB; `None` if there was no response.
+    /// Beginning of the response's body; `None` if there was no response. At most 4 KiB together with
+    /// [`response_headers`](Self::response_headers).
     #[serde(rename = "answer")]
     pub response_excerpt: Option<String>,
+    /// Headers of the request as lines `name: value`, without `host` and those of the connection; `None` if nothing was
+    /// sent, or if an earlier version recorded the attempt. Not serialized.
+    #[serde(skip)]
+    pub request_headers: Option<String>,
+    /// Headers of the response as lines `name: value`, at most 2 KiB; `None` if there was no response, or if an earlier
+    /// version recorded the attempt. Not serialized.
+    #[serde(skip)]
+    pub response_headers: Option<String>,
 }

@@ -61,27 +61,67 @@ fn signing_error(reason: impl std::fmt::Display) -> TransportError {
     TransportError::new(format!("the request could not be signed: {reason}"))
 }
 
-/// Response of a receiver.
+/// Response of a receiver. The worker stores at most 4 KiB of headers and excerpt together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverResponse {
     /// Status of the response.
     pub status: u16,
-    /// Beginning of the body, at most 4 KiB.
+    /// Headers as lines `name: value`, at most 2 KiB.
+    pub headers: String,
+    /// Beginning of the body.
     pub excerpt: String,
 }
 
 #[cfg(feature = "webhooks")]
 impl ReceiverResponse {
-    /// Longest excerpt in bytes.
-    pub(crate) const MAX_EXCERPT: usize = 4 * 1024;
+    /// Longest headers and excerpt together, in bytes.
+    pub(crate) const MAX_LEN: usize = 4 * 1024;
 
-    /// Truncates a text to the longest excerpt, at a character boundary.
-    pub(crate) fn truncate_excerpt(mut text: String) -> String {
-        while text.len() > Self::MAX_EXCERPT {
-            text.pop();
+    /// Longest headers in bytes.
+    pub(crate) const MAX_HEADERS_LEN: usize = 2 * 1024;
+
+    /// Truncates headers and excerpt to their limits.
+    pub(crate) fn truncated(self) -> Self {
+        let headers = truncated(self.headers, Self::MAX_HEADERS_LEN);
+        let excerpt = truncated(self.excerpt, Self::MAX_LEN - headers.len());
+        Self {
+            headers,
+            excerpt,
+            ..self
         }
-        text
     }
+}
+
+/// Truncates a text to `limit` bytes, at a character boundary.
+#[cfg(feature = "webhooks")]
+pub(crate) fn truncated(mut text: String, limit: usize) -> String {
+    while text.len() > limit {
+        text.pop();
+    }
+    text
+}
+
+/// Replaces invalid UTF-8 and control characters other than tab, line feed and carriage return, so that the text is safe
+/// for terminals and databases.
+#[cfg(feature = "webhooks")]
+pub(crate) fn printable(text: &[u8]) -> String {
+    let is_unprintable =
+        |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
+    String::from_utf8_lossy(text).replace(is_unprintable, "\u{fffd}")
+}
+
+/// Formats headers as lines `name: value`. Omits the lines that exceed `limit` bytes.
+#[cfg(feature = "webhooks")]
+pub(crate) fn header_lines(headers: &HeaderMap, limit: usize) -> String {
+    let mut lines = String::new();
+    for (name, value) in headers {
+        let line = format!("{name}: {}\n", printable(value.as_bytes()));
+        if lines.len() + line.len() > limit {
+            break;
+        }
+        lines += &line;
+    }
+    lines
 }
 
 /// Reason why an attempt had no response, as one sentence for the operator.

@@ -303,27 +303,8 @@ impl WebhookAdmin {
         self.update(id, &audit, set).await
     }
 
-    /// Replaces the topics of an endpoint.
-    ///
-    /// # Errors
-    /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::UnknownTopic`] or [`WebhookAdminError::Backend`].
-    pub async fn set_topics(
-        &self,
-        id: &EndpointId,
-        topics: TopicSet,
-        actor: &AuditActor,
-    ) -> Result<Endpoint, WebhookAdminError> {
-        let topics = topics.validated(&self.custom_topics)?;
-        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
-        let audit = audit.with_details(format_args!("topics {topics}"));
-        let set = |endpoint| {
-            let topics = topics.clone();
-            Ok(Endpoint { topics, ..endpoint })
-        };
-        self.update(id, &audit, set).await
-    }
-
-    /// Changes the URL, the topics and the owner of an endpoint. Queued deliveries are sent to the new URL.
+    /// Changes the URL, the topics and the owner of an endpoint. Queued deliveries are sent to the new URL. Without
+    /// changes nothing is written.
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`] or
@@ -340,7 +321,7 @@ impl WebhookAdmin {
         let EndpointChanges { url, topics, owner } = changes;
         let topics = topics.map(|topics| topics.validated(&self.custom_topics));
         let topics = topics.transpose()?;
-        self.find(id).await?;
+        let endpoint = self.find(id).await?;
         if let Some(url) = &url {
             EndpointUrl::check_registration(url, self.allow_private, &*self.resolver).await?;
         }
@@ -350,6 +331,9 @@ impl WebhookAdmin {
             owner.as_ref().map(|owner| format!("owner {owner}")),
         ];
         let details: Vec<_> = details.into_iter().flatten().collect();
+        if details.is_empty() {
+            return Ok(endpoint);
+        }
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
         let audit = audit.with_details(details.join("; "));
         let change = |endpoint: Endpoint| {

@@ -15,7 +15,7 @@ use crate::model::Timestamp;
 use crate::store::{ClaimedDelivery, Settlement};
 use crate::webhook::{
     AttemptOutcome, AttemptRecord, DeliveryProgress, DeliveryState, ReceiverResponse,
-    SignedRequest, WebhookSecret,
+    SignedRequest, WebhookSecret, header_lines, truncated,
 };
 
 /// Delay of a delivery whose attempt could not start. Its slot stays in use for this time, so that other queued deliveries
@@ -151,24 +151,28 @@ impl Attempt<'_> {
     async fn send(&self, secret: &WebhookSecret) -> AttemptResult {
         let (context, claimed) = (self.context, self.claimed);
         let at = context.now();
+        let (delivery, event) = (&claimed.delivery.id, &claimed.event);
+        let request = SignedRequest::sign(&claimed.endpoint, delivery, event, secret, at);
+        let headers = request
+            .as_ref()
+            .map(|request| header_lines(&request.headers, ReceiverResponse::MAX_HEADERS_LEN));
+        let headers = headers.ok();
         let send = async {
-            let (delivery, event) = (&claimed.delivery.id, &claimed.event);
-            let request = SignedRequest::sign(&claimed.endpoint, delivery, event, secret, at);
-            let request = request.map_err(BackendError::new)?;
-            let response = context.transport.send(request).await;
-            response.map_err(BackendError::new)
+            let response = context.transport.send(request.map_err(BackendError::new)?);
+            response.await.map_err(BackendError::new)
         };
         let response = context.with_step_timeout(send).await;
         let mut record = self.record(at, context.now().saturating_duration_since(at));
-        let outcome = match response {
+        record.request_headers = headers;
+        let outcome = match response.map(ReceiverResponse::truncated) {
             Ok(response) => {
                 record.status = Some(response.status);
-                record.response_excerpt =
-                    Some(ReceiverResponse::truncate_excerpt(response.excerpt));
+                record.response_headers = Some(response.headers);
+                record.response_excerpt = Some(response.excerpt);
                 AttemptOutcome::Responded(response.status)
             }
             Err(error) => {
-                record.error = Some(ReceiverResponse::truncate_excerpt(error.to_string()));
+                record.error = Some(truncated(error.to_string(), ReceiverResponse::MAX_LEN));
                 AttemptOutcome::NoResponse
             }
         };
@@ -180,7 +184,7 @@ impl Attempt<'_> {
 
     fn not_sent(&self, reason: String) -> AttemptRecord {
         AttemptRecord {
-            error: Some(ReceiverResponse::truncate_excerpt(reason)),
+            error: Some(truncated(reason, ReceiverResponse::MAX_LEN)),
             ..self.record(self.context.now(), Duration::ZERO)
         }
     }
@@ -193,6 +197,8 @@ impl Attempt<'_> {
             error: None,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             response_excerpt: None,
+            request_headers: None,
+            response_headers: None,
         }
     }
 
@@ -205,7 +211,7 @@ impl Attempt<'_> {
             Some(true) => {
                 self.log(result, &progress);
                 if progress.state == DeliveryState::Dead && result.was_sent() {
-                    self.disable_failing(now).await;
+                    self.disable_if_failing(now).await;
                 }
             }
             Some(false) => {
@@ -221,7 +227,7 @@ impl Attempt<'_> {
     }
 
     /// Disables the endpoint after the last attempt of a delivery if all of its attempts have failed for too long.
-    async fn disable_failing(&self, now: Timestamp) {
+    async fn disable_if_failing(&self, now: Timestamp) {
         let (context, endpoint) = (self.context, &self.claimed.endpoint);
         let since = context.settings.disable_after;
         let Some(since) = since.map(|limit| now.saturating_sub(limit)) else {
@@ -233,12 +239,13 @@ impl Attempt<'_> {
         let disable = async {
             let random = &*context.environment.random;
             let action = AuditAction::ENDPOINT_DISABLED;
-            let audit = AuditActor::SYSTEM.entry(random, now, action, &endpoint.id);
-            let audit = audit.map_err(BackendError::new)?;
+            let audit = AuditActor::SYSTEM.entry(random, now, action, &endpoint.id)?;
             let audit =
                 audit.with_details(format_args!("all deliveries failed since {failing_since}"));
             let endpoints = &context.stores.endpoints;
-            endpoints.disable_failing(&endpoint.id, since, &audit).await
+            endpoints
+                .disable_if_failing(&endpoint.id, since, &audit)
+                .await
         };
         match context.with_step_timeout(disable).await {
             Ok(true) => {

@@ -14,13 +14,15 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
     let button = format!("action=\"{retry}\"");
     let page = fixture.get(&path).await;
     assert!(page.contains("dead</span>") && page.contains("500") && page.contains("17\u{a0}ms"));
+    let mut text = ">Redeliver<";
     for state in [
         DeliveryState::Delivered,
         DeliveryState::Gone,
         DeliveryState::Withheld,
         DeliveryState::Retrying,
     ] {
-        assert!(fixture.get(&path).await.contains(&button));
+        let page = fixture.get(&path).await;
+        assert!(page.contains(&button) && page.contains(text));
         let (_, page) = fixture.post_and_follow(&retry).await;
         assert!(page.contains("Delivery queued again.") && page.contains("queued</span>"));
         assert!(!page.contains(&button));
@@ -29,8 +31,35 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
         assert!(status == 409 && again.contains("The delivery is queued:"));
         fixture.end_attempt(state).await;
         assert_eq!(fixture.state().await, Some(state));
+        if state == DeliveryState::Retrying {
+            text = ">Retry now<";
+        }
     }
-    assert!(fixture.get(&path).await.contains(&button));
+    let page = fixture.get(&path).await;
+    assert!(page.contains(&button) && page.contains(text) && !page.contains(">Redeliver<"));
+}
+
+#[tokio::test]
+async fn a_delivery_shows_its_request_and_the_responses_to_its_attempts() {
+    let fixture = PanelFixture::with_content().await;
+    let page = fixture.get(&fixture.delivery_path("")).await;
+    for text in [
+        "x-forum-signature: sha256=abc",
+        "server: &lt;script&gt;",
+        "aria-label=\"Response body of attempt 6\"",
+        "\n  &quot;topic&quot;: &quot;ping&quot;,\n",
+        "500</span>",
+    ] {
+        assert!(page.contains(text), "{text}: {}", page.body);
+    }
+    assert!(!page.contains("whsec_"));
+    fixture
+        .post_and_follow(&fixture.delivery_path("/retry"))
+        .await;
+    fixture.end_attempt(DeliveryState::Delivered).await;
+    let page = fixture.get(&fixture.delivery_path("")).await;
+    assert_eq!(page.body.matches("<details").count(), 2);
+    assert_eq!(page.body.matches("<details open").count(), 1);
 }
 
 #[tokio::test]
@@ -97,7 +126,18 @@ async fn the_list_is_filtered_and_has_pages() {
         ("topic=ping&state=dead", 1),
         ("topic=poll.voted", 0),
         ("endpoint=whe_none", 0),
-        ("state=nonsense&after=nonsense", 50),
+        (
+            "state=nonsense&after=nonsense&from=nonsense&to=2026-99-99",
+            50,
+        ),
+        ("response=5xx", 1),
+        ("response=2xx", 0),
+        ("response=none", 0),
+        ("state=queued&response=5xx", 0),
+        ("from=2026-01-01&to=2026-01-01", 50),
+        ("from=2026-01-01T00%3A00&to=2026-01-01T00%3A00%3A00", 50),
+        ("from=2026-01-01T00%3A01", 0),
+        ("to=2025-12-31", 0),
     ] {
         let page = fixture.get(&format!("/panel/deliveries?{query}")).await;
         assert_eq!((page.status, count(&page.body)), (200, expected), "{query}");
@@ -105,6 +145,19 @@ async fn the_list_is_filtered_and_has_pages() {
     let first = fixture.get("/panel/deliveries").await;
     let rest = fixture.get(&first.next_page().unwrap()).await;
     assert_eq!((count(&rest.body), rest.next_page()), (11, None));
+    let first = fixture
+        .get("/panel/deliveries?topic=post.created&from=2026-01-01&to=2026-01-01")
+        .await;
+    assert!(
+        first.contains("value=\"2026-01-01T00:00\"")
+            && first.contains("value=\"2026-01-01T23:59\"")
+    );
+    let next = first.next_page().unwrap();
+    let second = fixture.get(&next).await;
+    assert_eq!((count(&second.body), second.next_page()), (10, None));
+    assert!(second.contains("value=\"2026-01-01T23:59\""));
+    let none = fixture.get("/panel/deliveries?to=2025-12-31").await;
+    assert!(none.contains("No deliveries match these filters."));
 }
 
 #[tokio::test]

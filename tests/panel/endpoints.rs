@@ -1,6 +1,11 @@
 //! Adding an endpoint, and the actions of an endpoint.
 
-use forum_api::webhook::Endpoint;
+use std::time::Duration;
+
+use forum_api::runtime::Clock as _;
+use forum_api::test_util::audit_entry;
+use forum_api::webhook::{DeliveryState, Endpoint};
+use tokio::time::{Instant, sleep};
 
 use crate::fixture::{PanelFixture, Response};
 
@@ -67,21 +72,131 @@ async fn each_invalid_field_is_marked() {
     assert!(fixture.webhooks.endpoints.list().await.unwrap().is_empty());
 }
 
+/// Values of the form "Save changes".
+const CHANGED: [(&str, &str); 4] = [
+    ("url", "https://93.184.215.14/new"),
+    ("owner", "alice"),
+    ("topics", "post.created"),
+    ("topics", "poll.voted"),
+];
+
 #[tokio::test]
-async fn topics_can_be_changed() {
+async fn url_owner_and_topics_are_changed_together() {
     let fixture = PanelFixture::with_content().await;
-    let path = fixture.endpoint_path("/topics");
-    let form = [("topics", "post.created"), ("topics", "poll.voted")];
-    let saved = fixture.post(&path, &form).await;
+    let path = fixture.endpoint_path("");
+    let saved = fixture.post(&path, &CHANGED).await;
     let page = fixture.get(saved.header("location")).await;
-    assert!(page.contains("Topics saved."));
+    assert!(page.contains("Changes saved."));
+    assert!(
+        page.contains("value=\"https://93.184.215.14/new\"") && page.contains("value=\"alice\"")
+    );
     assert!(page.contains("value=\"poll.voted\" checked") && !page.contains("value=\"*\" checked"));
-    for form in [&[][..], &[("topics", "no.such")]] {
-        let page = fixture.post(&path, form).await;
-        assert!(page.status == 422 && page.contains("id=\"topics-error\""));
+    let stored = fixture.stored_endpoint().await.unwrap();
+    assert_eq!(stored.url, "https://93.184.215.14/new");
+    assert_eq!(stored.owner, 2.into());
+    assert_eq!(stored.topics.to_string(), "poll.voted,post.created");
+    let log = fixture.get("/panel/audit?action=endpoint.updated").await;
+    let details = "url https://93.184.215.14; topics poll.voted,post.created; owner 2";
+    assert!(log.contains(details));
+    let again = fixture.post(&path, &CHANGED).await;
+    assert_eq!(again.status, 303);
+    assert_eq!(fixture.stored_endpoint().await.unwrap(), stored);
+}
+
+#[tokio::test]
+async fn an_invalid_change_is_shown_with_the_entered_values() {
+    let fixture = PanelFixture::with_content().await;
+    let before = fixture.stored_endpoint().await;
+    let path = fixture.endpoint_path("");
+    for (field, text) in [
+        ("url", ""),
+        ("url", "http://127.0.0.1/"),
+        ("owner", ""),
+        ("owner", "missing"),
+        ("topics", "no.such"),
+    ] {
+        let form = CHANGED.map(|(name, value)| (name, if name == field { text } else { value }));
+        let page = fixture.post(&path, &form).await;
+        let error = format!("id=\"{field}-error\"");
+        assert!(
+            page.status == 422 && page.contains(&error),
+            "{field} {text}"
+        );
+        assert!(field == "topics" || page.contains(&format!("value=\"{text}\"")));
+        assert!(field == "owner" || page.contains("value=\"alice\""));
     }
-    let topics = fixture.stored_endpoint().await.unwrap().topics;
-    assert_eq!(topics.to_string(), "poll.voted,post.created");
+    let page = fixture.post(&path, &CHANGED[..2]).await;
+    assert!(page.status == 422 && page.contains("id=\"topics-error\""));
+    assert_eq!(fixture.stored_endpoint().await, before);
+}
+
+#[tokio::test]
+async fn the_list_shows_the_results_of_each_endpoint() {
+    let fixture = PanelFixture::with_content().await;
+    let page = fixture.get("/panel/webhooks").await;
+    assert!(page.contains("enabled</span>") && !page.contains("disabled"));
+    assert!(page.contains("failing</span>") && page.contains("all attempts failed since"));
+    assert!(page.contains("status 500") && page.contains("0 of 1"));
+    assert!(page.contains(&format!("href=\"{}\"", fixture.delivery_path(""))));
+    fixture.queue(2).await;
+    fixture.end_attempt(DeliveryState::Delivered).await;
+    let page = fixture.get("/panel/webhooks").await;
+    assert!(!page.contains("failing"));
+    assert!(page.contains("50\u{a0}%") && page.contains("1 of 2"));
+    fixture.interceptor.take_counts();
+    fixture.get("/panel/webhooks").await;
+    let counts = fixture.interceptor.take_counts();
+    assert_eq!(counts["deliveries.endpoint_stats"], 1);
+    fixture.clock.advance(Duration::from_secs(24 * 60 * 60));
+    let page = fixture.get("/panel/webhooks").await;
+    assert!(page.contains("no deliveries") && page.contains("1 day ago"));
+}
+
+#[tokio::test]
+async fn an_endpoint_that_was_disabled_after_failures_is_marked() {
+    let fixture = PanelFixture::with_content().await;
+    let (id, now) = (fixture.endpoint_id(), fixture.clock.now());
+    let endpoints = &fixture.webhooks.endpoints;
+    let disabled = endpoints.disable_failing(&id, now, &audit_entry()).await;
+    assert!(disabled.unwrap());
+    for path in ["/panel/webhooks", &fixture.endpoint_path("")] {
+        let page = fixture.get(path).await;
+        assert!(page.contains("disabled after failures</span>"), "{path}");
+    }
+    fixture.run_action("/enable").await;
+    let page = fixture.get("/panel/webhooks").await;
+    assert!(page.contains("enabled</span>") && !page.contains("failures"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ping_waits_for_its_result_up_to_two_seconds() {
+    for (state, expected) in [
+        (
+            DeliveryState::Delivered,
+            "Ping delivered. The endpoint responded with 500.",
+        ),
+        (
+            DeliveryState::Retrying,
+            "Ping failed. The endpoint responded with 500.",
+        ),
+        (DeliveryState::Gone, "Ping failed."),
+    ] {
+        let fixture = PanelFixture::with_content().await;
+        let began = Instant::now();
+        let worker = async {
+            sleep(Duration::from_millis(1_450)).await;
+            fixture.end_attempt(state).await;
+        };
+        let ((status, page), ()) = tokio::join!(fixture.run_action("/ping"), worker);
+        assert!(status == 303 && page.contains(expected), "{state:?}");
+        assert!(began.elapsed() < Duration::from_millis(1_700), "{state:?}");
+    }
+    let fixture = PanelFixture::with_content().await;
+    let began = Instant::now();
+    let (status, page) = fixture.run_action("/ping").await;
+    assert!(status == 303 && page.contains("Ping queued.") && page.contains("queued</span>"));
+    let waited = began.elapsed();
+    assert!((Duration::from_secs(2)..Duration::from_millis(2_500)).contains(&waited));
 }
 
 #[tokio::test]
@@ -114,8 +229,6 @@ async fn a_disabled_endpoint_cannot_be_pinged() {
     assert!(status == 409 && page.contains("the endpoint is disabled"));
     let (_, page) = fixture.run_action("/enable").await;
     assert!(page.contains("Endpoint enabled."));
-    let (status, page) = fixture.run_action("/ping").await;
-    assert!(status == 303 && page.contains("Ping queued.") && page.contains("queued</span>"));
 }
 
 #[tokio::test]

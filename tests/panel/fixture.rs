@@ -34,6 +34,12 @@ pub const ADMIN: (&str, &str) = ("cookie", "admin/1");
 /// Response of a receiver, with markup.
 pub const RESPONSE_EXCERPT: &str = "<script>alert('\"')</script>";
 
+/// Headers of the request of an attempt.
+pub const REQUEST_HEADERS: &str = "x-forum-event: ping\nx-forum-signature: sha256=abc\n";
+
+/// Headers of a receiver's response, with markup.
+pub const RESPONSE_HEADERS: &str = "server: <script>\n";
+
 /// URL of the endpoint, with markup.
 pub const URL: &str = "https://93.184.215.14/?<script>";
 
@@ -189,9 +195,10 @@ impl PanelFixture {
         let added = fixture.post("/panel/webhooks", &form).await;
         fixture.endpoint = added.after("/panel/webhooks/").to_owned();
         fixture.post(&fixture.endpoint_path("/rotate"), &[]).await;
-        let pinged = fixture.post(&fixture.endpoint_path("/ping"), &[]).await;
-        let delivery = pinged.header("location").strip_suffix("?done=pinged");
-        fixture.delivery = delivery.unwrap().rsplit('/').next().unwrap().into();
+        let environment = Environment::new(TokioRuntime).clock(fixture.clock.clone());
+        let admin = WebhookAdmin::new(fixture.webhooks.clone(), environment);
+        let pinged = admin.ping(&fixture.endpoint_id()).await;
+        fixture.delivery = pinged.unwrap().to_string();
         fixture.end_attempt(DeliveryState::Dead).await;
         fixture
     }
@@ -358,6 +365,8 @@ impl PanelFixture {
             error: None,
             duration_ms: 17,
             response_excerpt: Some(RESPONSE_EXCERPT.into()),
+            request_headers: Some(REQUEST_HEADERS.into()),
+            response_headers: Some(RESPONSE_HEADERS.into()),
         };
         let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempt));
         let settled = self.webhooks.deliveries.settle(&[settlement], now).await;

@@ -69,6 +69,13 @@ async fn an_endpoint_with_a_used_id_is_not_added() {
     assert_eq!(webhooks.endpoints.list().await.unwrap().len(), 1);
 }
 
+fn topics(topics: &str) -> EndpointChanges {
+    EndpointChanges {
+        topics: Some(topics.parse().unwrap()),
+        ..EndpointChanges::default()
+    }
+}
+
 #[tokio::test]
 async fn a_host_may_have_its_own_topics() {
     let webhooks = WebhookStores::in_memory();
@@ -76,17 +83,14 @@ async fn a_host_may_have_its_own_topics() {
     let id = add_endpoint(&admin, "*").await.unwrap();
     let unknown = add_endpoint(&admin, own).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
-    let unknown = admin.set_topics(&id, own.parse().unwrap(), &BY).await;
+    let unknown = admin.change(&id, topics(own), &BY).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
     let admin = admin.custom_topics(vec![Topic::parse(own).unwrap()]);
-    let changed = admin
-        .set_topics(&id, own.parse().unwrap(), &BY)
-        .await
-        .unwrap();
+    let changed = admin.change(&id, topics(own), &BY).await.unwrap();
     assert_eq!(changed.topics.to_string(), own);
     assert_eq!(changed, find(&webhooks, &id).await, "with its new version");
     let missing = EndpointId::parse("whe_none").unwrap();
-    let result = admin.set_topics(&missing, "*".parse().unwrap(), &BY).await;
+    let result = admin.change(&missing, topics("*"), &BY).await;
     assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
 }
 
@@ -116,6 +120,8 @@ async fn a_change_keeps_the_values_that_it_does_not_name() {
     };
     let refused = admin.change(&id, private, &BY).await;
     assert!(matches!(refused, Err(WebhookAdminError::Address(_))));
+    let unchanged = admin.change(&id, EndpointChanges::default(), &BY).await;
+    assert_eq!(unchanged.unwrap(), changed);
     let missing = EndpointId::parse("whe_none").unwrap();
     let result = admin
         .change(&missing, EndpointChanges::default(), &BY)
@@ -167,7 +173,7 @@ async fn concurrent_changes_are_all_applied() {
     let (rotated, disabled, subscribed) = tokio::join!(
         admin.rotate(&id, &BY),
         admin.set_enabled(&id, false, &BY),
-        admin.set_topics(&id, "post.created".parse().unwrap(), &BY),
+        admin.change(&id, topics("post.created"), &BY),
     );
     assert!(rotated.is_ok() && disabled.is_ok() && subscribed.is_ok());
     let found = find(&webhooks, &id).await;

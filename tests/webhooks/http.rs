@@ -90,7 +90,7 @@ async fn a_response_is_its_status_and_the_start_of_its_body() {
 
 #[tokio::test]
 #[rustfmt::skip]
-async fn at_most_4_kib_of_a_body_are_kept() {
+async fn at_most_4_kib_of_headers_and_body_are_kept() {
     let rows = [
         (Flood(b"HTTP/1.1 200 OK\r\n\r\n", KIBIBYTE), 4096),
         (Flood(b"HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n", KIBIBYTE), 4096),
@@ -100,8 +100,28 @@ async fn at_most_4_kib_of_a_body_are_kept() {
     ];
     check_responses(LONG_TIMEOUT, &rows, |length, outcome| {
         let response = outcome.unwrap();
-        assert_eq!((response.status, response.excerpt.len()), (200, length));
+        let kept = response.headers.len() + response.excerpt.len();
+        assert_eq!((response.status, kept), (200, length));
     })
+    .await;
+}
+
+#[tokio::test]
+async fn headers_are_kept_as_printable_lines() {
+    let long: &'static str = Box::leak("v".repeat(2_000).into_boxed_str());
+    let head = format!(
+        "HTTP/1.1 500 Oh\r\nX-One: a\r\nx-two: \t\u{e9}\u{80} b \r\nX-One: c\r\nlong: {long}\r\nmore: {long}\r\ncontent-length: 0\r\n\r\n"
+    );
+    let head: &'static [u8] = Box::leak(head.into_bytes().into_boxed_slice());
+    let expected: &'static str =
+        format!("x-one: a\nx-one: c\nx-two: \u{e9}\u{fffd} b\nlong: {long}\n").leak();
+    check_responses(
+        LONG_TIMEOUT,
+        &[(Respond(head), expected)],
+        |expected, outcome| {
+            assert_eq!(outcome.unwrap().headers, expected);
+        },
+    )
     .await;
 }
 

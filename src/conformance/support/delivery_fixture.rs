@@ -82,6 +82,8 @@ pub(crate) fn attempt_record(attempt: u32) -> AttemptRecord {
         error: None,
         duration_ms: 12,
         response_excerpt: Some("no".into()),
+        request_headers: Some("x-forum-event: ping\n".into()),
+        response_headers: Some("x: \u{fffd}\n".into()),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    QueueStats, Settlement, UsageStats, lock,
+    EndpointStats, QueueStats, Settlement, UsageStats, lock,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -120,6 +120,14 @@ impl DeliveryStore for MemoryWebhookStore {
             deliveries: counts.into_iter().map(count).collect(),
             attempt_durations,
         })
+    }
+
+    async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
+        let tables = lock(&self.0);
+        let endpoints = tables.endpoints.iter();
+        Ok(endpoints
+            .map(|endpoint| tables.endpoint_stats(&endpoint.id, since))
+            .collect())
     }
 
     async fn enqueue(
@@ -248,6 +256,32 @@ impl WebhookTables {
         let enabled = self.endpoints.iter().filter(|endpoint| endpoint.enabled);
         let pending = |id| self.rows.pending(id, request.capacity_for(id));
         enabled.flat_map(|endpoint| pending(&endpoint.id)).collect()
+    }
+
+    fn endpoint_stats(&self, id: &EndpointId, since: Timestamp) -> EndpointStats {
+        let mut stats = EndpointStats {
+            endpoint_id: id.clone(),
+            delivered: 0,
+            failed: 0,
+            last: None,
+        };
+        for row in self.rows.newest(None) {
+            let delivery = &row.delivery;
+            let state = delivery.progress.state;
+            let is_attempted = !matches!(state, DeliveryState::Queued | DeliveryState::Withheld);
+            if delivery.endpoint_id != *id || !is_attempted {
+                continue;
+            }
+            if delivery.created_at > since {
+                match state {
+                    DeliveryState::Delivered => stats.delivered += 1,
+                    _ => stats.failed += 1,
+                }
+            }
+            let last = || row.last_delivery();
+            stats.last = stats.last.or_else(last);
+        }
+        stats
     }
 
     fn lease(&mut self, id: &DeliveryId, until: Timestamp) -> Option<ClaimedDelivery> {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::webhook_tables::{MemoryWebhookStore, WebhookTables};
 use crate::error::BackendResult;
-use crate::model::Timestamp;
+use crate::model::{EventId, Timestamp};
 use crate::store::{FanOut, OutboxStore, Quarantine, lock};
 use crate::webhook::Event;
 
@@ -24,6 +24,11 @@ impl OutboxStore for MemoryWebhookStore {
     /// Always empty: events in memory are not encoded.
     async fn quarantined(&self, _limit: u32) -> BackendResult<Quarantine> {
         Ok(Quarantine::default())
+    }
+
+    async fn body(&self, id: &EventId) -> BackendResult<Option<String>> {
+        let tables = lock(&self.0);
+        Ok(tables.events.get(id).map(|event| event.body.clone()))
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use super::MemoryAuditStore;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
-use crate::store::{DeliveryFilter, MAX_STORED_ATTEMPTS, Settlement, ended_at};
+use crate::store::{DeliveryFilter, LastDelivery, MAX_STORED_ATTEMPTS, Settlement, ended_at};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, KeyId};
 
 /// Events, endpoints and deliveries in maps, for one process.
@@ -252,15 +252,32 @@ impl DeliveryRow {
         self.leased && self.delivery.progress.due_at.is_some_and(|due| now < due)
     }
 
+    /// Returns the delivery with its last attempt; `None` if it has no attempt.
+    pub(super) fn last_delivery(&self) -> Option<LastDelivery> {
+        let attempt = self.attempts.back()?;
+        Some(LastDelivery {
+            id: self.delivery.id.clone(),
+            state: self.delivery.progress.state,
+            attempted_at: attempt.started_at,
+            status: attempt.status,
+        })
+    }
+
     /// Returns whether the filter selects it, apart from the position of the page.
     pub(super) fn matches(&self, filter: &DeliveryFilter) -> bool {
         let Delivery {
             progress,
             topic,
             endpoint_id,
+            created_at,
             ..
         } = &self.delivery;
-        filter.state.is_none_or(|state| state == progress.state)
+        let status = self.attempts.back().and_then(|attempt| attempt.status);
+        let class = filter.status_class();
+        filter.states().contains(&progress.state)
+            && class.is_none_or(|class| class.cast_unsigned() == status.unwrap_or_default() / 100)
+            && filter.since.is_none_or(|since| since <= *created_at)
+            && filter.before.is_none_or(|before| *created_at < before)
             && filter.topic.as_ref().is_none_or(|one| one == topic)
             && filter
                 .endpoint_id

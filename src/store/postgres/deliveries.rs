@@ -9,15 +9,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
-use super::PostgresStore;
 use super::execute::{Columns, Parameters};
 use super::rows::{read_attempt, read_delivery};
+use super::{PostgresError, PostgresStore};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats, ended_at,
+    EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats, ended_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -26,6 +26,7 @@ const SETTLE: &str = include_str!("sql/settle.sql");
 const RELEASE: &str = include_str!("sql/release.sql");
 const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
 const USAGE: &str = include_str!("sql/usage.sql");
+const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
 const ENQUEUE: &str = include_str!("sql/enqueue.sql");
 const RETRY: &str = include_str!("sql/retry.sql");
 const RETRY_DEAD: &str = include_str!("sql/retry_dead.sql");
@@ -70,6 +71,13 @@ impl DeliveryStore for PostgresStore {
         ) -> Vec<Option<T>> {
             each(settlements, |one| one.attempt.as_ref().map(&value))
         }
+        fn texts(
+            settlements: &[Settlement],
+            text: impl Fn(&AttemptRecord) -> &Option<String>,
+        ) -> Vec<Option<String>> {
+            let text = |attempt| text(attempt).as_deref().map(storable);
+            each(settlements, |one| one.attempt.as_ref().and_then(text))
+        }
         let due_in = |one: &Settlement| {
             let due_at = one.progress.due_at;
             due_at.map(|due_at| due_at.as_millis().saturating_sub(now.as_millis()))
@@ -90,19 +98,13 @@ impl DeliveryStore for PostgresStore {
                     &attempted(given, |one| integer(one.attempt)),
                     &attempted(given, |one| one.started_at),
                     &each(given, |one| one.attempt.as_ref()?.status.map(i32::from)),
-                    &each(given, |one| {
-                        one.attempt.as_ref()?.error.as_deref().map(storable)
-                    }),
+                    &texts(given, |one| &one.error),
                     &attempted(given, |one| {
                         i64::try_from(one.duration_ms).unwrap_or(i64::MAX)
                     }),
-                    &each(given, |one| {
-                        one.attempt
-                            .as_ref()?
-                            .response_excerpt
-                            .as_deref()
-                            .map(storable)
-                    }),
+                    &texts(given, |one| &one.response_excerpt),
+                    &texts(given, |one| &one.request_headers),
+                    &texts(given, |one| &one.response_headers),
                 ],
                 |row| row.value("id"),
             )
@@ -170,6 +172,13 @@ impl DeliveryStore for PostgresStore {
             }
         }
         Ok(usage)
+    }
+
+    async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
+        let parameters: Parameters<'_> = &[&since];
+        Ok(self
+            .readable("endpoints", ENDPOINT_STATS, parameters, read_endpoint_stats)
+            .await?)
     }
 
     async fn enqueue(
@@ -245,9 +254,7 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
-        let states = filter
-            .state
-            .map_or(DeliveryState::ALL.to_vec(), |state| vec![state]);
+        let (states, start, class) = (filter.states(), filter.start(), filter.status_class());
         let limit = i64::from(filter.limit);
         let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&states, &limit];
         let mut conditions = String::new();
@@ -259,7 +266,15 @@ impl DeliveryStore for PostgresStore {
             parameters.push(topic);
             conditions += &format!(" AND topic = ${}", parameters.len());
         }
-        if let Some((created_at, id)) = &filter.after {
+        if let Some(since) = &filter.since {
+            parameters.push(since);
+            conditions += &format!(" AND created_at >= ${}", parameters.len());
+        }
+        if let Some(class) = &class {
+            parameters.push(class);
+            conditions += &format!(" AND {LAST_STATUS_CLASS} = ${}", parameters.len());
+        }
+        if let Some((created_at, id)) = &start {
             parameters.extend([created_at as &(dyn ToSql + Sync), id]);
             let last = parameters.len();
             conditions += &format!(" AND (created_at, id) < (${}, ${last})", last - 1);
@@ -274,6 +289,11 @@ impl DeliveryStore for PostgresStore {
         Ok(self.execute(SWEEP, &[&before, &i64::from(limit)]).await?)
     }
 }
+
+/// First digit of the status of the last attempt, 0 without a response.
+const LAST_STATUS_CLASS: &str = "coalesce((
+        SELECT status FROM forum_api_attempts WHERE delivery = delivery.id ORDER BY number DESC LIMIT 1
+    ) / 100, 0)::SMALLINT";
 
 /// Returns a statement that merges an index scan for each state in `$1`. Each index begins with the columns of the
 /// conditions and is ordered by time within a state.
@@ -290,6 +310,28 @@ CROSS JOIN LATERAL (
 ) delivery
 ORDER BY delivery.created_at DESC, delivery.id DESC LIMIT $2"
     )
+}
+
+fn read_endpoint_stats(columns: &mut Columns<'_>) -> Result<EndpointStats, PostgresError> {
+    let (endpoint_id, delivered) = (columns.value("endpoint")?, columns.number("delivered")?);
+    let failed = columns.number("failed")?;
+    let id: Option<DeliveryId> = columns.value("id")?;
+    let state: Option<DeliveryState> = columns.value("state")?;
+    let attempted_at: Option<Timestamp> = columns.value("at")?;
+    let status = columns.optional_number("status")?;
+    let last = id.zip(state).zip(attempted_at);
+    let last = last.map(|((id, state), attempted_at)| LastDelivery {
+        id,
+        state,
+        attempted_at,
+        status,
+    });
+    Ok(EndpointStats {
+        endpoint_id,
+        delivered,
+        failed,
+        last,
+    })
 }
 
 fn leases(claimed: &[ClaimedDelivery]) -> (Vec<&DeliveryId>, Vec<i64>) {

@@ -22,6 +22,7 @@ FROM unnest($1::TEXT[], $2::TEXT[]) AS unreadable (id, reason)
 WHERE event.id = unreadable.id AND event.fanned_out_at IS NULL";
 
 const QUARANTINED: &str = include_str!("sql/quarantined_events.sql");
+const BODY: &str = "SELECT body FROM forum_api_events WHERE id = $1";
 const FAN_OUT: &str = include_str!("sql/fan_out.sql");
 
 #[async_trait]
@@ -76,6 +77,12 @@ impl OutboxStore for PostgresStore {
             quarantine.latest.extend(latest);
         }
         Ok(quarantine)
+    }
+
+    async fn body(&self, id: &EventId) -> BackendResult<Option<String>> {
+        Ok(self
+            .first(BODY, &[id], |columns| columns.value("body"))
+            .await?)
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, params};
 
-use super::audit::record;
+use super::audit::change_audited;
 use super::execute::{all, change, changes, first, readable};
 use super::outbox::{insert, mark_fanned_out, queue};
 use super::rows::{Columns, read_attempt, read_delivery};
@@ -15,8 +15,8 @@ use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStore, MAX_STORED_ATTEMPTS,
-    QueueStats, Settlement, UsageStats, ended_at, report_unreadable,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStore, EndpointStats,
+    MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats, ended_at, report_unreadable,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
@@ -179,6 +179,20 @@ impl DeliveryStore for SqliteWebhookStore {
             .await
     }
 
+    async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
+        self.read(move |connection| {
+            let read = lists::read_endpoint_stats;
+            readable(
+                connection,
+                "endpoints",
+                lists::ENDPOINT_STATS,
+                [since],
+                read,
+            )
+        })
+        .await
+    }
+
     async fn enqueue(
         &self,
         event: &Event,
@@ -217,9 +231,8 @@ impl DeliveryStore for SqliteWebhookStore {
                 attempts,
                 due_at,
             } = progress;
-            let retried = changes(connection, RETRY, params![id, state, attempts, due_at, now])?;
-            record(connection, &audit, retried.into())?;
-            Ok(retried)
+            let row = params![id, state, attempts, due_at, now];
+            Ok(change_audited(connection, RETRY, row, &audit)? > 0)
         })
         .await
     }
@@ -246,21 +259,15 @@ impl DeliveryStore for SqliteWebhookStore {
                 DeliveryState::Dead,
                 limit
             ];
-            let retried = change(connection, RETRY_DEAD, row)? as u64;
-            record(connection, &audit, retried)?;
-            Ok(retried)
+            change_audited(connection, RETRY_DEAD, row, &audit)
         })
         .await
     }
 
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool> {
         let (id, audit) = (id.clone(), audit.clone());
-        self.write(move |connection| {
-            let removed = changes(connection, REMOVE, [id])?;
-            record(connection, &audit, removed.into())?;
-            Ok(removed)
-        })
-        .await
+        self.write(move |connection| Ok(change_audited(connection, REMOVE, [id], &audit)? > 0))
+            .await
     }
 
     async fn purge(
@@ -272,9 +279,8 @@ impl DeliveryStore for SqliteWebhookStore {
     ) -> BackendResult<u64> {
         let audit = audit.clone();
         self.write(move |connection| {
-            let purged = change(connection, PURGE, params![state, before, limit])? as u64;
-            record(connection, &audit, purged)?;
-            Ok(purged)
+            let old = params![state, before, limit];
+            change_audited(connection, PURGE, old, &audit)
         })
         .await
     }
@@ -291,14 +297,19 @@ impl DeliveryStore for SqliteWebhookStore {
 
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
         let filter = filter.clone();
+        if filter.states().is_empty() {
+            return Ok(Vec::new());
+        }
         self.read(move |connection| {
-            let after = filter.after.as_ref();
+            let (created_at, id) = filter.start().unzip();
             let parameters = params![
-                after.map(|(created_at, _)| created_at),
-                after.map(|(_, id)| id),
+                created_at,
+                id,
                 filter.limit,
                 filter.endpoint_id,
                 filter.topic,
+                filter.since,
+                filter.status_class(),
             ];
             let sql = lists::list_statement(&filter);
             readable(connection, "deliveries", &sql, parameters, read_delivery)
@@ -355,6 +366,8 @@ fn add_attempt(connection: &Connection, id: &DeliveryId, attempt: &AttemptRecord
         attempt.error,
         i64::try_from(attempt.duration_ms).unwrap_or(i64::MAX),
         attempt.response_excerpt,
+        attempt.request_headers,
+        attempt.response_headers,
     ];
     let number: Option<i64> = first(connection, ADD_ATTEMPT, row, |row| row.get("number"))?;
     let too_old = number.map(|number| number - i64::from(MAX_STORED_ATTEMPTS));

@@ -4,22 +4,26 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::execute::all;
 use super::rows::Columns;
-use crate::model::Timestamp;
-use crate::store::{DeliveryCount, DeliveryFilter, UsageStats};
+use crate::model::{DeliveryId, Timestamp};
+use crate::store::{DeliveryCount, DeliveryFilter, EndpointStats, LastDelivery, UsageStats};
 use crate::webhook::DeliveryState;
 
 pub(super) const DELIVERY_USAGE: &str = include_str!("sql/delivery_usage.sql");
+pub(super) const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
 pub(super) const ATTEMPT_USAGE: &str = include_str!("sql/attempt_usage.sql");
+
+/// Compares the status of the last attempt.
+const HAS_STATUS_CLASS: &str = "coalesce((
+                SELECT status FROM forum_api_attempts WHERE delivery = forum_api_deliveries.id ORDER BY number DESC LIMIT 1
+            ) / 100, 0) = ?7";
 
 /// Returns the statement that lists the deliveries that `filter` selects, newest first.
 ///
-/// The indexes are ordered by time within each state: without a state it merges one scan for each state. The parameters are
-/// the same for each filter: position of the previous page, limit, endpoint and topic.
+/// The indexes are ordered by time within each state: it merges one scan for each state that the filter selects, which is
+/// at least one. The parameters are the same for each filter: position before the first delivery, limit, endpoint, topic,
+/// begin of the period, and first digit of the status.
 pub(super) fn list_statement(filter: &DeliveryFilter) -> String {
-    let states = filter
-        .state
-        .map_or(DeliveryState::ALL.to_vec(), |state| vec![state]);
-    let scans = states.into_iter().map(|state| scan(filter, state));
+    let scans = filter.states().into_iter().map(|state| scan(filter, state));
     let scans: Vec<_> = scans.collect();
     format!(
         "{} ORDER BY created_at DESC, id DESC LIMIT ?3",
@@ -30,9 +34,11 @@ pub(super) fn list_statement(filter: &DeliveryFilter) -> String {
 /// Selects the newest deliveries of one state.
 fn scan(filter: &DeliveryFilter, state: DeliveryState) -> String {
     let conditions = [
-        condition("(created_at, id) < (?1, ?2)", 1, filter.after.is_some()),
+        condition("(created_at, id) < (?1, ?2)", 1, filter.start().is_some()),
         condition("endpoint = ?4", 4, filter.endpoint_id.is_some()),
         condition("topic = ?5", 5, filter.topic.is_some()),
+        condition("created_at >= ?6", 6, filter.since.is_some()),
+        condition(HAS_STATUS_CLASS, 7, filter.status_class().is_some()),
     ];
     format!(
         "SELECT * FROM (
@@ -83,4 +89,24 @@ pub(super) fn usage(
         }
     }
     Ok(usage)
+}
+
+pub(super) fn read_endpoint_stats(row: &Row<'_>) -> Result<EndpointStats> {
+    let id: Option<DeliveryId> = row.get("last")?;
+    let state: Option<DeliveryState> = row.get("state")?;
+    let attempted_at: Option<Timestamp> = row.get("at")?;
+    let status = row.optional_number("status")?;
+    let last = id.zip(state).zip(attempted_at);
+    let last = last.map(|((id, state), attempted_at)| LastDelivery {
+        id,
+        state,
+        attempted_at,
+        status,
+    });
+    Ok(EndpointStats {
+        endpoint_id: row.get("id")?,
+        delivered: row.number("delivered")?,
+        failed: row.number("failed")?,
+        last,
+    })
 }

@@ -29,6 +29,8 @@ pub(super) const QUARANTINED: &str = "
     SELECT id, quarantine_reason FROM forum_api_events WHERE quarantine_reason IS NOT NULL
     ORDER BY number DESC LIMIT ?1";
 
+pub(super) const BODY: &str = "SELECT body FROM forum_api_events WHERE id = ?1";
+
 pub(super) const MARK_FANNED_OUT: &str = "
     UPDATE forum_api_events SET fanned_out_at = ?2 WHERE id = ?1 AND fanned_out_at IS NULL";
 
@@ -77,6 +79,12 @@ impl OutboxStore for SqliteWebhookStore {
             })
         })
         .await
+    }
+
+    async fn body(&self, id: &EventId) -> BackendResult<Option<String>> {
+        let id = id.clone();
+        self.read(move |connection| first(connection, BODY, [id], |row| lossy_text(row, "body")))
+            .await
     }
 
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()> {

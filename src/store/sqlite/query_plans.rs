@@ -4,7 +4,7 @@ use super::migrations::apply_migrations;
 use super::{claim, deliveries, endpoints, lists, outbox, usage};
 use crate::model::{DeliveryId, EndpointId, Timestamp, UserId};
 use crate::store::sqlite_schema::{MIGRATIONS, idempotency, tokens};
-use crate::store::{DeliveryFilter, TokenFilter, TokenSearch, TokenStates};
+use crate::store::{DeliveryFilter, ResponseFilter, TokenFilter, TokenSearch, TokenStates};
 use crate::token::TokenState;
 use crate::webhook::{DeliveryState, Topic};
 use rusqlite::Connection;
@@ -29,6 +29,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     (usage::OF_TOKEN, "forum_api_usage USING INDEX forum_api_usage_by_token (token=? AND hour>?)"),
     (usage::SWEEP, "forum_api_usage USING PRIMARY KEY (hour<?)"),
     (outbox::MARK_FANNED_OUT, EVENT),
+    (outbox::BODY, EVENT),
     (outbox::DELETE, EVENT),
     (outbox::DELETE, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_event (event=?)"),
     (outbox::QUEUE, "event USING INDEX sqlite_autoindex_forum_api_events_1 (id=?)"),
@@ -58,7 +59,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     (deliveries::RECORD_FAILURE, BY_ID),
     (deliveries::RECORD_SUCCESS, ENDPOINT),
     (deliveries::RECORD_SUCCESS, BY_ID),
-    (endpoints::DISABLE_FAILING, ENDPOINT),
+    (endpoints::DISABLE_IF_FAILING, ENDPOINT),
     (deliveries::QUEUE_STATS, "delivery USING COVERING INDEX forum_api_deliveries_by_state (state=?)"),
     (deliveries::DELETE_ORPHANS, "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_endpoint"),
     (deliveries::DELETE_ORPHANS, "delivery USING COVERING INDEX forum_api_deliveries_by_endpoint"),
@@ -105,6 +106,39 @@ fn usage_is_counted_from_covering_indexes_of_the_period() {
     }
 }
 
+#[test]
+fn results_of_endpoints_are_read_from_indexes() {
+    let plan = plan(lists::ENDPOINT_STATS);
+    let index = "delivery USING COVERING INDEX forum_api_deliveries_by_endpoint";
+    for search in [
+        format!("SEARCH {index} (endpoint=? AND state=? AND created_at>?)"),
+        format!("SEARCH {index} (endpoint=? AND state=?)"),
+        "SEARCH attempt USING PRIMARY KEY (delivery=? AND number=?)".into(),
+    ] {
+        assert!(plan.contains(&search), "{plan}");
+    }
+    assert!(!plan.contains("SCAN delivery"), "{plan}");
+}
+
+#[test]
+fn a_period_restricts_the_scan_of_a_list() {
+    let filter = DeliveryFilter {
+        since: Some(Timestamp::default()),
+        before: Some(Timestamp::default()),
+        response: Some(ResponseFilter::ServerError),
+        limit: 20,
+        ..DeliveryFilter::default()
+    };
+    let plan = plan(&lists::list_statement(&filter));
+    let search = "forum_api_deliveries USING INDEX forum_api_deliveries_by_state (state=? AND created_at>? AND";
+    assert_eq!(plan.matches(search).count(), 3, "{plan}");
+    assert!(
+        plan.contains("SEARCH forum_api_attempts USING PRIMARY KEY (delivery=?)"),
+        "{plan}"
+    );
+    assert!(!plan.contains("SCAN forum_api"), "{plan}");
+}
+
 /// Checks each combination of filters on the first page and on a later one: each scan is over an index that contains only
 /// the selected rows, in the order of the list.
 #[test]
@@ -137,6 +171,7 @@ fn a_list_scans_the_rows_that_its_filter_selects() {
                     topic: topic.clone(),
                     after: after.map(|id| (Timestamp::default(), id)),
                     limit: 20,
+                    ..DeliveryFilter::default()
                 };
                 let plan = plan(&lists::list_statement(&filter));
                 let search = format!(

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, StatusCode};
+use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::Error;
 use hyper::client::conn::http1::{Builder, SendRequest};
@@ -17,7 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep_until};
 use url::Host;
 
-use crate::webhook::{EndpointUrl, ReceiverResponse, TransportError};
+use crate::webhook::{EndpointUrl, ReceiverResponse, TransportError, header_lines, printable};
 
 pub(super) type HttpRequest = Request<Full<Bytes>>;
 
@@ -38,31 +38,38 @@ const MAX_HEADERS: usize = 64;
 #[derive(Debug)]
 pub(super) struct ResponseCapture {
     status: StatusCode,
+    headers: String,
     body: Vec<u8>,
 }
 
 impl ResponseCapture {
-    /// Appends to the excerpt of the body, up to its limit.
-    fn append(&mut self, data: &[u8]) {
-        let limit = ReceiverResponse::MAX_EXCERPT - self.body.len();
-        self.body.extend(data.iter().take(limit));
+    fn new(status: StatusCode, headers: &HeaderMap) -> Self {
+        Self {
+            status,
+            headers: header_lines(headers, ReceiverResponse::MAX_HEADERS_LEN),
+            body: Vec::new(),
+        }
     }
 
-    const fn is_full(&self) -> bool {
-        self.body.len() >= ReceiverResponse::MAX_EXCERPT
+    /// Appends to the excerpt of the body, up to the limit of headers and body together.
+    fn append(&mut self, data: &[u8]) {
+        self.body.extend(data.iter().take(self.remaining()));
+    }
+
+    fn remaining(&self) -> usize {
+        let used = self.headers.len() + self.body.len();
+        ReceiverResponse::MAX_LEN.saturating_sub(used)
     }
 }
 
 impl From<ResponseCapture> for ReceiverResponse {
-    /// Replaces invalid UTF-8 and control characters, so that the text is safe for terminals and databases.
     fn from(capture: ResponseCapture) -> Self {
-        let is_unprintable =
-            |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
-        let text = String::from_utf8_lossy(&capture.body).replace(is_unprintable, "\u{fffd}");
-        Self {
+        let response = Self {
             status: capture.status.as_u16(),
-            excerpt: Self::truncate_excerpt(text),
-        }
+            headers: capture.headers,
+            excerpt: printable(&capture.body),
+        };
+        response.truncated()
     }
 }
 
@@ -95,11 +102,8 @@ impl Connection {
         capture: &mut Option<ResponseCapture>,
     ) -> Result<(), Error> {
         let (head, mut body) = self.sender.send_request(request).await?.into_parts();
-        let capture = capture.insert(ResponseCapture {
-            status: head.status,
-            body: Vec::new(),
-        });
-        while !capture.is_full() {
+        let capture = capture.insert(ResponseCapture::new(head.status, &head.headers));
+        while capture.remaining() > 0 {
             let Some(Ok(frame)) = body.frame().await else {
                 break;
             };

@@ -27,6 +27,7 @@ async fn concurrent_nodes_apply_each_migration_once() {
             "0002_audit_log",
             "0003_endpoint_failures",
             "0004_usage",
+            "0005_attempt_headers",
             "0006_token_filters",
             "0007_usage_by_token"
         ]

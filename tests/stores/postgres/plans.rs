@@ -74,11 +74,13 @@ async fn run_each_operation(pool: &Pool) {
     deliveries.retry_dead(&to, now, 500, &audit).await.unwrap();
     deliveries.queue_stats(now).await.unwrap();
     deliveries.usage(now, now).await.unwrap();
+    deliveries.endpoint_stats(now).await.unwrap();
     deliveries.remove(&id, &audit).await.unwrap();
     deliveries.find(&id).await.unwrap();
     deliveries.enqueue(&event(0), &to, now).await.unwrap();
     deliveries.sweep(now, 500).await.unwrap();
     webhooks.outbox.pending(100).await.unwrap();
+    webhooks.outbox.body(&event(1).id).await.unwrap();
     let fan_out = fan_out(&event(1).id, &[endpoint(1)]);
     webhooks.outbox.fan_out(&[fan_out], now).await.unwrap();
     stores
@@ -110,6 +112,7 @@ fn lists() -> Vec<(DeliveryFilter, &'static str)> {
                 topic: topic.clone(),
                 limit: 20,
                 after: after.map(|id| (at(0), id)),
+                ..DeliveryFilter::default()
             };
             lists.push((filter, index));
         }
@@ -198,7 +201,7 @@ async fn each_statement_searches_an_index() {
     migrate(&pool).await.unwrap();
     run_each_operation(&pool).await;
     let mut statements = take_statements(&pool).await;
-    assert_eq!(statements.len(), 18);
+    assert_eq!(statements.len(), 20);
     let (stores, webhooks) = (
         Stores::in_postgres(&pool),
         WebhookStores::in_postgres(&pool),

@@ -68,7 +68,15 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
         (Some(204), None, 0),
     ];
     assert_eq!(ends.collect::<Vec<_>>(), expected);
-    assert_eq!(log[0].response_excerpt.as_ref().unwrap().len(), 4096);
+    let length = |text: &Option<String>| text.as_ref().map(String::len);
+    assert_eq!(length(&log[0].response_headers), Some(2048));
+    assert_eq!(length(&log[0].response_excerpt), Some(2048));
+    for (attempt, sent) in log.iter().zip(fixture.sent()) {
+        let lines = attempt.request_headers.as_ref().unwrap().lines();
+        let sent = sent.request.headers.iter();
+        let sent = sent.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));
+        assert!(lines.eq(sent), "{attempt:?}");
+    }
     assert!(fixture.settings.lease_duration() > fixture.settings.step_timeout * 3);
 }
 

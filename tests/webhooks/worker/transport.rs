@@ -145,7 +145,10 @@ impl Transport for FakeTransport {
             Reply::Panics => panic!("the transport panics"),
             Reply::Hangs => std::future::pending().await,
         };
-        let excerpt = "x".repeat(5000);
-        Ok(ReceiverResponse { status, excerpt })
+        Ok(ReceiverResponse {
+            status,
+            headers: format!("server: {}\n", "x".repeat(3000)),
+            excerpt: "x".repeat(5000),
+        })
     }
 }

@@ -172,6 +172,8 @@ store_rules! {
             status: None,
             error: Some("no \"answer\" \u{2190} in time".into()),
             response_excerpt: None,
+            request_headers: None,
+            response_headers: None,
             duration_ms: u64::from(u32::MAX) + 1,
             started_at: instant(-1),
             ..attempt_record(2)

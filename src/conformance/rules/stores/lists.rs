@@ -1,10 +1,12 @@
 //! Lists of deliveries.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use super::*;
-use crate::store::DeliveryFilter;
-use crate::webhook::{Delivery, DeliveryState, Event, Topic};
+use crate::model::DeliveryId;
+use crate::store::{DeliveryFilter, ResponseFilter};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, Topic};
 
 store_rules! {
     mod lists;
@@ -42,6 +44,7 @@ store_rules! {
                             topic: topic.clone(),
                             after,
                             limit: 5,
+                            ..DeliveryFilter::default()
                         };
                         expect_list(fixture, &all, &filter).await?;
                     }
@@ -50,6 +53,91 @@ store_rules! {
         }
         Ok(())
     }
+
+    /// A list of a period has the deliveries that were queued in it, on each page. The period excludes its end.
+    async fn a_list_of_a_period_excludes_its_end(fixture: &StoreFixture) -> TestResult {
+        let all = create_deliveries(fixture).await?;
+        let middle = all.get(all.len() / 2).map(|delivery| (delivery.created_at, delivery.id.clone()));
+        for (since, before) in [(Some(1), Some(3)), (Some(2), None), (None, Some(2)), (Some(3), Some(3)), (Some(9), None)] {
+            for after in [None, middle.clone()] {
+                let filter = DeliveryFilter {
+                    since: since.map(instant),
+                    before: before.map(instant),
+                    endpoint_id: Some(endpoint_id(1)?),
+                    after,
+                    limit: 5,
+                    ..DeliveryFilter::default()
+                };
+                expect_list(fixture, &all, &filter).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A response filter selects the deliveries whose last attempt had such a response.
+    async fn a_response_filter_selects_by_the_last_attempt(fixture: &StoreFixture) -> TestResult {
+        let endpoint = fixture.add_endpoint(1).await?;
+        let rows = [
+            (DeliveryState::Delivered, Some(204)),
+            (DeliveryState::Retrying, Some(301)),
+            (DeliveryState::Gone, Some(410)),
+            (DeliveryState::Dead, Some(404)),
+            (DeliveryState::Dead, Some(500)),
+            (DeliveryState::Retrying, None),
+            (DeliveryState::Queued, Some(500)),
+            (DeliveryState::Withheld, None),
+        ];
+        let ids = create_attempted(fixture, &endpoint, &rows).await?;
+        for (response, state, expected) in [
+            (ResponseFilter::Success, None, &[0_usize] as &[usize]),
+            (ResponseFilter::Redirect, None, &[1]),
+            (ResponseFilter::ClientError, None, &[2, 3]),
+            (ResponseFilter::ClientError, Some(DeliveryState::Dead), &[3]),
+            (ResponseFilter::ServerError, None, &[4]),
+            (ResponseFilter::ServerError, Some(DeliveryState::Queued), &[]),
+            (ResponseFilter::None, None, &[5]),
+        ] {
+            let filter = DeliveryFilter { response: Some(response), state, limit: 9, ..DeliveryFilter::default() };
+            let listed = fixture.webhooks.deliveries.list(&filter).await?.into_iter();
+            let listed: HashSet<_> = listed.map(|delivery| delivery.id).collect();
+            let expected = expected.iter().filter_map(|index| ids.get(*index).cloned());
+            check_eq!(listed, expected.collect(), "{response}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Creates a delivery in each state, with attempts whose last status is given. Returns the ids.
+async fn create_attempted(
+    fixture: &StoreFixture,
+    endpoint: &Endpoint,
+    rows: &[(DeliveryState, Option<u16>)],
+) -> TestResult<Vec<DeliveryId>> {
+    let mut ids = Vec::new();
+    for (number, (state, status)) in (0..).zip(rows) {
+        let id = fixture.enqueue(number, endpoint, 0).await?;
+        let first = AttemptRecord {
+            status: Some(302),
+            ..attempt_record(1)
+        };
+        let last = AttemptRecord {
+            status: *status,
+            ..attempt_record(2)
+        };
+        // A pending delivery is due later than the next one.
+        let due = state.is_pending().then_some(LEASE);
+        for (log, progress) in [
+            (first, progress(DeliveryState::Retrying, 1, Some(0))),
+            (last, progress(*state, 2, due)),
+        ] {
+            let claimed = fixture.claim_one(0).await?;
+            fixture
+                .settle_attempt(&claimed, progress, Some(&log), 0)
+                .await?;
+        }
+        ids.push(id);
+    }
+    Ok(ids)
 }
 
 /// Creates deliveries of two topics to three endpoints in three states, some at equal times. Returns them newest first.
@@ -95,6 +183,12 @@ async fn expect_list(
             && endpoint.is_none_or(|it| delivery.endpoint_id == *it)
             && topic.is_none_or(|it| delivery.topic == *it)
             && filter.after.as_ref().is_none_or(|after| place < *after)
+            && filter
+                .since
+                .is_none_or(|since| since <= delivery.created_at)
+            && filter
+                .before
+                .is_none_or(|before| delivery.created_at < before)
     };
     let expected: Vec<_> = all.iter().filter(matches).take(5).cloned().collect();
     let actual = fixture.webhooks.deliveries.list(filter).await?;

@@ -67,6 +67,19 @@ store_rules! {
         expect_pending(fixture, 9, &[event(2)?]).await
     }
 
+    /// The body of an event is stored until its last delivery is removed.
+    async fn the_body_of_an_event_is_found(fixture: &StoreFixture) -> TestResult {
+        let (endpoint, event) = (fixture.add_endpoint(1).await?, event(1)?);
+        let outbox = &fixture.webhooks.outbox;
+        check_eq!(outbox.body(&event.id).await?, None)?;
+        insert(fixture, &[&event]).await?;
+        check_eq!(outbox.body(&event.id).await?.as_ref(), Some(&event.body))?;
+        let id = only(fixture.deliver(&event, &[&endpoint], 0).await?)?;
+        check_eq!(outbox.body(&event.id).await?.as_ref(), Some(&event.body))?;
+        check!(fixture.webhooks.deliveries.remove(&id, &audit_entry()).await?)?;
+        check_eq!(outbox.body(&event.id).await?, None)
+    }
+
     /// Removing a delivery that was enqueued directly keeps its event in the outbox.
     async fn removing_a_delivery_keeps_pending_events(fixture: &StoreFixture) -> TestResult {
         let (endpoint, event) = (fixture.add_endpoint(1).await?, event(1)?);

@@ -1,7 +1,7 @@
 //! Usage statistics.
 
 use super::*;
-use crate::store::DeliveryCount;
+use crate::store::{DeliveryCount, EndpointStats, LastDelivery};
 use crate::webhook::{AttemptRecord, DeliveryState, Endpoint};
 
 const HOUR: i64 = 3_600_000;
@@ -42,6 +42,43 @@ store_rules! {
                 count(23, &first, DeliveryState::Delivered, 2),
             ],
         )
+    }
+
+    /// The results of each existing endpoint are counted for the period, with its latest attempted delivery of all times.
+    async fn results_are_counted_for_each_endpoint(fixture: &StoreFixture) -> TestResult {
+        let [used, unused, removed] = fixture.add_endpoints().await?;
+        let mut last = None;
+        for (number, to, state, queued, status) in [
+            (1, &used, DeliveryState::Delivered, 5, Some(200)),
+            (2, &used, DeliveryState::Delivered, 6, Some(200)),
+            (3, &used, DeliveryState::Dead, 7, None),
+            (4, &used, DeliveryState::Gone, 8, Some(410)),
+            (5, &removed, DeliveryState::Dead, 9, Some(500)),
+            (6, &used, DeliveryState::Withheld, 10, None),
+        ] {
+            let id = fixture.enqueue(number, to, queued).await?;
+            let log = AttemptRecord { started_at: instant(queued + 20), status, ..attempt_record(1) };
+            let log = (state != DeliveryState::Withheld).then_some(&log);
+            let claimed = fixture.claim_one(queued).await?;
+            fixture.settle_attempt(&claimed, progress(state, 1, None), log, queued).await?;
+            if state == DeliveryState::Gone {
+                last = Some(LastDelivery { id, state, attempted_at: instant(queued + 20), status });
+            }
+        }
+        fixture.enqueue(7, &used, 11).await?;
+        fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
+        for (since, delivered, failed) in [(5, 1, 2), (11, 0, 0)] {
+            let mut actual = fixture.webhooks.deliveries.endpoint_stats(instant(since)).await?;
+            actual.sort_by_key(|stats| stats.endpoint_id.clone());
+            let stats = |endpoint: &Endpoint, delivered, failed, last: &Option<LastDelivery>| EndpointStats {
+                endpoint_id: endpoint.id.clone(),
+                delivered,
+                failed,
+                last: last.clone(),
+            };
+            check_eq!(actual, [stats(&used, delivered, failed, &last), stats(&unused, 0, 0, &None)])?;
+        }
+        Ok(())
     }
 
     /// Attempts are counted by duration. A duration at a bound belongs to the longer bucket.

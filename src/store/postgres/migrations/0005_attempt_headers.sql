@@ -1,0 +1,3 @@
+ALTER TABLE forum_api_attempts
+    ADD COLUMN request_headers TEXT,
+    ADD COLUMN response_headers TEXT;

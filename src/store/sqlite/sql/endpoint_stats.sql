@@ -1,0 +1,30 @@
+-- Counts the deliveries of each endpoint by result, and finds its latest delivery with an attempt.
+SELECT stats.*, delivery.state, attempt.at, attempt.status
+FROM (
+    SELECT endpoint.id, (
+        SELECT count(*) FROM forum_api_deliveries delivery
+        WHERE delivery.endpoint = endpoint.id AND state = 'delivered' AND created_at > ?1
+    ) AS delivered, (
+        SELECT count(*) FROM forum_api_deliveries delivery
+        WHERE delivery.endpoint = endpoint.id AND state IN ('retrying', 'dead', 'gone') AND created_at > ?1
+    ) AS failed, (
+        SELECT id FROM (
+            SELECT * FROM (
+                SELECT id, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'delivered' ORDER BY created_at DESC, id DESC LIMIT 1)
+            UNION ALL SELECT * FROM (
+                SELECT id, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'retrying' ORDER BY created_at DESC, id DESC LIMIT 1)
+            UNION ALL SELECT * FROM (
+                SELECT id, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'dead' ORDER BY created_at DESC, id DESC LIMIT 1)
+            UNION ALL SELECT * FROM (
+                SELECT id, created_at FROM forum_api_deliveries delivery
+                WHERE delivery.endpoint = endpoint.id AND state = 'gone' ORDER BY created_at DESC, id DESC LIMIT 1)
+        ) ORDER BY created_at DESC, id DESC LIMIT 1
+    ) AS last
+    FROM forum_api_endpoints endpoint
+) stats
+LEFT JOIN forum_api_deliveries delivery ON delivery.id = stats.last
+LEFT JOIN forum_api_attempts attempt ON attempt.delivery = stats.last
+    AND attempt.number = (SELECT max(number) FROM forum_api_attempts WHERE delivery = stats.last)
