@@ -13,17 +13,16 @@
 //! let entry = AuditActor::command_line(Some("root".into()))
 //!     .entry(&OsRandom, SystemClock.now(), BANNED, "mallory")?
 //!     .with_details("for 7 days");
-//! assert_eq!(entry.insert_parameters().len(), 9);
+//! assert_eq!(entry.insert_parameters(1).len(), 10); // the change affects one record
 //! # Ok::<_, forum_api::runtime::RandomError>(())
 //! ```
 
 use std::borrow::Cow;
-use std::fmt;
 use std::net::IpAddr;
 
 use crate::base62;
-use crate::error::{ParseError, impl_from_str};
-use crate::model::{AuditEntryId, Timestamp, UserId, is_single_line_char};
+use crate::error::{ParseError, impl_as_str, impl_from_str};
+use crate::model::{AuditEntryId, Timestamp, UserId, is_dotted_name, is_single_line_char};
 use crate::runtime::{RandomError, RandomSource};
 
 /// Maximum length of a target or of the name of a system user, in characters. The rest is dropped.
@@ -86,10 +85,7 @@ impl AuditAction {
     /// # Panics
     /// Unless the name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters. In a constant this is a compile error.
     pub const fn from_static(name: &'static str) -> Self {
-        assert!(
-            is_action(name.as_bytes()),
-            "the name of the action is malformed"
-        );
+        assert!(is_dotted_name(name), "the name of the action is malformed");
         Self(Cow::Borrowed(name))
     }
 
@@ -98,7 +94,7 @@ impl AuditAction {
     /// # Errors
     /// [`ParseError`] unless it is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
     pub fn parse(name: &str) -> Result<Self, ParseError> {
-        is_action(name.as_bytes())
+        is_dotted_name(name)
             .then(|| Self(name.to_owned().into()))
             .ok_or(ParseError::new("an action, for example token.revoked"))
     }
@@ -109,32 +105,8 @@ impl AuditAction {
     }
 }
 
-const fn is_action(name: &[u8]) -> bool {
-    if name.len() > 64 {
-        return false;
-    }
-    let (mut rest, mut word_len, mut has_dot) = (name, 0, false);
-    while let [byte, others @ ..] = rest {
-        match *byte {
-            b'a'..=b'z' | b'_' => word_len += 1,
-            b'.' if word_len > 0 => {
-                word_len = 0;
-                has_dot = true;
-            }
-            _ => return false,
-        }
-        rest = others;
-    }
-    has_dot && word_len > 0
-}
-
-impl fmt::Display for AuditAction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl_from_str!(AuditAction);
+impl_as_str!(AuditAction);
 
 /// Interface through which a change was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -174,6 +146,7 @@ impl AuditOrigin {
 }
 
 impl_from_str!(AuditOrigin);
+impl_as_str!(AuditOrigin);
 
 /// Actor of a change: an administrator, a user of the operating system, or the program itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -273,14 +246,17 @@ pub struct AuditEntry {
 
 impl AuditEntry {
     /// SQL statement that adds an entry to the log, for SQLite and PostgreSQL. Its parameters are
-    /// [`insert_parameters`](Self::insert_parameters).
+    /// [`insert_parameters`](Self::insert_parameters). If the log contains an entry with this id, it adds the number of
+    /// affected records to that of the entry.
     ///
-    /// A host runs it in the transaction of the change, so that the change and the entry are committed together.
+    /// A host runs it in the transaction of the change, so that the change and the entry are committed together. It does not
+    /// run it for a change that affected no record.
     pub const INSERT_SQL: &'static str = "
         INSERT INTO forum_api_audit_log AS entry
             (id, occurred_at, actor, system_user, origin, address, action, target, details, count)
-        VALUES ($1, CAST(CAST($2 AS TEXT) AS BIGINT), NULLIF($3, ''), NULLIF($4, ''), $5, NULLIF($6, ''), $7, $8, $9, 1)
-        ON CONFLICT (id) DO UPDATE SET count = entry.count + 1";
+        VALUES ($1, CAST(CAST($2 AS TEXT) AS BIGINT), NULLIF($3, ''), NULLIF($4, ''), $5, NULLIF($6, ''), $7, $8, $9,
+            CAST(CAST($10 AS TEXT) AS BIGINT))
+        ON CONFLICT (id) DO UPDATE SET count = entry.count + excluded.count";
 
     /// Sets the details.
     #[must_use]
@@ -305,8 +281,9 @@ impl AuditEntry {
         }
     }
 
-    /// Returns the parameters `$1` to `$9` of [`INSERT_SQL`](Self::INSERT_SQL) as text.
-    pub fn insert_parameters(&self) -> [String; 9] {
+    /// Returns the parameters `$1` to `$10` of [`INSERT_SQL`](Self::INSERT_SQL) as text. `count` is the number of records that
+    /// the change affected.
+    pub fn insert_parameters(&self, count: u64) -> [String; 10] {
         let Self {
             id,
             occurred_at,
@@ -328,6 +305,7 @@ impl AuditEntry {
             action.to_string(),
             target,
             details,
+            count.to_string(),
         ]
     }
 }
@@ -379,9 +357,19 @@ mod tests {
             action,
             target,
             details,
-        ] = entry.insert_parameters();
+            count,
+        ] = entry.insert_parameters(7);
         assert_eq!(id.len(), 26);
-        let texts = [at, user, system_user, origin, address, action, target];
+        let texts = [
+            at,
+            user,
+            system_user,
+            origin,
+            address,
+            action,
+            target,
+            count,
+        ];
         let expected = [
             "17",
             "",
@@ -390,6 +378,7 @@ mod tests {
             "",
             "token.revoked",
             "a [31mb ",
+            "7",
         ];
         assert_eq!(texts, expected);
         assert_eq!(details.chars().count(), 1000);

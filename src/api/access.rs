@@ -53,9 +53,10 @@ pub(super) async fn authenticate(
     let record = tokens.find(&lookup).await;
     let record = record.inspect_err(|_| recorder::record_store_error(STORE))?;
     let record = record.unwrap_or_else(|| DUMMY_RECORD.clone());
-    *known = (record.digest == digest).then_some(record.lookup);
+    let is_known = record.digest == digest;
+    *known = is_known.then_some(record.lookup);
     let failure = match record.state(now) {
-        _ if record.digest != digest => Some(AuthFailure::Unknown),
+        _ if !is_known => Some(AuthFailure::Unknown),
         TokenState::Revoked => Some(AuthFailure::Revoked),
         TokenState::Expired => Some(AuthFailure::Expired),
         TokenState::Valid => None,

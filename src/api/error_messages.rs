@@ -38,7 +38,7 @@ pub struct ErrorMessages {
     pub idempotency_key_reused: Text,
     /// 400 `bad_request`, between `name: ` and the expected value.
     pub expected_prefix: Text,
-    /// Introduces the allowed values of a field that takes one of several.
+    /// 400 `bad_request`, between `name: ` and the allowed values, which are separated by commas.
     pub expected_one_of: Text,
     /// 400 `bad_request`, after `name: `: the field is missing.
     pub field_missing: Text,

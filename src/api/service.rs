@@ -40,22 +40,19 @@ impl ForumApi {
         openapi::document(&self.0.settings, &self.0.environment)
     }
 
-    /// Adds the usage of tokens that was counted since the previous call to the [`UsageStore`](crate::store::UsageStore). Once
-    /// an hour, removes usage that is older than 30 days.
+    /// Writes the numbers of requests since the previous call to the [`UsageStore`](crate::store::UsageStore), by token and
+    /// hour, and by operation and hour. The first call in each hour also removes numbers that are older than 30 days.
     ///
-    /// Call it before the process ends. Until then [`keep_flushing_usage`](Self::keep_flushing_usage) calls it. The service
-    /// counts up to 262,144 tokens and hours between two calls, and drops the rest.
+    /// [`keep_flushing_usage`](Self::keep_flushing_usage) calls it once a minute. Call it again before the process ends. The
+    /// service counts the requests of up to 262,144 pairs of a token and an hour, and of 4096 pairs of an operation and an
+    /// hour, between two calls, and can ignore others.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the store fails. The next call adds the numbers again, also if the future
-    /// is dropped before it completes.
+    /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call, also if
+    /// the future is dropped before it completes.
     pub async fn flush_usage(&self) -> BackendResult<()> {
         let (counters, store) = (&self.0.usage, &*self.0.stores.usage);
-        let taken = counters.take();
-        if !taken.usage().is_empty() {
-            store.add(taken.usage()).await?;
-            taken.forget();
-        }
+        counters.take().store(store).await?;
         let now = self.0.environment.clock.now();
         if counters.is_sweep_due(now) {
             store

@@ -55,8 +55,11 @@ pub trait AdminAuth: Send + Sync + 'static {
         Ok(names)
     }
 
-    /// Returns the absolute path of the sign-in page, with a query that makes it redirect to the path `return_to` after
-    /// the sign-in.
+    /// Returns the absolute path of the sign-in page, with a query that contains `return_to`. The panel redirects requests
+    /// without a session to it.
+    ///
+    /// `return_to` is the absolute path and the query of a page of the panel, to which the sign-in page redirects afterwards.
+    /// A client can change the query, so the sign-in page must not redirect to another host.
     fn sign_in_url(&self, return_to: &str) -> String;
 
     /// Returns the absolute path of the sign-out endpoint, to which the panel's sign-out button sends a `POST`.

@@ -98,9 +98,7 @@ impl ErrorCode {
         let all = Self::ALL.iter().copied();
         all.filter(move |code| code.surfaces().contains(&surface))
     }
-}
 
-impl ErrorCode {
     /// Parses a code.
     ///
     /// # Errors

@@ -41,15 +41,19 @@ enum Repr {
 
 impl Repr {
     fn parse(text: &str) -> Result<Self, ParseError> {
-        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-        if !(1..=64).contains(&text.len()) || !text.bytes().all(is_allowed) {
-            return Err(ParseError::new(
-                "1 to 64 characters of A-Z, a-z, 0-9, _ and -",
-            ));
-        }
+        check_id(text)?;
         let number = text.parse::<i64>().ok().filter(|n| is_canonical(*n, text));
         Ok(number.map_or_else(|| Self::Text(text.into()), Self::Number))
     }
+}
+
+/// Rejects texts that are not 1 to 64 characters of `[A-Za-z0-9_-]`.
+pub(crate) fn check_id(text: &str) -> Result<(), ParseError> {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let is_valid = (1..=64).contains(&text.len()) && text.bytes().all(is_allowed);
+    is_valid.then_some(()).ok_or(ParseError::new(
+        "1 to 64 characters of A-Z, a-z, 0-9, _ and -",
+    ))
 }
 
 /// "007" and "+7" are not equal to "7", so that a resource has only one path.
@@ -225,9 +229,7 @@ impl UserRef {
         let is_name = (1..=64).contains(&name.chars().count()) && !name.contains(FORBIDDEN_CHARS);
         is_name.then(|| Self::Name(name.into())).ok_or(error)
     }
-}
 
-impl UserRef {
     /// Splits references into ids and names, each in order and without repetitions, so that a board can look up all
     /// members with one statement.
     ///

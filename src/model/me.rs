@@ -39,7 +39,7 @@ pub struct Me {
     pub scopes: Vec<String>,
     /// The token.
     pub token: TokenInfo,
-    /// Number of unread messages in the inbox; null without the scope `messages:read`.
+    /// Number of unread messages in the inbox; null for a token that may not read messages, and on boards without messages.
     pub unread_messages: Option<u64>,
 }
 

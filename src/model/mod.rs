@@ -61,6 +61,7 @@ pub(crate) use expected::Expected;
 pub use extra::{Extra, ExtraError};
 pub use field_update::FieldUpdate;
 pub use forum::{Forum, ForumList, ListForumsParams};
+pub(crate) use id::check_id;
 pub use id::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId,
     PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
@@ -83,7 +84,7 @@ pub use subscription::{
     ListSubscriptionsParams, NewSubscription, SubscribeOutcome, Subscription, SubscriptionTarget,
     SubscriptionTargetKind, UnsubscribeParams,
 };
-pub(crate) use text::is_single_line_char;
+pub(crate) use text::{is_dotted_name, is_single_line_char};
 pub use text::{is_single_line, text_to_html};
 pub use thread::{ContentState, GetThreadParams, LastPost, ListThreadsParams, NewThread, Thread};
 pub use time::Timestamp;

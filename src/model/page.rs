@@ -205,16 +205,20 @@ impl_as_str!(PageKey);
 /// use forum_api::model::PageLimit;
 ///
 /// assert_eq!(PageLimit::default().get(), 20);
-/// assert_eq!(PageLimit::new(101), None);
+/// assert!(PageLimit::new(101).is_err());
 /// assert_eq!("50".parse::<PageLimit>().unwrap().plus_one(), 51);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct PageLimit(u8);
 
 impl PageLimit {
-    /// Creates a limit; `None` unless `items` is from 1 to 100.
-    pub fn new(items: u8) -> Option<Self> {
-        (1..=100).contains(&items).then_some(Self(items))
+    /// Creates a limit.
+    ///
+    /// # Errors
+    /// [`ParseError`] unless `items` is from 1 to 100.
+    pub fn new(items: u8) -> Result<Self, ParseError> {
+        let is_valid = (1..=100).contains(&items);
+        is_valid.then_some(Self(items)).ok_or(PARSE_ERROR)
     }
 
     /// Returns the number of items.
@@ -232,8 +236,7 @@ impl PageLimit {
     /// # Errors
     /// [`ParseError`] for any other text.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let limit = text.parse().ok().and_then(Self::new);
-        limit.ok_or(PARSE_ERROR)
+        text.parse().map_err(|_| PARSE_ERROR).and_then(Self::new)
     }
 }
 
@@ -245,8 +248,8 @@ impl TryFrom<i64> for PageLimit {
     type Error = ParseError;
 
     fn try_from(items: i64) -> Result<Self, ParseError> {
-        let limit = u8::try_from(items).ok().and_then(Self::new);
-        limit.ok_or(PARSE_ERROR)
+        let items = u8::try_from(items).map_err(|_| PARSE_ERROR)?;
+        Self::new(items)
     }
 }
 
@@ -264,12 +267,10 @@ impl Default for PageLimit {
 
 impl<'de> Deserialize<'de> for PageLimit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = || Expected::Limit.error();
-        let items = u64::deserialize(deserializer).map_err(|_: D::Error| expected())?;
-        u8::try_from(items)
-            .ok()
-            .and_then(Self::new)
-            .ok_or_else(expected)
+        let items = u64::deserialize(deserializer).ok();
+        let items = items.and_then(|items| u8::try_from(items).ok());
+        let limit = items.and_then(|items| Self::new(items).ok());
+        limit.ok_or_else(|| Expected::Limit.error())
     }
 }
 

@@ -141,6 +141,21 @@ impl From<NewSubscriptionBody> for NewSubscription {
     }
 }
 
+impl From<NewSubscription> for NewSubscriptionBody {
+    fn from(new: NewSubscription) -> Self {
+        match new.target {
+            SubscriptionTarget::Thread(id) => Self {
+                target: SubscriptionTargetKind::Thread,
+                target_id: id.into(),
+            },
+            SubscriptionTarget::Forum(id) => Self {
+                target: SubscriptionTargetKind::Forum,
+                target_id: id.into(),
+            },
+        }
+    }
+}
+
 impl JsonSchema for NewSubscription {
     fn schema_name() -> Cow<'static, str> {
         NewSubscriptionBody::schema_name()
@@ -156,18 +171,3 @@ impl JsonSchema for NewSubscription {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct UnsubscribeParams {}
-
-impl From<NewSubscription> for NewSubscriptionBody {
-    fn from(new: NewSubscription) -> Self {
-        match new.target {
-            SubscriptionTarget::Thread(id) => Self {
-                target: SubscriptionTargetKind::Thread,
-                target_id: id.into(),
-            },
-            SubscriptionTarget::Forum(id) => Self {
-                target: SubscriptionTargetKind::Forum,
-                target_id: id.into(),
-            },
-        }
-    }
-}

@@ -22,6 +22,26 @@ pub(crate) fn is_single_line_char(c: char) -> bool {
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Returns whether a name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters, as those of topics and of audited actions.
+pub(crate) const fn is_dotted_name(name: &str) -> bool {
+    if name.len() > 64 {
+        return false;
+    }
+    let (mut rest, mut word_len, mut has_dot) = (name.as_bytes(), 0, false);
+    while let [byte, others @ ..] = rest {
+        match *byte {
+            b'a'..=b'z' | b'_' => word_len += 1,
+            b'.' if word_len > 0 => {
+                word_len = 0;
+                has_dot = true;
+            }
+            _ => return false,
+        }
+        rest = others;
+    }
+    has_dot && word_len > 0
+}
+
 /// Converts a plain text to HTML, for boards without markup: escapes it, and makes a paragraph of each block of lines and
 /// a line break of each line end in a block.
 ///

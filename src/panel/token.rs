@@ -3,13 +3,13 @@
 use http::StatusCode;
 use maud::{Markup, html};
 
+use super::api_usage::usage_row;
 use super::chart::ColumnChart;
 use super::components::{TableRow, badge, breakable, empty, table, utc_time};
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
 use super::tokens::{NO_LABEL, label, page_path};
-use super::usage::usage_row;
 use crate::audit::AuditAction;
 use crate::model::Timestamp;
 use crate::store::UsageCounts;

@@ -109,6 +109,17 @@ impl Settlement {
             attempt,
         }
     }
+
+    /// Returns whether the endpoint accepted the delivery; `None` if nothing is known about the endpoint.
+    pub(crate) fn succeeded(&self) -> Option<bool> {
+        match self.progress.state {
+            DeliveryState::Delivered => Some(true),
+            DeliveryState::Retrying | DeliveryState::Dead | DeliveryState::Gone => {
+                self.attempt.as_ref().map(|_| false)
+            }
+            DeliveryState::Queued | DeliveryState::Withheld => None,
+        }
+    }
 }
 
 /// Statistics of the due and dead deliveries, and of disabled endpoints.
@@ -478,19 +489,6 @@ forward!(DeliveryStore {
     async fn list(filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>>;
     async fn sweep(before: Timestamp, limit: u32) -> BackendResult<u64>;
 });
-
-impl Settlement {
-    /// Returns whether the endpoint accepted the delivery; `None` if nothing is known about the endpoint.
-    pub(crate) fn succeeded(&self) -> Option<bool> {
-        match self.progress.state {
-            DeliveryState::Delivered => Some(true),
-            DeliveryState::Retrying | DeliveryState::Dead | DeliveryState::Gone => {
-                self.attempt.as_ref().map(|_| false)
-            }
-            DeliveryState::Queued | DeliveryState::Withheld => None,
-        }
-    }
-}
 
 /// Returns the start of the retention period of a delivery that reached this progress at `now`; `None` if it is not
 /// finished, or dead: operators retry dead deliveries.

@@ -39,7 +39,7 @@ pub trait EndpointStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn disable_failing(
+    async fn disable_if_failing(
         &self,
         id: &EndpointId,
         since: Timestamp,
@@ -106,7 +106,7 @@ forward!(EndpointStore {
     async fn add(endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
     async fn find(id: &EndpointId) -> BackendResult<Option<Endpoint>>;
     async fn update(endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
-    async fn disable_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
+    async fn disable_if_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
     async fn remove(id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool>;
     async fn list() -> BackendResult<Vec<Endpoint>>;
     async fn is_subscribed(topic: &Topic) -> BackendResult<bool>;

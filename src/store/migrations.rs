@@ -12,12 +12,12 @@ pub struct Migration {
     pub sql: &'static str,
 }
 
-/// The migrations of one schema, and the table that records the applied ones.
+/// The migrations of one schema, and the name of the table that records the applied ones.
 ///
 /// Each backend applies them with its function `apply_migrations`. A host with another driver runs
 /// [`create_table_sql`](Self::create_table_sql), [`applied_sql`](Self::applied_sql) and [`pending_sql`](Self::pending_sql) in
-/// one transaction that no other migration enters ([example](super::sqlite_schema#migrations)). The library and a host on the same database
-/// use different tables.
+/// one transaction that excludes other migrations ([example](super::sqlite_schema#migrations)). The library and a host that
+/// share a database use different tables.
 #[derive(Clone, Copy, Debug)]
 pub struct Migrations {
     /// Name of the table that records applied migrations. Allowed characters: `[a-z0-9_]`.
@@ -154,6 +154,14 @@ mod tests {
     #[test]
     fn published_migrations_do_not_change() {
         for (sql, checksum) in [
+            (
+                include_str!("postgres/migrations/0008_operation_usage.sql"),
+                "0628ba01e79635fd9e87d016645f80d89bb3c5dc75f70f15716ba0e90c91f04b",
+            ),
+            (
+                include_str!("sqlite/migrations/0008_operation_usage.sql"),
+                "339986f33ffbf3206962f676079e9145a753eedc09ce7f98439ce67c1966dbb0",
+            ),
             (
                 include_str!("postgres/migrations/0007_usage_by_token.sql"),
                 "1844a525b7e6ace92c4994b22d40236a2e181707e077fe8013848a1b848a9596",

@@ -16,9 +16,9 @@ use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FanOut,
-    IdempotencyStore, IdempotentRequest, OutboxStore, Quarantine, QueueStats, RateLimitStore,
-    Reservation, Settlement, Stores, TokenFilter, TokenStore, TokenUsage, UsageCounts, UsageStats,
-    UsageStore, WebhookStores,
+    IdempotencyStore, IdempotentRequest, OperationUsage, OutboxStore, Quarantine, QueueStats,
+    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenStore, TokenUsage,
+    UsageCounts, UsageStats, UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -307,6 +307,8 @@ intercepted! {
         by_hour(since: Timestamp, token: Option<&Lookup>) -> Vec<(Timestamp, UsageCounts)>:
             (since, token.copied()) => (*since, token.as_ref());
         by_token(since: Timestamp, limit: u32) -> Vec<(Lookup, UsageCounts)>: (since, limit) => (*since, *limit);
+        add_operations(usage: &[OperationUsage]) -> (): (usage.to_vec()) => (usage);
+        by_operation(since: Timestamp) -> Vec<OperationUsage>: (since) => (*since);
         sweep(before: Timestamp) -> (): (before) => (*before);
     }
 }
@@ -328,7 +330,7 @@ intercepted! {
         find(id: &EndpointId) -> Option<Endpoint>: (id.clone()) => (id);
         update(endpoint: &Endpoint, audit: &AuditEntry) -> bool:
             (endpoint.clone(), audit.clone()) => (endpoint, audit);
-        disable_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> bool:
+        disable_if_failing(id: &EndpointId, since: Timestamp, audit: &AuditEntry) -> bool:
             (id.clone(), since, audit.clone()) => (id, *since, audit);
         remove(id: &EndpointId, audit: &AuditEntry) -> bool: (id.clone(), audit.clone()) => (id, audit);
         list() -> Vec<Endpoint>: () => ();

@@ -75,8 +75,9 @@ pub struct TestApi {
     settings: ApiSettings,
     surface: Surface,
     random: Arc<SeededRandom>,
-    /// The manual clock that [`with_settings`](Self::with_settings) passes to `change`. Tokens are issued by it. It starts at
-    /// 2026-01-01T00:00:00Z.
+    /// The clock of the API, unless `change` of [`with_settings`](Self::with_settings) replaces it, and of
+    /// [`issue_token`](Self::issue_token). It starts at 2026-01-01T00:00:00Z and advances only when a test sets or advances
+    /// it.
     pub clock: Arc<ManualClock>,
 }
 

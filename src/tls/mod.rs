@@ -5,7 +5,7 @@ mod handshake;
 #[cfg(any(feature = "postgres", feature = "redis"))]
 mod parameter;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 #[cfg(any(feature = "postgres", feature = "webhooks"))]
 pub(crate) use handshake::{add_roots, client_config, handshake_error, system_roots};
@@ -13,7 +13,10 @@ pub(crate) use handshake::{add_roots, client_config, handshake_error, system_roo
 pub(crate) use parameter::{read_roots, take_parameter};
 use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
 
-/// Returns the cryptography provider, independently of the process-wide default of rustls.
+/// The cryptography provider, independent of the process-wide default of rustls.
+static PROVIDER: LazyLock<Arc<CryptoProvider>> =
+    LazyLock::new(|| Arc::new(ring::default_provider()));
+
 pub(crate) fn provider() -> Arc<CryptoProvider> {
-    Arc::new(ring::default_provider())
+    Arc::clone(&PROVIDER)
 }

@@ -1,10 +1,8 @@
 //! Expiry of tokens: the form field "Expires in (days)" (`docs/protocol.md`, section 3.4).
 
-use std::str::FromStr;
 use std::time::Duration;
 
-use thiserror::Error;
-
+use crate::error::{ParseError, impl_from_str};
 use crate::model::Timestamp;
 
 /// Number of days until a token expires, from 1 to 36500, or [`NEVER`](Self::NEVER).
@@ -22,11 +20,8 @@ use crate::model::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry(Option<u16>);
 
-/// Error of an [`Expiry`]: the number of days is not from 1 to 36500, or the text is neither empty nor a whole number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the expiry must be a whole number of days from 1 to 36500, or empty for no expiry")]
-#[non_exhaustive]
-pub struct ParseExpiryError;
+const PARSE_ERROR: ParseError =
+    ParseError::new("an expiry of 1 to 36500 whole days, or an empty text for no expiry");
 
 impl Expiry {
     /// The token does not expire.
@@ -35,26 +30,26 @@ impl Expiry {
     /// Creates an expiry after a number of days.
     ///
     /// # Errors
-    /// [`ParseExpiryError`] unless `days` is from 1 to 36500.
-    pub fn from_days(days: u16) -> Result<Self, ParseExpiryError> {
+    /// [`ParseError`] unless `days` is from 1 to 36500.
+    pub fn from_days(days: u16) -> Result<Self, ParseError> {
         let is_valid = (1..=36_500).contains(&days);
-        is_valid.then_some(Self(Some(days))).ok_or(ParseExpiryError)
+        is_valid.then_some(Self(Some(days))).ok_or(PARSE_ERROR)
     }
 
     /// Parses the text of the form field. Surrounding whitespace is removed; an empty text means [`NEVER`](Self::NEVER).
     ///
     /// # Errors
-    /// [`ParseExpiryError`] unless the text is empty or ASCII digits with a value from 1 to 36500. Leading zeros are allowed.
-    pub fn parse(text: &str) -> Result<Self, ParseExpiryError> {
+    /// [`ParseError`] unless the text is empty or ASCII digits with a value from 1 to 36500. Leading zeros are allowed.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
         let digits = text.trim();
         if digits.is_empty() {
             return Ok(Self::NEVER);
         }
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(ParseExpiryError);
+            return Err(PARSE_ERROR);
         }
         let days = digits.trim_start_matches('0').parse();
-        Self::from_days(days.map_err(|_| ParseExpiryError)?)
+        Self::from_days(days.map_err(|_| PARSE_ERROR)?)
     }
 
     /// Returns the expiry time of a token that is issued at `now`; `None` if it does not expire.
@@ -64,13 +59,7 @@ impl Expiry {
     }
 }
 
-impl FromStr for Expiry {
-    type Err = ParseExpiryError;
-
-    fn from_str(text: &str) -> Result<Self, ParseExpiryError> {
-        Self::parse(text)
-    }
-}
+impl_from_str!(Expiry);
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use super::{Expiry, PlainToken, TokenRecord};
 use crate::audit::{AuditAction, AuditActor};
 use crate::host::BackendError;
 use crate::model::{Timestamp, UserId, is_single_line};
-use crate::runtime::RandomSource;
+use crate::runtime::{RandomError, RandomSource};
 use crate::scope::{Scope, Surface};
 use crate::store::TokenStore;
 
@@ -84,6 +84,12 @@ pub enum IssueError {
     Backend(#[from] BackendError),
 }
 
+impl From<RandomError> for IssueError {
+    fn from(error: RandomError) -> Self {
+        Self::Backend(error.into())
+    }
+}
+
 /// Issues a token and stores its record with an entry of the audit log. The token is returned only once: the store
 /// holds a hash of its secret.
 ///
@@ -124,7 +130,7 @@ pub async fn issue_token(
     check_label(request.label)?;
     let scopes = scope_names(surface, request.scopes)?;
     loop {
-        let token = PlainToken::generate(random).map_err(BackendError::from)?;
+        let token = PlainToken::generate(random)?;
         let record = TokenRecord {
             lookup: *token.lookup(),
             digest: token.digest(),
@@ -138,8 +144,7 @@ pub async fn issue_token(
         };
         let audit = request
             .issuer
-            .entry(random, now, AuditAction::TOKEN_ISSUED, record.lookup)
-            .map_err(BackendError::new)?
+            .entry(random, now, AuditAction::TOKEN_ISSUED, record.lookup)?
             .with_details(details(&record));
         if tokens.create(&record, &audit).await? {
             return Ok((token, record));

@@ -9,10 +9,10 @@ mod issue;
 mod plain_token;
 mod record;
 
-pub use expiry::{Expiry, ParseExpiryError};
+pub use expiry::Expiry;
 #[cfg(feature = "panel")]
 pub(crate) use issue::check_label;
 pub use issue::{IssueError, TokenRequest, issue_token};
 pub(crate) use plain_token::parse_presented;
-pub use plain_token::{Lookup, ParseTokenError, PlainToken, SecretDigest};
+pub use plain_token::{Lookup, PlainToken, SecretDigest};
 pub use record::{TokenRecord, TokenState};

@@ -1,11 +1,9 @@
 //! Plain tokens: generation, parsing and hashing.
 
 use std::fmt;
-use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
-use thiserror::Error;
 use zeroize::Zeroizing;
 
 use crate::base62;
@@ -105,11 +103,8 @@ pub struct PlainToken {
     text: Zeroizing<String>,
 }
 
-/// Error of [`PlainToken::parse`]: wrong prefix, length, character or checksum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the text is not a token")]
-#[non_exhaustive]
-pub struct ParseTokenError;
+/// Error of a text with a wrong prefix, length, character or checksum.
+const PARSE_ERROR: ParseError = ParseError::new("a token");
 
 impl PlainToken {
     /// Generates a token: a random lookup, 256 random bits, and a checksum.
@@ -134,8 +129,8 @@ impl PlainToken {
     /// Parses a token and verifies its checksum. Does not check that the token was issued.
     ///
     /// # Errors
-    /// [`ParseTokenError`] if the text has another format, or the checksum does not match.
-    pub fn parse(text: &str) -> Result<Self, ParseTokenError> {
+    /// [`ParseError`] if the text has another format, or the checksum does not match.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
         let (lookup, _) = split(text)?;
         Ok(Self {
             lookup,
@@ -160,36 +155,30 @@ impl PlainToken {
     }
 }
 
-impl FromStr for PlainToken {
-    type Err = ParseTokenError;
-
-    fn from_str(text: &str) -> Result<Self, ParseTokenError> {
-        Self::parse(text)
-    }
-}
+impl_from_str!(PlainToken);
 
 /// Parses the token of a request without copying its secret.
-pub(crate) fn parse_presented(text: &str) -> Result<(Lookup, SecretDigest), ParseTokenError> {
+pub(crate) fn parse_presented(text: &str) -> Result<(Lookup, SecretDigest), ParseError> {
     split(text).map(|(lookup, secret)| (lookup, SecretDigest::of(secret)))
 }
 
 /// Splits a token into lookup and secret, and verifies the checksum.
-fn split(text: &str) -> Result<(Lookup, &str), ParseTokenError> {
+fn split(text: &str) -> Result<(Lookup, &str), ParseError> {
     let (lookup, secret) = text
         .strip_prefix(PREFIX)
         .and_then(|rest| rest.split_at_checked(LOOKUP))
         .and_then(|(lookup, rest)| Some((lookup, rest.strip_prefix('_')?)))
-        .ok_or(ParseTokenError)?;
-    let lookup = Lookup::parse(lookup).map_err(|_| ParseTokenError)?;
+        .ok_or(PARSE_ERROR)?;
+    let lookup = Lookup::parse(lookup).map_err(|_| PARSE_ERROR)?;
     let is_complete = secret.len() == RANDOM + CHECKSUM
         && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let (before, expected) = text
         .split_at_checked(LENGTH - CHECKSUM)
         .filter(|_| is_complete)
-        .ok_or(ParseTokenError)?;
+        .ok_or(PARSE_ERROR)?;
     (checksum(before) == expected.as_bytes())
         .then_some((lookup, secret))
-        .ok_or(ParseTokenError)
+        .ok_or(PARSE_ERROR)
 }
 
 /// CRC-32 (IEEE) of the preceding text, by which secret scanners recognise a token.
@@ -201,7 +190,7 @@ opaque_debug!(PlainToken);
 
 #[cfg(test)]
 mod tests {
-    use super::{ParseTokenError, PlainToken};
+    use super::{PARSE_ERROR, PlainToken};
     use crate::runtime::SeededRandom;
 
     #[test]
@@ -244,7 +233,7 @@ mod tests {
         }
         for case in cases {
             let error = PlainToken::parse(&case).err();
-            assert_eq!(error, Some(ParseTokenError), "{case}");
+            assert_eq!(error, Some(PARSE_ERROR), "{case}");
         }
     }
 }

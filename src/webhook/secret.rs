@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use crate::base62;
 use crate::error::{BoxError, ParseError, impl_as_str, impl_from_str};
-use crate::model::EndpointId;
+use crate::model::{EndpointId, check_id};
 use crate::runtime::{RandomError, RandomSource};
 
 /// Secret of an endpoint. The bytes of its text are the HMAC key that signs deliveries. `Debug` does not show it, and
@@ -160,11 +160,8 @@ impl KeyId {
     /// # Errors
     /// [`ParseError`] unless the text is 1 to 64 characters of `[A-Za-z0-9_-]`.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let fits = (1..=64).contains(&text.len()) && text.bytes().all(is_valid);
-        fits.then(|| Self(text.into())).ok_or(ParseError::new(
-            "1 to 64 characters of A-Z, a-z, 0-9, _ and -",
-        ))
+        check_id(text)?;
+        Ok(Self(text.into()))
     }
 
     /// Returns the id that denotes storage in plain text: `plaintext`.

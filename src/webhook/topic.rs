@@ -8,6 +8,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
+use crate::model::is_dotted_name;
 
 /// Name of a kind of event: `ping`, or `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,11 +64,7 @@ impl Topic {
     /// # Errors
     /// [`ParseError`] unless it is `ping`, or `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
     pub fn parse(name: &str) -> Result<Self, ParseError> {
-        let is_word = |word: &str| {
-            !word.is_empty() && word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'_'))
-        };
-        let is_dotted = name.len() <= 64 && name.contains('.') && name.split('.').all(is_word);
-        (is_dotted || name == "ping")
+        (is_dotted_name(name) || name == "ping")
             .then(|| Self(name.to_owned().into()))
             .ok_or(ParseError::new("a topic, for example post.created"))
     }

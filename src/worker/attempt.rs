@@ -211,7 +211,7 @@ impl Attempt<'_> {
             Some(true) => {
                 self.log(result, &progress);
                 if progress.state == DeliveryState::Dead && result.was_sent() {
-                    self.disable_failing(now).await;
+                    self.disable_if_failing(now).await;
                 }
             }
             Some(false) => {
@@ -227,7 +227,7 @@ impl Attempt<'_> {
     }
 
     /// Disables the endpoint after the last attempt of a delivery if all of its attempts have failed for too long.
-    async fn disable_failing(&self, now: Timestamp) {
+    async fn disable_if_failing(&self, now: Timestamp) {
         let (context, endpoint) = (self.context, &self.claimed.endpoint);
         let since = context.settings.disable_after;
         let Some(since) = since.map(|limit| now.saturating_sub(limit)) else {
@@ -239,12 +239,13 @@ impl Attempt<'_> {
         let disable = async {
             let random = &*context.environment.random;
             let action = AuditAction::ENDPOINT_DISABLED;
-            let audit = AuditActor::SYSTEM.entry(random, now, action, &endpoint.id);
-            let audit = audit.map_err(BackendError::new)?;
+            let audit = AuditActor::SYSTEM.entry(random, now, action, &endpoint.id)?;
             let audit =
                 audit.with_details(format_args!("all deliveries failed since {failing_since}"));
             let endpoints = &context.stores.endpoints;
-            endpoints.disable_failing(&endpoint.id, since, &audit).await
+            endpoints
+                .disable_if_failing(&endpoint.id, since, &audit)
+                .await
         };
         match context.with_step_timeout(disable).await {
             Ok(true) => {

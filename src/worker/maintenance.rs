@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::context::WorkerContext;
 use crate::audit::{AuditAction, AuditActor};
-use crate::error::{BackendError, BackendResult};
+use crate::error::BackendResult;
 use crate::webhook::DeliveryState;
 
 /// Number of deliveries that are removed in one call.
@@ -41,8 +41,8 @@ async fn purge_dead(context: &WorkerContext) -> BackendResult<u64> {
     };
     let now = context.now();
     let random = &*context.environment.random;
-    let audit = AuditActor::SYSTEM.entry(random, now, AuditAction::DELIVERY_PURGED, "");
-    let audit = audit.map_err(BackendError::new)?.with_details("dead");
+    let audit = AuditActor::SYSTEM.entry(random, now, AuditAction::DELIVERY_PURGED, "")?;
+    let audit = audit.with_details("dead");
     let (deliveries, before) = (&context.stores.deliveries, now.saturating_sub(retention));
     deliveries
         .purge(DeliveryState::Dead, before, BATCH, &audit)

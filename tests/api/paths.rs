@@ -1,12 +1,11 @@
 //! Unusual paths, methods and queries have the same response on every mount (`docs/protocol.md`, section 2.2).
 
-use forum_api::Environment;
 use std::net::SocketAddr;
 
 use axum::Router;
 use axum::extract::OriginalUri;
-use forum_api::ForumApi;
 use forum_api::runtime::TokioRuntime;
+use forum_api::{Environment, ForumApi};
 use tokio::net::TcpListener;
 
 use crate::support::server::settings;

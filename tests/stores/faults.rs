@@ -191,7 +191,7 @@ fn faults() -> Vec<Fault> {
     ("every page is the first page", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.after = None), "lists::deliveries_are_listed_newest_first"),
     ("a page skips its first delivery", result("deliveries.list", |list: &mut Vec<Delivery>| drop(list.drain(..1.min(list.len())))), "lists::deliveries_are_listed_newest_first"),
     ("the filter by state is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.state = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
-    ("the filter by endpoint is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.endpoint = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
+    ("the filter by endpoint is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.endpoint_id = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
     ("the filter by topic is ignored", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.topic = None), "lists::a_list_has_only_deliveries_that_match_its_filter"),
     ("a list exceeds its limit", arguments("deliveries.list", |(filter,): &mut (DeliveryFilter,)| filter.limit += 1), "lists::a_list_has_only_deliveries_that_match_its_filter"),
     ("deliveries are swept too early", arguments("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.saturating_add(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),

@@ -7,6 +7,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use forum_api::model::{EndpointId, EventId, ForumId, Timestamp, UserId};
+use forum_api::store::sqlite::rusqlite::Connection;
 use forum_api::store::sqlite::{Database, DatabasePath, SqliteError};
 use forum_api::store::{ClaimBatch, ClaimRequest, FanOut, IdempotentRequest, WebhookStores};
 use forum_api::test_util::audit_entry;
@@ -32,6 +33,13 @@ pub(crate) fn block_on(test: impl Future<Output = ()>) {
 /// Returns the path of the database in `directory`.
 pub(crate) fn path(directory: &TempDir) -> PathBuf {
     directory.path().join("forum.db")
+}
+
+/// Begins a write as another process. Other writes wait until the connection is dropped.
+pub(crate) fn hold_write(directory: &TempDir) -> Connection {
+    let connection = Connection::open(path(directory)).unwrap();
+    connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+    connection
 }
 
 pub(crate) fn file(path: PathBuf, create: bool) -> DatabasePath {

@@ -6,7 +6,7 @@ use forum_api::store::sqlite::rusqlite::{Connection, Result, Savepoint};
 use forum_api::store::sqlite::{Database, SqliteError};
 use tokio::task::JoinSet;
 
-use crate::fixture::{execute, is_pending, open, path, temp_database};
+use crate::fixture::{execute, hold_write, is_pending, open, path, temp_database};
 
 async fn notes() -> (Database, tempfile::TempDir) {
     let (directory, database) = temp_database();
@@ -139,13 +139,12 @@ async fn a_lost_transaction_loses_only_its_group() {
 async fn a_group_that_cannot_begin_is_reported() {
     let (database, directory) = notes().await;
     execute(&database, "PRAGMA busy_timeout = 0").await;
-    let another_process = Connection::open(path(&directory)).unwrap();
-    another_process.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let another_process = hold_write(&directory);
     let result = database
         .write(|savepoint| insert(savepoint, "locked"))
         .await;
     assert_eq!(texts_of(&[result]), ["database is locked"]);
-    another_process.execute_batch("COMMIT").unwrap();
+    drop(another_process);
     assert_stored(&database, &["next"]).await;
 }
 

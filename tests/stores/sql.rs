@@ -8,7 +8,8 @@ use forum_test_support::postgres::run_with_postgres;
 use forum_test_support::thread_log;
 
 use crate::fixture::{
-    DELIVERED, LEASE, add, at, claim, claim_all, endpoint, event, path, queue, temp_database,
+    DELIVERED, LEASE, add, at, claim, claim_all, endpoint, event, hold_write, path, queue,
+    temp_database,
 };
 use crate::sql_fixture::Sql;
 
@@ -242,8 +243,8 @@ async fn an_empty_claim_does_not_write() {
     let webhooks = WebhookStores::in_sqlite(&database);
     add(&webhooks, &[endpoint(1)]).await;
     queue(&webhooks, [event(1)], &[endpoint(1)]).await;
-    let another_process = Connection::open(path(&directory)).unwrap();
-    another_process.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let another_process = hold_write(&directory);
     let batch = claim_all(&webhooks, at(-1)).await;
+    drop(another_process);
     assert_eq!((batch.deliveries, batch.next_due_at), (vec![], Some(at(0))));
 }

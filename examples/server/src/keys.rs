@@ -1,14 +1,13 @@
 //! Files of the key that encrypts webhook secrets.
 
-use forum_api::Environment;
-use forum_api::runtime::TokioRuntime;
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::runtime::{OsRandom, RandomSource};
+use forum_api::runtime::{OsRandom, RandomSource, TokioRuntime};
 use forum_api::webhook::{AeadCipher, PlaintextCipher, SecretCipher};
 
 /// Length of a created key, in bytes.

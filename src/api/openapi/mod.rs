@@ -26,8 +26,8 @@ pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
     let headers = responses::headers_in(&[&paths, &components.responses]);
     let webhooks = webhooks::webhooks(&mut components.schemas);
     components.responses.extend(webhooks::responses());
-    let mut parameters = operation::shared_parameters();
-    parameters.extend(webhooks::parameters());
+    let mut parameters = webhooks::parameters();
+    parameters.extend(operation::shared_parameters());
     json!({
         "openapi": "3.1.0",
         "info": info(settings, surface),

@@ -1,7 +1,7 @@
 //! Operation objects, one for each endpoint.
 
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::components::Components;
 use super::responses;
@@ -10,36 +10,31 @@ use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
 use crate::api::extract::params::Source;
 use crate::scope::{Scope, Surface};
 
-/// Header parameter of operations: component, name, description, schema.
-type Header = (&'static str, &'static str, &'static str, fn() -> Value);
-
-#[rustfmt::skip]
-const IDEMPOTENCY_KEY: &Header = &(
-    "IdempotencyKey", "Idempotency-Key",
-    "A key chosen by the client, for example a UUID: 1 to 64 visible ASCII characters. It makes the request safe to retry: \
-        for 24 hours after a success the same request with the same key receives the stored response.",
-    || json!({ "type": "string", "pattern": "^[!-~]{1,64}$", "examples": ["5e5c1a52-31d6-4d4e-a0a4-1c6b0f0e7a11"] }),
-);
-
-#[rustfmt::skip]
-const IF_NONE_MATCH: &Header = &(
-    "IfNoneMatch", "If-None-Match",
-    "The `etag` of a stored response. If it is still valid, the response is a 304 without a body.",
-    || json!({ "type": "string" }),
-);
+const IDEMPOTENCY_KEY: &str = "IdempotencyKey";
+const IF_NONE_MATCH: &str = "IfNoneMatch";
 
 /// Returns the header parameters that operations share.
-pub(super) fn shared_parameters() -> Map<String, Value> {
-    let headers = [IDEMPOTENCY_KEY, IF_NONE_MATCH].into_iter();
-    let parameter = |(component, name, description, schema): &Header| {
-        let mut schema = schema();
-        schema["description"] = (*description).into();
+pub(super) fn shared_parameters() -> [(String, Value); 2] {
+    let idempotency_key = json!({
+        "type": "string",
+        "pattern": "^[!-~]{1,64}$",
+        "examples": ["5e5c1a52-31d6-4d4e-a0a4-1c6b0f0e7a11"],
+        "description": "A key chosen by the client, for example a UUID: 1 to 64 visible ASCII characters. It makes the \
+            request safe to retry: for 24 hours after a success the same request with the same key receives the stored \
+            response.",
+    });
+    let if_none_match = json!({
+        "type": "string",
+        "description": "The `etag` of a stored response. If it is still valid, the response is a 304 without a body.",
+    });
+    let header = |name, schema| parameter(name, "header", false, schema);
+    [
         (
-            (*component).to_owned(),
-            parameter(name, "header", false, schema),
-        )
-    };
-    headers.map(parameter).collect()
+            IDEMPOTENCY_KEY.into(),
+            header("Idempotency-Key", idempotency_key),
+        ),
+        (IF_NONE_MATCH.into(), header("If-None-Match", if_none_match)),
+    ]
 }
 
 pub(super) fn operation(endpoint: &ApiEndpoint, components: &mut Components<'_>) -> Value {
@@ -159,10 +154,10 @@ fn parameter(name: &str, place: &str, required: bool, mut schema: Value) -> Valu
 }
 
 fn header(endpoint: &ApiEndpoint) -> Option<Value> {
-    let (component, ..) = match endpoint.method {
+    let name = match endpoint.method {
         Method::POST => IDEMPOTENCY_KEY,
         Method::GET if !endpoint.has_side_effects => IF_NONE_MATCH,
         _ => return None,
     };
-    Some(json!({ "$ref": format!("#/components/parameters/{component}") }))
+    Some(json!({ "$ref": format!("#/components/parameters/{name}") }))
 }

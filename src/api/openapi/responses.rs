@@ -14,9 +14,6 @@ use crate::api::extract::error::InputError;
 use crate::model::{ErrorBody, ErrorCode, Expected};
 use crate::scope::Surface;
 
-/// Time until a retry in examples.
-const RETRY_AFTER: Duration = Duration::from_secs(1);
-
 /// Headers: name, description, type, and whether every response has it.
 #[rustfmt::skip]
 const HEADERS: &[(&str, &str, &str, bool)] = &[
@@ -218,9 +215,9 @@ fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
         ErrorCode::OwnerUnavailable => ApiError::OwnerUnavailable,
         ErrorCode::NoSuchRoute => ApiError::NoSuchRoute,
         ErrorCode::NotFound => ApiError::NotFound,
-        ErrorCode::RateLimited => ApiError::RateLimited(RETRY_AFTER),
+        ErrorCode::RateLimited => ApiError::RateLimited(Duration::ZERO),
         ErrorCode::InternalError if status == StatusCode::SERVICE_UNAVAILABLE => {
-            ApiError::Overloaded(RETRY_AFTER)
+            ApiError::Overloaded(Duration::ZERO)
         }
         ErrorCode::InternalError => ApiError::internal("an example"),
         ErrorCode::NotImplemented => ApiError::NotImplemented,

@@ -66,11 +66,14 @@ fn operation(kind: &EventKind, name: &str) -> Value {
         .iter()
         .map(|(status, name, _)| ((*status).to_owned(), reference("responses", name)));
     let example: Value = serde_json::from_str(&(kind.example)().body).unwrap_or_default();
-    let first_sentence = kind.description.split(". ").next();
+    let (summary, more) = match kind.description.split_once(". ") {
+        Some((summary, more)) => (summary, format!("{more} {SEE}")),
+        None => (kind.description.trim_end_matches('.'), SEE.into()),
+    };
     json!({
         "operationId": format!("on{name}"),
-        "summary": first_sentence.map(|sentence| sentence.trim_end_matches('.')),
-        "description": format!("{} {SEE}", kind.description),
+        "summary": summary,
+        "description": more,
         "tags": [TAG.0],
         "security": [],
         "parameters": references.collect::<Vec<_>>(),

@@ -12,6 +12,11 @@ macro_rules! capabilities {
             $($(#[doc = $doc])+ $name,)+
         }
 
+        impl Capability {
+            /// All capabilities, from which a factory can remove those that its board has.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
+        }
+
         impl fmt::Display for Capability {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(match self { $(Self::$name => $text,)+ })

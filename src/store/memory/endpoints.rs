@@ -36,7 +36,7 @@ impl EndpointStore for MemoryWebhookStore {
         Ok(replaced)
     }
 
-    async fn disable_failing(
+    async fn disable_if_failing(
         &self,
         id: &EndpointId,
         since: Timestamp,

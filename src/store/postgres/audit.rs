@@ -13,8 +13,8 @@ use crate::store::{AuditFilter, AuditRecord, AuditStore};
 #[async_trait]
 impl AuditStore for PostgresStore {
     async fn insert(&self, entry: &AuditEntry) -> BackendResult<()> {
-        let values = entry.insert_parameters();
-        let parameters: Vec<_> = values.iter().map(parameter).collect();
+        let values = entry.insert_parameters(1);
+        let parameters = with_entry(&[], &values);
         self.execute(AuditEntry::INSERT_SQL, &parameters).await?;
         Ok(())
     }
@@ -73,9 +73,8 @@ RETURNING 1
 )
 SELECT count(*) FROM changed"
         );
-        let values = audit.insert_parameters();
-        let mut parameters = parameters.to_vec();
-        parameters.extend(values.iter().map(parameter));
+        let values = entry_values(audit);
+        let parameters = with_entry(parameters, &values);
         let count = self
             .first(&sql, &parameters, |columns| columns.number("count"))
             .await?;
@@ -84,7 +83,7 @@ SELECT count(*) FROM changed"
 }
 
 /// Returns a statement that adds an entry, or adds the number of records to an entry that is stored. Its parameters are
-/// [`AuditEntry::insert_parameters`], after `others` other parameters. `count` is the number and the rest of the query.
+/// [`entry_values`], after `others` other parameters. `count` is the number and the rest of the query.
 pub(super) fn insert_statement(others: usize, count: &str) -> String {
     let [
         id,
@@ -106,6 +105,17 @@ ON CONFLICT (id) DO UPDATE SET count = entry.count + excluded.count"
     )
 }
 
-pub(super) fn parameter(value: &String) -> &(dyn ToSql + Sync) {
-    value
+/// Returns the parameters of [`insert_statement`], which has no parameter for the number of records.
+pub(super) fn entry_values(entry: &AuditEntry) -> [String; 9] {
+    let [values @ .., _] = entry.insert_parameters(0);
+    values
+}
+
+/// Appends the values of an entry to the parameters of a statement.
+pub(super) fn with_entry<'a>(
+    parameters: Parameters<'a>,
+    values: &'a [String],
+) -> Vec<&'a (dyn ToSql + Sync)> {
+    let values = values.iter().map(|value| value as &(dyn ToSql + Sync));
+    parameters.iter().copied().chain(values).collect()
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::PostgresStore;
-use super::audit::{insert_statement, parameter};
+use super::audit::{entry_values, insert_statement, with_entry};
 use super::execute::Parameters;
 use super::rows::read_endpoint;
 use crate::audit::AuditEntry;
@@ -22,7 +22,7 @@ const ALL: &str = "
 SELECT id, url, topics, owner, enabled, created_at, secret, pending_secret, pending_from, version,
     failing_since, auto_disabled
 FROM forum_api_endpoints ORDER BY number";
-const DISABLE_FAILING: &str = "
+const DISABLE_IF_FAILING: &str = "
 UPDATE forum_api_endpoints SET enabled = FALSE, auto_disabled = TRUE, version = version + 1
 WHERE id = $1 AND enabled AND failing_since <= $2";
 const REMOVE: &str = "DELETE FROM forum_api_endpoints WHERE id = $1";
@@ -44,14 +44,14 @@ impl EndpointStore for PostgresStore {
         self.write(UPDATE, endpoint, audit).await
     }
 
-    async fn disable_failing(
+    async fn disable_if_failing(
         &self,
         id: &EndpointId,
         since: Timestamp,
         audit: &AuditEntry,
     ) -> BackendResult<bool> {
         let parameters: Parameters<'_> = &[id, &since];
-        let disabled = self.execute_audited(DISABLE_FAILING, parameters, audit);
+        let disabled = self.execute_audited(DISABLE_IF_FAILING, parameters, audit);
         Ok(disabled.await? > 0)
     }
 
@@ -98,9 +98,8 @@ impl EndpointStore for PostgresStore {
         };
         let insert = insert_statement(parameters.len(), "1 FROM recorded");
         let sql = format!("{REPLACE_KEY}, audited AS ({insert}) SELECT key_id FROM recorded");
-        let values = audit.insert_parameters();
-        let mut parameters = parameters.to_vec();
-        parameters.extend(values.iter().map(parameter));
+        let values = entry_values(audit);
+        let parameters = with_entry(parameters, &values);
         Ok(!self.query(&sql, &parameters).await?.is_empty())
     }
 }

@@ -47,10 +47,11 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// | `verify-full` | yes | signed by a trusted root, for the host name of the address |
 ///
 /// `sslrootcert=FILE` names a PEM file with the trusted roots, by default those of the system. With this parameter, `prefer`
-/// and `require` verify the certificate as `verify-ca` does.
+/// and `require` verify the certificate as `verify-ca` does. `sslrootcert=system` selects the roots of the system. The mode is
+/// then `verify-full`, and each other mode is an error.
 ///
 /// # Errors
-/// [`PostgresError`] if `address` is not a URL or is malformed, the root certificates cannot be used, or `size` is 0. The form
+/// [`PostgresError`] if `address` is not a URL or is malformed, the mode and the root certificates cannot be used, or `size` is 0. The form
 /// `host=localhost user=forum` of libpq is not a URL.
 pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     if size == 0 {

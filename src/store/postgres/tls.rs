@@ -1,7 +1,6 @@
 //! TLS of connections, with the modes of libpq.
 
 use std::io::{self, IoSlice};
-use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -44,7 +43,8 @@ impl TlsMode {
     /// Takes the parameters out of the URL.
     ///
     /// # Errors
-    /// [`PostgresError`] if the address is not a URL, the mode is unknown or the root certificates cannot be used.
+    /// [`PostgresError`] if the address is not a URL, the mode is unknown or weaker than `sslrootcert=system` requires, or the
+    /// root certificates cannot be used.
     pub(super) fn take_from(address: &str) -> Result<(String, Self), PostgresError> {
         if !SCHEMES.iter().any(|scheme| address.starts_with(scheme)) {
             return Err(PostgresError::unusable(EXPECTED_URL));
@@ -55,15 +55,21 @@ impl TlsMode {
         let (rest, mode) = tls::take_parameter(rest, "sslmode");
         let (rest, roots) = tls::take_parameter(&rest, "sslrootcert");
         let url = format!("{credentials}{rest}");
-        let roots = roots.as_deref().filter(|roots| *roots != "system");
-        let verifier = || verifier(roots);
-        let (negotiation, verification) = match mode.as_deref().unwrap_or("prefer") {
+        let is_system = roots.as_deref() == Some("system");
+        let default_mode = if is_system { "verify-full" } else { "prefer" };
+        let verifier = || verifier(roots.as_deref().filter(|_| !is_system));
+        let (negotiation, verification) = match mode.as_deref().unwrap_or(default_mode) {
+            "verify-full" => (SslMode::Require, Verification::Full(verifier()?)),
+            // The system's roots sign certificates for every owner of a domain, so the host name must be verified.
+            "disable" | "prefer" | "require" | "verify-ca" if is_system => {
+                let message = "sslrootcert=system requires sslmode=verify-full";
+                return Err(PostgresError::unusable(message));
+            }
             "disable" => (SslMode::Disable, Verification::None),
             "prefer" if roots.is_none() => (SslMode::Prefer, Verification::None),
             "prefer" => (SslMode::Prefer, Verification::Chain(verifier()?)),
             "require" if roots.is_none() => (SslMode::Require, Verification::None),
             "require" | "verify-ca" => (SslMode::Require, Verification::Chain(verifier()?)),
-            "verify-full" => (SslMode::Require, Verification::Full(verifier()?)),
             _ => {
                 let expected = "expected one of disable, prefer, require, verify-ca, verify-full";
                 return Err(PostgresError::unusable(format!(
@@ -173,10 +179,7 @@ impl MakeTlsConnect<Socket> for PostgresTls {
     type Error = &'static str;
 
     fn make_tls_connect(&mut self, host: &str) -> Result<NamedServer, &'static str> {
-        let name = match host.parse::<IpAddr>() {
-            Ok(address) => Ok(ServerName::from(address)),
-            Err(_) => ServerName::try_from(host.to_owned()),
-        };
+        let name = ServerName::try_from(host.to_owned());
         Ok(NamedServer {
             connector: TlsConnector::from(self.0.clone()),
             name: name.map_err(|_| "the host name is invalid")?,

@@ -1,7 +1,7 @@
 //! Audit store.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, Result, ToSql};
+use rusqlite::{Connection, Params, Result, ToSql, params_from_iter};
 
 use super::execute::{change, readable};
 use super::rows::read_audit_record;
@@ -9,9 +9,6 @@ use super::{Database, SqliteError};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::store::{AuditFilter, AuditRecord, AuditStore};
-
-/// `?10` is the number of affected records.
-pub(super) const INSERT: &str = include_str!("sql/insert_audit_entry.sql");
 
 /// The audit log in the table `forum_api_audit_log`.
 #[derive(Clone, Debug)]
@@ -72,14 +69,23 @@ pub(super) fn list_statement(filter: &AuditFilter) -> String {
     sql + " ORDER BY number DESC LIMIT ?1"
 }
 
+/// Runs a statement that changes rows, and writes `audit` unless it changes none. Returns the number of changed rows.
+pub(super) fn change_audited(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    audit: &AuditEntry,
+) -> Result<u64> {
+    let count = change(connection, sql, params)? as u64;
+    record(connection, audit, count)?;
+    Ok(count)
+}
+
 /// Writes the entry of a change of `count` records; nothing for 0.
 pub(super) fn record(connection: &Connection, entry: &AuditEntry, count: u64) -> Result<()> {
     if count == 0 {
         return Ok(());
     }
-    let values = entry.insert_parameters();
-    let count = i64::try_from(count).unwrap_or(i64::MAX);
-    let mut parameters: Vec<&dyn ToSql> = values.iter().map(|value| value as &dyn ToSql).collect();
-    parameters.push(&count);
-    change(connection, INSERT, &*parameters).map(drop)
+    let parameters = params_from_iter(entry.insert_parameters(count));
+    change(connection, AuditEntry::INSERT_SQL, parameters).map(drop)
 }

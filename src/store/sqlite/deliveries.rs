@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rusqlite::{Connection, Result, params};
 
-use super::audit::record;
+use super::audit::change_audited;
 use super::execute::{all, change, changes, first, readable};
 use super::outbox::{insert, mark_fanned_out, queue};
 use super::rows::{Columns, read_attempt, read_delivery};
@@ -231,9 +231,8 @@ impl DeliveryStore for SqliteWebhookStore {
                 attempts,
                 due_at,
             } = progress;
-            let retried = changes(connection, RETRY, params![id, state, attempts, due_at, now])?;
-            record(connection, &audit, retried.into())?;
-            Ok(retried)
+            let row = params![id, state, attempts, due_at, now];
+            Ok(change_audited(connection, RETRY, row, &audit)? > 0)
         })
         .await
     }
@@ -260,21 +259,15 @@ impl DeliveryStore for SqliteWebhookStore {
                 DeliveryState::Dead,
                 limit
             ];
-            let retried = change(connection, RETRY_DEAD, row)? as u64;
-            record(connection, &audit, retried)?;
-            Ok(retried)
+            change_audited(connection, RETRY_DEAD, row, &audit)
         })
         .await
     }
 
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool> {
         let (id, audit) = (id.clone(), audit.clone());
-        self.write(move |connection| {
-            let removed = changes(connection, REMOVE, [id])?;
-            record(connection, &audit, removed.into())?;
-            Ok(removed)
-        })
-        .await
+        self.write(move |connection| Ok(change_audited(connection, REMOVE, [id], &audit)? > 0))
+            .await
     }
 
     async fn purge(
@@ -286,9 +279,8 @@ impl DeliveryStore for SqliteWebhookStore {
     ) -> BackendResult<u64> {
         let audit = audit.clone();
         self.write(move |connection| {
-            let purged = change(connection, PURGE, params![state, before, limit])? as u64;
-            record(connection, &audit, purged)?;
-            Ok(purged)
+            let old = params![state, before, limit];
+            change_audited(connection, PURGE, old, &audit)
         })
         .await
     }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use rusqlite::{Connection, Result, Row, params};
 
 use super::SqliteWebhookStore;
-use super::audit::record;
+use super::audit::{change_audited, record};
 use super::execute::{change, changes, first, readable};
 use super::rows::read_endpoint;
 use crate::audit::AuditEntry;
@@ -18,7 +18,7 @@ pub(super) const UPDATE: &str = include_str!("sql/update_endpoint.sql");
 
 pub(super) const FIND: &str = "SELECT * FROM forum_api_endpoints WHERE id = ?1";
 
-pub(super) const DISABLE_FAILING: &str = "
+pub(super) const DISABLE_IF_FAILING: &str = "
     UPDATE forum_api_endpoints SET enabled = FALSE, auto_disabled = TRUE, version = version + 1
     WHERE id = ?1 AND enabled AND failing_since <= ?2";
 
@@ -50,7 +50,7 @@ impl EndpointStore for SqliteWebhookStore {
         self.put(UPDATE, endpoint, audit).await
     }
 
-    async fn disable_failing(
+    async fn disable_if_failing(
         &self,
         id: &EndpointId,
         since: Timestamp,
@@ -58,21 +58,16 @@ impl EndpointStore for SqliteWebhookStore {
     ) -> BackendResult<bool> {
         let (id, audit) = (id.clone(), audit.clone());
         self.write(move |savepoint| {
-            let disabled = changes(savepoint, DISABLE_FAILING, params![id, since])?;
-            record(savepoint, &audit, disabled.into())?;
-            Ok(disabled)
+            let row = params![id, since];
+            Ok(change_audited(savepoint, DISABLE_IF_FAILING, row, &audit)? > 0)
         })
         .await
     }
 
     async fn remove(&self, id: &EndpointId, audit: &AuditEntry) -> BackendResult<bool> {
         let (id, audit) = (id.clone(), audit.clone());
-        self.write(move |savepoint| {
-            let removed = changes(savepoint, REMOVE, [id])?;
-            record(savepoint, &audit, removed.into())?;
-            Ok(removed)
-        })
-        .await
+        self.write(move |savepoint| Ok(change_audited(savepoint, REMOVE, [id], &audit)? > 0))
+            .await
     }
 
     async fn list(&self) -> BackendResult<Vec<Endpoint>> {

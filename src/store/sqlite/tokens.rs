@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use rusqlite::params;
 
-use super::audit::record;
-use super::execute::{all, change, changes, first};
+use super::audit::change_audited;
+use super::execute::{all, change, first};
 use super::rows::read_token;
 use super::{Database, SqliteError};
 use crate::audit::AuditEntry;
@@ -43,9 +43,7 @@ impl TokenStore for SqliteTokenStore {
                 token.revoked_at,
                 token.last_used_at,
             ];
-            let created = changes(savepoint, CREATE, row)?;
-            record(savepoint, &audit, created.into())?;
-            Ok(created)
+            Ok(change_audited(savepoint, CREATE, row, &audit)? > 0)
         });
         write.await
     }
@@ -65,8 +63,8 @@ impl TokenStore for SqliteTokenStore {
     ) -> BackendResult<bool> {
         let (lookup, audit) = (*lookup, audit.clone());
         let write = self.0.write(move |savepoint| {
-            let revoked = changes(savepoint, REVOKE, params![lookup, now])?;
-            record(savepoint, &audit, revoked.into())?;
+            let row = params![lookup, now];
+            let revoked = change_audited(savepoint, REVOKE, row, &audit)? > 0;
             Ok(revoked || first(savepoint, FIND, [lookup], read_token)?.is_some())
         });
         write.await
@@ -80,8 +78,8 @@ impl TokenStore for SqliteTokenStore {
     ) -> BackendResult<bool> {
         let (lookup, label, audit) = (*lookup, label.to_owned(), audit.clone());
         let write = self.0.write(move |savepoint| {
-            let changed = changes(savepoint, SET_LABEL, params![lookup, label])?;
-            record(savepoint, &audit, changed.into())?;
+            let row = params![lookup, label];
+            let changed = change_audited(savepoint, SET_LABEL, row, &audit)? > 0;
             Ok(changed || first(savepoint, FIND, [lookup], read_token)?.is_some())
         });
         write.await
@@ -123,10 +121,8 @@ impl TokenStore for SqliteTokenStore {
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {
         let audit = audit.clone();
         let purge = self.0.write(move |savepoint| {
-            let removed = change(savepoint, PURGE, params![before, limit])?;
-            let removed = u64::try_from(removed).unwrap_or(u64::MAX);
-            record(savepoint, &audit, removed)?;
-            Ok(removed)
+            let old = params![before, limit];
+            Ok(change_audited(savepoint, PURGE, old, &audit)?)
         });
         purge.await
     }

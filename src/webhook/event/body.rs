@@ -173,7 +173,12 @@ mod tests {
 
     #[test]
     fn a_body_that_is_too_large_keeps_its_ids() {
-        let frame = serialize(&example_meta(), &Topic::POST_CREATED, &"").len();
+        let frame = serialize(
+            &example_meta(&Topic::POST_CREATED),
+            &Topic::POST_CREATED,
+            &"",
+        )
+        .len();
         let long = "x".repeat(Event::MAX_BODY - frame);
         let truncated = json!({ "truncated": true });
         for (data, expected) in [
@@ -198,13 +203,21 @@ mod tests {
                 }),
             ),
         ] {
-            let text = serialize(&example_meta(), &Topic::POST_CREATED, &data);
+            let text = serialize(
+                &example_meta(&Topic::POST_CREATED),
+                &Topic::POST_CREATED,
+                &data,
+            );
             assert!(text.len() <= Event::MAX_BODY);
             let body: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(body["data"], expected);
         }
         let no_calendar_date = Timestamp::from_millis(i64::MAX);
-        let text = serialize(&example_meta(), &Topic::POLL_VOTED, &no_calendar_date);
+        let text = serialize(
+            &example_meta(&Topic::POLL_VOTED),
+            &Topic::POLL_VOTED,
+            &no_calendar_date,
+        );
         let body: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(body["data"], truncated, "a time that cannot be serialized");
     }

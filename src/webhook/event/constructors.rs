@@ -11,7 +11,7 @@ use super::payload::{
 };
 use super::{Event, EventContext, EventMeta, ForumSummary, body};
 use crate::model::{
-    Author, ContentState, EventId, ForumId, MessageId, Poll, Post, Rating, Thread, UserId,
+    Author, ContentState, EventId, ForumId, LastPost, MessageId, Poll, Post, Rating, Thread, UserId,
 };
 use crate::webhook::Topic;
 
@@ -31,7 +31,9 @@ macro_rules! kinds {
             => $data:ident, $new:expr;
     )+) => {
         impl Event {$(
-            #[doc = concat!("Creates an event with the meaning: ", $description)]
+            #[doc = concat!("Creates an event of the topic [`", stringify!($topic), "`](Topic::", stringify!($topic), ").")]
+            ///
+            #[doc = $description]
             pub fn $name(meta: EventMeta, $($argument: $type),*) -> Self {
                 let forum: Option<&ForumId> = $forum;
                 Self::with_data(Topic::$topic, meta, forum.cloned(), $new)
@@ -42,7 +44,7 @@ macro_rules! kinds {
             topic: Topic::$topic,
             description: $description,
             schema: |generator| body::schema::<$data>(&Topic::$topic, generator),
-            example: || Event::$name(example_meta(), $($example),*),
+            example: || Event::$name(example_meta(&Topic::$topic), $($example),*),
         }),+];
     };
 }
@@ -61,11 +63,11 @@ kinds! {
         in Some(&context.thread.forum_id) => ThreadEvent, ThreadEvent::new(context);
 
     "A post was created: a reply, or the first post of a thread."
-    POST_CREATED post_created(post: &Post = &Post::reply_example(), context: EventContext<'_> = example(&THREAD))
+    POST_CREATED post_created(post: &Post = &Post::reply_example(), context: EventContext<'_> = reply_example())
         in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
 
     "A post was edited."
-    POST_UPDATED post_updated(post: &Post = &Post::updated_example(), context: EventContext<'_> = example(&THREAD))
+    POST_UPDATED post_updated(post: &Post = &Post::updated_example(), context: EventContext<'_> = reply_example())
         in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
 
     "A reply was deleted. The event does not contain its text."
@@ -73,7 +75,7 @@ kinds! {
         in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: without_text(post), context: ThreadEvent::new(context) };
 
     "A reply was restored."
-    POST_RESTORED post_restored(post: &Post = &Post::reply_example(), context: EventContext<'_> = example(&THREAD))
+    POST_RESTORED post_restored(post: &Post = &Post::reply_example(), context: EventContext<'_> = reply_example())
         in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
 
     "A member voted or changed a vote. The event does not name the voter."
@@ -127,6 +129,25 @@ fn public_poll(poll: &Poll) -> PublicView<'_, Poll> {
 
 static THREAD: LazyLock<Thread> = LazyLock::new(Thread::example);
 static AUTHOR: LazyLock<Author> = LazyLock::new(Author::example);
+static REPLIER: LazyLock<Author> = LazyLock::new(Author::other_example);
+static REPLIED_THREAD: LazyLock<Thread> = LazyLock::new(|| {
+    let Post {
+        post_id,
+        author,
+        created_at,
+        ..
+    } = Post::reply_example();
+    Thread {
+        last_activity_at: created_at,
+        last_post: Some(LastPost {
+            post_id,
+            author,
+            created_at,
+        }),
+        reply_count: 1,
+        ..Thread::example()
+    }
+});
 static DELETED_THREAD: LazyLock<Thread> = LazyLock::new(|| Thread {
     state: ContentState::Deleted,
     ..Thread::example()
@@ -140,6 +161,13 @@ fn example(thread: &'static Thread) -> EventContext<'static> {
     }
 }
 
+fn reply_example() -> EventContext<'static> {
+    EventContext {
+        actor: Some(&REPLIER),
+        ..example(&REPLIED_THREAD)
+    }
+}
+
 fn deleted_post() -> Post {
     Post {
         state: ContentState::Deleted,
@@ -147,9 +175,15 @@ fn deleted_post() -> Post {
     }
 }
 
-pub(super) fn example_meta() -> EventMeta {
+pub(super) fn example_meta(topic: &Topic) -> EventMeta {
+    let after_all = Post::updated_example().edited_at;
+    let occurred_at = match topic.as_str() {
+        "thread.created" => THREAD.created_at,
+        "post.created" => REPLIED_THREAD.last_activity_at,
+        _ => after_all.unwrap_or(THREAD.created_at),
+    };
     EventMeta {
         id: EventId::parse("evt_3kTMd0a9bYcQxZ7LpWvJ2e").unwrap_or_else(|_| EventId::empty()),
-        occurred_at: THREAD.created_at,
+        occurred_at,
     }
 }

@@ -170,6 +170,22 @@ fn parameters_that_cannot_be_used_are_refused_without_a_connection() {
             "unknown sslmode; expected one of disable, prefer",
         ),
         (
+            "sslmode=disable&sslrootcert=system",
+            "sslrootcert=system requires sslmode=verify-full",
+        ),
+        (
+            "sslmode=prefer&sslrootcert=system",
+            "sslrootcert=system requires sslmode=verify-full",
+        ),
+        (
+            "sslmode=require&sslrootcert=system",
+            "sslrootcert=system requires sslmode=verify-full",
+        ),
+        (
+            "sslmode=verify-ca&sslrootcert=system",
+            "sslrootcert=system requires sslmode=verify-full",
+        ),
+        (
             "sslmode=verify-full&sslrootcert=/none.pem",
             "cannot read the root certificates \"/none.pem\"",
         ),

@@ -1,7 +1,7 @@
 //! The example server as a process.
 
 use std::ffi::OsStr;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
@@ -75,6 +75,19 @@ pub fn signal(child: &Child, name: &str) {
         .args(["-s", name, &child.id().to_string()])
         .status();
     assert!(kill.unwrap().success());
+}
+
+/// Waits for a line of a process's log that contains `expected`. A thread reads the rest, because a full pipe would block the
+/// process, and returns the whole log.
+pub fn wait_for_line(log: impl Read + Send + 'static, expected: &str) -> JoinHandle<String> {
+    let mut lines = BufReader::new(log).lines().map(Result::unwrap);
+    let mut text = String::new();
+    while !text.contains(expected) {
+        let line = lines.next();
+        text += &line.unwrap_or_else(|| panic!("the process has exited: {text}"));
+        text.push('\n');
+    }
+    thread::spawn(|| text + &lines.map(|line| line + "\n").collect::<String>())
 }
 
 /// Waits for the end of a process.

@@ -1,13 +1,12 @@
 //! A Redis process that a test can kill, halt and restart.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 use tempfile::TempDir;
 
-use crate::program;
+use crate::program::{self, wait_for_line};
 
 /// Timeout of the stores.
 pub const TIMEOUT: Duration = Duration::from_millis(250);
@@ -16,8 +15,6 @@ pub const TIMEOUT: Duration = Duration::from_millis(250);
 pub struct RedisServer {
     directory: TempDir,
     running: Option<Child>,
-    /// Kept open, because Redis continues to write.
-    log: Option<BufReader<ChildStdout>>,
 }
 
 impl RedisServer {
@@ -32,7 +29,6 @@ impl RedisServer {
         Self {
             directory: TempDir::new().unwrap(),
             running: None,
-            log: None,
         }
     }
 
@@ -43,13 +39,9 @@ impl RedisServer {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut log = BufReader::new(child.stdout.take().unwrap());
-        let mut line = String::new();
-        while !line.to_lowercase().contains("ready to accept connections") {
-            line.clear();
-            assert!(log.read_line(&mut line).unwrap() > 0, "Redis exited");
-        }
-        (self.running, self.log) = (Some(child), Some(log));
+        let log = child.stdout.take().unwrap();
+        self.running = Some(child);
+        wait_for_line(log, "eady to accept connections");
     }
 
     pub fn kill(&mut self) {

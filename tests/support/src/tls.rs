@@ -1,7 +1,6 @@
 //! Certificates, and a Postgres and a Redis that use them.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +9,8 @@ use std::process::{Child, Command, Stdio};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use tempfile::TempDir;
 
-use crate::{free_port, program};
+use crate::free_port;
+use crate::program::{self, wait_for_line};
 
 /// User id of an unprivileged user: Postgres refuses to run as root.
 const UNPRIVILEGED: u32 = 65534;
@@ -260,15 +260,4 @@ impl Drop for TlsRedis {
     fn drop(&mut self) {
         self.stop();
     }
-}
-
-/// Waits for a line of a server's log, and reads the rest in a thread, because a full pipe would block the server.
-fn wait_for_line(log: impl std::io::Read + Send + 'static, expected: &str) {
-    let mut lines = BufReader::new(log).lines().map(Result::unwrap);
-    let mut read = Vec::new();
-    while !read.iter().any(|line: &String| line.contains(expected)) {
-        let line = lines.next();
-        read.push(line.unwrap_or_else(|| panic!("the server has exited: {read:?}")));
-    }
-    std::thread::spawn(move || lines.for_each(drop));
 }

@@ -207,7 +207,7 @@ impl ReferenceBoard {
 }
 
 async fn record(tx: &Transaction<'_>, entry: &AuditEntry) -> BoardResult<()> {
-    let parameters = entry.insert_parameters();
+    let parameters = entry.insert_parameters(1);
     tx.change_texts(AuditEntry::INSERT_SQL, &parameters).await?;
     Ok(())
 }

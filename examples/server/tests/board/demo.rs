@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forum_api::host::BoardResult;
+use forum_api::host::{BoardResult, Host};
 use forum_api::model::Timestamp;
-use forum_api::runtime::{Clock, ManualClock};
+use forum_api::runtime::ManualClock;
 use forum_api::store::Stores;
 use forum_api::store::postgres::deadpool_postgres::Pool;
 use forum_api::test_util::{TestApi, TestClient, audit_entry};
@@ -18,6 +18,19 @@ use crate::backend::{Backend, Place};
 use crate::board::db::{BoardDatabase, Connection, Transaction, TransactionFuture};
 use crate::board::generate::{self, ContentSize};
 use crate::board::{ReferenceBoard, accounts, moderation, settings};
+
+/// Creates the API of a board with its clock.
+pub fn api_of(
+    host: impl Into<Host>,
+    stores: Stores,
+    settings: ApiSettings,
+    clock: &Arc<ManualClock>,
+) -> TestApi {
+    let clock = Arc::<ManualClock>::clone(clock);
+    TestApi::with_settings(host, stores, settings, |environment| {
+        environment.clock(clock)
+    })
+}
 
 /// The demo board.
 pub struct Demo {
@@ -48,13 +61,7 @@ impl Demo {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let board = place.demo(clock.clone(), language).await;
         let shared: Arc<ReferenceBoard> = Arc::new(board.clone());
-        let ticking = clock.clone();
-        let api = TestApi::with_settings(
-            shared,
-            Stores::in_memory(),
-            ApiSettings::default(),
-            |environment| environment.clock(ticking as Arc<dyn Clock>),
-        );
+        let api = api_of(shared, Stores::in_memory(), ApiSettings::default(), &clock);
         Self {
             api,
             board,
@@ -66,13 +73,8 @@ impl Demo {
     /// The API of another node on the same Postgres.
     pub fn another_node(&self) -> TestApi {
         let board = ReferenceBoard::new(self.pool(), self.clock.clone(), Language::English);
-        let (board, ticking) = (Arc::new(board), self.clock.clone());
-        TestApi::with_settings(
-            board,
-            Stores::in_memory(),
-            ApiSettings::default(),
-            |environment| environment.clock(ticking as Arc<dyn Clock>),
-        )
+        let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
+        api_of(Arc::new(board), stores, settings, &self.clock)
     }
 
     /// Connections to its Postgres.

@@ -233,7 +233,7 @@ fn a_reply_sees_the_lock_and_the_deletion_of_its_thread_and_the_ban_of_its_autho
 }
 
 #[test]
-fn a_refused_reply_of_a_group_does_not_affect_the_others() {
+fn a_refused_reply_does_not_affect_concurrent_replies() {
     run_with_postgres(async {
         let race = Race::new().await;
         let thread = race.thread(race.members[0], "One").await;

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, Once};
 use std::thread::{self, ThreadId};
 
 use forum_api::model::{Timestamp, UserId};
-use forum_api::runtime::{Clock, ManualClock, SeededRandom};
+use forum_api::runtime::{ManualClock, SeededRandom};
 use forum_api::scope::Surface;
 use forum_api::test_util::{TestApi, TestClient, TestResponse, audit_entry};
 use forum_api::token::{TokenRequest, issue_token};
@@ -20,6 +20,7 @@ use crate::backend::{Backend, Place};
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::board::generate::{self, ContentSize};
+use crate::demo::api_of;
 
 /// What mod asks for, and how many statements it takes. One finds the token, one the access, and before a write one
 /// finds the place; one reads the data of its events (none of a message), and one writes each event, if an endpoint is
@@ -158,12 +159,8 @@ async fn demo() -> (Place, Arc<ReferenceBoard>, TestApi) {
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
     let place = Backend::Memory.unless_chosen().place().await;
     let board = Arc::new(place.demo(clock.clone(), Language::English).await);
-    let api = TestApi::with_settings(
-        board.clone(),
-        place.database.stores(),
-        ApiSettings::default(),
-        |environment| environment.clock(clock as Arc<dyn Clock>),
-    );
+    let (stores, settings) = (place.database.stores(), ApiSettings::default());
+    let api = api_of(board.clone(), stores, settings, &clock);
     (place, board, api)
 }
 

@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::time::{Duration, Instant};
 
 use forum_test_support::free_port;
 use serde_json::{Value, json};
 
 use crate::client::get;
-use crate::program::{Server, ServerDirectory, signal, start, wait};
+use crate::program::{Server, ServerDirectory, signal, start, wait, wait_for_line};
 
 #[test]
 fn a_backup_of_a_running_server_can_be_served() {
@@ -87,11 +86,8 @@ fn a_worker_has_health_and_metrics() {
     let (directory, _) = ServerDirectory::with_demo_board();
     let operator = format!("127.0.0.1:{}", free_port());
     let arguments = directory.arguments(&["worker", "--admin-listen", &operator]);
-    let child = start(directory.path(), &arguments, &[]);
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while std::net::TcpStream::connect(&operator).is_err() {
-        assert!(Instant::now() < deadline, "the worker does not listen");
-    }
+    let mut child = start(directory.path(), &arguments, &[]);
+    let log = wait_for_line(child.stderr.take().unwrap(), "webhook worker started");
     for path in ["/health", "/ready"] {
         assert_eq!(
             get(&format!("http://{operator}{path}")).status,
@@ -102,14 +98,10 @@ fn a_worker_has_health_and_metrics() {
     let metrics = get(&format!("http://{operator}/metrics")).body;
     assert!(metrics.contains("forum_server_tasks"), "{metrics}");
     signal(&child, "TERM");
-    let ended = wait(child);
-    assert_eq!(ended.status, 0, "{ended:?}");
-    for line in [
-        "webhook worker started",
-        "stopping signal=\"SIGTERM\"",
-        "webhook worker stopped",
-    ] {
-        assert!(ended.stderr.contains(line), "{line}: {}", ended.stderr);
+    let (ended, log) = (wait(child), log.join().unwrap());
+    assert_eq!(ended.status, 0, "{log}");
+    for line in ["stopping signal=\"SIGTERM\"", "webhook worker stopped"] {
+        assert!(log.contains(line), "{line}: {log}");
     }
 }
 

@@ -163,7 +163,7 @@ store_rules! {
         let endpoints = &fixture.webhooks.endpoints;
         let disable = async |endpoint: &Endpoint, since| {
             let audit = audit_entry();
-            let disabled = endpoints.disable_failing(&endpoint.id, instant(since), &audit);
+            let disabled = endpoints.disable_if_failing(&endpoint.id, instant(since), &audit);
             disabled.await
         };
         check!(!disable(&endpoint, 5).await?, "it did not fail")?;

@@ -134,7 +134,7 @@ async fn commit(
 ) -> BackendResult<u64> {
     if count > 0 {
         let mut insert = sqlx::query(AuditEntry::INSERT_SQL);
-        for value in audit.insert_parameters() {
+        for value in audit.insert_parameters(count) {
             insert = insert.bind(value);
         }
         insert.execute(&mut *transaction).await.or_internal()?;

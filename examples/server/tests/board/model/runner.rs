@@ -1,6 +1,5 @@
 //! Carries out actions on a board and on its model, and compares the results.
 
-use forum_api::scope::Surface;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +8,8 @@ use forum_api::ApiSettings;
 use forum_api::conformance::{Audience, BoardFactory, BoardFixture, NewForum};
 use forum_api::model::{ForumId, PostId, ThreadId, Timestamp, UserId};
 use forum_api::rate_limit::Budget;
-use forum_api::runtime::{Clock, ManualClock};
+use forum_api::runtime::ManualClock;
+use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::{TestApi, TestResponse};
 use forum_api::token::Expiry;
@@ -19,6 +19,7 @@ use super::action::{Action, Kind};
 use super::commands::Request;
 use super::state::{FORUMS, Forum, MEMBERS, Member, ModelState, State};
 use crate::backend::Backend;
+use crate::demo::api_of;
 
 /// Between two steps: longer than the minimum interval between two posts.
 const STEP: Duration = Duration::from_secs(61);
@@ -43,13 +44,7 @@ impl ModelRunner {
         let mut settings = ApiSettings::default();
         settings.token_budget = plenty;
         settings.guest_budget = plenty;
-        let ticking: Arc<dyn Clock> = clock.clone();
-        let api = TestApi::with_settings(
-            stage.board(),
-            Stores::in_memory(),
-            settings,
-            |environment| environment.clock(ticking),
-        );
+        let api = api_of(stage.board(), Stores::in_memory(), settings, &clock);
         let mut runner = Self {
             state: ModelState::default(),
             stage,
