@@ -9,9 +9,9 @@ use thiserror::Error;
 /// The message names the setting and the values that it accepts:
 ///
 /// ```
-/// use forum_api::swagger_ui::SwaggerUi;
+/// use forum_api::reference::ReferencePage;
 ///
-/// let error = SwaggerUi::new("docs", "/api/v1").unwrap_err();
+/// let error = ReferencePage::new("docs", "/api/v1", &serde_json::json!({})).unwrap_err();
 /// assert_eq!(error.setting(), "base_path");
 /// assert_eq!(
 ///     error.to_string(),

@@ -54,7 +54,7 @@
 //! | [`webhook`] | Events, endpoints, deliveries and signatures. [`webhook::verify`] is for receivers. |
 //! | `worker`, `webhook_admin` | Delivery worker and administration of endpoints (feature `webhooks`). |
 //! | `panel` | Control panel for the board's administrators (feature `panel`). |
-//! | `swagger_ui` | Interactive reference of the API (feature `swagger-ui`). |
+//! | `reference` | Reference page of the API (feature `reference`). |
 //! | `metrics` | Names, units and labels of the metrics (feature `metrics`). |
 //! | `conformance` | Tests for a host's board and stores (feature `conformance`). |
 //! | `test_util` | In-process client and deterministic runtime for tests (feature `test-util`). |
@@ -76,7 +76,7 @@
 //! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
 //! - `panel`: the control panel. Enables `webhooks`.
-//! - `swagger-ui`: the interactive reference. Adds 0.5 MB of assets to the binary.
+//! - `reference`: the reference page, rendered from the OpenAPI document.
 //! - `metrics`: counters, gauges and histograms through the `metrics` facade.
 //! - `test-util`: an in-process client, and a deterministic executor with manually advanced time.
 //! - `conformance`: tests for a host's board and stores. Enables `test-util`.
@@ -165,11 +165,11 @@ pub mod model;
 #[cfg(feature = "panel")]
 pub mod panel;
 pub mod rate_limit;
+#[cfg(feature = "reference")]
+pub mod reference;
 pub mod runtime;
 pub mod scope;
 pub mod store;
-#[cfg(feature = "swagger-ui")]
-pub mod swagger_ui;
 mod task;
 #[cfg(feature = "test-util")]
 pub mod test_util;

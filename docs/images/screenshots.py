@@ -49,14 +49,9 @@ def panel(page: Page, password: str) -> None:
 
 
 def reference(page: Page) -> None:
-    page.goto("/docs")
-    path = "[data-path='/threads/{threadId}']"
-    operation = page.locator(".opblock", has=page.locator(f".opblock-summary-path{path}")).first
-    operation.locator(".opblock-summary-control").click()
-    operation.locator(".responses-table").wait_for()
-    operation.evaluate("element => { document.activeElement.blur(); element.scrollIntoView(); }")
-    page.mouse.wheel(0, -230)
-    page.wait_for_timeout(300)
+    page.set_viewport_size({"width": 1280, "height": 838})
+    page.goto("/docs#listPosts")
+    page.locator("nav a[aria-current]", has_text="List posts").wait_for()
     page.screenshot(path=FOLDER / "reference.png")
 
 

@@ -2,14 +2,14 @@
 
 mod etag;
 mod form;
-#[cfg(any(feature = "panel", feature = "swagger-ui"))]
+#[cfg(any(feature = "panel", feature = "reference"))]
 mod page;
 mod request;
 mod response;
 
 pub(crate) use etag::EntityTag;
 pub(crate) use form::{form_decode, form_pairs, percent_decode};
-#[cfg(any(feature = "panel", feature = "swagger-ui"))]
+#[cfg(any(feature = "panel", feature = "reference"))]
 pub(crate) use page::{Content, page_headers, respond};
 #[cfg(feature = "panel")]
 pub(crate) use request::run_write;

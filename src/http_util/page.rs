@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use http::header::{
-    CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue,
-    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, Method, Response, StatusCode};
 
@@ -20,11 +20,10 @@ pub(crate) fn page_headers(content_security_policy: &'static str) -> HeaderMap {
     headers.into_iter().collect()
 }
 
-/// Body of a response, with its type, encoding and entity tag.
+/// Body of a response, with its type and entity tag.
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
     pub(crate) content_type: &'static str,
-    pub(crate) content_encoding: Option<&'static str>,
     pub(crate) tag: Option<EntityTag>,
     pub(crate) body: Bytes,
 }
@@ -33,7 +32,6 @@ impl Content {
     pub(crate) fn new(content_type: &'static str, body: impl Into<Bytes>) -> Self {
         Self {
             content_type,
-            content_encoding: None,
             tag: None,
             body: body.into(),
         }
@@ -73,9 +71,6 @@ pub(crate) fn respond(
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content.content_type));
     headers.insert(CONTENT_LENGTH, content.body.len().into());
-    if let Some(encoding) = content.content_encoding {
-        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
-    }
     if *method != Method::HEAD {
         *response.body_mut() = ResponseBody::new(content.body);
     }

@@ -1,49 +1,162 @@
 """A client author's session on the reference page."""
 
 import json
+import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from look import look
+from look import DESKTOP, PHONE, look
 from panel import go
 from server import Server
 
 METHODS = ("get", "post", "put", "patch", "delete")
 
+# Height of a screen in pixels. A typical operation fits on it.
+SCREEN = 800
+
 
 def run(page: Page, server: Server) -> None:
-    """The page lists every operation and webhook. An operation is executed with a token."""
+    """The page lists every operation and webhook. A client author finds one, reads samples and sends requests."""
     go(page, "/docs")
     document = json.loads(server.ask("GET", f"{server.api}/openapi.json").text)
-    listed = [*document["paths"].values(), *document["webhooks"].values()]
-    operations = sum(method in METHODS for path in listed for method in path)
-    expect(page.locator(".opblock")).to_have_count(operations)
-    expect(page.get_by_role("heading", level=1)).to_contain_text(document["info"]["title"])
-    authorize(page, server.token)
-    operation = page.locator(".opblock", has=page.locator(".opblock-summary-path[data-path='/me']"))
-    operation.locator(".opblock-summary-control").click()
-    operation.get_by_role("button", name="Try it out").click()
-    operation.get_by_role("button", name="Execute").click()
-    answer = operation.locator(".live-responses-table")
-    expect(answer.locator("tbody .response-col_status")).to_have_text("200")
-    expect(answer.locator(".highlight-code")).to_contain_text('"username": "alice"')
+    every_operation(page, document)
+    look(page, "docs")
+    search(page)
+    samples(page, server)
+    requests(page, server)
+    links(page)
+    on_a_phone(page)
+    rate_limit(page, server)
+
+
+def every_operation(page: Page, document: dict[str, dict[str, dict[str, dict[str, str]]]]) -> None:
+    """Each operation and webhook has a section and an entry in the contents. An operation without a body fits on a screen."""
+    expect(page.get_by_role("heading", level=1)).to_have_text(document["info"]["title"])
+    for section in ("paths", "webhooks"):
+        for item in document[section].values():
+            for method in (method for method in METHODS if method in item):
+                name = item[method]["operationId"]
+                expect(page.locator(f"#{name}")).to_have_count(1)
+                expect(page.locator(f"nav a[href='#{name}']")).to_have_count(1)
+                box = page.locator(f"#{name}").bounding_box()
+                if method == "get" and len(item[method]["parameters"]) < 8:
+                    assert box and box["height"] <= SCREEN, (name, box)
+    assert not page.evaluate("[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.getElementById(a.hash.slice(1))).length")
+
+
+def search(page: Page) -> None:
+    """The slash moves to the search, which filters the contents. Enter follows the first entry."""
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search the reference")).to_be_focused()
+    page.keyboard.type("reply posts:write")
+    expect(page.locator("nav li:visible")).to_have_count(1)
+    expect(page.get_by_role("status").filter(has_text="1 match")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("#createPost$"))
+    expect(page.locator("nav a[aria-current]")).to_have_text("Create postPOST")
+    page.keyboard.press("Escape")
+    expect(page.locator("nav a[href='#listPosts']")).to_be_visible()
+
+
+def samples(page: Page, server: Server) -> None:
+    """A language applies to all operations. A sample has the URL of this server and can be copied."""
+    section = page.locator("#createPost")
+    url = f"{server.address}{server.api}/threads/"
+    for language, text in (("TypeScript", "await fetch("), ("Python", "requests.post("), ("curl", "curl -X POST")):
+        section.get_by_text(language, exact=True).click()
+        sample = section.locator(".samples .code:visible")
+        expect(sample).to_contain_text(text)
+        expect(sample).to_contain_text(url)
+        expect(page.locator(f"#listForums input[value='{language}']")).to_be_checked()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    section.locator(".samples").get_by_role("button", name="Copy").locator("visible=true").click()
+    expect(section.get_by_role("button", name="Copied")).to_have_count(1)
+    assert page.evaluate("navigator.clipboard.readText()").startswith(f"curl -X POST '{url}")
+
+
+def requests(page: Page, server: Server) -> None:
+    """A token that is entered once is sent by each form. The page shows status, headers and body."""
+    me = try_it(page, "getMe")
+    send(me, "401 Unauthorized")
+    me.get_by_label("Token").fill(server.token)
+    send(me, "200 OK")
+    expect(me.locator(".result")).to_contain_text('"username": "alice"')
+    me.get_by_text("Response headers").click()
+    expect(me.locator(".result")).to_contain_text("x-ratelimit-remaining: ")
+    threads = try_it(page, "listThreads")
+    threads.get_by_label("forumId").fill("1")
+    threads.get_by_label("limit", exact=True).fill("1")
+    send(threads, "200 OK")
+    created = try_it(page, "createThread")
+    created.get_by_label("forumId").fill("1")
+    created.get_by_label("Body", exact=True).fill('{"title": "From the page", "body": "Sent with a form"}')
+    send(created, "201 Created")
+    expect(created.locator(".result")).to_contain_text('"title": "From the page"')
     look(page, "docs-tried")
+    assert server.token not in page.content()
+    assert page.evaluate("localStorage.length + sessionStorage.length") == 0
 
 
-def authorize(page: Page, token: str) -> None:
-    """Enters a token."""
-    page.get_by_role("button", name="Authorize").click()
-    dialog = page.locator(".dialog-ux")
-    dialog.get_by_role("textbox").fill(token)
-    look(page, "docs-authorize")
-    dialog.get_by_role("button", name="Apply credentials").click()
-    dialog.get_by_role("button", name="Close").last.click()
+def links(page: Page) -> None:
+    """Links to operations, codes and schemas work with the buttons of the browser."""
+    go(page, "/docs#listPosts")
+    section = page.locator("#listPosts")
+    expect(section).to_be_in_viewport()
+    section.get_by_role("link", name="PostPage").click()
+    expect(page.locator("#schema-PostPage table")).to_be_in_viewport()
+    page.go_back()
+    expect(section).to_be_in_viewport()
+    section.get_by_role("link", name="not_found").click()
+    expect(page.locator("#error-not_found")).to_be_in_viewport()
+
+
+def on_a_phone(page: Page) -> None:
+    """On a phone the contents open and close with a button."""
+    page.set_viewport_size(PHONE)
+    go(page, "/docs")
+    entry = page.locator("nav a[href='#vote']")
+    expect(entry).to_be_hidden()
+    page.get_by_text("Contents", exact=True).click()
+    look(page, "docs-contents")
+    page.set_viewport_size(PHONE)
+    entry.click()
+    expect(entry).to_be_hidden()
+    expect(page.locator("#vote h3")).to_be_in_viewport()
+    page.set_viewport_size(DESKTOP)
+
+
+def rate_limit(page: Page, server: Server) -> None:
+    """A rate limit is shown with the time to wait. It does not affect the page."""
+    while server.ask("GET", f"{server.api}/forums").status == 200:
+        pass
+    go(page, "/docs")
+    forums = try_it(page, "listForums")
+    send(forums, "429 Too Many Requests")
+    expect(forums.get_by_text(re.compile(r"^Rate limit exceeded. Retry after \d+ seconds?.$"))).to_be_visible()
+
+
+def try_it(page: Page, operation: str) -> Locator:
+    """Opens the form of an operation."""
+    form = page.locator(f"#{operation} .try-it")
+    form.locator("> summary").click()
+    return form
+
+
+def send(form: Locator, status: str) -> None:
+    form.get_by_role("button", name="Send request").click()
+    expect(form.locator(".result .status")).to_have_text(status)
 
 
 def without_scripts(page: Page) -> None:
-    """Without JavaScript the page links to the document."""
-    go(page, "/docs")
-    assert "This page needs JavaScript." in page.locator("body").inner_text()
-    with page.expect_navigation() as navigation:
-        page.locator("noscript a").click()
-    assert navigation.value.status == 200
+    """Without JavaScript everything can be read, and languages can be chosen."""
+    go(page, "/docs#createPost")
+    section = page.locator("#createPost")
+    expect(section.get_by_role("heading", name="Create post")).to_be_in_viewport()
+    section.get_by_text("Python", exact=True).click()
+    expect(section.locator(".samples .code:visible")).to_contain_text("requests.post(")
+    section.get_by_text("Response fields").click()
+    expect(section.get_by_text("createdAt").last).to_be_visible()
+    for hidden in (page.get_by_role("search"), page.get_by_role("button"), section.locator(".try-it")):
+        expect(hidden).to_be_hidden()
+    page.get_by_role("link", name="OpenAPI document").click()
+    assert json.loads(page.locator("body").inner_text())["openapi"] == "3.1.0"

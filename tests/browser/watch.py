@@ -11,11 +11,11 @@ PANEL = (
 )
 DOCS = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "font-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
 )
 
 # The content security policy of each response, by the first segment of its path.
-POLICIES = {"panel": PANEL, "sign-in": PANEL, "sign-out": PANEL, "docs": DOCS}
+POLICIES = {"": PANEL, "panel": PANEL, "sign-in": PANEL, "sign-out": PANEL, "docs": DOCS}
 
 # The browser logs this for each page with a status of 4xx. The tasks assert the statuses themselves.
 REFUSED = "Failed to load resource: the server responded with a status of 4"

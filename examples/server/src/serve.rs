@@ -6,8 +6,8 @@ use std::time::Duration;
 use forum_api::host::{BoardResult, OrInternal};
 use forum_api::panel::Panel;
 use forum_api::rate_limit::Budget;
+use forum_api::reference::ReferencePage;
 use forum_api::store::{RateLimitStore, Stores};
-use forum_api::swagger_ui::SwaggerUi;
 use forum_api::{ApiSettings, ErrorMessages, ForumApi};
 
 use crate::bootstrap;
@@ -124,7 +124,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         cors_origins: options.cors_origin.clone(),
         panel: panel.build().or_internal()?,
         sign_in,
-        docs: SwaggerUi::new(DOCS, API).or_internal()?,
+        docs: ReferencePage::new(DOCS, API, &api.openapi()).or_internal()?,
         monitor: monitor.clone(),
         serves_metrics: operator.is_none(),
     };

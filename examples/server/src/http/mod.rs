@@ -4,5 +4,6 @@ pub mod connections;
 mod cors;
 pub mod listener;
 pub mod metrics;
+pub mod page;
 pub mod readiness;
 pub mod router;

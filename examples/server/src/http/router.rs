@@ -4,10 +4,10 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::{Next, from_fn};
-use axum::response::{IntoResponse, Response};
-use axum::routing::any;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{any, get};
 use forum_api::panel::Panel;
-use forum_api::swagger_ui::SwaggerUi;
+use forum_api::reference::ReferencePage;
 use forum_api::{ForumApi, MalformedRequest};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
@@ -15,6 +15,7 @@ use tower::Service;
 
 use super::cors;
 use super::metrics::{self, Metrics};
+use super::page::home_page;
 use super::readiness::Readiness;
 use crate::sign_in::SignIn;
 
@@ -37,7 +38,7 @@ pub struct ServerRouter {
     /// Signs members in and out.
     pub sign_in: SignIn,
     /// Serves everything below [`DOCS`].
-    pub docs: SwaggerUi,
+    pub docs: ReferencePage,
     /// Serves `/health` and `/ready`, and `/metrics` unless another listener does.
     pub monitor: Monitor,
     pub serves_metrics: bool,
@@ -77,6 +78,8 @@ impl ServerRouter {
     pub fn build(self) -> Router {
         let rest = mount(Router::new(), PANEL, self.panel);
         let rest = mount(rest, DOCS, self.docs)
+            .route("/", get(home_page))
+            .route("/openapi.json", get(openapi_document))
             .merge(self.sign_in.routes())
             .merge(self.monitor.routes(self.serves_metrics))
             .fallback(not_found)
@@ -115,6 +118,10 @@ async fn samples(State(monitor): State<Monitor>) -> Response {
         metrics::CONTENT_TYPE,
         monitor.metrics.render(),
     )
+}
+
+async fn openapi_document() -> Redirect {
+    Redirect::temporary(&format!("{API}/openapi.json"))
 }
 
 async fn not_found() -> Response {

@@ -23,10 +23,11 @@ use tracing::Instrument;
 
 use super::accounts::{self, Account};
 use super::form::SignInForm;
-use super::page::{add_page_headers, sign_in_page};
+use super::page::sign_in_page;
 use super::session::{self, Cookie};
 use super::throttle::{Attempt, Throttle};
 use crate::board::ReferenceBoard;
+use crate::http::page::add_page_headers;
 
 /// Path of the sign-in page.
 pub const SIGN_IN: &str = "/sign-in";

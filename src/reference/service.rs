@@ -1,4 +1,4 @@
-//! The service of the reference page and its assets.
+//! The service of the page, its style sheet and its script.
 
 use std::convert::Infallible;
 use std::future::ready;
@@ -7,36 +7,49 @@ use std::task::{Context, Poll};
 
 use http::header::{ALLOW, CACHE_CONTROL, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
+use serde_json::Value;
 use tower_service::Service;
 
-use super::asset::{self, Asset};
+use super::page::{self, Links};
 use crate::build_error::BuildError;
-use crate::http_util::{ResponseBody, ResponseFuture, page_headers, parse_base_path, respond};
+use crate::http_util::{
+    Content, EntityTag, ResponseBody, ResponseFuture, page_headers, parse_base_path, respond,
+};
 
 /// Allows the page to load its own files and to call the API of its own origin only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; \
-                      img-src 'self' data:; font-src 'self'; form-action 'self'; \
-                      frame-ancestors 'none'; base-uri 'none'";
+                      img-src 'self' data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
 /// For URLs that contain the hash of the content.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// The interactive reference: a [`Service`] for `GET` and `HEAD` of its base path, with and without a slash at the end, and
-/// of the files below it.
+/// The reference page: a [`Service`] for `GET` and `HEAD` of its base path, with and without a slash at the end, and of its
+/// style sheet and script below it.
 ///
-/// Cloning is cheap. Large files are always compressed with gzip.
+/// Cloning is cheap. Responses are not compressed and have a strong `etag`.
 #[derive(Clone, Debug)]
-pub struct SwaggerUi(Arc<Site>);
+pub struct ReferencePage(Arc<Site>);
 
 #[derive(Debug)]
 struct Site {
     base_path: String,
-    assets: Vec<Asset>,
+    assets: [Asset; 3],
 }
 
-impl SwaggerUi {
-    /// Creates the reference of the API at `api_base_path`, for example `/api/v1`, to be served at `base_path`, for example
-    /// `/docs`. Both are paths as browsers send them, on the same host. A router may strip `base_path` from the URI.
+#[derive(Debug)]
+struct Asset {
+    /// Path below the base path, without the first slash.
+    name: &'static str,
+    content: Content,
+}
+
+impl ReferencePage {
+    /// Renders the page for a document, to be served at `base_path`, for example `/docs`. `api_base_path` is the base path of
+    /// the API, for example `/api/v1`. Both are paths as browsers send them, on the same origin. A router may strip
+    /// `base_path` from the URI.
+    ///
+    /// The document is the one of the API, which [`ForumApi::openapi`](crate::ForumApi::openapi) returns. The page omits
+    /// the parts that a document lacks.
     ///
     /// # Errors
     /// [`BuildError`] if one of the paths has no leading slash, has a query, or contains characters that a path cannot
@@ -44,16 +57,54 @@ impl SwaggerUi {
     pub fn new(
         base_path: impl Into<String>,
         api_base_path: impl Into<String>,
+        document: &Value,
     ) -> Result<Self, BuildError> {
         let (mut base_path, mut api_base_path) = (base_path.into(), api_base_path.into());
         parse_base_path("base_path", &mut base_path, "/docs")?;
         parse_base_path("api_base_path", &mut api_base_path, "/api/v1")?;
-        let assets = asset::all(&base_path, &api_base_path);
+        let style = Asset::new(
+            "style.css",
+            "text/css; charset=utf-8",
+            include_str!("style.css"),
+        );
+        let script = Asset::new(
+            "script.js",
+            "text/javascript; charset=utf-8",
+            include_str!("script.js"),
+        );
+        let page = page::page(
+            document,
+            &Links {
+                style: &style.url(&base_path),
+                script: &script.url(&base_path),
+                api_base_path: &api_base_path,
+            },
+        );
+        let page = Asset::new("", "text/html; charset=utf-8", page.into_string());
+        let assets = [page, style, script];
         Ok(Self(Arc::new(Site { base_path, assets })))
     }
 }
 
-impl<B> Service<Request<B>> for SwaggerUi {
+impl Asset {
+    fn new(name: &'static str, content_type: &'static str, body: impl Into<bytes::Bytes>) -> Self {
+        let content = Content::tagged(content_type, body);
+        Self { name, content }
+    }
+
+    /// Returns the hash of the content.
+    fn digest(&self) -> &str {
+        let tag = self.content.tag.as_ref().map_or("", EntityTag::as_str);
+        tag.trim_matches('"')
+    }
+
+    /// Returns the URL with the hash of the content, so that browsers can cache it indefinitely.
+    fn url(&self, base_path: &str) -> String {
+        format!("{base_path}/{}?{}", self.name, self.digest())
+    }
+}
+
+impl<B> Service<Request<B>> for ReferencePage {
     type Response = Response<ResponseBody>;
     type Error = Infallible;
     type Future = ResponseFuture;

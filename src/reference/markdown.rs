@@ -1,0 +1,178 @@
+//! Rendering of descriptions, which are CommonMark with tables.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, PreEscaped};
+use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+
+use super::document::slug;
+
+/// Renders a text. HTML in it is shown as text, images as their descriptions, and links to scripts as their texts.
+pub(super) fn markdown(text: &str) -> Markup {
+    render(events(text))
+}
+
+/// Renders a text for a cell of a table: a single paragraph has no element of its own.
+pub(super) fn inline_markdown(text: &str) -> Markup {
+    let PreEscaped(html) = markdown(text);
+    let inner = html.trim().strip_prefix("<p>");
+    let inner = inner.and_then(|inner| inner.strip_suffix("</p>"));
+    match inner.filter(|inner| !inner.contains("<p>")) {
+        Some(inner) => PreEscaped(inner.into()),
+        None => PreEscaped(html),
+    }
+}
+
+/// Renders a text. In its tables each of these codes gets the fragment of [`code_fragment`], at its first occurrence. Removes
+/// the codes found.
+pub(super) fn markdown_with_anchors(text: &str, codes: &mut BTreeSet<&str>) -> Markup {
+    let mut is_in_table = false;
+    render(events(text).map(|event| {
+        match &event {
+            Event::Start(Tag::Table(_)) => is_in_table = true,
+            Event::End(TagEnd::Table) => is_in_table = false,
+            Event::Code(code) if is_in_table && codes.remove(&**code) => {
+                let html = maud::html! { code id=(code_fragment(code)) { (&**code) } };
+                return Event::InlineHtml(html.into_string().into());
+            }
+            _ => {}
+        }
+        event
+    }))
+}
+
+/// Returns the fragment of an error code on the page.
+pub(super) fn code_fragment(code: &str) -> String {
+    format!("error-{}", slug(code))
+}
+
+/// Splits a text before each heading of the second level. Returns titles and contents; the title before the first heading is
+/// empty.
+pub(super) fn sections(text: &str) -> Vec<(String, String)> {
+    let mut sections = vec![(String::new(), String::new())];
+    let mut is_code = false;
+    for line in text.lines() {
+        is_code ^= line.trim_start().starts_with("```");
+        match line.strip_prefix("## ").filter(|_| !is_code) {
+            Some(title) => sections.push((title.trim().into(), String::new())),
+            None => {
+                if let Some((_, content)) = sections.last_mut() {
+                    content.push_str(line);
+                    content.push('\n');
+                }
+            }
+        }
+    }
+    sections.retain(|(title, content)| !(title.is_empty() && content.trim().is_empty()));
+    sections
+}
+
+/// Parses a text, without events that write HTML, load images or follow unsafe links.
+fn events(text: &str) -> impl Iterator<Item = Event<'_>> {
+    let mut links = Vec::new();
+    Parser::new_ext(text, Options::ENABLE_TABLES).filter_map(move |event| {
+        Some(match event {
+            Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
+            Event::Start(Tag::HtmlBlock) => Event::Start(Tag::Paragraph),
+            Event::End(TagEnd::HtmlBlock) => Event::End(TagEnd::Paragraph),
+            Event::Start(Tag::Image { .. }) | Event::End(TagEnd::Image) => return None,
+            Event::Start(Tag::Link { ref dest_url, .. }) => {
+                links.push(is_safe_link(dest_url));
+                links.last().filter(|is_safe| **is_safe)?;
+                event
+            }
+            Event::End(TagEnd::Link) => {
+                links.pop().filter(|is_safe| *is_safe)?;
+                event
+            }
+            Event::Start(Tag::Heading { level, .. }) => Event::Start(Tag::Heading {
+                level: below_sections(level),
+                id: None,
+                classes: Vec::new(),
+                attrs: Vec::new(),
+            }),
+            Event::End(TagEnd::Heading(level)) => {
+                Event::End(TagEnd::Heading(below_sections(level)))
+            }
+            Event::Start(Tag::CodeBlock(_)) => Event::InlineHtml(CowStr::Borrowed(
+                "<div class=\"code copyable\"><pre tabindex=\"0\"><code>",
+            )),
+            Event::End(TagEnd::CodeBlock) => {
+                Event::InlineHtml(CowStr::Borrowed("</code></pre></div>\n"))
+            }
+            event => event,
+        })
+    })
+}
+
+fn is_safe_link(url: &str) -> bool {
+    let scheme = url.split(['/', '?', '#']).next().unwrap_or_default();
+    match scheme.split_once(':') {
+        Some((scheme, _)) => ["http", "https", "mailto"].contains(&&*scheme.to_ascii_lowercase()),
+        None => true,
+    }
+}
+
+/// Headings of the page have the levels 1 to 3.
+fn below_sections(level: HeadingLevel) -> HeadingLevel {
+    level.max(HeadingLevel::H4)
+}
+
+fn render<'a>(events: impl Iterator<Item = Event<'a>>) -> Markup {
+    let mut markup = String::new();
+    html::push_html(&mut markup, events);
+    PreEscaped(markup)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(text: &str) -> String {
+        markdown(text).into_string()
+    }
+
+    #[test]
+    fn html_and_unsafe_links_are_text() {
+        for (text, expected) in [
+            ("a <b>&", "<p>a &lt;b&gt;&amp;</p>\n"),
+            (
+                "<script>alert(1)</script>",
+                "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n",
+            ),
+            ("[x](javascript:alert(1))", "<p>x</p>\n"),
+            ("[x](JavaScript:alert)", "<p>x</p>\n"),
+            ("<javascript:alert(1)>", "<p>javascript:alert(1)</p>\n"),
+            ("[x](data:text/html,y)", "<p>x</p>\n"),
+            ("![x](https://a.example/i.png)", "<p>x</p>\n"),
+            ("[x](#errors)", "<p><a href=\"#errors\">x</a></p>\n"),
+            (
+                "[x](https://a.example/?a=\"b\")",
+                "<p><a href=\"https://a.example/?a=%22b%22\">x</a></p>\n",
+            ),
+            (
+                "```a\"b\n<i>\n```",
+                "<div class=\"code copyable\"><pre tabindex=\"0\"><code>&lt;i&gt;\n</code></pre></div>\n",
+            ),
+        ] {
+            assert_eq!(rendered(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_is_split_at_headings_outside_of_code() {
+        let parts = sections("intro\n## One\nfirst\n```\n## code\n```\n## Two\n");
+        let titles: Vec<_> = parts.iter().map(|(title, _)| &**title).collect();
+        assert_eq!(titles, ["", "One", "Two"]);
+        assert!(parts[1].1.contains("## code"));
+    }
+
+    #[test]
+    fn codes_in_tables_have_anchors_once() {
+        let mut codes = BTreeSet::from(["a_b", "c"]);
+        let text = "`a_b`\n\n| x |\n|---|\n| `a_b` |\n| `a_b` |\n";
+        let html = markdown_with_anchors(text, &mut codes).into_string();
+        assert_eq!(html.matches("id=\"error-a_b\"").count(), 1);
+        assert_eq!(codes, BTreeSet::from(["c"]));
+    }
+}

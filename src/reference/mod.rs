@@ -1,0 +1,31 @@
+//! The reference page of the API (feature `reference`): the OpenAPI document as HTML.
+//!
+//! [`ReferencePage`] is a [`tower_service::Service`] like the API. It renders the page once, from the document that the API
+//! serves, so the page lists the operations, prefixes and scopes of this API. The page is readable without scripts. With
+//! scripts, it also has a search, buttons to copy code, and forms to send requests.
+//!
+//! ```
+//! use forum_api::reference::ReferencePage;
+//! use forum_api::{ApiSettings, Environment, openapi_document, runtime::InlineRuntime};
+//!
+//! let environment = Environment::new(InlineRuntime);
+//! let document = openapi_document(&ApiSettings::default(), &environment); // or `ForumApi::openapi`
+//! let docs = ReferencePage::new("/docs", "/api/v1", &document)?;
+//! let app: axum::Router = axum::Router::new()
+//!     .route_service("/docs", docs.clone())
+//!     .route_service("/docs/{*rest}", docs);
+//! # Ok::<(), forum_api::BuildError>(())
+//! ```
+//!
+//! The page loads only its own style sheet and script, and sends requests only to the API's base path on its own origin. It
+//! does not store the token that a reader enters: the token is lost when the page is closed or reloaded.
+
+mod code;
+mod document;
+mod markdown;
+mod operation;
+mod page;
+mod schema;
+mod service;
+
+pub use service::ReferencePage;

@@ -1,0 +1,389 @@
+//! The page: contents, introduction, authentication, operations, webhooks, shared responses and schemas.
+
+use std::collections::BTreeSet;
+
+use maud::{DOCTYPE, Markup, html};
+use serde_json::Value;
+
+use super::code;
+use super::document::{Document, Operation, entries, slug, words};
+use super::markdown::{code_fragment, inline_markdown, markdown, markdown_with_anchors, sections};
+use super::operation::{codes, method, operation, responses, status, webhook};
+use super::schema::{example, header_table, parameter_table, schema_fragment, schema_table};
+
+/// An entry of the contents.
+struct Entry {
+    fragment: String,
+    title: String,
+    method: String,
+    /// Words besides the title that the search finds.
+    keywords: String,
+}
+
+/// A part of the page with its entries in the contents.
+struct Part {
+    title: String,
+    entries: Vec<Entry>,
+    content: Markup,
+}
+
+/// URLs that the page contains.
+#[derive(Debug)]
+pub(super) struct Links<'a> {
+    pub(super) style: &'a str,
+    pub(super) script: &'a str,
+    pub(super) api_base_path: &'a str,
+}
+
+/// Renders the page.
+pub(super) fn page(root: &Value, links: &Links<'_>) -> Markup {
+    let document = Document::new(root);
+    let stated = document.text(document.get("/info"), "title");
+    let title = if stated.is_empty() {
+        "API reference"
+    } else {
+        stated
+    };
+    let version = document.text(document.get("/info"), "version");
+    let base_url = base_url(&document, links.api_base_path);
+    let document_url = format!("{}/openapi.json", links.api_base_path);
+    let parts = parts(&document, &base_url);
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · Reference" }
+                link rel="icon" href="data:,";
+                link rel="stylesheet" href=(links.style);
+                script defer src=(links.script) {}
+            }
+            body data-api=(links.api_base_path) {
+                a.skip href="#page-main" { "Skip to content" }
+                header.side {
+                    div.brand {
+                        p.name { a href="#page-main" { (title) } }
+                        input.visually-hidden id="page-menu" type="checkbox";
+                        label.menu for="page-menu" { "Contents" }
+                    }
+                    div.contents {
+                        div.search role="search" hidden {
+                            label.visually-hidden for="page-search" { "Search the reference" }
+                            input id="page-search" type="search" placeholder="Search" autocomplete="off" aria-keyshortcuts="/";
+                            kbd aria-hidden="true" { "/" }
+                        }
+                        p.visually-hidden id="page-matches" role="status" {}
+                        nav aria-label="Contents" { @for part in &parts { (contents(part)) } }
+                    }
+                }
+                main id="page-main" tabindex="-1" {
+                    h1 { (title) }
+                    p.summary {
+                        @if !version.is_empty() { "Version " (version) " · " }
+                        a href=(document_url) { "OpenAPI document" }
+                    }
+                    p.base-url.copyable { span { "Base URL" } " " code.base { (base_url) } }
+                    @for part in &parts { (part.content) }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the URL of the first server. A relative one has a host name of an example.
+fn base_url(document: &Document<'_>, api_base_path: &str) -> String {
+    let url = document.text(document.get("/servers/0"), "url");
+    match url.starts_with("http://") || url.starts_with("https://") {
+        true => url.trim_end_matches('/').into(),
+        false => format!("https://forum.example{api_base_path}"),
+    }
+}
+
+fn contents(part: &Part) -> Markup {
+    html! {
+        div.part {
+            p { (part.title) }
+            ul {
+                @for entry in &part.entries {
+                    li data-keywords=(entry.keywords) {
+                        a href={ "#" (entry.fragment) } {
+                            span { (entry.title) }
+                            @if !entry.method.is_empty() { (method(&entry.method)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
+    let mut codes: BTreeSet<_> = entries(document.get("/info/x-errors"))
+        .map(|(code, _)| code)
+        .collect();
+    let mut parts = vec![introduction(document, &mut codes)];
+    for group in &document.groups {
+        let title = if group.name.is_empty() {
+            "Operations".into()
+        } else {
+            words(group.name)
+        };
+        let id = format!("group-{}", slug(&title));
+        let content = html! {
+            section.group id=(id) {
+                h2 { (title) }
+                (markdown(group.description))
+            }
+            @for one in &group.operations { (operation(document, one, base_url)) }
+        };
+        parts.push(Part {
+            title,
+            entries: group
+                .operations
+                .iter()
+                .map(|one| entry(one, one.method))
+                .collect(),
+            content,
+        });
+    }
+    parts.extend(webhooks(document));
+    parts.push(shared(document, &codes));
+    parts.extend(schemas(document));
+    parts
+}
+
+fn entry(operation: &Operation<'_>, method: &str) -> Entry {
+    let names = operation
+        .parameters
+        .iter()
+        .filter_map(|one| one.get("name")?.as_str());
+    let mut keywords = vec![
+        operation.path,
+        &operation.id,
+        operation.text("summary"),
+        operation.text("x-scope"),
+    ];
+    keywords.extend(names);
+    Entry {
+        fragment: operation.id.clone(),
+        title: operation.title.clone(),
+        method: method.into(),
+        keywords: keywords.join(" "),
+    }
+}
+
+fn plain_entry(fragment: impl Into<String>, title: impl Into<String>) -> Entry {
+    Entry {
+        fragment: fragment.into(),
+        title: title.into(),
+        method: String::new(),
+        keywords: String::new(),
+    }
+}
+
+/// Renders the description of the document, and the authentication after its first section.
+fn introduction<'a>(document: &Document<'a>, codes: &mut BTreeSet<&'a str>) -> Part {
+    let sections = sections(document.text(document.get("/info"), "description"));
+    let schemes: Vec<_> = entries(document.get("/components/securitySchemes")).collect();
+    let mut entries = Vec::new();
+    let mut contents = Vec::new();
+    for (title, text) in &sections {
+        let text = markdown_with_anchors(text, codes);
+        if title.is_empty() {
+            contents.push(html! { div.prose { (text) } });
+            continue;
+        }
+        let id = format!("about-{}", slug(title.to_lowercase()));
+        contents.push(html! { section.prose id=(id) { h2 { (title) } (text) } });
+        entries.push(plain_entry(id, title));
+    }
+    if !schemes.is_empty() {
+        let position = contents.len().min(2);
+        contents.insert(position, authentication(document, &schemes));
+        entries.insert(
+            entries.len().min(1),
+            plain_entry("about-authentication", "Authentication"),
+        );
+    }
+    Part {
+        title: "Introduction".into(),
+        entries,
+        content: html! { @for content in contents { (content) } },
+    }
+}
+
+fn authentication<'a>(document: &Document<'a>, schemes: &[(&'a str, &'a Value)]) -> Markup {
+    html! {
+        section.prose id="about-authentication" {
+            h2 { "Authentication" }
+            @for (_, scheme) in schemes { (markdown(document.text(scheme, "description"))) }
+            div.token-box hidden {
+                label for="page-token" { "Token for requests from this page" }
+                input.token-field id="page-token" type="password" autocomplete="off" spellcheck="false";
+                p { "The page keeps the token in memory. Reload the page to remove it." }
+            }
+            noscript { p.note { "The forms that send requests need JavaScript." } }
+        }
+    }
+}
+
+/// Renders the webhooks. Parameters and responses that all of them share come first.
+fn webhooks(document: &Document<'_>) -> Option<Part> {
+    let first = document.webhooks.first()?;
+    let mut others = document.webhooks.iter();
+    let shares_parameters = others.all(|other| other.parameters == first.parameters);
+    let mut others = document.webhooks.iter();
+    let shares_responses = others.all(|other| other.responses == first.responses);
+    let content = html! {
+        section.group id="group-webhooks" {
+            h2 { "Webhooks" }
+            div.prose { (markdown(document.tag_description(first.tag()))) }
+            div.columns {
+                @if shares_parameters && !first.parameters.is_empty() {
+                    div {
+                        h3 { "Headers of a delivery" }
+                        (parameter_table(document, &first.parameters))
+                    }
+                }
+                @if shares_responses && !first.responses.is_empty() {
+                    div {
+                        h3 { "Responses of your endpoint" }
+                        (responses(document, first))
+                    }
+                }
+            }
+        }
+        @for one in &document.webhooks { (webhook(document, one, shares_parameters, shares_responses)) }
+    };
+    let entries = document.webhooks.iter().map(|one| entry(one, ""));
+    Some(Part {
+        title: "Webhooks".into(),
+        entries: std::iter::once(plain_entry("group-webhooks", "Receiving webhooks"))
+            .chain(entries)
+            .collect(),
+        content,
+    })
+}
+
+/// Renders the headers of responses and the errors of every operation. `codes` are the errors that the introduction does not
+/// contain.
+fn shared<'a>(document: &Document<'a>, codes_left: &BTreeSet<&'a str>) -> Part {
+    let headers: Vec<_> = entries(document.get("/components/headers")).collect();
+    let (common, others): (Vec<_>, Vec<_>) = headers
+        .into_iter()
+        .partition(|(name, _)| document.common_headers.contains(name));
+    let mut contents = Vec::new();
+    for (id, title, headers) in [
+        ("about-common-headers", "Headers of every response", common),
+        ("about-headers", "Headers of some responses", others),
+    ] {
+        if !headers.is_empty() {
+            contents.push((id, title, header_table(document, &headers)));
+        }
+    }
+    if !document.common_errors.is_empty() {
+        contents.push((
+            "about-common-errors",
+            "Errors of every operation",
+            common_errors(document),
+        ));
+    }
+    if !codes_left.is_empty() {
+        contents.push((
+            "about-error-codes",
+            "Error codes",
+            code_table(document, codes_left),
+        ));
+    }
+    Part {
+        title: "Responses".into(),
+        entries: contents
+            .iter()
+            .map(|(id, title, _)| plain_entry(*id, *title))
+            .collect(),
+        content: html! {
+            @for (id, title, content) in contents {
+                section.prose id=(id) { h2 { (title) } (content) }
+            }
+        },
+    }
+}
+
+fn common_errors(document: &Document<'_>) -> Markup {
+    let operations = document.groups.iter().flat_map(|group| &group.operations);
+    let first = operations.into_iter().next();
+    let responses = first.into_iter().flat_map(|operation| &operation.responses);
+    html! {
+        table.responses {
+            thead { tr { th scope="col" { "Status" } th scope="col" { "Meaning" } } }
+            tbody {
+                @for response in responses {
+                    @if let Some(shared) = document.common_errors.get(response.status) {
+                        @let text = document.text(response.value, "description");
+                        tr {
+                            th scope="row" { (status(response.status)) }
+                            td {
+                                @if !shared.iter().any(|code| text.contains(code)) { (codes(shared)) }
+                                (inline_markdown(text))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn code_table(document: &Document<'_>, codes: &BTreeSet<&str>) -> Markup {
+    html! {
+        table.responses {
+            thead { tr { th scope="col" { "Code" } th scope="col" { "Status" } th scope="col" { "Meaning" } } }
+            tbody {
+                @for (code, error) in entries(document.get("/info/x-errors")).filter(|(code, _)| codes.contains(code)) {
+                    tr id=(code_fragment(code)) {
+                        th scope="row" { code { (code) } }
+                        td { @if let Some(number) = error.get("status") { (status(&number.to_string())) } }
+                        td { (inline_markdown(document.text(error, "meaning"))) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn schemas(document: &Document<'_>) -> Option<Part> {
+    let schemas: Vec<_> = entries(document.get("/components/schemas")).collect();
+    if schemas.is_empty() {
+        return None;
+    }
+    let content = html! {
+        section.group id="group-schemas" { h2 { "Schemas" } }
+        @for (name, schema) in &schemas {
+            details.schema id=(schema_fragment(name)) {
+                summary { code { (name) } }
+                div.operation {
+                    div.description {
+                        (markdown(document.text(schema, "description")))
+                        (schema_table(document, schema))
+                    }
+                    div.examples {
+                        figure.code.copyable {
+                            figcaption { "Example" }
+                            (code::json(document, schema, &example(document, schema)))
+                        }
+                    }
+                }
+            }
+        }
+    };
+    let entries = schemas
+        .iter()
+        .map(|(name, _)| plain_entry(schema_fragment(name), *name));
+    Some(Part {
+        title: "Schemas".into(),
+        entries: entries.collect(),
+        content,
+    })
+}

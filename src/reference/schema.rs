@@ -1,0 +1,442 @@
+//! Tables of fields and parameters, from JSON Schemas.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+use serde_json::{Map, Value};
+
+use super::document::{Document, entries, items, slug};
+use super::markdown::inline_markdown;
+
+/// Limit for nested schemas, which can be circular.
+const MAX_DEPTH: usize = 8;
+
+/// A field of an object or of a nested object.
+struct Field<'a> {
+    /// Path from the root, such as `items[].author.userId`.
+    path: String,
+    schema: &'a Value,
+    is_required: bool,
+}
+
+/// Renders the table of the fields of an object or of the items of an array. With `is_request`, marks required fields.
+/// `scopes` has the additional scope of a field.
+pub(super) fn field_table<'a>(
+    document: &Document<'a>,
+    schema: &'a Value,
+    is_request: bool,
+    scopes: &Value,
+) -> Markup {
+    // The fields of deeper objects are in the tables of their schemas.
+    render_fields(document, schema, 1, is_request, scopes)
+}
+
+/// Renders the table of the fields of a named schema, without the fields of nested objects.
+pub(super) fn schema_table<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
+    render_fields(document, schema, 0, false, &Value::Null)
+}
+
+fn render_fields<'a>(
+    document: &Document<'a>,
+    schema: &'a Value,
+    nested_levels: usize,
+    is_request: bool,
+    scopes: &Value,
+) -> Markup {
+    let mut fields = Vec::new();
+    collect_fields(document, schema, "", nested_levels, &mut fields);
+    if fields.is_empty() {
+        return html! { p.type { (type_name(document, schema)) (bounds(document, schema)) } };
+    }
+    let rows = fields.iter().map(|field| {
+        let scope = scopes.get(&field.path).and_then(Value::as_str);
+        Row {
+            name: &field.path,
+            place: "",
+            is_required: is_request && field.is_required,
+            schema: field.schema,
+            description: html! {
+                (inline_markdown(document.text(field.schema, "description")))
+                @if let Some(scope) = scope { " Requires the scope " code { (scope) } "." }
+            },
+        }
+    });
+    table(document, rows)
+}
+
+/// Renders the table of parameters.
+pub(super) fn parameter_table<'a>(document: &Document<'a>, parameters: &[&'a Value]) -> Markup {
+    let rows = parameters.iter().map(|parameter| Row {
+        name: document.text(parameter, "name"),
+        place: document.text(parameter, "in"),
+        is_required: parameter.get("required") == Some(&Value::Bool(true)),
+        schema: parameter_schema(document, parameter),
+        description: inline_markdown(document.text(parameter, "description")),
+    });
+    table(document, rows)
+}
+
+/// Renders the table of headers of responses.
+pub(super) fn header_table<'a>(
+    document: &Document<'a>,
+    headers: &[(&'a str, &'a Value)],
+) -> Markup {
+    let rows = headers.iter().map(|(name, header)| {
+        let header = document.resolve(header);
+        Row {
+            name,
+            place: "",
+            is_required: false,
+            schema: parameter_schema(document, header),
+            description: inline_markdown(document.text(header, "description")),
+        }
+    });
+    table(document, rows)
+}
+
+/// A row of a table of parameters, headers or fields.
+struct Row<'a, 'b> {
+    name: &'b str,
+    /// Place of a parameter, such as `query`.
+    place: &'a str,
+    is_required: bool,
+    schema: &'a Value,
+    description: Markup,
+}
+
+fn table<'a, 'b>(document: &Document<'a>, rows: impl Iterator<Item = Row<'a, 'b>>) -> Markup {
+    html! {
+        table.fields {
+            thead.visually-hidden { tr { th scope="col" { "Name" } th scope="col" { "Type and description" } } }
+            tbody {
+                @for row in rows {
+                    tr {
+                        th scope="row" {
+                            code { (breakable(row.name)) }
+                            @if !row.place.is_empty() { " " small { (row.place) } }
+                            @if row.is_required { " " span.required { "required" } }
+                        }
+                        td {
+                            p.type { (type_name(document, row.schema)) (bounds(document, row.schema)) }
+                            (row.description)
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the schema of a parameter or header.
+pub(super) fn parameter_schema<'a>(document: &Document<'a>, parameter: &'a Value) -> &'a Value {
+    let own = parameter.get("schema");
+    let content = || document.content(parameter)?.get("schema");
+    own.or_else(content).unwrap_or(&Value::Null)
+}
+
+/// Returns the example of a parameter.
+pub(super) fn parameter_example<'a>(
+    document: &Document<'a>,
+    parameter: &'a Value,
+) -> Option<&'a Value> {
+    let mut examples = entries(parameter.get("examples").unwrap_or(&Value::Null));
+    let named = || document.resolve(examples.next()?.1).get("value");
+    let schema = parameter_schema(document, parameter);
+    let of_schema = || stated_example(document, schema);
+    parameter.get("example").or_else(named).or_else(of_schema)
+}
+
+/// Returns the values of an enumeration.
+pub(super) fn enumeration<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
+    let values = document.keyword(without_null(document, schema), "enum");
+    items(values.unwrap_or(&Value::Null))
+        .filter(|value| !value.is_null())
+        .collect()
+}
+
+/// Returns the name of the only type of a schema besides `null`.
+pub(super) fn simple_type<'a>(document: &Document<'a>, schema: &'a Value) -> &'a str {
+    let schema = document.resolve(without_null(document, schema));
+    match schema.get("type") {
+        Some(Value::String(name)) => name,
+        Some(Value::Array(names)) => {
+            let mut names = names.iter().filter_map(Value::as_str);
+            names.find(|name| *name != "null").unwrap_or_default()
+        }
+        _ => "",
+    }
+}
+
+/// Builds a value that conforms to a schema, from its examples, defaults and types.
+pub(super) fn example<'a>(document: &Document<'a>, schema: &'a Value) -> Value {
+    build_example(document, schema, 0)
+}
+
+/// Sorts the members of objects in the order of `required`, which is the order of the fields in the code.
+pub(super) fn sorted_members<'a, 'b>(
+    document: &Document<'a>,
+    schema: &'a Value,
+    members: &'b Map<String, Value>,
+) -> Vec<(&'b String, &'b Value)> {
+    let mut required = Vec::new();
+    for part in parts(document, schema) {
+        required
+            .extend(items(part.get("required").unwrap_or(&Value::Null)).filter_map(Value::as_str));
+    }
+    let position = |name: &str| required.iter().position(|required| *required == name);
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_by_key(|(name, _)| position(name).unwrap_or(usize::MAX));
+    members
+}
+
+/// Returns the schema of a member of an object.
+pub(super) fn member_schema<'a>(
+    document: &Document<'a>,
+    schema: &'a Value,
+    name: &str,
+) -> &'a Value {
+    let mut parts = parts(document, schema).into_iter();
+    parts
+        .find_map(|part| part.get("properties")?.get(name))
+        .unwrap_or(&Value::Null)
+}
+
+/// Returns the schema of the items of an array.
+pub(super) fn item_schema<'a>(document: &Document<'a>, schema: &'a Value) -> &'a Value {
+    let items = document.keyword(without_null(document, schema), "items");
+    items.unwrap_or(&Value::Null)
+}
+
+/// Renders the type of a schema, with links to named schemas.
+pub(super) fn type_name<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
+    type_at(document, schema, 0)
+}
+
+fn type_at<'a>(document: &Document<'a>, schema: &'a Value, depth: usize) -> Markup {
+    let reference = schema.get("$ref").and_then(Value::as_str);
+    if let Some(name) = reference.and_then(|path| path.strip_prefix("#/components/schemas/")) {
+        return html! { a href={ "#" (schema_fragment(name)) } { (name) } };
+    }
+    let schema = document.resolve(schema);
+    if depth > MAX_DEPTH {
+        return html! { "any" };
+    }
+    for (keyword, word) in [("anyOf", " or "), ("oneOf", " or "), ("allOf", " and ")] {
+        let options: Vec<_> = items(schema.get(keyword).unwrap_or(&Value::Null)).collect();
+        if !options.is_empty() {
+            return html! {
+                @for (number, option) in options.into_iter().enumerate() {
+                    @if number > 0 { (word) }
+                    (type_at(document, option, depth + 1))
+                }
+            };
+        }
+    }
+    if let Some(value) = schema.get("const") {
+        return html! { code { (value.to_string()) } };
+    }
+    let types = schema.get("type").unwrap_or(&Value::Null);
+    let types: Vec<_> = match types {
+        Value::String(name) => vec![name.as_str()],
+        types => items(types).filter_map(Value::as_str).collect(),
+    };
+    html! {
+        @if types.is_empty() { "any" }
+        @for (number, name) in types.into_iter().enumerate() {
+            @if number > 0 { " or " }
+            @match (name, schema.get("items")) {
+                ("array", Some(items)) => { "array of " (type_at(document, items, depth + 1)) }
+                _ => (name)
+            }
+        }
+        @if let Some(format) = schema.get("format").and_then(Value::as_str).filter(|format| is_text_format(format)) {
+            " (" (format) ")"
+        }
+    }
+}
+
+/// Formats such as `int64` say nothing to clients.
+fn is_text_format(format: &str) -> bool {
+    !(format.starts_with("int")
+        || format.starts_with("uint")
+        || ["float", "double"].contains(&format))
+}
+
+/// Returns the fragment of a named schema on the page.
+pub(super) fn schema_fragment(name: &str) -> String {
+    format!("schema-{}", slug(name))
+}
+
+/// Renders the bounds, the values and the default of a schema.
+pub(super) fn bounds<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
+    let inner = without_null(document, schema);
+    let keyword = |name| {
+        let value = document.keyword(schema, name);
+        value.or_else(|| document.keyword(inner, name))
+    };
+    let number = |name| keyword(name).filter(|value| value.is_number());
+    let ranges = [
+        range(number("minimum"), number("maximum"), ""),
+        number("exclusiveMinimum").map(|bound| format!("more than {bound}")),
+        number("exclusiveMaximum").map(|bound| format!("less than {bound}")),
+        number("multipleOf").map(|bound| format!("multiple of {bound}")),
+        range(number("minLength"), number("maxLength"), "characters"),
+        range(number("minItems"), number("maxItems"), "items"),
+        range(number("minProperties"), number("maxProperties"), "fields"),
+        (keyword("uniqueItems") == Some(&Value::Bool(true))).then(|| "no duplicates".into()),
+    ];
+    let values = enumeration(document, schema);
+    html! {
+        @for range in ranges.into_iter().flatten() { " · " (range) }
+        @if !values.is_empty() {
+            " · one of "
+            @for (number, value) in values.into_iter().enumerate() {
+                @if number > 0 { ", " }
+                code { (plain(value)) }
+            }
+        }
+        @if let Some(pattern) = keyword("pattern").and_then(Value::as_str) { " · " code { (pattern) } }
+        @if let Some(default) = keyword("default") { " · default " code { (plain(default)) } }
+    }
+}
+
+fn range(minimum: Option<&Value>, maximum: Option<&Value>, unit: &str) -> Option<String> {
+    let range = match (minimum, maximum) {
+        (Some(minimum), Some(maximum)) if minimum == maximum => format!("exactly {minimum}"),
+        (Some(minimum), Some(maximum)) => format!("{minimum} to {maximum}"),
+        (Some(minimum), None) => format!("at least {minimum}"),
+        (None, Some(maximum)) => format!("at most {maximum}"),
+        (None, None) => return None,
+    };
+    Some(format!("{range} {unit}").trim_end().to_owned())
+}
+
+/// Returns the text of a value as it is written in a URL.
+pub(super) fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Renders a name that can wrap after a dot or a bracket.
+fn breakable(name: &str) -> Markup {
+    html! {
+        @for part in name.split_inclusive(['.', ']', '-', '_']) { (part) wbr; }
+    }
+}
+
+/// Returns the schema besides `null` of a union of two.
+fn without_null<'a>(document: &Document<'a>, schema: &'a Value) -> &'a Value {
+    match &*options(document, schema) {
+        [only] => only,
+        _ => schema,
+    }
+}
+
+/// Returns the schemas besides `null` of a union.
+fn options<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
+    let schema = document.resolve(schema);
+    let union = schema.get("anyOf").or(schema.get("oneOf"));
+    items(union.unwrap_or(&Value::Null))
+        .filter(|option| option.get("type").and_then(Value::as_str) != Some("null"))
+        .collect()
+}
+
+/// Returns a schema and the parts of its `allOf`, without references. Of a union, returns the first option.
+fn parts<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
+    let first = options(document, schema).first().copied();
+    let schema = document.resolve(first.unwrap_or(schema));
+    let all = items(schema.get("allOf").unwrap_or(&Value::Null));
+    std::iter::once(schema)
+        .chain(all.map(|part| document.resolve(part)))
+        .collect()
+}
+
+fn collect_fields<'a>(
+    document: &Document<'a>,
+    schema: &'a Value,
+    prefix: &str,
+    nested_levels: usize,
+    fields: &mut Vec<Field<'a>>,
+) {
+    let parts = parts(document, schema);
+    let required: BTreeSet<_> = parts
+        .iter()
+        .flat_map(|part| items(part.get("required").unwrap_or(&Value::Null)))
+        .filter_map(Value::as_str)
+        .collect();
+    let properties = parts
+        .iter()
+        .filter_map(|part| part.get("properties")?.as_object());
+    for properties in properties {
+        for (name, property) in sorted_members(document, schema, properties) {
+            let path = format!("{prefix}{name}");
+            let is_required = required.contains(name.as_str());
+            let item = item_schema(document, property);
+            fields.push(Field {
+                path: path.clone(),
+                schema: property,
+                is_required,
+            });
+            if let Some(levels) = nested_levels.checked_sub(1) {
+                let (nested, separator) = match item {
+                    Value::Null => (property, "."),
+                    item => (item, "[]."),
+                };
+                collect_fields(
+                    document,
+                    nested,
+                    &format!("{path}{separator}"),
+                    levels,
+                    fields,
+                );
+            }
+        }
+    }
+    let item = item_schema(document, schema);
+    if prefix.is_empty() && !item.is_null() {
+        collect_fields(document, item, "[].", nested_levels, fields);
+    }
+}
+
+fn stated_example<'a>(document: &Document<'a>, schema: &'a Value) -> Option<&'a Value> {
+    let example = document.keyword(schema, "examples")?.get(0);
+    example
+        .or_else(|| document.keyword(schema, "example"))
+        .or_else(|| document.keyword(schema, "const"))
+}
+
+fn build_example<'a>(document: &Document<'a>, schema: &'a Value, depth: usize) -> Value {
+    let stated = stated_example(document, schema).or_else(|| document.keyword(schema, "default"));
+    if let Some(example) = stated {
+        return example.clone();
+    }
+    if let [first, ..] = *enumeration(document, schema) {
+        return first.clone();
+    }
+    if depth > MAX_DEPTH {
+        return Value::Null;
+    }
+    let resolved = document.resolve(schema);
+    if let Some(first) = options(document, schema).first() {
+        return build_example(document, first, depth + 1);
+    }
+    match simple_type(document, schema) {
+        "array" => {
+            let item = item_schema(document, schema);
+            vec![build_example(document, item, depth + 1)].into()
+        }
+        "boolean" => false.into(),
+        "integer" | "number" => resolved.get("minimum").cloned().unwrap_or(1.into()),
+        "string" => "text".into(),
+        _ => {
+            let mut members = Map::new();
+            for part in parts(document, schema) {
+                for (name, property) in entries(part.get("properties").unwrap_or(&Value::Null)) {
+                    members.insert(name.into(), build_example(document, property, depth + 1));
+                }
+            }
+            members.into()
+        }
+    }
+}

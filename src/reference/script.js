@@ -1,0 +1,243 @@
+"use strict";
+
+const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+const base = location.origin + document.body.dataset.api;
+
+function element(tag, text, properties = {}) {
+    return Object.assign(document.createElement(tag), { textContent: text }, properties);
+}
+
+/* Base URL */
+
+for (const shown of all(".base")) shown.textContent = base;
+
+/* Copy buttons */
+
+for (const block of all(".copyable")) {
+    const button = element("button", "Copy", { type: "button", className: "copy" });
+    block.append(button);
+    button.addEventListener("click", async () => {
+        const source = block.querySelector("code");
+        button.textContent = (await copy(source)) ? "Copied" : "Selected";
+        setTimeout(() => (button.textContent = "Copy"), 2000);
+    });
+}
+
+/** Copies the text of an element. Where the browser refuses, selects it. */
+async function copy(source) {
+    try {
+        await navigator.clipboard.writeText(source.textContent);
+        return true;
+    } catch {
+        getSelection().selectAllChildren(source);
+        return false;
+    }
+}
+
+/* Languages of samples: a choice applies to all operations. */
+
+addEventListener("change", ({ target }) => {
+    if (!target.matches(".samples > input")) return;
+    const top = target.getBoundingClientRect().top;
+    for (const input of all(`.samples > input[value="${target.value}"]`)) input.checked = true;
+    scrollBy(0, target.getBoundingClientRect().top - top);
+});
+
+/* Contents and search */
+
+const menu = document.getElementById("page-menu");
+const search = document.getElementById("page-search");
+const matches = document.getElementById("page-matches");
+const links = all("nav a");
+
+search.parentElement.hidden = false;
+search.addEventListener("input", filter);
+search.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && search.value) {
+        event.preventDefault();
+        search.value = "";
+        filter();
+    } else if (event.key === "Enter") {
+        links.find((link) => !link.parentElement.hidden)?.click();
+    }
+});
+
+addEventListener("keydown", (event) => {
+    const isTyping = event.target.closest("input:not([type=radio]), select, textarea");
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+    event.preventDefault();
+    menu.checked = true;
+    search.focus();
+});
+
+/** Shows the entries that contain each word of the search. */
+function filter() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let count = 0;
+    for (const part of all("nav .part")) {
+        const title = part.firstElementChild.textContent;
+        let shown = 0;
+        for (const item of all("li", part)) {
+            const text = `${title} ${item.textContent} ${item.dataset.keywords}`.toLowerCase();
+            item.hidden = !words.every((word) => text.includes(word));
+            shown += !item.hidden;
+        }
+        part.hidden = shown === 0;
+        count += shown;
+    }
+    matches.textContent = words.length === 0 ? "" : `${count} ${count === 1 ? "match" : "matches"}`;
+}
+
+document.querySelector("nav").addEventListener("click", ({ target }) => {
+    if (target.closest("a")) menu.checked = false;
+});
+
+/* Targets in closed sections, and the current entry */
+
+addEventListener("hashchange", () => showTarget(false));
+
+/** Opens the section of the fragment, if it is closed, and scrolls to it. With `always`, scrolls to an open one, too. */
+function showTarget(always) {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const closed = target?.closest("details:not([open])");
+    if (closed) closed.open = true;
+    if (closed || always) target?.scrollIntoView();
+}
+
+const sections = links.map((link) => document.getElementById(link.hash.slice(1))).filter(Boolean);
+let current;
+
+/** Marks the entry of the last section whose start is above the middle of the upper half of the window. */
+function markCurrent() {
+    const line = innerHeight / 4;
+    let section;
+    for (const candidate of sections) {
+        if (candidate.getBoundingClientRect().top > line) break;
+        section = candidate;
+    }
+    const link = links.find((link) => link.hash === `#${section?.id}`);
+    if (link === current) return;
+    current?.removeAttribute("aria-current");
+    current = link;
+    current?.setAttribute("aria-current", "true");
+    if (matchMedia("(min-width: 52.01rem)").matches) current?.scrollIntoView({ block: "nearest" });
+}
+
+let isScheduled = false;
+addEventListener("scroll", () => {
+    if (isScheduled) return;
+    isScheduled = true;
+    requestAnimationFrame(() => {
+        isScheduled = false;
+        markCurrent();
+    });
+}, { passive: true });
+
+/* Token: all fields have the same value, which only this page's memory contains. */
+
+document.querySelector(".token-box")?.removeAttribute("hidden");
+const tokenFields = all(".token-field");
+for (const field of tokenFields) {
+    field.value = "";
+    field.addEventListener("input", () => {
+        for (const other of tokenFields) other.value = field.value;
+    });
+}
+
+/* Requests */
+
+for (const box of all(".try-it")) {
+    box.hidden = false;
+    box.querySelector("form").addEventListener("submit", (event) => {
+        event.preventDefault();
+        send(event.target, box.querySelector(".result"));
+    });
+}
+
+/** Builds the request of a form. */
+function requestOf(form) {
+    let path = form.dataset.path;
+    const query = new URLSearchParams();
+    const headers = new Headers({ accept: "application/json" });
+    let body;
+    for (const field of all("[data-in]", form)) {
+        const { name, value } = field;
+        const place = field.dataset.in;
+        if (place === "path") path = path.replace(`{${name}}`, encodeURIComponent(value));
+        else if (value === "") continue;
+        else if (place === "query") query.append(name, value);
+        else if (place === "header") headers.set(name, value);
+        else if (place === "body") {
+            body = value;
+            headers.set("content-type", "application/json");
+        }
+    }
+    const token = form.querySelector(".token-field").value.trim();
+    if (token) headers.set("authorization", `Bearer ${token}`);
+    const parameters = query.size ? `?${query}` : "";
+    const options = { method: form.dataset.method, headers, body, cache: "no-store", credentials: "omit" };
+    return [base + path + parameters, options];
+}
+
+/** Sends the request of a form and shows the response. */
+async function send(form, result) {
+    const button = form.querySelector("button");
+    if (button.ariaDisabled) return;
+    button.ariaDisabled = "true";
+    button.textContent = "Sending…";
+    try {
+        const [url, options] = requestOf(form);
+        const began = performance.now();
+        const response = await fetch(url, options);
+        const text = await response.text();
+        show(result, response, text, performance.now() - began);
+    } catch (error) {
+        result.replaceChildren(element("p", `The request failed: ${error.message}`, { className: "alert" }));
+    } finally {
+        button.ariaDisabled = null;
+        button.textContent = "Send request";
+    }
+}
+
+function show(result, response, text, milliseconds) {
+    const line = element("p", "");
+    const status = `${response.status} ${response.statusText}`.trim();
+    line.append(
+        element("span", status, { className: `status of-${Math.floor(response.status / 100)}` }),
+        element("span", `${Math.round(milliseconds)} ms`),
+        element("span", `${new Blob([text]).size} bytes`),
+    );
+    const headers = element("details", "");
+    const lines = [...response.headers].map(([name, value]) => `${name}: ${value}`);
+    headers.append(element("summary", "Response headers"), block(lines.join("\n")));
+    const parts = [line, headers];
+    const wait = response.headers.get("retry-after");
+    if (wait) parts.splice(1, 0, element("p", advice(response.status, wait), { className: "alert" }));
+    if (text) parts.push(block(formatted(text)));
+    result.replaceChildren(...parts);
+}
+
+function advice(status, seconds) {
+    const unit = seconds === "1" ? "second" : "seconds";
+    const reason = { 409: "The first request is in progress.", 429: "Rate limit exceeded.", 503: "The board is busy." };
+    return `${reason[status] ?? ""} Retry after ${seconds} ${unit}.`.trim();
+}
+
+function block(text) {
+    const pre = element("pre", "", { tabIndex: 0 });
+    pre.append(element("code", text));
+    return pre;
+}
+
+function formatted(text) {
+    try {
+        return JSON.stringify(JSON.parse(text), null, 2);
+    } catch {
+        return text;
+    }
+}
+
+/* The script has moved the content. After a reload the browser restores the position itself. */
+
+if (performance.getEntriesByType("navigation")[0]?.type === "navigate") showTarget(true);
+markCurrent();

@@ -1,0 +1,240 @@
+//! The reference page of documents: of this library, of others, and with missing parts.
+
+use std::collections::BTreeSet;
+
+use forum_api::reference::ReferencePage;
+use forum_api::runtime::InlineRuntime;
+use forum_api::scope::Surface;
+use forum_api::{ApiSettings, Environment, openapi_document};
+use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt as _;
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+const SCRIPT: &str = "<script>alert(1)</script>\"'&";
+
+/// Keywords that the page reads.
+const KEYWORDS: [&str; 22] = [
+    "components",
+    "content",
+    "description",
+    "examples",
+    "headers",
+    "info",
+    "in",
+    "items",
+    "name",
+    "operationId",
+    "parameters",
+    "paths",
+    "properties",
+    "required",
+    "responses",
+    "schema",
+    "schemas",
+    "security",
+    "servers",
+    "tags",
+    "type",
+    "webhooks",
+];
+
+fn document(surface: Surface) -> Value {
+    let environment = Environment::new(InlineRuntime).surface(surface);
+    openapi_document(&ApiSettings::default(), &environment)
+}
+
+async fn get(page: &ReferencePage, path: &str) -> (Response<()>, String) {
+    let request = Request::get(path).body(()).unwrap();
+    let (head, body) = page.clone().oneshot(request).await.unwrap().into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    let body = String::from_utf8(body.to_vec()).unwrap();
+    (Response::from_parts(head, ()), body)
+}
+
+async fn render(document: &Value) -> String {
+    let page = ReferencePage::new("/docs", "/api/v1", document).unwrap();
+    let (head, html) = get(&page, "/docs").await;
+    assert_eq!(head.status(), StatusCode::OK);
+    assert!(html.ends_with("</html>"));
+    html
+}
+
+/// Returns the values of an attribute.
+fn attributes<'a>(html: &'a str, name: &str) -> BTreeSet<&'a str> {
+    let start = format!(" {name}=\"");
+    html.match_indices(&start)
+        .filter_map(|(at, start)| html[at + start.len()..].split('"').next())
+        .collect()
+}
+
+#[tokio::test]
+async fn each_operation_has_a_section_and_each_link_a_target() {
+    for surface in [Surface::Full, Surface::Compact] {
+        let document = document(surface);
+        let html = render(&document).await;
+        let ids = attributes(&html, "id");
+        assert_eq!(html.matches(" id=\"").count(), ids.len(), "unique ids");
+        for section in ["paths", "webhooks"] {
+            let items = document[section].as_object().unwrap().values();
+            for operation in items.flat_map(|item| item.as_object().unwrap().values()) {
+                if let Some(id) = operation.get("operationId") {
+                    assert!(ids.contains(id.as_str().unwrap()), "{id}");
+                }
+            }
+        }
+        for link in attributes(&html, "href") {
+            let target = link.strip_prefix('#');
+            assert!(target.is_none_or(|target| ids.contains(target)), "{link}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_operation_shows_its_token_use_scope_cost_and_errors() {
+    let html = render(&document(Surface::Full)).await;
+    let section = |id: &str| {
+        let start = html
+            .find(&format!("<section class=\"operation\" id=\"{id}\""))
+            .unwrap();
+        html[start..].split("</section>").next().unwrap()
+    };
+    let post = section("createPost");
+    for expected in [
+        "Token required",
+        "<code>posts:write</code>",
+        "Cost 5 units",
+        "curl -X POST &#39;",
+        "href=\"#error-VALIDATION\"",
+        "href=\"#schema-Post\"",
+        "Requires the scope <code>subscriptions:write</code>.",
+    ] {
+        let expected = expected.replace("&#39;", "'");
+        assert!(post.contains(&expected), "{expected}");
+    }
+    let list = section("listPosts");
+    assert!(list.contains("Token optional") && !list.contains("Authorization"));
+    assert!(list.contains("1 to 100 · default <code>20</code>"));
+    assert!(section("onPostCreated").contains("Payload fields"));
+}
+
+#[tokio::test]
+async fn a_document_with_missing_or_malformed_parts_is_rendered() {
+    for document in [
+        json!(null),
+        json!([]),
+        json!({}),
+        json!({ "paths": [1], "tags": "x" }),
+    ] {
+        assert!(render(&document).await.contains("<h1>API reference</h1>"));
+    }
+    let document = document(Surface::Compact);
+    for keyword in KEYWORDS {
+        for value in [
+            Value::Null,
+            json!("text"),
+            json!([{}]),
+            json!({ "get": {} }),
+        ] {
+            let mut damaged = document.clone();
+            assert!(replace(&mut damaged, keyword, &value), "{keyword}");
+            render(&damaged).await;
+        }
+    }
+}
+
+/// Replaces the value of each member with this name. Returns whether there is one.
+fn replace(value: &mut Value, name: &str, with: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.iter_mut().fold(false, |found, (key, member)| {
+            if key == name {
+                *member = with.clone();
+                return true;
+            }
+            replace(member, name, with) || found
+        }),
+        Value::Array(items) => items
+            .iter_mut()
+            .fold(false, |found, item| replace(item, name, with) || found),
+        _ => false,
+    }
+}
+
+#[tokio::test]
+async fn texts_of_the_document_are_escaped() {
+    let mut hostile = json!({ "x-errors": { SCRIPT: { "status": SCRIPT, "meaning": SCRIPT } } });
+    hostile["title"] = SCRIPT.into();
+    hostile["version"] = SCRIPT.into();
+    hostile["description"] = format!("{SCRIPT}\n## {SCRIPT}\n[a](javascript:alert)").into();
+    let schema = json!({
+        "type": [SCRIPT], "format": SCRIPT, "pattern": SCRIPT, "enum": [SCRIPT], "default": SCRIPT,
+        "properties": { SCRIPT: { "const": SCRIPT, "description": SCRIPT } }, "required": [SCRIPT],
+    });
+    let operation = json!({
+        "operationId": SCRIPT, "summary": SCRIPT, "tags": [SCRIPT], "x-scope": SCRIPT,
+        "parameters": [{ "name": SCRIPT, "in": SCRIPT, "schema": schema, "example": SCRIPT, "required": true }],
+        "requestBody": { "content": { SCRIPT: { "schema": schema, "example": { SCRIPT: SCRIPT } } } },
+        "responses": { SCRIPT: { "description": SCRIPT, "headers": { SCRIPT: {} } } },
+    });
+    let html = render(&json!({
+        "info": hostile,
+        "servers": [{ "url": format!("https://{SCRIPT}") }],
+        "tags": [{ "name": SCRIPT, "description": SCRIPT }],
+        "paths": { format!("/{SCRIPT}"): { "get": operation, "post": operation } },
+        "webhooks": { SCRIPT: { "post": operation } },
+        "components": { "schemas": { SCRIPT: schema }, "headers": { SCRIPT: { "description": SCRIPT } } },
+    }))
+    .await;
+    assert_eq!(html.matches("<script").count(), 1, "the page's own script");
+    assert!(!html.contains("javascript:"));
+    for tag in html.split('<').skip(1) {
+        let quotes = tag.split('>').next().unwrap().matches('"').count();
+        assert_eq!(quotes % 2, 0, "<{tag}");
+    }
+}
+
+#[tokio::test]
+async fn circular_references_end() {
+    let html = render(&json!({
+        "paths": { "/a": { "get": { "parameters": [{ "$ref": "#/paths/~1a/get/parameters/0" }],
+            "responses": { "200": { "content": { "application/json": {
+                "schema": { "$ref": "#/components/schemas/Tree" } } } } } } } },
+        "components": { "schemas": {
+            "Tree": { "type": "object", "properties": { "parent": { "$ref": "#/components/schemas/Tree" },
+                "children": { "type": "array", "items": { "$ref": "#/components/schemas/Tree" } } } },
+            "Loop": { "$ref": "#/components/schemas/Loop" },
+        } },
+    }))
+    .await;
+    assert!(html.contains("href=\"#schema-Tree\"") && html.contains("id=\"schema-Loop\""));
+}
+
+#[tokio::test]
+async fn assets_are_cached_by_their_hash_and_the_page_by_its_tag() {
+    let page = ReferencePage::new("/docs/", "/api/v1", &document(Surface::Full)).unwrap();
+    let (head, html) = get(&page, "/docs/").await;
+    assert_eq!(head.headers()[CACHE_CONTROL], "no-cache");
+    let request = Request::get("/docs").header(IF_NONE_MATCH, &head.headers()[ETAG]);
+    let request = request.body(()).unwrap();
+    let again = page.clone().oneshot(request).await.unwrap();
+    assert_eq!(again.status(), StatusCode::NOT_MODIFIED);
+    let mut loads = attributes(&html, "src");
+    loads.extend(
+        attributes(&html, "href")
+            .iter()
+            .filter(|url| url.contains(".css")),
+    );
+    assert_eq!(loads.len(), 2);
+    for url in loads {
+        let (head, _) = get(&page, url).await;
+        let cache = head.headers()[CACHE_CONTROL].to_str().unwrap();
+        assert!(cache.ends_with("immutable"), "{url}: {cache}");
+    }
+    for (method, path, status) in [("GET", "/docs/x", 404), ("POST", "/docs", 405)] {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.body(()).unwrap();
+        let response = page.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), status);
+    }
+}
