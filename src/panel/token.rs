@@ -103,7 +103,7 @@ async fn properties(context: &PageContext, token: &TokenRecord) -> Result<Markup
 
 /// `POST /tokens/{id}`
 pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
-    let mut token = find(context).await?;
+    let token = find(context).await?;
     let label = form.get("label").to_owned();
     if let Err(error) = token::check_label(&label) {
         form.add_error("label", error);
@@ -113,16 +113,13 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         };
         return Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, "API token", main));
     }
-    if label != token.label {
-        let audit = context.audit_entry(AuditAction::TOKEN_UPDATED, token.lookup)?;
-        let audit = audit.with_details(format_args!("label {label:?}"));
-        let store = &context.panel.stores.tokens;
-        if !store.set_label(&token.lookup, &label, &audit).await? {
-            return Err(PanelError::NotFound);
-        }
-        tracing::info!(lookup = %token.lookup, admin = %context.session.user_id, "token updated");
-        token.label = label;
+    let audit = context.audit_entry(AuditAction::TOKEN_UPDATED, token.lookup)?;
+    let audit = audit.with_details(format_args!("label {label:?}"));
+    let store = &context.panel.stores.tokens;
+    if !store.set_label(&token.lookup, &label, &audit).await? {
+        return Err(PanelError::NotFound);
     }
+    tracing::info!(lookup = %token.lookup, admin = %context.session.user_id, "token updated");
     context.redirect_with_flash(&page_path(&token), "token-saved")
 }
 
@@ -134,7 +131,7 @@ pub(super) async fn confirm_revocation(context: &PageContext) -> PageResult {
         return context.redirect(&path);
     }
     let main = html! {
-        p { "Requests that use the token return 401 from then on. A revocation cannot be undone." }
+        p { "Requests with a revoked token return 401. A revocation cannot be undone." }
         (properties(context, &token).await?)
         form method="post" action=(context.url(&format!("{path}/revoke"))) {
             (context.csrf())

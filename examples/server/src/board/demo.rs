@@ -114,7 +114,8 @@ pub async fn begin(
     };
     let count = if empty { 1 } else { content.members.len() };
     for member in content.members.iter().take(count) {
-        let joined = now.saturating_sub(DAY * member.days_ago);
+        let days_ago = if empty { 0 } else { member.days_ago };
+        let joined = now.saturating_sub(DAY * days_ago);
         let id = accounts::add(tx, member.name, member.groups.parse()?, joined).await?;
         if writer.members.is_empty() {
             accounts::set_password(tx, id, hash).await?;
