@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::ApiSettings;
 use super::error::ApiError;
-use super::usage::UsageCounters;
+use super::usage::{RequestUsage, UsageCounters};
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::host::{Host, RequestId, RequestInfo};
@@ -22,7 +22,7 @@ use crate::http_util::OriginalUri;
 use crate::model::Timestamp;
 use crate::rate_limit::{RateLimitDecision, RateLimitKey};
 use crate::runtime::RandomSource;
-use crate::store::Stores;
+use crate::store::{OperationUsage, Stores};
 use crate::token::Lookup;
 
 /// Finds the IP address of the peer.
@@ -57,6 +57,8 @@ pub(super) struct RequestContext<'h> {
     pub(super) received_at: Timestamp,
     /// Path template of the endpoint; `None` for an unknown path.
     pub(super) route: Option<&'static str>,
+    /// Id of the operation for the usage counters.
+    pub(super) operation: &'static str,
     /// True if no response may be stored, not even by the client.
     pub(super) is_private: bool,
     /// True if a successful response has an `etag`.
@@ -85,6 +87,7 @@ impl<'h> RequestContext<'h> {
             guest_key,
             received_at,
             route: None,
+            operation: OperationUsage::OTHER,
             is_private: false,
             is_conditional: false,
             token: None,
@@ -132,6 +135,28 @@ impl<'h> RequestContext<'h> {
             Some(lookup) => request.with_token_lookup(lookup),
             None => request,
         }
+    }
+
+    /// Describes the request for the usage counters. `response` is its status and duration; `None` if the client
+    /// disconnected before.
+    pub(super) fn usage(&self, response: Option<(StatusCode, Duration)>) -> RequestUsage {
+        RequestUsage {
+            received_at: self.received_at,
+            operation: self.operation,
+            token: self.token,
+            units: self.charged_units.unwrap_or_default(),
+            response,
+        }
+    }
+
+    /// Logs the end of a request whose client disconnected before the response.
+    pub(super) fn log_disconnect(&self) {
+        record_all!(
+            Span::current(),
+            route = self.route,
+            cost = self.charged_units
+        );
+        tracing::info!("client disconnected");
     }
 
     /// Logs the end of the request. Records all fields in one call, because each call makes a subscriber look up the

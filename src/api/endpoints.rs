@@ -73,6 +73,14 @@ pub(super) fn endpoints(surface: Surface) -> impl Iterator<Item = &'static ApiEn
     ENDPOINTS.iter().filter(is_served)
 }
 
+/// Returns method and path template of the endpoint with this operation id.
+#[cfg(feature = "panel")]
+pub(crate) fn find_operation(operation_id: &str) -> Option<(&'static Method, &'static str)> {
+    let mut endpoints = ENDPOINTS.iter();
+    let endpoint = endpoints.find(|endpoint| endpoint.operation_id == operation_id)?;
+    Some((&endpoint.method, endpoint.path))
+}
+
 /// The table of endpoints. Routing, access checks, rate limits, decoding, responses and the OpenAPI document use it.
 #[rustfmt::skip]
 static ENDPOINTS: &[ApiEndpoint] = &[

@@ -22,6 +22,8 @@ mod usage;
 pub use builder::ForumApiBuilder;
 #[cfg(feature = "panel")]
 pub(crate) use context::PeerIp;
+#[cfg(feature = "panel")]
+pub(crate) use endpoints::find_operation;
 pub use error::MalformedRequest;
 pub use error_messages::{ErrorMessages, Language};
 pub use openapi::document as openapi_document;

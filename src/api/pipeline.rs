@@ -2,9 +2,10 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::thread;
 
+use http::Response;
 use http::request::Parts;
-use http::{Response, StatusCode};
 use tracing::Instrument;
 
 use super::context::{ApiInner, RequestContext, log_error};
@@ -22,8 +23,25 @@ use crate::metrics::recorder;
 use crate::model::{Expected, Timestamp};
 use crate::rate_limit::RateLimitKey;
 use crate::runtime::{Clock as _, SystemClock};
-use crate::store::{IdempotentRequest, Reservation};
+use crate::store::{IdempotentRequest, OperationUsage, Reservation};
 use crate::task::{PanicError, catch_panic, spawn_and_join};
+
+/// A request without a response yet. The server drops it if the client disconnects; it is then logged and counted.
+struct PendingRequest<'a, 'h> {
+    api: &'a ApiInner,
+    context: RequestContext<'h>,
+    is_finished: bool,
+}
+
+impl Drop for PendingRequest<'_, '_> {
+    fn drop(&mut self) {
+        // A request whose pipeline panics gets a response later.
+        if !self.is_finished && !thread::panicking() {
+            self.context.log_disconnect();
+            self.api.usage.record(&self.context.usage(None));
+        }
+    }
+}
 
 impl ApiInner {
     pub(super) async fn handle(
@@ -58,17 +76,25 @@ impl ApiInner {
     /// side effects.
     async fn respond(
         self: &Arc<Self>,
-        mut context: RequestContext<'_>,
+        context: RequestContext<'_>,
         body: LazyBody<'_>,
     ) -> Response<ResponseBody> {
+        let mut pending = PendingRequest {
+            api: self,
+            context,
+            is_finished: false,
+        };
+        let context = &mut pending.context;
         let outcome = {
             // Pinned here, because a future that is passed by value would be stored twice.
-            let pipeline = pin!(self.run_pipeline(&mut context, body));
+            let pipeline = pin!(self.run_pipeline(context, body));
             let runtime = &*self.environment.runtime;
             run(runtime, self.settings.request_timeout, pipeline).await
         };
         let result = outcome.unwrap_or_else(|| Err(timeout_error(context.reading_body)));
-        self.finish(result, &context, self.environment.clock.now())
+        let response = self.finish(result, context, self.environment.clock.now());
+        pending.is_finished = true;
+        response
     }
 
     /// Responds to a request whose URI, time or peer the host's code failed to return.
@@ -96,12 +122,7 @@ impl ApiInner {
         let status = response.status();
         let elapsed = now.saturating_duration_since(context.received_at);
         context.log_response(status, code, elapsed);
-        if let Some(token) = &context.token {
-            let is_charged = status != StatusCode::UNAUTHORIZED;
-            let units = context.charged_units.filter(|_| is_charged);
-            let units = units.unwrap_or_default();
-            self.usage.record(token, context.received_at, status, units);
-        }
+        self.usage.record(&context.usage(Some((status, elapsed))));
         recorder::record_request(&context.head.method, context.route, status, code, elapsed);
         response
     }
@@ -126,6 +147,7 @@ impl ApiInner {
             None => return Err(self.charge_guest(context, ApiError::NoSuchRoute).await),
         };
         context.route = Some(endpoint.path);
+        context.operation = endpoint.operation_id;
         context.is_private = endpoint.is_private();
         context.is_conditional = endpoint.is_conditional();
 
@@ -175,6 +197,7 @@ impl ApiInner {
         context: &mut RequestContext<'_>,
     ) -> Result<ApiResponse, ApiError> {
         context.route = Some(endpoints::OPENAPI_PATH);
+        context.operation = OperationUsage::DOCUMENT;
         context.is_conditional = true;
         self.charge(context, context.guest_key, 0).await?;
         reject_query(context.head)?;

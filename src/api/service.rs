@@ -41,21 +41,18 @@ impl ForumApi {
     }
 
     /// Writes the numbers of requests since the previous call to the [`UsageStore`](crate::store::UsageStore), by token and
-    /// hour. The first call in each hour also removes numbers that are older than 30 days.
+    /// hour, and by operation and hour. The first call in each hour also removes numbers that are older than 30 days.
     ///
     /// [`keep_flushing_usage`](Self::keep_flushing_usage) calls it once a minute. Call it again before the process ends. The
-    /// service counts the requests of up to 262,144 pairs of a token and an hour between two calls, and ignores others.
+    /// service counts the requests of up to 262,144 pairs of a token and an hour, and of 4096 pairs of an operation and an
+    /// hour, between two calls, and can ignore others.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call, also if
     /// the future is dropped before it completes.
     pub async fn flush_usage(&self) -> BackendResult<()> {
         let (counters, store) = (&self.0.usage, &*self.0.stores.usage);
-        let taken = counters.take();
-        if !taken.usage().is_empty() {
-            store.add(taken.usage()).await?;
-            taken.forget();
-        }
+        counters.take().store(store).await?;
         let now = self.0.environment.clock.now();
         if counters.is_sweep_due(now) {
             store

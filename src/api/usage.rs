@@ -1,62 +1,115 @@
-//! Numbers of requests of each token and hour, counted in memory until they are added to the store.
+//! Numbers of requests of each token, operation and hour, counted in memory until they are added to the store.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
+use std::ops::AddAssign;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use http::StatusCode;
 
+use crate::host::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{TokenUsage, UsageCounts, lock};
+use crate::store::{OperationCounts, OperationUsage, TokenUsage, UsageCounts, UsageStore, lock};
 use crate::token::Lookup;
 
-/// Number of maps: concurrent requests rarely use the same one.
+/// Number of shards: concurrent requests with different tokens rarely use the same one.
 const SHARDS: usize = 64;
 
-/// Allocated entries of each map.
+/// Allocated entries of each map of tokens.
 const INITIAL_KEYS: usize = 16;
 
 /// Largest number of entries of each map, if the host does not write the numbers to the store.
 const MAX_KEYS: usize = 4096;
 
-type Shard = Mutex<HashMap<(Timestamp, Lookup), UsageCounts>>;
+/// A request to count.
+pub(super) struct RequestUsage {
+    pub(super) received_at: Timestamp,
+    /// Id of the operation, [`OperationUsage::DOCUMENT`] or [`OperationUsage::OTHER`].
+    pub(super) operation: &'static str,
+    pub(super) token: Option<Lookup>,
+    /// Units that were charged to the token or to the address.
+    pub(super) units: u32,
+    /// Status and duration; `None` if the client disconnected before the response.
+    pub(super) response: Option<(StatusCode, Duration)>,
+}
+
+impl RequestUsage {
+    fn operation_counts(&self) -> OperationCounts {
+        let mut counts = OperationCounts::default();
+        counts.usage.requests = 1;
+        counts.usage.units = self.units.into();
+        if let Some((status, duration)) = self.response {
+            counts.usage.rate_limited = (status == StatusCode::TOO_MANY_REQUESTS).into();
+            counts.usage.unauthenticated = (status == StatusCode::UNAUTHORIZED).into();
+            counts.usage.forbidden = (status == StatusCode::FORBIDDEN).into();
+            counts.usage.errors = status.is_server_error().into();
+            counts.latency.record(duration);
+        }
+        counts
+    }
+}
+
+type Counts<K, V> = HashMap<(Timestamp, K), V>;
+
+struct Shard {
+    tokens: Counts<Lookup, UsageCounts>,
+    operations: Counts<Cow<'static, str>, OperationCounts>,
+}
 
 pub(super) struct UsageCounters {
-    shards: Vec<Shard>,
+    shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
     /// Hour of the last sweep, in milliseconds.
     swept_at: AtomicI64,
 }
 
-/// Numbers that were removed from the counters. Adds them again when it is dropped.
+/// Numbers that were removed from the counters. When it is dropped, it adds those again that were not stored.
 pub(super) struct TakenUsage<'a> {
     counters: &'a UsageCounters,
-    usage: Vec<TokenUsage>,
+    tokens: Vec<TokenUsage>,
+    operations: Vec<OperationUsage>,
 }
 
 impl TakenUsage<'_> {
-    pub(super) fn usage(&self) -> &[TokenUsage] {
-        &self.usage
-    }
-
-    /// Drops the numbers, which are in the store.
-    pub(super) fn forget(mut self) {
-        self.usage.clear();
+    pub(super) async fn store(mut self, store: &dyn UsageStore) -> BackendResult<()> {
+        if !self.tokens.is_empty() {
+            store.add(&self.tokens).await?;
+            self.tokens.clear();
+        }
+        if !self.operations.is_empty() {
+            store.add_operations(&self.operations).await?;
+            self.operations.clear();
+        }
+        Ok(())
     }
 }
 
 impl Drop for TakenUsage<'_> {
     fn drop(&mut self) {
-        self.usage
-            .drain(..)
-            .for_each(|usage| self.counters.add(usage));
+        for one in self.tokens.drain(..) {
+            self.counters.with_shard(Some(one.token), |shard| {
+                add(&mut shard.tokens, (one.hour, one.token), one.counts);
+            });
+        }
+        self.counters.with_shard(None, |shard| {
+            for one in self.operations.drain(..) {
+                add(&mut shard.operations, (one.hour, one.operation), one.counts);
+            }
+        });
     }
 }
 
 impl Default for UsageCounters {
     fn default() -> Self {
-        let shard = || Mutex::new(HashMap::with_capacity(INITIAL_KEYS));
+        let shard = || {
+            Mutex::new(Shard {
+                tokens: HashMap::with_capacity(INITIAL_KEYS),
+                operations: HashMap::new(),
+            })
+        };
         Self {
             shards: (0..SHARDS).map(|_| shard()).collect(),
             hasher: RandomState::new(),
@@ -66,49 +119,68 @@ impl Default for UsageCounters {
 }
 
 impl UsageCounters {
-    /// Counts a request. `units` are those that were charged to the token.
-    pub(super) fn record(&self, token: &Lookup, now: Timestamp, status: StatusCode, units: u32) {
-        let counts = UsageCounts {
-            requests: 1,
-            units: units.into(),
-            rate_limited: (status == StatusCode::TOO_MANY_REQUESTS).into(),
-            unauthenticated: (status == StatusCode::UNAUTHORIZED).into(),
-            forbidden: (status == StatusCode::FORBIDDEN).into(),
-            errors: status.is_server_error().into(),
-        };
-        self.add(TokenUsage {
-            hour: TokenUsage::hour_of(now),
-            token: *token,
-            counts,
+    pub(super) fn record(&self, request: &RequestUsage) {
+        let hour = TokenUsage::hour_of(request.received_at);
+        let counts = request.operation_counts();
+        self.with_shard(request.token, |shard| {
+            if let Some(token) = request.token {
+                let mut counts = counts.usage;
+                if counts.unauthenticated > 0 {
+                    // They were charged to the address.
+                    counts.units = 0;
+                }
+                add(&mut shard.tokens, (hour, token), counts);
+            }
+            let operation = Cow::Borrowed(request.operation);
+            add(&mut shard.operations, (hour, operation), counts);
         });
     }
 
-    pub(super) fn add(&self, usage: TokenUsage) {
-        let index = self.hasher.hash_one(usage.token) as usize % SHARDS;
-        let Some(shard) = self.shards.get(index) else {
-            return;
-        };
-        let (mut shard, key) = (lock(shard), (usage.hour, usage.token));
-        if shard.len() < MAX_KEYS || shard.contains_key(&key) {
-            *shard.entry(key).or_default() += usage.counts;
+    fn with_shard(&self, token: Option<Lookup>, change: impl FnOnce(&mut Shard)) {
+        let index = self.hasher.hash_one(token) as usize % SHARDS;
+        if let Some(shard) = self.shards.get(index) {
+            change(&mut lock(shard));
         }
     }
 
-    /// Removes all numbers, and returns them in the order of hours and tokens. The maps keep their memory.
+    /// Removes all numbers. The maps keep their memory.
     pub(super) fn take(&self) -> TakenUsage<'_> {
-        let mut usage = Vec::new();
+        let mut tokens = Vec::new();
+        let mut operations = HashMap::new();
         for shard in &self.shards {
             let mut shard = lock(shard);
-            usage.extend(shard.drain().map(|((hour, token), counts)| TokenUsage {
-                hour,
-                token,
-                counts,
-            }));
+            tokens.extend(
+                shard
+                    .tokens
+                    .drain()
+                    .map(|((hour, token), counts)| TokenUsage {
+                        hour,
+                        token,
+                        counts,
+                    }),
+            );
+            for (key, counts) in shard.operations.drain() {
+                *operations
+                    .entry(key)
+                    .or_insert_with(OperationCounts::default) += counts;
+            }
         }
-        usage.sort_unstable_by_key(|usage| (usage.hour, usage.token));
+        let mut operations: Vec<_> = operations
+            .into_iter()
+            .map(|((hour, operation), counts)| OperationUsage {
+                hour,
+                operation,
+                counts,
+            })
+            .collect();
+        tokens.sort_unstable_by_key(|usage| (usage.hour, usage.token));
+        operations.sort_unstable_by(|one, other| {
+            (one.hour, &one.operation).cmp(&(other.hour, &other.operation))
+        });
         TakenUsage {
             counters: self,
-            usage,
+            tokens,
+            operations,
         }
     }
 
@@ -119,39 +191,78 @@ impl UsageCounters {
     }
 }
 
+/// Adds numbers to a map. Drops those of a new key if the map is full.
+fn add<K: Eq + Hash, V: AddAssign + Default>(
+    map: &mut Counts<K, V>,
+    key: (Timestamp, K),
+    counts: V,
+) {
+    if map.len() < MAX_KEYS || map.contains_key(&key) {
+        *map.entry(key).or_default() += counts;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn requests_are_counted_by_token_hour_and_status() {
-        let counters = UsageCounters::default();
-        let [one, other] =
-            ["0000000000000001", "0000000000000002"].map(|text| Lookup::parse(text).unwrap());
-        let at = |minutes: i64| Timestamp::from_millis(minutes * 60_000);
-        for (token, minute, status, units) in [
-            (&one, 0, 200, 1),
-            (&one, 59, 429, 0),
-            (&one, 59, 403, 5),
-            (&one, 60, 401, 0),
-            (&other, 1, 500, 3),
-        ] {
-            let status = StatusCode::from_u16(status).unwrap();
-            counters.record(token, at(minute), status, units);
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::from_millis(minutes * 60_000)
+    }
+
+    fn lookup(number: u8) -> Lookup {
+        Lookup::parse(&format!("{number:016}")).unwrap()
+    }
+
+    /// A request for the operation `search`, which took 7 ms.
+    fn request(minute: i64, token: u8, status: u16, units: u32) -> RequestUsage {
+        let status = StatusCode::from_u16(status).unwrap();
+        RequestUsage {
+            received_at: at(minute),
+            operation: "search",
+            token: (token > 0).then(|| lookup(token)),
+            units,
+            response: Some((status, Duration::from_millis(7))),
         }
-        let usage = |token, hour: i64, counts| TokenUsage {
+    }
+
+    fn usage(hour: i64, token: u8, counts: UsageCounts) -> TokenUsage {
+        TokenUsage {
             hour: at(hour * 60),
-            token,
+            token: lookup(token),
             counts,
-        };
-        let requests = |requests| UsageCounts {
+        }
+    }
+
+    fn requests(requests: u64) -> UsageCounts {
+        UsageCounts {
             requests,
             ..UsageCounts::default()
-        };
-        let expected = [
+        }
+    }
+
+    #[test]
+    fn requests_are_counted_by_token_operation_hour_and_status() {
+        let counters = UsageCounters::default();
+        for request in [
+            request(0, 1, 200, 1),
+            request(59, 1, 429, 0),
+            request(59, 1, 403, 5),
+            request(60, 1, 401, 1),
+            request(1, 2, 500, 3),
+            request(2, 0, 200, 2),
+        ] {
+            counters.record(&request);
+        }
+        counters.record(&RequestUsage {
+            operation: "getMe",
+            response: None,
+            ..request(61, 0, 200, 4)
+        });
+        let tokens = [
             usage(
-                one,
                 0,
+                1,
                 UsageCounts {
                     units: 6,
                     rate_limited: 1,
@@ -160,8 +271,8 @@ mod tests {
                 },
             ),
             usage(
-                other,
                 0,
+                2,
                 UsageCounts {
                     units: 3,
                     errors: 1,
@@ -169,7 +280,7 @@ mod tests {
                 },
             ),
             usage(
-                one,
+                1,
                 1,
                 UsageCounts {
                     unauthenticated: 1,
@@ -177,24 +288,50 @@ mod tests {
                 },
             ),
         ];
-        assert_eq!(counters.take().usage(), expected);
         let taken = counters.take();
-        assert_eq!(taken.usage(), expected, "dropped numbers are counted again");
-        taken.forget();
-        assert_eq!(counters.take().usage(), []);
+        assert_eq!(taken.tokens, tokens);
+        let operations = taken.operations.iter().map(|one| {
+            let (counts, latency) = (one.counts.usage, one.counts.latency);
+            (
+                &*one.operation,
+                one.hour,
+                counts.requests,
+                counts.units,
+                latency.count(),
+            )
+        });
+        let expected = [
+            ("search", at(0), 5, 11, 5),
+            ("getMe", at(60), 1, 4, 0),
+            ("search", at(60), 1, 1, 1),
+        ];
+        assert_eq!(operations.collect::<Vec<_>>(), expected);
+        let operations = taken.operations.clone();
+        drop(taken);
+        let mut taken = counters.take();
+        let again = (taken.tokens.as_slice(), &taken.operations);
+        assert_eq!(
+            again,
+            (&tokens[..], &operations),
+            "dropped numbers are counted again"
+        );
+        (taken.tokens, taken.operations) = Default::default();
+        drop(taken);
+        assert!(counters.take().tokens.is_empty() && counters.take().operations.is_empty());
     }
 
     #[test]
-    fn new_tokens_are_dropped_when_a_map_is_full() {
+    fn new_keys_are_dropped_when_a_map_is_full() {
         let counters = UsageCounters::default();
-        let token = Lookup::parse("0000000000000001").unwrap();
         for hour in 0..=MAX_KEYS as i64 {
-            let hour = Timestamp::from_millis(hour * 3_600_000);
-            counters.record(&token, hour, StatusCode::OK, 1);
-            counters.record(&token, hour, StatusCode::OK, 1);
+            counters.record(&request(hour * 60, 1, 200, 1));
+            counters.record(&request(hour * 60, 1, 200, 1));
         }
         let taken = counters.take();
-        assert_eq!(taken.usage().len(), MAX_KEYS);
-        assert!(taken.usage().iter().all(|usage| usage.counts.requests == 2));
+        assert_eq!(
+            (taken.tokens.len(), taken.operations.len()),
+            (MAX_KEYS, MAX_KEYS)
+        );
+        assert!(taken.tokens.iter().all(|usage| usage.counts.requests == 2));
     }
 }

@@ -79,19 +79,28 @@ pub(super) struct ColumnChart<'a, const N: usize> {
 }
 
 impl<const N: usize> ColumnChart<'_, N> {
+    /// Renders the chart with numbers on the vertical axis.
     pub(super) fn render(&self) -> Markup {
+        self.render_with(|count| count.to_string())
+    }
+
+    /// Renders the chart. `format` returns the labels of the vertical axis. Screen readers read the summary, not the axes.
+    pub(super) fn render_with(&self, format: impl Fn(u64) -> String) -> Markup {
         let totals = self.columns.iter().map(|counts| counts.iter().sum());
-        let most = totals.max().unwrap_or(0).max(1);
+        let top = axis_end(totals.max().unwrap_or(0));
         let width = self.columns.len() as u64 * COLUMN_STEP;
         let height = COLUMN_HEIGHT;
         html! {
             figure {
-                svg.columns role="img" aria-label=(self.summary) viewBox={ "0 0 " (width) " " (height) }
-                    preserveAspectRatio="none" {
-                    line.axis x1="0" x2=(width) y1=(height) y2=(height) {}
-                    @for (place, counts) in (0..).zip(self.columns) { (self.column(place, counts, most)) }
+                div.plot {
+                    p.scale aria-hidden="true" { @for value in [top, top / 2, 0] { span { (format(value)) } } }
+                    svg.columns role="img" aria-label=(self.summary) viewBox={ "0 0 " (width) " " (height) }
+                        preserveAspectRatio="none" {
+                        @for y in [0, height / 2, height] { line.axis x1="0" x2=(width) y1=(y) y2=(y) {} }
+                        @for (place, counts) in (0..).zip(self.columns) { (self.column(place, counts, top)) }
+                    }
+                    p.span aria-hidden="true" { span { (self.from) } span { (self.to) } }
                 }
-                p.span { span { (self.from) } span { (self.to) } }
                 figcaption {
                     span { (self.summary) }
                     @for (class, name) in self.series { span class={ "key of-" (class) } { (name) } }
@@ -101,14 +110,14 @@ impl<const N: usize> ColumnChart<'_, N> {
     }
 
     /// Renders the parts of a column from bottom to top.
-    fn column(&self, place: u64, counts: &[u64; N], most: u64) -> Markup {
+    fn column(&self, place: u64, counts: &[u64; N], top: u64) -> Markup {
         let mut below = 0;
         html! {
             @for ((class, _), count) in self.series.iter().zip(counts) {
                 @if *count > 0 {
-                    @let part_height = scaled(*count, most, COLUMN_HEIGHT - 10);
-                    @let top = COLUMN_HEIGHT.saturating_sub(below + part_height);
-                    rect class={ "of-" (class) } x=(place * COLUMN_STEP + 3) y=(top) width=(COLUMN_STEP - 6) height=(part_height) {}
+                    @let part_height = scaled(*count, top, COLUMN_HEIGHT);
+                    @let y = COLUMN_HEIGHT.saturating_sub(below + part_height);
+                    rect class={ "of-" (class) } x=(place * COLUMN_STEP + 3) y=(y) width=(COLUMN_STEP - 6) height=(part_height) {}
                     @let () = below += part_height;
                 }
             }
@@ -116,10 +125,46 @@ impl<const N: usize> ColumnChart<'_, N> {
     }
 }
 
+/// Returns the end of an axis for values up to `most`: an even number with one digit before zeros.
+fn axis_end(most: u64) -> u64 {
+    let mut unit = 1_u64;
+    while unit.saturating_mul(10) < most {
+        unit = unit.saturating_mul(10);
+    }
+    let ends = [2, 3, 4, 5, 6, 8, 10].map(|end| unit.saturating_mul(end));
+    let mut ends = ends.into_iter().filter(|end| end % 2 == 0);
+    ends.find(|end| *end >= most).unwrap_or(u64::MAX)
+}
+
 /// Scales a count to a length. A count above 0 is at least 2 units long, so that it is visible.
 fn scaled(count: u64, most: u64, length: u64) -> u64 {
     match count {
         0 => 0,
         _ => (count.saturating_mul(length) / most).max(2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::axis_end;
+
+    #[test]
+    fn an_axis_ends_at_a_round_number() {
+        for (most, end) in [
+            (0, 2),
+            (2, 2),
+            (3, 4),
+            (5, 6),
+            (9, 10),
+            (10, 10),
+            (11, 20),
+            (2145, 3000),
+            (61, 80),
+            (100, 100),
+            (101, 200),
+            (u64::MAX, u64::MAX),
+        ] {
+            assert_eq!(axis_end(most), end, "{most}");
+        }
     }
 }

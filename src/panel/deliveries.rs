@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use maud::{Markup, html};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::components::{TableRow, badge, breakable, choice, empty, next_page_link, table};
+use super::components::{
+    TableRow, badge, breakable, choice, empty, next_page_link, query_string, table,
+};
 use super::form::Form;
 use super::page_context::PageContext;
 use super::pretty_json::pretty_json;
@@ -89,13 +90,14 @@ fn parse_position(text: &str) -> Option<(Timestamp, DeliveryId)> {
 
 /// Returns the path of the page after this delivery.
 fn next_page(context: &PageContext, filter: &DeliveryFilter, last: &Delivery) -> String {
-    let mut path = "/deliveries?".to_owned();
-    for (name, value) in FilterTexts::new(&context.query, filter).pairs() {
-        if !value.is_empty() {
-            path += &format!("{name}={}&", utf8_percent_encode(value, NON_ALPHANUMERIC));
-        }
-    }
-    format!("{path}after={}.{}", last.created_at.as_millis(), last.id)
+    let after = format!("{}.{}", last.created_at.as_millis(), last.id);
+    let texts = FilterTexts::new(&context.query, filter);
+    let set = texts
+        .pairs()
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty());
+    let query = query_string(set.chain([("after", after.as_str())]));
+    format!("/deliveries?{query}")
 }
 
 /// Values of the fields of the filter, empty if not set.

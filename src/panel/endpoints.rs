@@ -190,6 +190,10 @@ pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
 
 async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     let topics = checked_topics(&mut form);
+    let url = form.get("url").trim().to_owned();
+    if url.is_empty() {
+        form.add_error("url", "Enter a URL.");
+    }
     let owner = match form.get("owner").trim() {
         "" => Some(context.session.user_id.clone()),
         _ => context.owner(&mut form).await?,
@@ -197,11 +201,13 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     let secret = Some(form.get("secret")).filter(|secret| !secret.is_empty());
     let secret = secret.map(WebhookSecret::parse).transpose();
     let secret = secret.map_err(|error| form.add_error("secret", error)).ok();
-    let (Some(topics), Some(owner), Some(secret)) = (topics, owner, secret) else {
+    let (Some(topics), Some(owner), Some(secret), false) =
+        (topics, owner, secret, form.has_errors())
+    else {
         return show_invalid(context, &form).await;
     };
     let new = NewEndpoint {
-        url: form.get("url").trim().into(),
+        url,
         topics,
         owner,
         secret,

@@ -54,6 +54,7 @@
 //! [`security_headers`] returns the headers of the pages, and [`is_same_origin_form`] detects forged forms.
 
 mod access;
+mod api_usage;
 mod audit;
 mod builder;
 mod chart;

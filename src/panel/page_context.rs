@@ -38,7 +38,7 @@ const AREAS: [(&str, &str); 5] = [
 /// Request of an administrator with the state of the panel.
 pub(super) struct PageContext {
     pub(super) panel: Arc<PanelInner>,
-    /// Path of the route, which may contain `{id}`.
+    /// Path of the route, which may contain `{id}`; empty for an unknown page.
     pub(super) route_path: &'static str,
     pub(super) session: Session,
     /// The administrator, for the audit log.
@@ -89,6 +89,19 @@ impl PageContext {
             p { a href=(self.url(back)) { "Back" } }
         };
         Ok(self.render(StatusCode::CONFLICT, "Request not executed", main))
+    }
+
+    /// Renders an error page with a link to the area.
+    pub(super) fn error_document(&self, title: &str, text: &str) -> Markup {
+        let [start, ..] = AREAS;
+        let mut areas = AREAS.into_iter();
+        let area = areas.find(|(path, _)| self.route_path.starts_with(path));
+        let (path, name) = area.unwrap_or(start);
+        let main = html! {
+            p { (text) }
+            p { a href=(self.url(path)) { "Back to " (name) } }
+        };
+        area_document(self, title, main)
     }
 
     pub(super) fn audit_entry(
@@ -195,9 +208,14 @@ impl PageContext {
         self.panel.webhook_admin.webhooks()
     }
 
-    /// Returns the id of the member whose name is in the field `owner`. Adds an error to the field if no member has this name.
+    /// Returns the id of the member whose name is in the field `owner`. Adds an error to the field if it is empty or no member
+    /// has this name.
     pub(super) async fn owner(&self, form: &mut Form) -> Result<Option<UserId>, PanelError> {
         let username = form.get("owner").trim();
+        if username.is_empty() {
+            form.add_error("owner", "Enter a username.");
+            return Ok(None);
+        }
         let owner = self.panel.admin_auth.user_id_by_name(username).await?;
         if owner.is_none() {
             form.add_error("owner", "No member has this username.");
@@ -233,9 +251,9 @@ fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
         header {
             div.bar {
                 p.name { a href=(context.url("/tokens")) { "Control panel" } }
+                nav aria-label="Areas" { ul { @for area in AREAS { (area_link(context, area)) } } }
                 (signed_in(context))
             }
-            nav aria-label="Areas" { ul { @for area in AREAS { (area_link(context, area)) } } }
         }
         main id="main" tabindex="-1" {
             h1 { (title) }

@@ -7,7 +7,7 @@ use http::request::Parts;
 use http::{HeaderMap, Response, StatusCode};
 use maud::Markup;
 
-use super::components::{SCRIPT, STYLE_SHEET, bare_document};
+use super::components::{SCRIPT, STYLE_SHEET};
 use crate::error_chain::ErrorChain;
 use crate::host::{BackendError, BoxError, OverloadedError};
 use crate::http_util::{self, Content, ResponseBody};
@@ -106,26 +106,15 @@ impl PanelError {
         Self::Internal(source.into())
     }
 
-    /// Returns the error page. The source of an internal error is only logged.
-    pub(super) fn into_response(self, base_path: &str) -> PageResponse {
-        let (status, title, text) = self.page_text();
-        let page = bare_document(base_path, title, text);
-        let Self::Internal(source) = self else {
-            return PageResponse::page(status, page);
-        };
-        tracing::error!(error = %ErrorChain(&*source), "internal error");
-        match OverloadedError::cause_of(&*source) {
-            Some(OverloadedError { retry_after }) => {
-                let text = "The server is overloaded. Try again in a moment.";
-                let page = bare_document(base_path, "Overloaded", text);
-                PageResponse::page(StatusCode::SERVICE_UNAVAILABLE, page).retry_after(retry_after)
-            }
-            None => PageResponse::page(status, page),
+    /// Returns the content of the error page. The source of an internal error is only logged.
+    pub(super) fn into_page(self) -> ErrorPage {
+        let mut retry_after = None;
+        if let Self::Internal(source) = &self {
+            tracing::error!(error = %ErrorChain(&**source), "internal error");
+            let overload = OverloadedError::cause_of(&**source);
+            retry_after = overload.map(|overload| overload.retry_after);
         }
-    }
-
-    fn page_text(&self) -> (StatusCode, &'static str, &'static str) {
-        match self {
+        let (status, title, text) = match self {
             Self::NotFound => (
                 StatusCode::NOT_FOUND,
                 "Not found",
@@ -141,11 +130,41 @@ impl PanelError {
                 "Invalid form",
                 "The form could not be read. Nothing was changed. Go back and submit it again.",
             ),
+            Self::Internal(_) if retry_after.is_some() => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Overloaded",
+                "The server is overloaded. Try again in a moment.",
+            ),
             Self::Internal(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Internal error",
                 "An internal error occurred. See the server log.",
             ),
+        };
+        ErrorPage {
+            status,
+            title,
+            text,
+            retry_after,
+        }
+    }
+}
+
+/// Content of an error page.
+pub(super) struct ErrorPage {
+    status: StatusCode,
+    pub(super) title: &'static str,
+    pub(super) text: &'static str,
+    retry_after: Option<Duration>,
+}
+
+impl ErrorPage {
+    /// Returns the response with the rendered page.
+    pub(super) fn into_response(self, page: Markup) -> PageResponse {
+        let response = PageResponse::page(self.status, page);
+        match self.retry_after {
+            Some(wait) => response.retry_after(wait),
+            None => response,
         }
     }
 }

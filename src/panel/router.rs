@@ -81,7 +81,7 @@ fn matches<'a>(template: &str, path: &'a str) -> Option<&'a str> {
     let mut segments = path.split('/');
     for expected in template.split('/') {
         match segments.next()? {
-            segment if expected == "{id}" => id = segment,
+            segment if expected == "{id}" && !segment.is_empty() => id = segment,
             segment if segment != expected => return None,
             _ => {}
         }

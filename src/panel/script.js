@@ -15,7 +15,6 @@ function addCopyButton(element) {
     name.append(` ${element.dataset.copy}`);
     button.append(name);
     const status = document.createElement("span");
-    status.setAttribute("role", "status");
     status.setAttribute("aria-live", "polite");
     button.addEventListener("click", async () => {
         status.textContent = await copy(element) ? "Copied" : "Not copied: press Ctrl+C";
@@ -42,12 +41,10 @@ async function copy(element) {
     }
 }
 
-/** Replaces the UTC time beside a relative time by the local one. The element's title keeps the UTC time. */
+/** Replaces a UTC time by the local one. The element's title keeps the UTC time. */
 function showLocalTime(element) {
-    const exact = element.querySelector("small");
-    if (exact) {
-        exact.textContent = LOCAL_TIME.format(new Date(element.dateTime));
-    }
+    const exact = element.querySelector("small") ?? element;
+    exact.textContent = LOCAL_TIME.format(new Date(element.dateTime));
 }
 
 // The Swedish format is the one of the pages: 2026-01-31 12:00:00.
@@ -62,4 +59,4 @@ const LOCAL_TIME = new Intl.DateTimeFormat("sv", {
 });
 
 document.querySelectorAll("[data-copy]").forEach(addCopyButton);
-document.querySelectorAll("time[datetime]").forEach(showLocalTime);
+document.querySelectorAll("time[title]").forEach(showLocalTime);

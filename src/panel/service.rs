@@ -13,6 +13,7 @@ use tracing::Instrument;
 
 use super::access::{is_same_origin_form, parse_form};
 use super::builder::{Panel, PanelInner};
+use super::components::bare_document;
 use super::form::Form;
 use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError};
@@ -68,23 +69,40 @@ impl PanelInner {
         body: UnreadBody,
         restored: Result<(), PanelError>,
     ) -> Response<ResponseBody> {
+        let mut frame = None;
         let pipeline = async {
             restored?;
-            self.run_pipeline(head, body).await
+            self.run_pipeline(head, body, &mut frame).await
         };
         let limit = self.settings.request_timeout;
         let result = run(&*self.environment.runtime, limit, pipeline).await;
         let timeout = || Err(PanelError::internal("the request timed out"));
         let response = match result.unwrap_or_else(timeout) {
             Ok(response) => response,
-            Err(error) => error.into_response(&self.settings.base_path),
+            Err(error) => self.error_response(error, frame.as_deref()),
         };
         tracing::info!(status = response.status.as_u16(), "request completed");
         response.into_response(head)
     }
 
-    /// Checks session, administrator and route, and for a form its origin and CSRF token, in this order.
-    async fn run_pipeline(self: &Arc<Self>, head: &Parts, body: UnreadBody) -> PageResult {
+    /// Renders an error page, with navigation if the visitor is an administrator.
+    fn error_response(&self, error: PanelError, frame: Option<&PageContext>) -> PageResponse {
+        let page = error.into_page();
+        let document = match frame {
+            Some(context) => context.error_document(page.title, page.text),
+            None => bare_document(&self.settings.base_path, page.title, page.text),
+        };
+        page.into_response(document)
+    }
+
+    /// Checks session, administrator and route, and for a form its origin and CSRF token, in this order. Sets `frame` if the
+    /// visitor is an administrator.
+    async fn run_pipeline(
+        self: &Arc<Self>,
+        head: &Parts,
+        body: UnreadBody,
+        frame: &mut Option<Arc<PageContext>>,
+    ) -> PageResult {
         let below = head.uri.path().strip_prefix(&self.settings.base_path);
         let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
         let below = below.ok_or(PanelError::NotFound)?;
@@ -101,18 +119,20 @@ impl PanelInner {
         if matches!(below, "" | "/") {
             return Ok(PageResponse::see_other(&self.start_path()));
         }
-        let (route, id) = router::find(&head.method, below).ok_or(PanelError::NotFound)?;
+        let found = router::find(&head.method, below);
         let peer = (self.peer_ip)(head);
         let client = |peer| client_ip(peer, &head.headers, &self.settings.trusted_proxies);
-        let context = PageContext {
+        let context = Arc::new(PageContext {
             panel: Arc::clone(self),
-            route_path: route.path,
+            route_path: found.map_or("", |(route, _)| route.path),
             actor: AuditActor::panel(session.user_id.clone(), peer.map(client)),
             session,
-            id: id.to_owned(),
+            id: found.map_or("", |(_, id)| id).to_owned(),
             query: Form::parse(head.uri.query().unwrap_or_default()).unwrap_or_default(),
             now: self.environment.clock.now(),
-        };
+        });
+        *frame = Some(Arc::clone(&context));
+        let (route, _) = found.ok_or(PanelError::NotFound)?;
         let handler = match route.handler {
             RouteHandler::Get(handler) => return handler(&context).await,
             RouteHandler::Post(handler) => handler,

@@ -3,13 +3,13 @@
 use http::StatusCode;
 use maud::{Markup, html};
 
+use super::api_usage::usage_row;
 use super::chart::ColumnChart;
 use super::components::{TableRow, badge, breakable, empty, table, utc_time};
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
 use super::tokens::{NO_LABEL, label, page_path};
-use super::usage::usage_row;
 use crate::audit::AuditAction;
 use crate::model::Timestamp;
 use crate::store::UsageCounts;
@@ -103,7 +103,7 @@ async fn properties(context: &PageContext, token: &TokenRecord) -> Result<Markup
 
 /// `POST /tokens/{id}`
 pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
-    let mut token = find(context).await?;
+    let token = find(context).await?;
     let label = form.get("label").to_owned();
     if let Err(error) = token::check_label(&label) {
         form.add_error("label", error);
@@ -113,16 +113,13 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         };
         return Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, "API token", main));
     }
-    if label != token.label {
-        let audit = context.audit_entry(AuditAction::TOKEN_UPDATED, token.lookup)?;
-        let audit = audit.with_details(format_args!("label {label:?}"));
-        let store = &context.panel.stores.tokens;
-        if !store.set_label(&token.lookup, &label, &audit).await? {
-            return Err(PanelError::NotFound);
-        }
-        tracing::info!(lookup = %token.lookup, admin = %context.session.user_id, "token updated");
-        token.label = label;
+    let audit = context.audit_entry(AuditAction::TOKEN_UPDATED, token.lookup)?;
+    let audit = audit.with_details(format_args!("label {label:?}"));
+    let store = &context.panel.stores.tokens;
+    if !store.set_label(&token.lookup, &label, &audit).await? {
+        return Err(PanelError::NotFound);
     }
+    tracing::info!(lookup = %token.lookup, admin = %context.session.user_id, "token updated");
     context.redirect_with_flash(&page_path(&token), "token-saved")
 }
 
@@ -134,7 +131,7 @@ pub(super) async fn confirm_revocation(context: &PageContext) -> PageResult {
         return context.redirect(&path);
     }
     let main = html! {
-        p { "Requests that use the token return 401 from then on. A revocation cannot be undone." }
+        p { "Requests with a revoked token return 401. A revocation cannot be undone." }
         (properties(context, &token).await?)
         form method="post" action=(context.url(&format!("{path}/revoke"))) {
             (context.csrf())
@@ -175,12 +172,12 @@ async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, Pan
         section aria-labelledby="by-hour" {
             h2 id="by-hour" { "Requests of the last 24 hours" }
             (chart(&hours, "24 hours ago", "now", "busiest hour"))
-            (data("Hour", &hours, utc_time))
+            (data("Numbers of requests by hour", "Hour", &hours, utc_time))
         }
         section aria-labelledby="by-day" {
             h2 id="by-day" { "Requests of the last 30 days" }
             (chart(&days, "30 days ago", "today", "busiest day"))
-            (data("Day (UTC)", &days, date))
+            (data("Numbers of requests by day", "Day (UTC)", &days, date))
         }
     })
 }
@@ -249,6 +246,7 @@ fn chart(intervals: &[Interval], from: &str, to: &str, busiest: &str) -> Markup 
 
 /// Renders the intervals with requests, newest first, and their sum as a table.
 fn data(
+    title: &str,
     column: &'static str,
     intervals: &[Interval],
     text: impl Fn(Timestamp) -> String,
@@ -262,7 +260,7 @@ fn data(
     let sum: TableRow = usage_row(column, html! { strong { "Total" } }, &total(intervals));
     html! {
         details.data {
-            summary { "Numbers as a table" }
+            summary { (title) }
             (table(rows.chain([sum])))
         }
     }

@@ -135,14 +135,24 @@ fn apply_preset(context: &PageContext, form: &mut Form) -> bool {
     true
 }
 
-async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
+/// Adds an error to the field of the password if it is empty or incorrect. Returns the time until issuing is unlocked if it
+/// is locked. An empty password does not count as an attempt.
+async fn check_password(
+    context: &PageContext,
+    form: &mut Form,
+) -> Result<Result<(), Duration>, PanelError> {
     let (panel, member) = (&context.panel, &context.session.user_id);
+    let password = form.get("password");
+    if password.is_empty() {
+        form.add_error("password", "Enter your password.");
+        return Ok(Ok(()));
+    }
     let throttle = PasswordThrottle(&*panel.stores.rate_limits);
     let slot = match throttle.begin(member, context.now).await? {
         Ok(slot) => slot,
-        Err(wait) => return show_locked(context, &form, wait),
+        Err(wait) => return Ok(Err(wait)),
     };
-    let (session, password) = (&context.session, form.get("password"));
+    let session = &context.session;
     let is_correct = panel.admin_auth.verify_password(session, password).await;
     if let Ok(false) = is_correct {
         tracing::warn!(admin = %member, "token not issued: incorrect password");
@@ -151,6 +161,13 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
         tracing::error!(error = %ErrorChain(&error), "failed to reset password attempt");
     }
     is_correct?;
+    Ok(Ok(()))
+}
+
+async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
+    if let Err(wait) = check_password(context, &mut form).await? {
+        return show_locked(context, &form, wait);
+    }
     let owner = context.owner(&mut form).await?;
     let scopes = parse_scopes(&mut form)?;
     // Repeated values are joined to a text that is not a number.
@@ -165,6 +182,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let request = TokenRequest::new(&owner, &scopes);
     let request = request.label(form.get("label")).expiry(expiry);
     let request = request.issuer(&context.actor);
+    let panel = &context.panel;
     let (random, surface) = (&*panel.environment.random, panel.environment.surface);
     match token::issue_token(&*panel.stores.tokens, random, surface, request, context.now).await {
         Ok((token, record)) => show_issued(context, &token, &record),

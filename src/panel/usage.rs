@@ -5,22 +5,18 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
+use super::api_usage;
 use super::chart::{Bar, ColumnChart, bar_chart};
-use super::components::{TableRow, badge, breakable, empty, table, utc_time};
+use super::components::{TableRow, badge, breakable, empty, table};
 use super::deliveries::{quarantine_warning, url};
 use super::page_context::PageContext;
-use super::response::{PageResult, PanelError};
+use super::response::PageResult;
 use crate::model::EndpointId;
-use crate::store::{DeliveryCount, TokenUsage, UsageCounts};
+use crate::store::DeliveryCount;
 use crate::webhook::DeliveryState;
 
 /// Period of the statistics.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-const HOUR: Duration = Duration::from_secs(60 * 60);
-
-/// Number of tokens on the page: those with the most requests.
-const TOP_TOKENS: u32 = 20;
 
 /// Labels of the attempt times in [`UsageStats`](crate::store::UsageStats).
 const DURATIONS: [&str; 6] = [
@@ -54,73 +50,25 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let times = times.map(|(label, count)| Bar::new(html! { (label) }, "plain", count));
     let main = html! {
         p.lead { "API requests and webhook deliveries of the last 24 hours." }
-        (api_requests(context).await?)
-        h2 { "Webhook deliveries" }
-        p { "Deliveries queued in the last 24 hours, by current state." }
-        (quarantine_warning(context).await?)
+        (api_usage::sections(context).await?)
+        section aria-labelledby="deliveries" {
+            h2 id="deliveries" { "Webhook deliveries" }
+            p { "Deliveries queued in the last 24 hours, by current state." }
+            (quarantine_warning(context).await?)
+        }
         @if usage.deliveries.is_empty() {
             (empty("No deliveries in the last 24 hours.", html! {
                 "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery."
             }))
         } @else {
             (deliveries_by_hour(&by_hour(&usage.deliveries)))
-            (bar_chart("by-state", "By state", "State", "Deliveries", states))
-            (bar_chart("by-endpoint", "By endpoint", "Endpoint", "Deliveries", receivers))
+            (bar_chart("by-state", "Deliveries by state", "State", "Deliveries", states))
+            (bar_chart("by-endpoint", "Deliveries by endpoint", "Endpoint", "Deliveries", receivers))
             (bar_chart("times", "Attempt times", "Duration", "Attempts", times))
             p.hint { "Counts all attempts of the last 24 hours, including those of deliveries that were queued earlier." }
         }
     };
     context.show("Usage", main)
-}
-
-/// Renders the requests with tokens by hour and by token.
-async fn api_requests(context: &PageContext) -> Result<Markup, PanelError> {
-    let stores = &context.panel.stores;
-    let since = TokenUsage::hour_of(context.now.saturating_sub(DAY - HOUR));
-    let hours = stores.usage.by_hour(since, None).await?;
-    let mut tokens = Vec::new();
-    for (token, counts) in stores.usage.by_token(since, TOP_TOKENS).await? {
-        let record = stores.tokens.find(&token).await?;
-        let label = record.map_or_else(|| "(deleted)".into(), |record| record.label);
-        tokens.push(usage_row(
-            "Token",
-            html! { strong { (breakable(&label)) } " " code { (token) } },
-            &counts,
-        ));
-    }
-    let hours = hours.iter().rev().map(|(hour, counts)| {
-        let label = html! { time datetime=(hour) { (utc_time(*hour)) } };
-        usage_row("Hour", label, counts)
-    });
-    Ok(html! {
-        @if tokens.is_empty() {
-            (empty("No API requests with a token in the last 24 hours.", html! {
-                "Requests are shown at most a minute after they were sent."
-            }))
-        } @else {
-            section aria-labelledby="requests-by-hour" {
-                h2 id="requests-by-hour" { "API requests by hour" }
-                (table(hours))
-            }
-            section aria-labelledby="requests-by-token" {
-                h2 id="requests-by-token" { "API requests by token" }
-                (table(tokens))
-            }
-        }
-    })
-}
-
-pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
-    let count = |count: u64| html! { (count) };
-    vec![
-        (column, label),
-        ("Requests", count(counts.requests)),
-        ("Units", count(counts.units)),
-        ("Refused with 429", count(counts.rate_limited)),
-        ("Refused with 401", count(counts.unauthenticated)),
-        ("Refused with 403", count(counts.forbidden)),
-        ("Errors", count(counts.errors)),
-    ]
 }
 
 /// Sums deliveries by state.
@@ -184,10 +132,23 @@ fn deliveries_by_hour(hours: &[HourCounts; 24]) -> Markup {
     };
     html! {
         section aria-labelledby="by-hour" {
-            h2 id="by-hour" { "By hour" }
+            h2 id="by-hour" { "Deliveries by hour" }
             (chart.render())
+            details.data {
+                summary { "Numbers of deliveries by hour" }
+                (table((0..).zip(hours.iter().rev()).map(|(ago, counts)| hour_row(ago, counts))))
+            }
         }
     }
+}
+
+fn hour_row(hours_ago: u64, [delivered, pending, failed]: &HourCounts) -> TableRow {
+    vec![
+        ("Hours ago", html! { (hours_ago) " to " (hours_ago + 1) }),
+        ("Delivered", html! { (delivered) }),
+        ("Queued or retrying", html! { (pending) }),
+        ("Dead, gone or withheld", html! { (failed) }),
+    ]
 }
 
 #[cfg(test)]

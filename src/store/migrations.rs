@@ -155,6 +155,14 @@ mod tests {
     fn published_migrations_do_not_change() {
         for (sql, checksum) in [
             (
+                include_str!("postgres/migrations/0008_operation_usage.sql"),
+                "0628ba01e79635fd9e87d016645f80d89bb3c5dc75f70f15716ba0e90c91f04b",
+            ),
+            (
+                include_str!("sqlite/migrations/0008_operation_usage.sql"),
+                "339986f33ffbf3206962f676079e9145a753eedc09ce7f98439ce67c1966dbb0",
+            ),
+            (
                 include_str!("postgres/migrations/0007_usage_by_token.sql"),
                 "1844a525b7e6ace92c4994b22d40236a2e181707e077fe8013848a1b848a9596",
             ),

@@ -19,6 +19,7 @@ mod idempotency;
 mod lock;
 pub mod memory;
 mod migrations;
+mod operation_usage;
 mod outbox;
 #[cfg(feature = "postgres")]
 pub mod postgres;
@@ -51,6 +52,7 @@ pub use idempotency::{
 };
 pub(crate) use lock::lock;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
+pub use operation_usage::{LatencyCounts, OperationCounts, OperationUsage};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};

@@ -59,6 +59,7 @@
 #![doc = include_str!("sqlite/migrations/0005_attempt_headers.sql")]
 #![doc = include_str!("sqlite/migrations/0006_token_filters.sql")]
 #![doc = include_str!("sqlite/migrations/0007_usage_by_token.sql")]
+#![doc = include_str!("sqlite/migrations/0008_operation_usage.sql")]
 //! ```
 
 use super::migrations::{Migrations, migrations};
@@ -66,7 +67,7 @@ use super::migrations::{Migrations, migrations};
 /// Migrations of the library's tables.
 pub const MIGRATIONS: Migrations = migrations!(
     "sqlite/migrations": "0001_init" "0002_audit_log" "0003_endpoint_failures" "0004_usage"
-    "0005_attempt_headers" "0006_token_filters" "0007_usage_by_token"
+        "0005_attempt_headers" "0006_token_filters" "0007_usage_by_token" "0008_operation_usage"
 );
 
 /// Statements of the table `forum_api_tokens`, one for each method of [`TokenStore`](crate::store::TokenStore).

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use crate::error::BackendResult;
 use crate::model::Timestamp;
+use crate::store::OperationUsage;
 use crate::token::Lookup;
 
 const HOUR_MILLIS: i64 = 60 * 60 * 1000;
@@ -14,18 +15,25 @@ const HOUR_MILLIS: i64 = 60 * 60 * 1000;
 /// Numbers of API requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageCounts {
-    /// Requests with any status.
+    /// Requests with any status, and requests whose client disconnected before the response.
     pub requests: u64,
-    /// Units charged to the token.
+    /// Charged units.
     pub units: u64,
     /// Requests refused with 429.
     pub rate_limited: u64,
-    /// Requests refused with 401, because the token is revoked or expired.
+    /// Requests refused with 401. Those of a token are refused because it is revoked or expired.
     pub unauthenticated: u64,
     /// Requests refused with 403.
     pub forbidden: u64,
     /// Requests that failed with a status from 500 on.
     pub errors: u64,
+}
+
+impl UsageCounts {
+    /// Returns the number of requests that were refused with 401, 403 or 429.
+    pub fn refused(&self) -> u64 {
+        self.unauthenticated + self.forbidden + self.rate_limited
+    }
 }
 
 impl AddAssign for UsageCounts {
@@ -61,7 +69,7 @@ impl TokenUsage {
     }
 }
 
-/// Stores the usage of tokens by hour.
+/// Stores the usage of tokens and operations by hour.
 #[async_trait]
 pub trait UsageStore: Send + Sync + 'static {
     /// Adds these numbers to the stored ones, in one transaction. `usage` is ordered by hour and token, and contains no hour of
@@ -94,7 +102,21 @@ pub trait UsageStore: Send + Sync + 'static {
         limit: u32,
     ) -> BackendResult<Vec<(Lookup, UsageCounts)>>;
 
-    /// Removes the hours that began before `before`.
+    /// Adds these numbers to the stored ones, in one transaction. `usage` is ordered by hour and operation, and contains no
+    /// hour of an operation twice.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call; numbers that were added
+    /// nevertheless are then counted twice.
+    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()>;
+
+    /// Returns the usage of each operation in each hour that begins at or after `since`, ordered by hour and operation.
+    ///
+    /// # Errors
+    /// [`BackendError`](super::BackendError) if the backend fails.
+    async fn by_operation(&self, since: Timestamp) -> BackendResult<Vec<OperationUsage>>;
+
+    /// Removes the hours of tokens and operations that began before `before`.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -105,5 +127,7 @@ forward!(UsageStore {
     async fn add(usage: &[TokenUsage]) -> BackendResult<()>;
     async fn by_hour(since: Timestamp, token: Option<&Lookup>) -> BackendResult<Vec<(Timestamp, UsageCounts)>>;
     async fn by_token(since: Timestamp, limit: u32) -> BackendResult<Vec<(Lookup, UsageCounts)>>;
+    async fn add_operations(usage: &[OperationUsage]) -> BackendResult<()>;
+    async fn by_operation(since: Timestamp) -> BackendResult<Vec<OperationUsage>>;
     async fn sweep(before: Timestamp) -> BackendResult<()>;
 });

@@ -16,9 +16,9 @@ use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FanOut,
-    IdempotencyStore, IdempotentRequest, OutboxStore, Quarantine, QueueStats, RateLimitStore,
-    Reservation, Settlement, Stores, TokenFilter, TokenStore, TokenUsage, UsageCounts, UsageStats,
-    UsageStore, WebhookStores,
+    IdempotencyStore, IdempotentRequest, OperationUsage, OutboxStore, Quarantine, QueueStats,
+    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenStore, TokenUsage,
+    UsageCounts, UsageStats, UsageStore, WebhookStores,
 };
 use crate::token::{Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
@@ -307,6 +307,8 @@ intercepted! {
         by_hour(since: Timestamp, token: Option<&Lookup>) -> Vec<(Timestamp, UsageCounts)>:
             (since, token.copied()) => (*since, token.as_ref());
         by_token(since: Timestamp, limit: u32) -> Vec<(Lookup, UsageCounts)>: (since, limit) => (*since, *limit);
+        add_operations(usage: &[OperationUsage]) -> (): (usage.to_vec()) => (usage);
+        by_operation(since: Timestamp) -> Vec<OperationUsage>: (since) => (*since);
         sweep(before: Timestamp) -> (): (before) => (*before);
     }
 }

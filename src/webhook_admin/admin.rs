@@ -303,8 +303,7 @@ impl WebhookAdmin {
         self.update(id, &audit, set).await
     }
 
-    /// Changes the URL, the topics and the owner of an endpoint. Queued deliveries are sent to the new URL. Without
-    /// changes nothing is written.
+    /// Changes the URL, the topics and the owner of an endpoint. Queued deliveries are sent to the new URL.
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::UnknownTopic`], [`WebhookAdminError::Address`] or
@@ -321,7 +320,7 @@ impl WebhookAdmin {
         let EndpointChanges { url, topics, owner } = changes;
         let topics = topics.map(|topics| topics.validated(&self.custom_topics));
         let topics = topics.transpose()?;
-        let endpoint = self.find(id).await?;
+        self.find(id).await?;
         if let Some(url) = &url {
             EndpointUrl::check_registration(url, self.allow_private, &*self.resolver).await?;
         }
@@ -331,9 +330,6 @@ impl WebhookAdmin {
             owner.as_ref().map(|owner| format!("owner {owner}")),
         ];
         let details: Vec<_> = details.into_iter().flatten().collect();
-        if details.is_empty() {
-            return Ok(endpoint);
-        }
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;
         let audit = audit.with_details(details.join("; "));
         let change = |endpoint: Endpoint| {

@@ -64,6 +64,24 @@ async fn a_read_is_canceled_by_a_disconnect() {
 }
 
 #[tokio::test]
+async fn a_request_is_counted_when_its_client_disconnects() {
+    let server = Server::new().listening().await;
+    let token = server.token("alice").await;
+    disconnect_during(&server, Request::get("/forums").bearer(&token)).await;
+    server.api.flush_usage().await.unwrap();
+    let usage = &server.stores.usage;
+    let operations = usage.by_operation(Default::default()).await.unwrap();
+    let [one] = operations.as_slice() else {
+        panic!("{operations:?}");
+    };
+    let (counts, latency) = (one.counts.usage, one.counts.latency);
+    assert_eq!((&*one.operation, counts.requests), ("listForums", 1));
+    assert_eq!((counts.errors, latency.count()), (0, 0));
+    let tokens = usage.by_token(Default::default(), 9).await.unwrap();
+    assert_eq!(tokens, [(lookup(&token), counts)]);
+}
+
+#[tokio::test]
 async fn a_retry_after_a_disconnect_gets_the_first_response() {
     let server = Server::new().listening().await;
     let request = reply().key("k").bearer(&server.token("alice").await);

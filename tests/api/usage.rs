@@ -1,4 +1,4 @@
-//! Usage of tokens by hour.
+//! Usage of tokens and operations by hour.
 
 use std::time::Duration;
 
@@ -52,4 +52,44 @@ async fn requests_with_a_token_are_counted_until_they_are_flushed() {
         [],
         "kept for 30 days"
     );
+}
+
+#[tokio::test]
+async fn requests_of_guests_and_unknown_paths_are_counted_by_operation() {
+    let server = Server::new();
+    for (path, status) in [
+        ("/forums", 200),
+        ("/forums?x=1", 400),
+        ("/me", 401),
+        ("/nothing", 404),
+        ("/openapi.json", 200),
+    ] {
+        assert_eq!(server.send(&Request::get(path)).await.status, status);
+    }
+    server.api.flush_usage().await.unwrap();
+    let usage = &server.stores.usage;
+    let operations = usage.by_operation(Default::default()).await.unwrap();
+    let numbers = operations.iter().map(|one| {
+        let (counts, latency) = (one.counts.usage, one.counts.latency);
+        let operation = &*one.operation;
+        (
+            operation,
+            counts.requests,
+            counts.refused(),
+            latency.count(),
+        )
+    });
+    let expected = [
+        ("getMe", 1, 1, 1),
+        ("listForums", 2, 0, 2),
+        ("openapi", 1, 0, 1),
+        ("other", 1, 0, 1),
+    ];
+    assert_eq!(numbers.collect::<Vec<_>>(), expected);
+    assert_eq!(usage.by_hour(Default::default(), None).await.unwrap(), []);
+
+    server.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
+    server.api.flush_usage().await.unwrap();
+    let left = usage.by_operation(Default::default()).await.unwrap();
+    assert_eq!(left, [], "kept for 30 days");
 }

@@ -11,6 +11,7 @@ import panel_session
 import reference
 import script
 import texts
+import usage
 from look import look
 from receiver import Receiver
 from server import Server
@@ -40,6 +41,11 @@ def with_local_times(browser: Browser) -> None:
         script.run(page, server)
 
 
+def with_requests(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Window(browser, server.address) as page:
+        usage.run(page, server)
+
+
 def at_the_reference(browser: Browser) -> None:
     with Server(PROGRAM) as server, Window(browser, server.address) as page:
         reference.run(page, server)
@@ -60,7 +66,15 @@ def with_forged_forms(browser: Browser) -> None:
 # Generous, since the machine may be busy.
 expect.set_options(timeout=20_000)
 
-PARTS = (with_scripts, without_scripts, with_local_times, at_the_reference, with_odd_texts, with_forged_forms)
+PARTS = (
+    with_scripts,
+    without_scripts,
+    with_local_times,
+    with_requests,
+    at_the_reference,
+    with_odd_texts,
+    with_forged_forms,
+)
 
 
 def run(number: int) -> str:

@@ -85,7 +85,7 @@ def create_content(server: Server, receiver: Receiver) -> list[str]:
         pass
     ids = {"tokens": token, "webhooks": endpoint["id"], "deliveries": delivery["id"]}
     templates = re.findall(r'^    post\("/(\w+)([^"]*)"', ROUTER, re.MULTILINE)
-    assert len(templates) == 13, templates
+    assert len(templates) == 14, templates
     paths = [f"/panel/{area}{rest.replace('{id}', ids[area])}" for area, rest in templates]
     return sorted(paths, key=lambda path: ("webhooks" in path, "remove" in path))
 

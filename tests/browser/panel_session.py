@@ -66,6 +66,7 @@ def issue(page: Page, server: Server, look: Look) -> None:
     go(page, "/panel/tokens")
     page.get_by_role("link", name="Issue a token").click()
     look(page, "tokens-new")
+    presets(page, look)
     before = server.command("token", "list")
     for number, days in enumerate(BAD):
         fill_in_token(page, server.password, label=f"bad {number}", days=days)
@@ -95,6 +96,25 @@ def issue(page: Page, server: Server, look: Look) -> None:
     look(page, "tokens-sent-again")
 
 
+def presets(page: Page, look: Look) -> None:
+    """Buttons fill in scopes and expiry and keep the other fields. The Enter key does not press them."""
+    page.get_by_label("Label", exact=True).fill("robot")
+    send(page, "All scopes", 200)
+    expect(page.get_by_role("checkbox", checked=True)).to_have_count(13)
+    send(page, "Read only", 200)
+    expect(page.get_by_role("checkbox", checked=True)).to_have_count(7)
+    for button, days in (("1 year", "365"), ("Never", ""), ("30 days", "30")):
+        send(page, button, 200)
+        expect(page.get_by_label(EXPIRES, exact=True)).to_have_value(days)
+    expect(page.get_by_label("Label", exact=True)).to_have_value("robot")
+    look(page, "tokens-new-presets")
+    with page.expect_navigation() as navigation:
+        page.get_by_label("Label", exact=True).press("Enter")
+    assert navigation.value.status == 422
+    for box in page.get_by_role("checkbox").all():
+        box.uncheck()
+
+
 def lifetime(server: Server, token: str) -> int | None:
     """Returns the lifetime in days of a working token; None if it never expires."""
     answer = server.me(token)
@@ -114,11 +134,46 @@ def revoke(page: Page, server: Server, look: Look) -> None:
     page.get_by_role("link", name="Done").click()
     look(page, "tokens")
     assert server.me(token).status == 200
-    send(page, "Revoke lost phone", 200)
+    find_token(page, look)
+    page.get_by_role("link", name="lost phone", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("API token")
+    page.get_by_label("Label", exact=True).fill("two\u202elines")
+    send(page, "Save changes", 422)
+    assert "100 characters" in reason(page, "Label")
+    look(page, "token-wrong-label")
+    page.get_by_label("Label", exact=True).fill("stolen phone")
+    send(page, "Save changes", 200)
+    expect(page.get_by_role("status")).to_have_text("Changes saved.")
+    look(page, "token")
+    go(page, "/panel/tokens")
+    page.get_by_role("link", name="Revoke stolen phone").click()
+    look(page, "token-revoke")
+    page.get_by_role("link", name="Cancel").click()
+    page.get_by_role("link", name="Revoke", exact=True).click()
+    assert server.me(token).status == 200, "nothing is revoked before the confirmation"
+    send(page, "Revoke", 200)
     expect(page.get_by_role("status")).to_contain_text("Token revoked.")
-    assert state_of(page, "lost phone") == "revoked"
+    expect(page.get_by_text("stolen phone")).to_have_count(0)
+    page.get_by_label("State", exact=True).select_option("revoked")
+    send(page, "Filter", 200)
+    assert state_of(page, "stolen phone") == "revoked"
     assert server.me(token).status == 401
     look(page, "tokens-revoked")
+    page.get_by_role("link", name="stolen phone", exact=True).click()
+    expect(page.get_by_role("link", name="Revoke", exact=True)).to_have_count(0)
+    look(page, "token-revoked")
+
+
+def find_token(page: Page, look: Look) -> None:
+    """A token is found by its label; a search without a result says so."""
+    page.get_by_label("Label, lookup or owner", exact=True).fill("nothing")
+    send(page, "Filter", 200)
+    expect(page.locator(".empty")).to_contain_text("No tokens match these filters.")
+    look(page, "tokens-none-found")
+    page.get_by_label("Label, lookup or owner", exact=True).fill("LOST")
+    page.get_by_label("Owner", exact=True).fill("alice")
+    send(page, "Filter", 200)
+    expect(page.locator("tbody tr")).to_have_count(1)
 
 
 def deliver(page: Page, receiver: Receiver, look: Look) -> None:

@@ -14,7 +14,7 @@ LONG = "W" * 10_000
 MIXED = "\"'><img src=x onerror=alert(1)>" + "wide words " * 1_000
 
 # URLs that contain arbitrary text.
-QUERIES = ["deliveries?state={0}&endpoint={0}&topic={0}&response={0}&from={0}&to={0}&after={0}", "tokens?after={0}&done={0}", "usage?done={0}"]
+QUERIES = ["deliveries?state={0}&endpoint={0}&topic={0}&response={0}&from={0}&to={0}&after={0}", "tokens?search={0}&owner={0}&state={0}&after={0}", "usage?done={0}"]
 
 
 def run(page: Page, server: Server, receiver: Receiver) -> None:
@@ -67,6 +67,8 @@ def into_tokens(page: Page, server: Server) -> None:
     for _, text in texts():
         expect(page.locator("strong").get_by_text(label(text), exact=True)).to_have_count(1)
     look(page, "tokens-texts")
+    page.locator("tbody a").first.click()
+    look(page, "token-texts")
 
 
 def label(text: str) -> str:

@@ -1,5 +1,7 @@
 //! Access checks of all routes of the panel's router.
 
+use forum_api::test_util::Intervention;
+
 use crate::fixture::{ADMIN, Fields, PASSWORD, PanelFixture, Response};
 
 const ROUTER: &str = include_str!("../../src/panel/router.rs");
@@ -37,6 +39,9 @@ async fn each_form_changes_something() {
     for number in 0..count {
         let fixture = PanelFixture::with_content().await;
         let path = &paths("post", &fixture)[number];
+        if path.ends_with("/enable") {
+            fixture.post(&fixture.endpoint_path("/disable"), &[]).await;
+        }
         let before = fixture.snapshot().await;
         let response = fixture.post(path, FORM).await;
         assert!(matches!(response.status, 200 | 303), "{path}: {response:?}");
@@ -76,7 +81,8 @@ async fn a_forged_form_changes_nothing() {
 async fn guests_and_members_neither_see_nor_change_anything() {
     let fixture = PanelFixture::with_content().await;
     let before = fixture.snapshot().await;
-    let not_found = fixture.get("/panel/nothing").await.body;
+    let not_found = fixture.get_as("alice/1", "/panel/nothing").await.body;
+    assert!(!not_found.contains("<nav"));
     let assert_not_found = |response: Response, path: &str| {
         assert_eq!(
             (response.status, &response.body),
@@ -125,5 +131,37 @@ async fn a_panic_of_a_closure_is_a_500() {
         let response = fixture.send("GET", "/panel/tokens", &[ADMIN], &[]).await;
         assert_eq!(response.status, 500);
         assert!(response.contains("An internal error occurred."));
+    }
+}
+
+#[tokio::test]
+async fn an_error_page_has_navigation_and_a_link_back_for_an_administrator() {
+    let fixture = PanelFixture::with_content().await;
+    let unknown = fixture.get("/panel/nothing").await;
+    let absent = fixture.get("/panel/webhooks/whe_9").await;
+    let forged = fixture.send("POST", "/panel/webhooks", &[ADMIN], &[]).await;
+    let unreadable = fixture.post("/panel/webhooks", &[("url", "\0")]).await;
+    for (page, status, back) in [
+        (unknown, 404, "/panel/tokens\">Back to API tokens"),
+        (absent, 404, "/panel/webhooks\">Back to Webhooks"),
+        (forged, 403, "/panel/webhooks\">Back to Webhooks"),
+        (unreadable, 400, "/panel/webhooks\">Back to Webhooks"),
+    ] {
+        assert_eq!(page.status, status);
+        assert!(
+            page.contains("<nav") && page.contains(back),
+            "{}",
+            page.body
+        );
+    }
+    for panics in [false, true] {
+        fixture.interceptor.on_call(move |method, _| match method {
+            "audit.list" if panics => Intervention::Panic,
+            "audit.list" => Intervention::Fail,
+            _ => Intervention::Proceed,
+        });
+        let failed = fixture.get("/panel/audit").await;
+        assert_eq!(failed.status, 500);
+        assert!(failed.contains("<nav") && failed.contains("An internal error occurred."));
     }
 }

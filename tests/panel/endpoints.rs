@@ -157,7 +157,7 @@ async fn an_endpoint_that_was_disabled_after_failures_is_marked() {
     let fixture = PanelFixture::with_content().await;
     let (id, now) = (fixture.endpoint_id(), fixture.clock.now());
     let endpoints = &fixture.webhooks.endpoints;
-    let disabled = endpoints.disable_failing(&id, now, &audit_entry()).await;
+    let disabled = endpoints.disable_if_failing(&id, now, &audit_entry()).await;
     assert!(disabled.unwrap());
     for path in ["/panel/webhooks", &fixture.endpoint_path("")] {
         let page = fixture.get(path).await;

@@ -8,3 +8,4 @@ mod fixture;
 mod nonces;
 mod pages;
 mod tokens;
+mod usage;

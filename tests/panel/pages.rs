@@ -177,3 +177,15 @@ async fn the_script_finds_secrets_and_times() {
                 2026-01-01 00:00:00 UTC</small></time>";
     assert!(tokens.contains(time), "{}", tokens.body);
 }
+
+#[tokio::test]
+async fn an_empty_required_field_asks_for_its_value() {
+    let fixture = PanelFixture::new().await;
+    let empty = [("owner", " "), ("password", "")];
+    let page = fixture.issue(&empty).await;
+    assert!(page.status == 422 && page.contains("Enter a username."));
+    assert!(page.contains("Enter your password.") && !page.contains("Incorrect password."));
+    let empty = [("url", ""), ("topics", "*")];
+    let page = fixture.post("/panel/webhooks", &empty).await;
+    assert!(page.status == 422 && page.contains("Enter a URL."));
+}

@@ -138,8 +138,8 @@ async fn an_operation_without_effect_writes_nothing() {
     let id = add_endpoint(&admin, "*").await.unwrap();
     for _ in 0..2 {
         admin.set_enabled(&id, false, &BY).await.unwrap();
-        let topics = "post.created".parse().unwrap();
-        admin.set_topics(&id, topics, &BY).await.unwrap();
+        let changes = topics("post.created");
+        admin.change(&id, changes, &BY).await.unwrap();
         let unchanged = EndpointChanges {
             url: Some("https://receiver.example/hook".into()),
             ..EndpointChanges::default()

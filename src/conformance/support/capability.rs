@@ -13,7 +13,7 @@ macro_rules! capabilities {
         }
 
         impl Capability {
-            /// All capabilities.
+            /// All capabilities, from which a factory can remove those that its board has.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
         }
 

@@ -1,5 +1,6 @@
 //! Usage store.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
@@ -8,17 +9,20 @@ use async_trait::async_trait;
 
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{TokenUsage, UsageCounts, UsageStore, lock};
+use crate::store::{OperationCounts, OperationUsage, TokenUsage, UsageCounts, UsageStore, lock};
 use crate::token::Lookup;
 
-/// Usage by hour and token in a map.
+/// Usage by hour and token, and by hour and operation, in maps.
 #[derive(Debug, Default)]
-pub struct MemoryUsageStore(Mutex<BTreeMap<(Timestamp, Lookup), UsageCounts>>);
+pub struct MemoryUsageStore {
+    tokens: Mutex<BTreeMap<(Timestamp, Lookup), UsageCounts>>,
+    operations: Mutex<BTreeMap<(Timestamp, Cow<'static, str>), OperationCounts>>,
+}
 
 #[async_trait]
 impl UsageStore for MemoryUsageStore {
     async fn add(&self, usage: &[TokenUsage]) -> BackendResult<()> {
-        let mut table = lock(&self.0);
+        let mut table = lock(&self.tokens);
         for one in usage {
             *table.entry((one.hour, one.token)).or_default() += one.counts;
         }
@@ -31,7 +35,7 @@ impl UsageStore for MemoryUsageStore {
         token: Option<&Lookup>,
     ) -> BackendResult<Vec<(Timestamp, UsageCounts)>> {
         let mut hours = BTreeMap::<_, UsageCounts>::new();
-        for ((hour, one), counts) in lock(&self.0).iter() {
+        for ((hour, one), counts) in lock(&self.tokens).iter() {
             if *hour >= since && token.is_none_or(|token| token == one) {
                 *hours.entry(*hour).or_default() += *counts;
             }
@@ -45,7 +49,7 @@ impl UsageStore for MemoryUsageStore {
         limit: u32,
     ) -> BackendResult<Vec<(Lookup, UsageCounts)>> {
         let mut tokens = HashMap::<_, UsageCounts>::new();
-        for ((hour, token), counts) in lock(&self.0).iter() {
+        for ((hour, token), counts) in lock(&self.tokens).iter() {
             if *hour >= since {
                 *tokens.entry(*token).or_default() += *counts;
             }
@@ -56,8 +60,28 @@ impl UsageStore for MemoryUsageStore {
         Ok(tokens)
     }
 
+    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()> {
+        let mut table = lock(&self.operations);
+        for one in usage {
+            *table.entry((one.hour, one.operation.clone())).or_default() += one.counts;
+        }
+        Ok(())
+    }
+
+    async fn by_operation(&self, since: Timestamp) -> BackendResult<Vec<OperationUsage>> {
+        let table = lock(&self.operations);
+        let hours = table.iter().filter(|((hour, _), _)| *hour >= since);
+        let usage = hours.map(|((hour, operation), counts)| OperationUsage {
+            hour: *hour,
+            operation: operation.clone(),
+            counts: *counts,
+        });
+        Ok(usage.collect())
+    }
+
     async fn sweep(&self, before: Timestamp) -> BackendResult<()> {
-        lock(&self.0).retain(|(hour, _), _| *hour >= before);
+        lock(&self.tokens).retain(|(hour, _), _| *hour >= before);
+        lock(&self.operations).retain(|(hour, _), _| *hour >= before);
         Ok(())
     }
 }

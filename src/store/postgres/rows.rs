@@ -2,7 +2,10 @@
 
 use super::execute::{Columns, Result};
 use crate::audit::{AuditActor, AuditEntry};
-use crate::store::{AuditRecord, ResourceIds, ScopeList, StoredResponse, UsageCounts};
+use crate::store::{
+    AuditRecord, LatencyCounts, OperationCounts, OperationUsage, ResourceIds, ScopeList,
+    StoredResponse, UsageCounts,
+};
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};
 

@@ -1,13 +1,14 @@
 //! Usage store.
 
 use async_trait::async_trait;
+use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
 use super::execute::{Columns, Parameters};
-use super::rows::read_usage_counts;
+use super::rows::{read_operation_usage, read_usage_counts};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{TokenUsage, UsageCounts, UsageStore};
+use crate::store::{OperationCounts, OperationUsage, TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
 const ADD: &str = include_str!("sql/add_usage.sql");
@@ -26,7 +27,14 @@ SELECT token, sum(requests)::BIGINT, sum(units)::BIGINT, sum(rate_limited)::BIGI
     sum(unauthenticated)::BIGINT, sum(forbidden)::BIGINT, sum(errors)::BIGINT
 FROM forum_api_usage WHERE hour >= $1 GROUP BY token ORDER BY 2 DESC, token LIMIT $2";
 
-const SWEEP: &str = "DELETE FROM forum_api_usage WHERE hour < $1";
+const ADD_OPERATIONS: &str = include_str!("sql/add_operation_usage.sql");
+
+const BY_OPERATION: &str =
+    "SELECT * FROM forum_api_operation_usage WHERE hour >= $1 ORDER BY hour, operation";
+
+const SWEEP: &str = "
+WITH tokens AS (DELETE FROM forum_api_usage WHERE hour < $1)
+DELETE FROM forum_api_operation_usage WHERE hour < $1";
 
 #[async_trait]
 impl UsageStore for PostgresStore {
@@ -76,6 +84,27 @@ impl UsageStore for PostgresStore {
         let rows = self.all(BY_TOKEN, parameters, |columns| {
             Ok((columns.value("token")?, read_usage_counts(columns)?))
         });
+        Ok(rows.await?)
+    }
+
+    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()> {
+        let hours: Vec<_> = usage.iter().map(|one| one.hour).collect();
+        let operations: Vec<_> = usage.iter().map(|one| &*one.operation).collect();
+        let mut columns: [Vec<i64>; OperationCounts::COLUMNS] = Default::default();
+        for one in usage {
+            for (column, value) in columns.iter_mut().zip(one.counts.to_row()) {
+                column.push(value);
+            }
+        }
+        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&hours, &operations];
+        parameters.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
+        self.execute(ADD_OPERATIONS, &parameters).await?;
+        Ok(())
+    }
+
+    async fn by_operation(&self, since: Timestamp) -> BackendResult<Vec<OperationUsage>> {
+        let parameters: Parameters<'_> = &[&since];
+        let rows = self.all(BY_OPERATION, parameters, read_operation_usage);
         Ok(rows.await?)
     }
 

@@ -4,7 +4,10 @@ use rusqlite::types::FromSql;
 use rusqlite::{Error, Result, Row};
 
 use crate::audit::{AuditActor, AuditEntry};
-use crate::store::{AuditRecord, ResourceIds, ScopeList, StoredResponse, UsageCounts};
+use crate::store::{
+    AuditRecord, LatencyCounts, OperationCounts, OperationUsage, ResourceIds, ScopeList,
+    StoredResponse, UsageCounts,
+};
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};
 

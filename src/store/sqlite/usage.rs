@@ -1,14 +1,15 @@
 //! Usage store.
 
 use async_trait::async_trait;
-use rusqlite::{Row, params};
+use rusqlite::types::Value;
+use rusqlite::{Row, params, params_from_iter};
 
 use super::execute::{all, change};
-use super::rows::{Columns, read_usage_counts};
+use super::rows::{Columns, read_operation_usage, read_usage_counts};
 use super::{Database, SqliteError};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{TokenUsage, UsageCounts, UsageStore};
+use crate::store::{OperationUsage, TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
 const ADD: &str = "
@@ -37,9 +38,16 @@ const BY_TOKEN: &str = "
         sum(unauthenticated) AS unauthenticated, sum(forbidden) AS forbidden, sum(errors) AS errors
     FROM forum_api_usage WHERE hour >= ?1 GROUP BY token ORDER BY 2 DESC, token LIMIT ?2";
 
+pub(super) const ADD_OPERATIONS: &str = include_str!("sql/add_operation_usage.sql");
+
+pub(super) const BY_OPERATION: &str =
+    "SELECT * FROM forum_api_operation_usage WHERE hour >= ?1 ORDER BY hour, operation";
+
 pub(super) const SWEEP: &str = "DELETE FROM forum_api_usage WHERE hour < ?1";
 
-/// Usage by hour and token in the table `forum_api_usage`.
+pub(super) const SWEEP_OPERATIONS: &str = "DELETE FROM forum_api_operation_usage WHERE hour < ?1";
+
+/// Usage in the tables `forum_api_usage` and `forum_api_operation_usage`.
 #[derive(Clone, Debug)]
 pub struct SqliteUsageStore(Database);
 
@@ -108,9 +116,39 @@ impl UsageStore for SqliteUsageStore {
         Ok(read.await?)
     }
 
+    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()> {
+        let usage = usage.to_vec();
+        let add = self.0.write_background::<_, SqliteError>(move |savepoint| {
+            for one in usage {
+                let key = [
+                    Value::from(one.hour.as_millis()),
+                    one.operation.into_owned().into(),
+                ];
+                let counts = one.counts.to_row().map(Value::from);
+                let row = key.into_iter().chain(counts);
+                change(savepoint, ADD_OPERATIONS, params_from_iter(row))?;
+            }
+            Ok(())
+        });
+        Ok(add.await?)
+    }
+
+    async fn by_operation(&self, since: Timestamp) -> BackendResult<Vec<OperationUsage>> {
+        let read = self.0.read::<_, SqliteError>(move |connection| {
+            Ok(all(
+                connection,
+                BY_OPERATION,
+                [since],
+                read_operation_usage,
+            )?)
+        });
+        Ok(read.await?)
+    }
+
     async fn sweep(&self, before: Timestamp) -> BackendResult<()> {
         let sweep = self.0.write_background::<_, SqliteError>(move |savepoint| {
             change(savepoint, SWEEP, [before])?;
+            change(savepoint, SWEEP_OPERATIONS, [before])?;
             Ok(())
         });
         Ok(sweep.await?)

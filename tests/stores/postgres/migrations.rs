@@ -29,7 +29,8 @@ async fn concurrent_nodes_apply_each_migration_once() {
             "0004_usage",
             "0005_attempt_headers",
             "0006_token_filters",
-            "0007_usage_by_token"
+            "0007_usage_by_token",
+            "0008_operation_usage"
         ]
     );
 }

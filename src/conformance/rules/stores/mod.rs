@@ -8,6 +8,7 @@ mod endpoints;
 mod idempotency;
 mod leases;
 mod lists;
+mod operation_usage;
 mod outbox;
 mod rate_limits;
 mod retries;
@@ -19,6 +20,7 @@ mod usage;
 rule_files! {
     __store_tests, StoreFixture;
     audit tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps usage token_usage
+    operation_usage
 }
 
 /// Runs every rule, each on its own stores.

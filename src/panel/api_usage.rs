@@ -1,0 +1,326 @@
+//! API requests on the usage page, by hour, endpoint and token.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use maud::{Markup, html};
+
+use super::chart::ColumnChart;
+use super::components::{TableRow, breakable, empty, table, utc_time};
+use super::page_context::PageContext;
+use super::response::PanelError;
+use crate::api::find_operation;
+use crate::model::Timestamp;
+use crate::store::{LatencyCounts, OperationCounts, OperationUsage, TokenUsage, UsageCounts};
+use crate::token::Lookup;
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+
+/// Number of tokens on the page: those with the most requests.
+const TOP_TOKENS: u32 = 20;
+
+/// Longest latency that is estimated.
+const MAX_LATENCY: Duration = Duration::from_secs(5);
+
+/// Classes and names of the requests in the chart by hour.
+const REQUEST_SERIES: [(&str, &str); 3] = [
+    ("delivered", "answered"),
+    ("queued", "refused (401, 403, 429)"),
+    ("dead", "failed (5xx)"),
+];
+
+/// Classes and names of the parts of a column in the chart of latencies.
+const LATENCY_SERIES: [(&str, &str); 2] = [
+    ("plain", "median"),
+    ("upper", "from the median to the 95th percentile"),
+];
+
+/// Requests of one hour.
+type Hour = (Timestamp, OperationCounts);
+
+/// Renders the requests of the last 24 hours, which begin at full hours in UTC.
+pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError> {
+    let stores = &context.panel.stores;
+    let since = TokenUsage::hour_of(context.now.saturating_sub(23 * HOUR));
+    let usage = stores.usage.by_operation(since).await?;
+    if usage.is_empty() {
+        return Ok(empty(
+            "No API requests in the last 24 hours.",
+            html! { "Requests are shown at most a minute after they were sent." },
+        ));
+    }
+    let tokens = stores.usage.by_token(since, TOP_TOKENS).await?;
+    let hours = by_hour(&usage, since);
+    let operations = by_operation(&usage);
+    let operations = operations.iter().map(|(operation, counts)| {
+        let mut row = usage_row("Endpoint", endpoint(operation), &counts.usage);
+        row.extend(latency_cells(&counts.latency));
+        row
+    });
+    let tokens = token_rows(context, &tokens).await?;
+    Ok(html! {
+        section aria-labelledby="requests-by-hour" {
+            h2 id="requests-by-hour" { "API requests by hour" }
+            (requests_chart(&hours))
+            details.data {
+                summary { "Numbers of API requests by hour" }
+                (table(hours.iter().rev().map(|(hour, counts)| usage_row("Hour", time(*hour), &counts.usage))))
+            }
+        }
+        section aria-labelledby="latency-by-hour" {
+            h2 id="latency-by-hour" { "Latency by hour" }
+            (latency_chart(&hours))
+            details.data {
+                summary { "Latencies by hour" }
+                (table(hours.iter().rev().map(|(hour, counts)| latency_row(*hour, &counts.latency))))
+            }
+            p.hint {
+                "Median and 95th percentile are estimates: responses are counted in ten ranges of durations, with bounds at 5, 10, 25, 50, 100, 250 and 500 ms, 1 s and 5 s. An estimate is in the range of the exact value."
+            }
+        }
+        section aria-labelledby="requests-by-endpoint" {
+            h2 id="requests-by-endpoint" { "API requests by endpoint" }
+            (table(operations))
+        }
+        section aria-labelledby="requests-by-token" {
+            h2 id="requests-by-token" { "API requests by token" }
+            @if tokens.is_empty() {
+                p { "No requests with a token." }
+            } @else {
+                p { "The " (TOP_TOKENS) " tokens with the most requests." }
+                (table(tokens))
+            }
+        }
+    })
+}
+
+/// Sums operations by hour, the oldest hour first.
+fn by_hour(usage: &[OperationUsage], since: Timestamp) -> Vec<Hour> {
+    let hours = (0..24).map(|number| since.saturating_add(number * HOUR));
+    let mut hours: Vec<_> = hours
+        .map(|hour| (hour, OperationCounts::default()))
+        .collect();
+    for one in usage {
+        if let Some((_, sum)) = hours.iter_mut().find(|(hour, _)| *hour == one.hour) {
+            *sum += one.counts;
+        }
+    }
+    hours
+}
+
+/// Sums hours by operation, the operation with the most requests first.
+fn by_operation(usage: &[OperationUsage]) -> Vec<(&str, OperationCounts)> {
+    let mut sums = HashMap::<_, OperationCounts>::new();
+    for one in usage {
+        *sums.entry(&*one.operation).or_default() += one.counts;
+    }
+    let mut sums: Vec<_> = sums.into_iter().collect();
+    sums.sort_by(|(one, few), (other, many)| {
+        let order = many.usage.requests.cmp(&few.usage.requests);
+        order.then_with(|| one.cmp(other))
+    });
+    sums
+}
+
+fn requests_chart(hours: &[Hour]) -> Markup {
+    let columns = hours.iter().map(|(_, counts)| {
+        let counts = counts.usage;
+        let other = counts
+            .requests
+            .saturating_sub(counts.refused() + counts.errors);
+        [other, counts.refused(), counts.errors]
+    });
+    let columns: Vec<_> = columns.collect();
+    let sum = |counts: &[u64; 3]| counts.iter().sum::<u64>();
+    let total: u64 = columns.iter().map(sum).sum();
+    let most = columns.iter().map(sum).max().unwrap_or(0);
+    let [_, refused, failed] = [0, 1, 2].map(|index: usize| {
+        let series = columns.iter().filter_map(|counts| counts.get(index));
+        series.sum::<u64>()
+    });
+    let requests = if total == 1 { "request" } else { "requests" };
+    let (from, to) = ends(hours);
+    let chart = ColumnChart {
+        series: REQUEST_SERIES,
+        columns: &columns,
+        summary: format!(
+            "{total} {requests} in 24 hours: {refused} refused, {failed} failed · busiest hour: {most}"
+        ),
+        from: &from,
+        to: &to,
+    };
+    chart.render()
+}
+
+fn latency_chart(hours: &[Hour]) -> Markup {
+    let micros = |duration: Option<Duration>| {
+        let micros = duration.unwrap_or_default().as_micros();
+        u64::try_from(micros).unwrap_or(u64::MAX)
+    };
+    let mut total = LatencyCounts::default();
+    let mut columns = Vec::new();
+    for (_, counts) in hours {
+        total += counts.latency;
+        let median = micros(counts.latency.percentile(50));
+        let upper = micros(counts.latency.percentile(95));
+        columns.push([median, upper.saturating_sub(median)]);
+    }
+    let (from, to) = ends(hours);
+    let chart = ColumnChart {
+        series: LATENCY_SERIES,
+        columns: &columns,
+        summary: format!(
+            "24 hours: median {}, 95th percentile {}",
+            percentile(&total, 50),
+            percentile(&total, 95),
+        ),
+        from: &from,
+        to: &to,
+    };
+    chart.render_with(|micros| duration_text(Duration::from_micros(micros)))
+}
+
+/// Returns the labels of the first and the last hour.
+fn ends(hours: &[Hour]) -> (String, String) {
+    let label = |hour: Option<&Hour>| hour.map(|(hour, _)| hour_text(*hour)).unwrap_or_default();
+    (label(hours.first()), label(hours.last()))
+}
+
+/// Formats the beginning of an hour in UTC, without seconds.
+fn hour_text(hour: Timestamp) -> String {
+    utc_time(hour).replace(":00:00", ":00")
+}
+
+/// The script shows the local time instead.
+fn time(hour: Timestamp) -> Markup {
+    html! { time datetime=(hour) title=(utc_time(hour)) { (hour_text(hour)) } }
+}
+
+pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
+    let count = |count: u64| html! { (count) };
+    vec![
+        (column, label),
+        ("Requests", count(counts.requests)),
+        ("Units", count(counts.units)),
+        ("401", count(counts.unauthenticated)),
+        ("403", count(counts.forbidden)),
+        ("429", count(counts.rate_limited)),
+        ("5xx", count(counts.errors)),
+    ]
+}
+
+fn latency_row(hour: Timestamp, latency: &LatencyCounts) -> TableRow {
+    let mut row = vec![
+        ("Hour", time(hour)),
+        ("Responses", html! { (latency.count()) }),
+    ];
+    row.extend(latency_cells(latency));
+    row
+}
+
+fn latency_cells(latency: &LatencyCounts) -> [(&'static str, Markup); 3] {
+    let mean = latency.mean().map_or_else(|| "none".into(), duration_text);
+    [
+        ("Mean", html! { (mean) }),
+        ("Median", html! { (percentile(latency, 50)) }),
+        ("95 %", html! { (percentile(latency, 95)) }),
+    ]
+}
+
+fn percentile(latency: &LatencyCounts, percent: u8) -> String {
+    match latency.percentile(percent) {
+        None => "none".into(),
+        Some(duration) if duration >= MAX_LATENCY => "over 5\u{a0}s".into(),
+        Some(duration) => duration_text(duration),
+    }
+}
+
+/// Formats a duration with two digits or more.
+fn duration_text(duration: Duration) -> String {
+    let millis = duration.as_secs_f64() * 1000.0;
+    match duration.as_millis() {
+        0 if duration.is_zero() => "0\u{a0}ms".into(),
+        0..10 => format!("{millis:.1}\u{a0}ms"),
+        10..1000 => format!("{millis:.0}\u{a0}ms"),
+        _ => format!("{:.1}\u{a0}s", millis / 1000.0),
+    }
+}
+
+/// Renders the id of an operation with its method and path.
+fn endpoint(operation: &str) -> Markup {
+    let request = match operation {
+        OperationUsage::DOCUMENT => "GET /openapi.json".into(),
+        OperationUsage::OTHER => "unknown paths and methods".into(),
+        operation => find_operation(operation)
+            .map(|(method, path)| format!("{method} {path}"))
+            .unwrap_or_default(),
+    };
+    html! { code { (operation) } " " small { (breakable(&request)) } }
+}
+
+async fn token_rows(
+    context: &PageContext,
+    tokens: &[(Lookup, UsageCounts)],
+) -> Result<Vec<TableRow>, PanelError> {
+    let mut rows = Vec::new();
+    for (lookup, counts) in tokens {
+        let record = context.panel.stores.tokens.find(lookup).await?;
+        let path = context.url(&format!("/tokens/{lookup}"));
+        let label = record.map(|record| record.label);
+        let label = html! {
+            @match label {
+                Some(label) if !label.is_empty() => a href=(path) { (breakable(&label)) },
+                Some(_) => a href=(path) { "(no label)" },
+                None => "(deleted)",
+            }
+            " " small { code { (lookup) } }
+        };
+        rows.push(usage_row("Token", label, counts));
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(hour: u32, operation: &'static str, requests: u64) -> OperationUsage {
+        let mut counts = OperationCounts::default();
+        counts.usage.requests = requests;
+        OperationUsage {
+            hour: Timestamp::default().saturating_add(hour * HOUR),
+            operation: operation.into(),
+            counts,
+        }
+    }
+
+    #[test]
+    fn requests_are_summed_by_hour_and_by_operation() {
+        let all = [
+            usage(0, "getMe", 1),
+            usage(0, "search", 2),
+            usage(23, "getMe", 4),
+            usage(24, "listPosts", 2),
+        ];
+        let hours = by_hour(&all, Timestamp::default());
+        let hours: Vec<_> = hours.iter().map(|(_, sum)| sum.usage.requests).collect();
+        assert_eq!((hours.len(), hours[0], hours[1], hours[23]), (24, 3, 0, 4));
+        let operations = by_operation(&all).into_iter();
+        let operations = operations.map(|(operation, sum)| (operation, sum.usage.requests));
+        let expected = [("getMe", 5), ("listPosts", 2), ("search", 2)];
+        assert_eq!(operations.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn durations_have_a_fitting_unit() {
+        for (micros, expected) in [
+            (0, "0\u{a0}ms"),
+            (40, "0.0\u{a0}ms"),
+            (2_500, "2.5\u{a0}ms"),
+            (37_400, "37\u{a0}ms"),
+            (1_250_000, "1.2\u{a0}s"),
+        ] {
+            assert_eq!(duration_text(Duration::from_micros(micros)), expected);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+"""The usage page with API requests, and the order of the links of each page."""
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from time import time
+
+from playwright.sync_api import Page, expect
+
+from look import look
+from panel import go, sign_in
+from server import Server
+
+HOUR = 3_600_000
+
+NAMES = ("getMe", "listThreads", "createPost", "openapi", "other")
+
+
+def run(page: Page, server: Server) -> None:
+    """Charts have text alternatives, and their numbers are in tables."""
+    go(page, "/panel/usage")
+    sign_in(page, "admin", server.password)
+    order(page)
+    fill(server)
+    go(page, "/panel/usage")
+    expect(page.get_by_role("img", name=re.compile("requests in 24 hours: .* refused, .* failed"))).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("24 hours: median .*, 95th percentile"))).to_be_visible()
+    look(page, "usage-requests")
+    for name in ("Numbers of API requests by hour", "Latencies by hour"):
+        page.get_by_text(name, exact=True).click()
+    expect(page.locator("details[open] tbody tr")).to_have_count(48)
+    look(page, "usage-requests-tables")
+    endpoints = page.get_by_role("region", name="API requests by endpoint")
+    expect(endpoints.locator("tbody tr")).to_have_count(len(NAMES))
+
+
+def order(page: Page) -> None:
+    """The keyboard reaches the areas before the button that signs out."""
+    reached = []
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.innerText"))
+    areas = ["API tokens", "Webhooks", "Deliveries", "Usage", "Audit"]
+    assert reached == ["Skip to content", "Control panel", *areas, "Sign out"], reached
+
+
+def fill(server: Server) -> None:
+    """Adds usage of the last 24 hours to the database of the server."""
+    now = int(time()) * 1000 // HOUR * HOUR
+    token = server.token.split("_")[2]
+    with closing(sqlite3.connect(Path(server.directory.name) / "forum.db", timeout=20)) as database, database:
+        for ago in range(24):
+            for number, name in enumerate(NAMES, 1):
+                requests = (ago * 7 % 11 + 1) * number * 13
+                counts = [requests, 2 * requests, ago % 3, ago % 2 * number, number, ago // 8]
+                latencies = [requests * 8, requests // 2, requests // 4, requests // 4, 0, ago % 5, 0, 0, 0, ago // 20, 0]
+                insert(database, "operation_usage", [now - ago * HOUR, name, *counts, *latencies])
+            insert(database, "usage", [now - ago * HOUR, token, *counts])
+
+
+def insert(database: sqlite3.Connection, table: str, row: list[object]) -> None:
+    places = ", ".join("?" * len(row))
+    database.execute(f"INSERT INTO forum_api_{table} VALUES ({places})", row)
