@@ -9,9 +9,10 @@ use super::components::{
 };
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
-use crate::audit::{AuditAction, AuditOrigin};
-use crate::model::UserId;
+use crate::audit::{AuditAction, AuditEntry, AuditOrigin};
+use crate::model::{DeliveryId, EndpointId, UserId};
 use crate::store::{AuditFilter, AuditRecord};
+use crate::token::Lookup;
 
 /// Entries per page.
 const PAGE_SIZE: usize = 50;
@@ -111,12 +112,32 @@ fn row(context: &PageContext, record: &AuditRecord, names: &HashMap<&UserId, Str
         ("Action", html! { code { (entry.action) } }),
         (
             "Target",
-            html! { (breakable(&entry.target)) @if let Some(count) = count { " " small { "× " (count) } } },
+            html! { (target(context, entry)) @if let Some(count) = count { " " small { "× " (count) } } },
         ),
         ("By", actor(record, names)),
         ("From", origin(record)),
         ("Details", html! { small { (breakable(&entry.details)) } }),
     ]
+}
+
+/// Renders the target, with a link to its page. Removed targets have no page.
+fn target(context: &PageContext, entry: &AuditEntry) -> Markup {
+    let target = breakable(&entry.target);
+    let action = entry.action.as_str();
+    let area = match entry.target.as_str() {
+        _ if action.ends_with(".removed") => None,
+        id if id.starts_with("whe_") && EndpointId::parse(id).is_ok() => Some("webhooks"),
+        id if id.starts_with("dlv_") && DeliveryId::parse(id).is_ok() => Some("deliveries"),
+        id if action.starts_with("token.") && Lookup::parse(id).is_ok() => Some("tokens"),
+        _ => None,
+    };
+    match area {
+        Some(area) => {
+            let path = context.url(&format!("/{area}/{}", entry.target));
+            html! { a href=(path) { (target) } }
+        }
+        None => target,
+    }
 }
 
 fn actor(record: &AuditRecord, names: &HashMap<&UserId, String>) -> Markup {

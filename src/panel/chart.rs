@@ -125,16 +125,15 @@ impl<const N: usize> ColumnChart<'_, N> {
     }
 }
 
-/// Returns the end of an axis for values up to `most`: 2, 4, 6, 8 or 10 times a power of ten, so that its half is a
-/// whole number.
+/// Returns the end of an axis for values up to `most`: an even number with one digit before zeros.
 fn axis_end(most: u64) -> u64 {
     let mut unit = 1_u64;
     while unit.saturating_mul(10) < most {
         unit = unit.saturating_mul(10);
     }
-    let mut ends = [2, 4, 6, 8, 10].into_iter();
-    let end = ends.find(|end| unit.saturating_mul(*end) >= most);
-    unit.saturating_mul(end.unwrap_or(10))
+    let ends = [2, 3, 4, 5, 6, 8, 10].map(|end| unit.saturating_mul(end));
+    let mut ends = ends.into_iter().filter(|end| end % 2 == 0);
+    ends.find(|end| *end >= most).unwrap_or(u64::MAX)
 }
 
 /// Scales a count to a length. A count above 0 is at least 2 units long, so that it is visible.
@@ -155,9 +154,11 @@ mod tests {
             (0, 2),
             (2, 2),
             (3, 4),
+            (5, 6),
             (9, 10),
             (10, 10),
             (11, 20),
+            (2145, 3000),
             (61, 80),
             (100, 100),
             (101, 200),

@@ -15,7 +15,6 @@ function addCopyButton(element) {
     name.append(` ${element.dataset.copy}`);
     button.append(name);
     const status = document.createElement("span");
-    status.setAttribute("role", "status");
     status.setAttribute("aria-live", "polite");
     button.addEventListener("click", async () => {
         status.textContent = await copy(element) ? "Copied" : "Not copied: press Ctrl+C";

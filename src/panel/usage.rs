@@ -51,9 +51,11 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let main = html! {
         p.lead { "API requests and webhook deliveries of the last 24 hours." }
         (api_usage::sections(context).await?)
-        h2 { "Webhook deliveries" }
-        p { "Deliveries queued in the last 24 hours, by current state." }
-        (quarantine_warning(context).await?)
+        section aria-labelledby="deliveries" {
+            h2 id="deliveries" { "Webhook deliveries" }
+            p { "Deliveries queued in the last 24 hours, by current state." }
+            (quarantine_warning(context).await?)
+        }
         @if usage.deliveries.is_empty() {
             (empty("No deliveries in the last 24 hours.", html! {
                 "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery."

@@ -17,7 +17,16 @@ async fn each_change_in_the_panel_adds_an_entry() {
     ] {
         assert!(page.contains(&format!("<code>{action}</code>")), "{action}");
     }
-    assert!(page.contains(&fixture.token) && page.contains("control panel"));
+    for path in [
+        format!("tokens/{}", fixture.token),
+        format!("webhooks/{}", fixture.endpoint),
+    ] {
+        assert!(
+            page.contains(&format!("<a href=\"/panel/{path}\">")),
+            "{path}"
+        );
+    }
+    assert!(page.contains("control panel"));
     assert!(page.contains("admin") && !page.contains("<script>alert"));
 }
 

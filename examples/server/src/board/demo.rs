@@ -13,9 +13,9 @@ use super::groups::Groups;
 use super::messages::{self, MessageInsert};
 use super::permissions::AccessLists;
 use super::poll_rules::{PollChoice, PollDraft};
-use super::post_insert::{self, PostInsert};
+use super::post_insert::{self, PostInsert, PostSlot};
 use super::rules::{self, DAY, HOUR};
-use super::{accounts, polls};
+use super::{accounts, markdown, polls};
 
 /// The member who tries a new board with a token.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +114,8 @@ pub async fn begin(
     };
     let count = if empty { 1 } else { content.members.len() };
     for member in content.members.iter().take(count) {
-        let joined = now.saturating_sub(DAY * member.days_ago);
+        let days_ago = if empty { 0 } else { member.days_ago };
+        let joined = now.saturating_sub(DAY * days_ago);
         let id = accounts::add(tx, member.name, member.groups.parse()?, joined).await?;
         if writer.members.is_empty() {
             accounts::set_password(tx, id, hash).await?;
@@ -225,15 +226,17 @@ impl DemoWriter<'_> {
         let new = PostInsert {
             author: Some(author),
             body,
+            html: &markdown::render(body),
             state: rules::first_state(actor.groups),
             at,
             counts: actor.access(forum).counts,
             in_reply_to: None,
         };
         if let Some(thread) = self.threads.get(title) {
-            post_insert::reply(self.tx, *thread, new).await?;
+            let slot = PostSlot::next(self.tx, *thread).await?;
+            post_insert::reply(self.tx, &slot, new)?;
             if new.state == ContentState::Visible {
-                post_insert::count_reply_in_forum(self.tx, forum, at).await?;
+                post_insert::count_reply_in_forum(self.tx, slot.counted(forum, at)).await?;
             }
         } else {
             let (thread, _) = post_insert::thread(self.tx, forum, title, new).await?;
