@@ -1,7 +1,9 @@
 //! Baseline writer: one connection on a thread of its own, fed by a queue.
 
+use std::collections::HashMap;
 use std::iter;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Instant;
@@ -11,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::ROUND;
-use crate::writers::WRITERS;
+use crate::writers::{WRITERS, nth};
 
 /// The database's own type.
 const PRAGMAS: &str = "
@@ -40,11 +42,9 @@ const EVENT: &str = "
     INSERT INTO forum_api_events (id, topic, occurred_at, forum, body) VALUES (?1, 'post.created', ?2, ?3, ?4)";
 
 /// Contents of a reply that the API wrote, and of its event.
-#[derive(Clone)]
 struct Sample {
-    forum: i64,
-    thread: i64,
-    number: i64,
+    /// The forum and the last number of each thread.
+    threads: HashMap<i64, (i64, i64)>,
     at: i64,
     body: String,
     html: String,
@@ -53,41 +53,54 @@ struct Sample {
     members: Vec<i64>,
 }
 
-/// The author of a reply to write, and the channel that reports its commit.
-pub type Write = (i64, oneshot::Sender<()>);
+/// A reply to write.
+pub struct Write {
+    pub member: i64,
+    pub thread: i64,
+    pub committed: oneshot::Sender<()>,
+}
 
 /// Writes copies of the last reply with this number of concurrent callers; returns replies per second.
-pub async fn per_second(path: &Path) -> f64 {
+pub async fn per_second(path: &Path, threads: &Arc<[i64]>) -> f64 {
     let connection = Connection::open(path).unwrap();
     connection.execute_batch(PRAGMAS).unwrap();
     let sample = Sample::of(&connection);
     let members = sample.members.clone();
     let (queue, waiting) = channel();
     let writer = thread::spawn(move || work(&connection, &waiting, sample));
-    let per_second = all_at_once(&members, move |write| queue.send(write).unwrap()).await;
+    let per_second = all_at_once(&members, threads, move |write| queue.send(write).unwrap()).await;
     writer.join().unwrap();
     per_second
 }
 
-/// Sends replies of all members concurrently for one round; returns replies per second.
-pub async fn all_at_once(members: &[i64], send: impl Fn(Write) + Clone + Send + 'static) -> f64 {
+/// Sends replies of all members to the threads concurrently for one round; returns replies per second.
+pub async fn all_at_once(
+    members: &[i64],
+    threads: &Arc<[i64]>,
+    send: impl Fn(Write) + Clone + Send + 'static,
+) -> f64 {
     let start = Instant::now();
     let mut writers = JoinSet::new();
-    for member in members.iter().copied() {
-        let send = send.clone();
+    for (number, member) in members.iter().copied().enumerate() {
+        let (send, threads) = (send.clone(), threads.clone());
         writers.spawn(async move {
             let mut written = 0;
             while start.elapsed() < ROUND {
-                let (caller, committed) = oneshot::channel();
-                send((member, caller));
-                committed.await.unwrap();
+                let (committed, is_committed) = oneshot::channel();
+                let thread = nth(&threads, number + written);
+                send(Write {
+                    member,
+                    thread,
+                    committed,
+                });
+                is_committed.await.unwrap();
                 written += 1;
             }
             written
         });
     }
-    let written: u32 = writers.join_all().await.into_iter().sum();
-    f64::from(written) / start.elapsed().as_secs_f64()
+    let written: usize = writers.join_all().await.into_iter().sum();
+    written as f64 / start.elapsed().as_secs_f64()
 }
 
 fn work(connection: &Connection, queue: &Receiver<Write>, mut sample: Sample) {
@@ -95,9 +108,11 @@ fn work(connection: &Connection, queue: &Receiver<Write>, mut sample: Sample) {
         let group = iter::once(first).chain(queue.try_iter().take(WRITERS - 1));
         connection.execute_batch("BEGIN IMMEDIATE").unwrap();
         let callers: Vec<_> = group
-            .map(|(member, caller)| {
-                sample.write(connection, member).unwrap();
-                caller
+            .map(|write| {
+                sample
+                    .write(connection, write.thread, write.member)
+                    .unwrap();
+                write.committed
             })
             .collect();
         connection.execute_batch("COMMIT").unwrap();
@@ -110,8 +125,8 @@ fn work(connection: &Connection, queue: &Receiver<Write>, mut sample: Sample) {
 impl Sample {
     fn of(connection: &Connection) -> Self {
         let query = "
-            SELECT thread.forum_id, thread_id, number, post.created_at, post.body, body_html, body_words, event.body
-            FROM post JOIN thread ON thread.id = thread_id
+            SELECT post.created_at, post.body, body_html, body_words, event.body
+            FROM post
             CROSS JOIN (SELECT body FROM forum_api_events ORDER BY number DESC LIMIT 1) AS event
             ORDER BY post.id DESC LIMIT 1";
         let mut members = connection
@@ -121,42 +136,38 @@ impl Sample {
             .query_map([WRITERS as i64], |row| row.get(0))
             .unwrap();
         let members = members.map(Result::unwrap).collect();
+        let mut threads = connection
+            .prepare("SELECT id, forum_id, last_number FROM thread")
+            .unwrap();
+        let threads = threads.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))));
+        let threads = threads.unwrap().map(Result::unwrap).collect();
         let sample = connection.query_row(query, [], |row| {
             Ok(Self {
-                forum: row.get(0)?,
-                thread: row.get(1)?,
-                number: row.get(2)?,
-                at: row.get(3)?,
-                body: row.get(4)?,
-                html: row.get(5)?,
-                words: row.get(6)?,
-                event: row.get(7)?,
+                threads,
+                at: row.get(0)?,
+                body: row.get(1)?,
+                html: row.get(2)?,
+                words: row.get(3)?,
+                event: row.get(4)?,
                 members,
             })
         });
         sample.unwrap()
     }
 
-    fn write(&mut self, connection: &Connection, member: i64) -> rusqlite::Result<()> {
-        self.number += 1;
+    fn write(&mut self, connection: &Connection, thread: i64, member: i64) -> rusqlite::Result<()> {
+        let (forum, last) = self.threads.get_mut(&thread).unwrap();
+        *last += 1;
         self.at += 1;
-        let (number, at) = (self.number, self.at);
+        let (forum, number, at) = (*forum, *last, self.at);
         let run = |sql, values: &[&dyn ToSql]| connection.prepare_cached(sql)?.execute(values);
-        let contents = params![
-            self.thread,
-            number,
-            member,
-            at,
-            self.body,
-            self.html,
-            self.words
-        ];
+        let contents = params![thread, number, member, at, self.body, self.html, self.words];
         run(POST, contents)?;
         let post = connection.last_insert_rowid();
-        run(THREAD, params![self.thread, number, post, at])?;
-        run(FORUM, params![self.forum, at])?;
+        run(THREAD, params![thread, number, post, at])?;
+        run(FORUM, params![forum, at])?;
         run(MEMBER, params![member])?;
-        let (id, forum) = (format!("evt_{number:022}"), self.forum.to_string());
+        let (id, forum) = (format!("evt_{post:022}"), forum.to_string());
         run(EVENT, params![id, at, forum, self.event])?;
         Ok(())
     }

@@ -9,19 +9,27 @@ use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
 use crate::place::{self, is_postgres};
 use crate::rows::{for_each, rows};
-use crate::writers::{WRITERS, Writers, api};
+use crate::writers::{Spread, WRITERS, Writers, api};
 use crate::{ROUND, baseline, postgres_baseline};
 
 /// Replies per second, and the rows that each reply wrote.
 type Side = (f64, BTreeMap<String, f64>);
 
 pub async fn measure() {
-    let (seconds, what) = (ROUND.as_secs(), "replies a second");
-    println!("durable {what}, {WRITERS} writers, {seconds} s (least, median, most of {ROUNDS})");
+    for spread in [Spread::Forums, Spread::OneThread] {
+        compare(spread).await;
+    }
+}
+
+async fn compare(spread: Spread) {
+    let (seconds, what, threads) = (ROUND.as_secs(), "replies a second", spread.name());
+    println!(
+        "durable {what}, {WRITERS} writers, {threads}, {seconds} s (least, median, most of {ROUNDS})"
+    );
     let [mut through, mut beside, mut ratio] = <[Samples; 3]>::default();
     for _ in 0..ROUNDS {
-        let (api, left) = side(true).await;
-        let (bare, left_by_bare) = side(false).await;
+        let (api, left) = side(true, spread).await;
+        let (bare, left_by_bare) = side(false, spread).await;
         assert_eq!(left, left_by_bare, "both leave the same rows");
         through.add(api);
         beside.add(bare);
@@ -33,28 +41,32 @@ pub async fn measure() {
         true => "a bare tokio-postgres writer with the same rows and commits",
         false => "a bare rusqlite writer with group commit, same rows",
     };
-    let what = format!("durable replies/s, {WRITERS} writers, {}", place::name());
+    let place = place::name();
+    let what = match spread {
+        Spread::Forums => format!("durable replies/s, {WRITERS} writers, {place}"),
+        Spread::OneThread => format!("durable replies/s, {WRITERS} writers, one thread, {place}"),
+    };
     row(&what, "ratio", against, Goal::AtLeast(0.5), &ratio);
-    if is_postgres() {
+    if is_postgres() && spread == Spread::Forums {
         row(&what, "replies/s", "none", Goal::AtLeast(3_000.0), &through);
     }
 }
 
 /// Measures on a new board with an endpoint, so that each reply has an event. The API writes the first reply for both.
-async fn side(through_api: bool) -> Side {
+async fn side(through_api: bool, spread: Spread) -> Side {
     let rig = BenchFixture::new().await;
     rig.endpoint("http://127.0.0.1:9/", &Topic::POST_CREATED)
         .await;
-    let writers = Writers::on(&rig).await;
+    let writers = Writers::on(&rig, spread).await;
     let api = api(&rig, rig.board.clone());
     writers.one(&api).await;
     let before = rows(&rig.place).await;
     let per_second = if through_api {
         writers.per_second(&api).await
     } else if is_postgres() {
-        postgres_baseline::per_second(&rig.place.pool()).await
+        postgres_baseline::per_second(&rig.place.pool(), &writers.threads).await
     } else {
-        baseline::per_second(&rig.path()).await
+        baseline::per_second(&rig.path(), &writers.threads).await
     };
     let after = rows(&rig.place).await;
     let replies = after["post"] - before["post"];

@@ -2,12 +2,14 @@
 //! one part of it.
 //!
 //! Concurrent members write replies through the whole API in this process: token, rate limit, access, Markdown, search
-//! index, counters and events. Flood control is off. Each round uses a new SQLite file with full durability.
+//! index, counters and events. Flood control is off. The replies are spread over 64 threads of 8 forums. Each round uses a
+//! new SQLite file with full durability.
 //!
-//! `durable` compares them with a bare writer that inserts the same rows, given their contents, and commits all queued
-//! replies together: on SQLite over one connection, on Postgres (`FORUM_API_BACKEND=postgres`) over two. `http` compares
-//! replies over sockets on SQLite, on Postgres, and on two nodes that share a Postgres. `webhooks` compares a board with
-//! ten endpoints that receive each reply with a board without endpoints.
+//! `durable` compares them with a bare writer that inserts the same rows, given their contents: on SQLite over one
+//! connection, which commits all queued replies together, on Postgres (`FORUM_API_BACKEND=postgres`) over eight, which
+//! commit each reply. It also measures replies in one thread. `http` compares replies over sockets on SQLite, on Postgres,
+//! and on two nodes that share a Postgres. `webhooks` compares a board with ten endpoints that receive each reply with a
+//! board without endpoints.
 //!
 //! Configurations take turns in five rounds; each figure is printed as least, median and most. Takes a minute and 1 GB
 //! of disk.

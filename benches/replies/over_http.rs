@@ -20,7 +20,7 @@ use crate::board::ReferenceBoard;
 use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
 use crate::place::Place;
-use crate::writers::{TEXT, WRITERS, Writers, api};
+use crate::writers::{Spread, TEXT, WRITERS, Writers, api, nth, path};
 use crate::{ROUND, ROUNDS};
 
 pub async fn measure() {
@@ -62,7 +62,7 @@ pub async fn measure() {
 /// Writes on a new board for this time; returns replies per second.
 async fn per_second(place: Place, nodes: usize) -> f64 {
     let rig = BenchFixture::within(place).await;
-    let writers = Writers::on(&rig).await;
+    let writers = Writers::on(&rig, Spread::Forums).await;
     let mut addresses = Vec::new();
     for _ in 0..nodes {
         let (database, clock) = (rig.place.another_node(), Arc::new(SystemClock));
@@ -71,13 +71,15 @@ async fn per_second(place: Place, nodes: usize) -> f64 {
     }
     let start = Instant::now();
     let mut clients = JoinSet::new();
-    for (number, token) in writers.tokens.iter().enumerate() {
-        let request = ApiRequest::new("POST", token, writers.path(), &json!({ "body": TEXT }));
+    for (number, token) in writers.tokens.into_iter().enumerate() {
+        let threads = writers.threads.clone();
         let node = addresses[number % nodes];
         clients.spawn(async move {
             let mut client = ApiClient::new(&Nodes::new(&[node]), Random::new(number as u64));
             let mut written = 0;
             while start.elapsed() < ROUND {
+                let path = path(nth(&threads, number + written));
+                let request = ApiRequest::new("POST", &token, &path, &json!({ "body": TEXT }));
                 let answer = client.send(&request).await.unwrap();
                 assert_eq!(answer.status, 201, "{answer:?}");
                 written += 1;
@@ -85,8 +87,8 @@ async fn per_second(place: Place, nodes: usize) -> f64 {
             written
         });
     }
-    let written: u32 = clients.join_all().await.into_iter().sum();
-    f64::from(written) / start.elapsed().as_secs_f64()
+    let written: usize = clients.join_all().await.into_iter().sum();
+    written as f64 / start.elapsed().as_secs_f64()
 }
 
 async fn serve(api: ForumApi) -> SocketAddr {

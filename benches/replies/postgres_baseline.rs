@@ -1,5 +1,6 @@
 //! Baseline writers on Postgres: each connection takes queued replies and commits them one by one.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use deadpool_postgres::{Client, Pool};
@@ -36,8 +37,8 @@ const FORUM: &str =
 
 /// Contents of a reply that the API wrote, and of its event.
 struct Sample {
-    forum: i64,
-    thread: i64,
+    /// The forum of each thread.
+    forums: HashMap<i64, i64>,
     at: i64,
     body: String,
     html: String,
@@ -46,7 +47,7 @@ struct Sample {
 }
 
 /// Writes copies of the last reply with this number of concurrent callers; returns replies per second.
-pub async fn per_second(pool: &Pool) -> f64 {
+pub async fn per_second(pool: &Pool, threads: &Arc<[i64]>) -> f64 {
     let client = pool.get().await.unwrap();
     let sample = Arc::new(Sample::of(&client).await);
     let members = "SELECT id FROM member ORDER BY id DESC LIMIT $1";
@@ -59,7 +60,7 @@ pub async fn per_second(pool: &Pool) -> f64 {
         let client = pool.get().await.unwrap();
         connections.spawn(work(client, waiting.clone(), sample.clone()));
     }
-    let per_second = all_at_once(&members, move |write| queue.send(write).unwrap()).await;
+    let per_second = all_at_once(&members, threads, move |write| queue.send(write).unwrap()).await;
     connections.join_all().await;
     per_second
 }
@@ -74,32 +75,33 @@ async fn work(
     let statements: [Statement; 6] = try_join_all(statements).await.unwrap().try_into().unwrap();
     loop {
         let next = waiting.lock().await.recv().await;
-        let Some((member, caller)) = next else {
+        let Some(write) = next else {
             return;
         };
         let tx = client.transaction().await.unwrap();
-        sample.write(&tx, &statements, member).await.unwrap();
+        sample.write(&tx, &statements, &write).await.unwrap();
         tx.commit().await.unwrap();
-        caller.send(()).unwrap();
+        write.committed.send(()).unwrap();
     }
 }
 
 impl Sample {
     async fn of(client: &Client) -> Self {
         let query = "
-            SELECT thread.forum_id, thread_id, post.created_at, post.body, body_html, body_words, event.body
-            FROM post JOIN thread ON thread.id = thread_id
+            SELECT post.created_at, post.body, body_html, body_words, event.body
+            FROM post
             CROSS JOIN (SELECT body FROM forum_api_events ORDER BY number DESC LIMIT 1) AS event
             ORDER BY post.id DESC LIMIT 1";
         let row = client.query_one(query, &[]).await.unwrap();
+        let forums = client.query("SELECT id, forum_id FROM thread", &[]);
+        let forums = forums.await.unwrap();
         Self {
-            forum: row.get(0),
-            thread: row.get(1),
-            at: row.get(2),
-            body: row.get(3),
-            html: row.get(4),
-            words: row.get(5),
-            event: row.get(6),
+            forums: forums.iter().map(|row| (row.get(0), row.get(1))).collect(),
+            at: row.get(0),
+            body: row.get(1),
+            html: row.get(2),
+            words: row.get(3),
+            event: row.get(4),
         }
     }
 
@@ -107,13 +109,14 @@ impl Sample {
         &self,
         tx: &Transaction<'_>,
         [lock, post, thread, member, event, forum]: &[Statement; 6],
-        author: i64,
+        write: &Write,
     ) -> Result<(), Error> {
-        let last: i64 = tx.query_one(lock, &[&self.thread]).await?.get(0);
+        let (of, author, forum_of) = (write.thread, write.member, self.forums[&write.thread]);
+        let last: i64 = tx.query_one(lock, &[&of]).await?.get(0);
         let number = last + 1;
         let at = self.at + number;
         let values: [&(dyn ToSql + Sync); 7] = [
-            &self.thread,
+            &of,
             &number,
             &author,
             &at,
@@ -122,14 +125,14 @@ impl Sample {
             &self.words,
         ];
         let id: i64 = tx.query_one(post, &values).await?.get(0);
-        let (event_id, forum_id) = (format!("evt_{number:022}"), self.forum.to_string());
+        let (event_id, forum_id) = (format!("evt_{id:022}"), forum_of.to_string());
         let values: [&(dyn ToSql + Sync); 4] = [&event_id, &at, &forum_id, &self.event];
         tokio::try_join!(
-            async { tx.execute(thread, &[&self.thread, &number, &id, &at]).await },
+            async { tx.execute(thread, &[&of, &number, &id, &at]).await },
             async { tx.execute(member, &[&author]).await },
             async { tx.execute(event, &values).await },
         )?;
-        tx.execute(forum, &[&self.forum, &at]).await?;
+        tx.execute(forum, &[&forum_of, &at]).await?;
         Ok(())
     }
 }

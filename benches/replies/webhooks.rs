@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
 use crate::receiver::fast;
-use crate::writers::{WRITERS, Writers, api};
+use crate::writers::{Spread, WRITERS, Writers, api};
 use crate::{ROUND, ROUNDS};
 
 /// Number of endpoints.
@@ -63,7 +63,7 @@ async fn per_second(endpoints: usize, worker: Worker) -> (f64, f64) {
         rig.endpoint(&url, &Topic::POST_CREATED).await;
         receivers.push(receipts);
     }
-    let writers = Writers::on(&rig).await;
+    let writers = Writers::on(&rig, Spread::Forums).await;
     let worker = match worker {
         Worker::Here => Some(rig.work(WorkerSettings::default())),
         Worker::Elsewhere => None,

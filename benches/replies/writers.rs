@@ -12,14 +12,15 @@ use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::token::{TokenRequest, issue_token};
 use http::{Request, StatusCode};
-use http_body_util::Full;
-use serde_json::json;
+use http_body_util::{BodyExt as _, Full};
+use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tower::ServiceExt as _;
 
 use crate::ROUND;
+use crate::board::forums::{self, ForumInsert};
 use crate::board::groups::{Group, Groups};
-use crate::board::{ReferenceBoard, accounts, demo, settings};
+use crate::board::{ReferenceBoard, accounts, settings};
 use crate::fixture::BenchFixture;
 
 /// Number of concurrent members.
@@ -30,55 +31,78 @@ pub const TEXT: &str = "I *always* warm the pot first, then take two spoons of l
     water on as soon as it boils. Green sorts want less heat: let it cool for a while, or the taste will be bitter. \
     See [this list](https://tea.example/list) for times.";
 
-/// Members who write in one thread.
+/// The threads that receive the replies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    OneThread,
+    /// 64 threads of 8 forums.
+    Forums,
+}
+
+const FORUMS: usize = 8;
+
+const THREADS_OF_FORUM: usize = 8;
+
+impl Spread {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OneThread => "one thread",
+            Self::Forums => "64 threads of 8 forums",
+        }
+    }
+}
+
+/// Members, and the threads in which they write.
 pub struct Writers {
-    path: String,
+    pub threads: Arc<[i64]>,
     pub tokens: Vec<String>,
 }
 
 impl Writers {
-    /// Creates the members on the demo board, with flood control off.
-    pub async fn on(rig: &BenchFixture) -> Self {
-        let (thread, members) = people(rig).await;
+    /// Creates the threads and the members, with flood control off.
+    pub async fn on(rig: &BenchFixture, spread: Spread) -> Self {
         let stores = rig.place.database.stores();
         let mut tokens = Vec::new();
-        for member in members {
+        for member in members(rig).await {
             tokens.push(token(&stores, &member).await);
         }
-        Self {
-            path: format!("/api/v1/threads/{thread}/posts"),
-            tokens,
-        }
+        let threads = threads(rig, spread, &tokens[0]).await;
+        Self { threads, tokens }
     }
 
     /// Writes for this time; returns replies per second.
     pub async fn per_second(&self, api: &ForumApi) -> f64 {
         let start = Instant::now();
         let mut writers = JoinSet::new();
-        for token in self.tokens.clone() {
-            let (api, path) = (api.clone(), self.path.clone());
+        for (number, token) in self.tokens.iter().cloned().enumerate() {
+            let (api, threads) = (api.clone(), self.threads.clone());
             writers.spawn(async move {
                 let mut written = 0;
                 while start.elapsed() < ROUND {
-                    reply(&api, &path, &token).await;
+                    reply(&api, nth(&threads, number + written), &token).await;
                     written += 1;
                 }
                 written
             });
         }
-        let written: u32 = writers.join_all().await.into_iter().sum();
-        f64::from(written) / start.elapsed().as_secs_f64()
-    }
-
-    /// The path of the thread's posts, without that of the API.
-    pub fn path(&self) -> &str {
-        self.path.trim_start_matches("/api/v1")
+        let written: usize = writers.join_all().await.into_iter().sum();
+        written as f64 / start.elapsed().as_secs_f64()
     }
 
     /// Writes one reply as one member.
     pub async fn one(&self, api: &ForumApi) {
-        reply(api, &self.path, &self.tokens[0]).await;
+        reply(api, self.threads[0], &self.tokens[0]).await;
     }
+}
+
+/// The threads in turn. A member begins with the thread of the member's number, and each reply is in the next one.
+pub fn nth(threads: &[i64], number: usize) -> i64 {
+    threads[number % threads.len()]
+}
+
+/// Path of a thread's posts, without the path of the API.
+pub fn path(thread: i64) -> String {
+    format!("/threads/{thread}/posts")
 }
 
 /// The API of this board, with rate limits that are never reached.
@@ -95,8 +119,7 @@ pub fn api(rig: &BenchFixture, board: ReferenceBoard) -> ForumApi {
         .unwrap()
 }
 
-/// A thread and its writers.
-async fn people(rig: &BenchFixture) -> (i64, Vec<UserId>) {
+async fn members(rig: &BenchFixture) -> Vec<UserId> {
     let groups = Groups::of([Group::Members]);
     let fill = rig.board.write(move |tx, events| {
         Box::pin(async move {
@@ -106,17 +129,53 @@ async fn people(rig: &BenchFixture) -> (i64, Vec<UserId>) {
             ] {
                 settings::named(key).unwrap().set(tx, value).await?;
             }
-            let trial = demo::begin(tx, "", false, events.now).await?.unwrap();
             let mut writers = Vec::new();
             for number in 0..WRITERS {
                 let name = format!("writer{number}");
                 let writer = accounts::add(tx, &name, groups, events.now).await?;
                 writers.push(UserId::from(writer));
             }
-            Ok((trial.thread, writers))
+            Ok(writers)
         })
     });
     fill.await.unwrap()
+}
+
+async fn forums(rig: &BenchFixture, count: usize) -> Vec<i64> {
+    let fill = rig.board.write(move |tx, _| {
+        Box::pin(async move {
+            let mut forums = Vec::new();
+            for number in 0..count {
+                let new = ForumInsert {
+                    title: format!("Forum {number}"),
+                    ..ForumInsert::default()
+                };
+                forums.push(forums::add(tx, &new).await?);
+            }
+            Ok(forums)
+        })
+    });
+    fill.await.unwrap()
+}
+
+/// Creates the threads. Those of a forum are next to each other.
+async fn threads(rig: &BenchFixture, spread: Spread, token: &str) -> Arc<[i64]> {
+    let (count, of_each) = match spread {
+        Spread::OneThread => (1, 1),
+        Spread::Forums => (FORUMS, THREADS_OF_FORUM),
+    };
+    let api = api(rig, rig.board.clone());
+    let mut threads = Vec::new();
+    for forum in forums(rig, count).await {
+        for _ in 0..of_each {
+            let path = format!("/forums/{forum}/threads");
+            let thread = json!({ "title": "Tea", "body": TEXT });
+            let answer = send(&api, &path, token, &thread).await;
+            let thread: Value = serde_json::from_slice(&answer).unwrap();
+            threads.push(thread["threadId"].as_str().unwrap().parse().unwrap());
+        }
+    }
+    threads.into()
 }
 
 async fn token(stores: &Stores, owner: &UserId) -> String {
@@ -128,12 +187,17 @@ async fn token(stores: &Stores, owner: &UserId) -> String {
     issued.await.unwrap().0.expose_secret().to_owned()
 }
 
-async fn reply(api: &ForumApi, path: &str, token: &str) {
-    let request = Request::post(path)
+async fn reply(api: &ForumApi, thread: i64, token: &str) {
+    send(api, &path(thread), token, &json!({ "body": TEXT })).await;
+}
+
+async fn send(api: &ForumApi, path: &str, token: &str, body: &Value) -> Bytes {
+    let request = Request::post(format!("/api/v1{path}"))
         .header("authorization", format!("Bearer {token}"))
         .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(json!({ "body": TEXT }).to_string())))
+        .body(Full::new(Bytes::from(body.to_string())))
         .unwrap();
     let answer = api.clone().oneshot(request).await.unwrap();
     assert_eq!(answer.status(), StatusCode::CREATED);
+    answer.into_body().collect().await.unwrap().to_bytes()
 }

@@ -115,8 +115,7 @@ impl BenchFixture {
         let write = self.board.write(move |tx, _| {
             Box::pin(async move {
                 for event in &events {
-                    tx.change_texts(Event::INSERT_SQL, &event.insert_parameters())
-                        .await?;
+                    tx.defer_texts(Event::INSERT_SQL, event.insert_parameters().into())?;
                 }
                 Ok(())
             })

@@ -172,12 +172,12 @@ async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, Pan
         section aria-labelledby="by-hour" {
             h2 id="by-hour" { "Requests of the last 24 hours" }
             (chart(&hours, "24 hours ago", "now", "busiest hour"))
-            (data("Hour", &hours, utc_time))
+            (data("Numbers of requests by hour", "Hour", &hours, utc_time))
         }
         section aria-labelledby="by-day" {
             h2 id="by-day" { "Requests of the last 30 days" }
             (chart(&days, "30 days ago", "today", "busiest day"))
-            (data("Day (UTC)", &days, date))
+            (data("Numbers of requests by day", "Day (UTC)", &days, date))
         }
     })
 }
@@ -246,6 +246,7 @@ fn chart(intervals: &[Interval], from: &str, to: &str, busiest: &str) -> Markup 
 
 /// Renders the intervals with requests, newest first, and their sum as a table.
 fn data(
+    title: &str,
     column: &'static str,
     intervals: &[Interval],
     text: impl Fn(Timestamp) -> String,
@@ -259,7 +260,7 @@ fn data(
     let sum: TableRow = usage_row(column, html! { strong { "Total" } }, &total(intervals));
     html! {
         details.data {
-            summary { "Numbers as a table" }
+            summary { (title) }
             (table(rows.chain([sum])))
         }
     }

@@ -3,18 +3,20 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, PreEscaped};
-use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+pub(super) use pulldown_cmark::HeadingLevel;
+use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
 use super::document::slug;
 
-/// Renders a text. HTML in it is shown as text, images as their descriptions, and links to scripts as their texts.
-pub(super) fn markdown(text: &str) -> Markup {
-    render(events(text))
+/// Renders a text. All of its headings have the level `headings`. HTML is shown as text, an image as its description, and a
+/// link to a script as its text.
+pub(super) fn markdown(text: &str, headings: HeadingLevel) -> Markup {
+    render(events(text, headings))
 }
 
 /// Renders a text for a cell of a table: a single paragraph has no element of its own.
 pub(super) fn inline_markdown(text: &str) -> Markup {
-    let PreEscaped(html) = markdown(text);
+    let PreEscaped(html) = markdown(text, HeadingLevel::H4);
     let inner = html.trim().strip_prefix("<p>");
     let inner = inner.and_then(|inner| inner.strip_suffix("</p>"));
     match inner.filter(|inner| !inner.contains("<p>")) {
@@ -27,7 +29,7 @@ pub(super) fn inline_markdown(text: &str) -> Markup {
 /// the codes found.
 pub(super) fn markdown_with_anchors(text: &str, codes: &mut BTreeSet<&str>) -> Markup {
     let mut is_in_table = false;
-    render(events(text).map(|event| {
+    render(events(text, HeadingLevel::H3).map(|event| {
         match &event {
             Event::Start(Tag::Table(_)) => is_in_table = true,
             Event::End(TagEnd::Table) => is_in_table = false,
@@ -68,7 +70,7 @@ pub(super) fn sections(text: &str) -> Vec<(String, String)> {
 }
 
 /// Parses a text, without events that write HTML, load images or follow unsafe links.
-fn events(text: &str) -> impl Iterator<Item = Event<'_>> {
+fn events(text: &str, headings: HeadingLevel) -> impl Iterator<Item = Event<'_>> {
     let mut links = Vec::new();
     Parser::new_ext(text, Options::ENABLE_TABLES).filter_map(move |event| {
         Some(match event {
@@ -85,15 +87,13 @@ fn events(text: &str) -> impl Iterator<Item = Event<'_>> {
                 links.pop().filter(|is_safe| *is_safe)?;
                 event
             }
-            Event::Start(Tag::Heading { level, .. }) => Event::Start(Tag::Heading {
-                level: below_sections(level),
+            Event::Start(Tag::Heading { .. }) => Event::Start(Tag::Heading {
+                level: headings,
                 id: None,
                 classes: Vec::new(),
                 attrs: Vec::new(),
             }),
-            Event::End(TagEnd::Heading(level)) => {
-                Event::End(TagEnd::Heading(below_sections(level)))
-            }
+            Event::End(TagEnd::Heading(_)) => Event::End(TagEnd::Heading(headings)),
             Event::Start(Tag::CodeBlock(_)) => Event::InlineHtml(CowStr::Borrowed(
                 "<div class=\"code copyable\"><pre tabindex=\"0\"><code>",
             )),
@@ -113,11 +113,6 @@ fn is_safe_link(url: &str) -> bool {
     }
 }
 
-/// Headings of the page have the levels 1 to 3.
-fn below_sections(level: HeadingLevel) -> HeadingLevel {
-    level.max(HeadingLevel::H4)
-}
-
 fn render<'a>(events: impl Iterator<Item = Event<'a>>) -> Markup {
     let mut markup = String::new();
     html::push_html(&mut markup, events);
@@ -129,7 +124,7 @@ mod tests {
     use super::*;
 
     fn rendered(text: &str) -> String {
-        markdown(text).into_string()
+        markdown(text, HeadingLevel::H4).into_string()
     }
 
     #[test]
@@ -145,6 +140,7 @@ mod tests {
             ("<javascript:alert(1)>", "<p>javascript:alert(1)</p>\n"),
             ("[x](data:text/html,y)", "<p>x</p>\n"),
             ("![x](https://a.example/i.png)", "<p>x</p>\n"),
+            ("# a\n### b", "<h4>a</h4>\n<h4>b</h4>\n"),
             ("[x](#errors)", "<p><a href=\"#errors\">x</a></p>\n"),
             (
                 "[x](https://a.example/?a=\"b\")",

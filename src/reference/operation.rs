@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::code;
 use super::document::{Document, Operation, Response, TokenUse};
-use super::markdown::{code_fragment, inline_markdown, markdown};
+use super::markdown::{HeadingLevel, code_fragment, inline_markdown, markdown};
 use super::schema::{
     enumeration, example, field_table, parameter_example, parameter_schema, parameter_table, plain,
     simple_type, type_name,
@@ -28,7 +28,7 @@ pub(super) fn operation<'a>(
                     code { @for part in operation.path.split_inclusive('/') { (part) wbr; } }
                 }
                 (facts(document, operation))
-                (markdown(description(operation)))
+                (description(operation))
                 @if !operation.parameters.is_empty() {
                     h4 { "Parameters" }
                     (parameter_table(document, &operation.parameters))
@@ -67,7 +67,7 @@ pub(super) fn webhook<'a>(
         section.operation id=(webhook.id) {
             div.description {
                 (heading(webhook))
-                (markdown(description(webhook)))
+                (description(webhook))
                 @if !shares_parameters && !webhook.parameters.is_empty() {
                     h4 { "Headers and parameters" }
                     (parameter_table(document, &webhook.parameters))
@@ -172,11 +172,18 @@ fn heading(operation: &Operation<'_>) -> Markup {
     html! { h3 { a.anchor href={ "#" (operation.id) } { (operation.title) } } }
 }
 
-/// Returns the description, or the summary of an operation without a description.
-fn description<'a>(operation: &Operation<'a>) -> &'a str {
-    match operation.text("description") {
-        "" => operation.text("summary"),
-        description => description,
+/// Renders the description, and before it the summary if the description does not begin with it.
+fn description(operation: &Operation<'_>) -> Markup {
+    let (summary, description) = (operation.text("summary"), operation.text("description"));
+    let is_repeated = description.starts_with(summary.trim_end_matches('.'));
+    html! {
+        @if !is_repeated {
+            p {
+                (inline_markdown(summary))
+                @if !summary.ends_with('.') { "." }
+            }
+        }
+        (markdown(description, HeadingLevel::H4))
     }
 }
 

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::code;
 use super::document::{Document, Operation, entries, slug, words};
-use super::markdown::{code_fragment, inline_markdown, markdown, markdown_with_anchors, sections};
+use super::markdown::{
+    HeadingLevel, code_fragment, inline_markdown, markdown, markdown_with_anchors, sections,
+};
 use super::operation::{codes, method, operation, responses, status, webhook};
 use super::schema::{example, header_table, parameter_table, schema_fragment, schema_table};
 
@@ -134,7 +136,7 @@ fn parts<'a>(document: &Document<'a>, base_url: &str) -> Vec<Part> {
         let content = html! {
             section.group id=(id) {
                 h2 { (title) }
-                (markdown(group.description))
+                (markdown(group.description, HeadingLevel::H3))
             }
             @for one in &group.operations { (operation(document, one, base_url)) }
         };
@@ -218,7 +220,7 @@ fn authentication<'a>(document: &Document<'a>, schemes: &[(&'a str, &'a Value)])
     html! {
         section.prose id="about-authentication" {
             h2 { "Authentication" }
-            @for (_, scheme) in schemes { (markdown(document.text(scheme, "description"))) }
+            @for (_, scheme) in schemes { (markdown(document.text(scheme, "description"), HeadingLevel::H3)) }
             div.token-box hidden {
                 label for="page-token" { "Token for requests from this page" }
                 input.token-field id="page-token" type="password" autocomplete="off" spellcheck="false";
@@ -239,7 +241,7 @@ fn webhooks(document: &Document<'_>) -> Option<Part> {
     let content = html! {
         section.group id="group-webhooks" {
             h2 { "Webhooks" }
-            div.prose { (markdown(document.tag_description(first.tag()))) }
+            div.prose { (markdown(document.tag_description(first.tag()), HeadingLevel::H3)) }
             div.columns {
                 @if shares_parameters && !first.parameters.is_empty() {
                     div {
@@ -365,7 +367,7 @@ fn schemas(document: &Document<'_>) -> Option<Part> {
                 summary { code { (name) } }
                 div.operation {
                     div.description {
-                        (markdown(document.text(schema, "description")))
+                        (markdown(document.text(schema, "description"), HeadingLevel::H3))
                         (schema_table(document, schema))
                     }
                     div.examples {

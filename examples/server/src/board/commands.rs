@@ -15,6 +15,7 @@ use forum_api::model::{
 
 use super::actor::Actor;
 use super::locks::LockTarget;
+use super::posts::ReplyContext;
 use super::visibility::{self, ContentRef};
 use super::{
     ReferenceBoard, accounts, forums, messages, polls, posts, ratings, search, subscriptions,
@@ -119,9 +120,12 @@ impl host::Board for ReferenceBoard {
         reply: NewPost,
     ) -> BoardResult<InForum<Post>> {
         let thread = thread.to_i64()?;
-        self.act(by, LockTarget::Thread(thread), move |command| {
-            Box::pin(posts::reply(command, thread, reply))
-        })
+        self.act_on(
+            by,
+            LockTarget::Thread(thread),
+            move |tx, member, now| Box::pin(ReplyContext::load(tx, thread, member, now)),
+            move |command, context| Box::pin(posts::reply(command, context, reply)),
+        )
         .await
     }
 

@@ -13,9 +13,9 @@ use super::groups::Groups;
 use super::messages::{self, MessageInsert};
 use super::permissions::AccessLists;
 use super::poll_rules::{PollChoice, PollDraft};
-use super::post_insert::{self, PostInsert};
+use super::post_insert::{self, PostInsert, PostSlot};
 use super::rules::{self, DAY, HOUR};
-use super::{accounts, polls};
+use super::{accounts, markdown, polls};
 
 /// The member who tries a new board with a token.
 #[derive(Clone, Copy, Debug)]
@@ -226,15 +226,17 @@ impl DemoWriter<'_> {
         let new = PostInsert {
             author: Some(author),
             body,
+            html: &markdown::render(body),
             state: rules::first_state(actor.groups),
             at,
             counts: actor.access(forum).counts,
             in_reply_to: None,
         };
         if let Some(thread) = self.threads.get(title) {
-            post_insert::reply(self.tx, *thread, new).await?;
+            let slot = PostSlot::next(self.tx, *thread).await?;
+            post_insert::reply(self.tx, &slot, new)?;
             if new.state == ContentState::Visible {
-                post_insert::count_reply_in_forum(self.tx, forum, at).await?;
+                post_insert::count_reply_in_forum(self.tx, slot.counted(forum, at)).await?;
             }
         } else {
             let (thread, _) = post_insert::thread(self.tx, forum, title, new).await?;

@@ -3,17 +3,20 @@
 use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::{Author, MessageId, Poll, Post, Rating, Thread, Timestamp, UserId};
+use forum_api::model::{
+    Author, LastPost, MessageId, Poll, Post, Rating, Thread, Timestamp, UserId,
+};
 use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
 
 use super::db::{Connection, Transaction, bind};
+use super::post_insert::{self, CountedReply};
 use super::posts::PublicPost;
-use super::{post_insert, posts, threads};
+use super::{posts, threads};
 
 /// The time of one command, and the changes that are written at its end: its events, and the counters of a forum.
 ///
-/// The time is taken after the command has locked its rows, so that it follows the order of the posts of a thread.
+/// A command that locks rows sets the time afterwards, so that it follows the order of the posts of a thread.
 #[derive(Debug)]
 pub struct EventRecorder {
     pub now: Timestamp,
@@ -22,8 +25,7 @@ pub struct EventRecorder {
     /// False if no webhook endpoint is enabled: then no event is recorded.
     pub has_endpoints: bool,
     recorded: Vec<DomainEvent>,
-    /// The forum and the time of a new reply.
-    reply: Option<(i64, Timestamp)>,
+    reply: Option<CountedReply>,
 }
 
 impl EventRecorder {
@@ -45,8 +47,8 @@ impl EventRecorder {
     }
 
     /// Counts a new reply in the forum of its thread, at the end of the transaction.
-    pub const fn count_reply(&mut self, forum: i64, at: Timestamp) {
-        self.reply = Some((forum, at));
+    pub const fn count_reply(&mut self, reply: CountedReply) {
+        self.reply = Some(reply);
     }
 
     /// Writes the recorded events to the outbox, with the data at the end of the command, and then the counters.
@@ -57,11 +59,10 @@ impl EventRecorder {
             events.extend(event_source.webhook_events(tx, self.actor, meta).await?);
         }
         for event in &events {
-            tx.change_texts(Event::INSERT_SQL, &event.insert_parameters())
-                .await?;
+            tx.defer_texts(Event::INSERT_SQL, event.insert_parameters().into())?;
         }
-        if let Some((forum, at)) = self.reply {
-            post_insert::count_reply_in_forum(tx, forum, at).await?;
+        if let Some(reply) = self.reply {
+            post_insert::count_reply_in_forum(tx, reply).await?;
         }
         Ok(events)
     }
@@ -76,12 +77,15 @@ impl EventRecorder {
 pub struct EventScope {
     pub thread: Thread,
     forum_title: String,
-    actor: Option<Author>,
+    pub actor: Option<Author>,
     pub post: Option<PublicPost>,
 }
 
 impl EventScope {
     /// Loads the scope in one statement.
+    ///
+    /// # Errors
+    /// [`BoardError::PathNotFound`] if there is no such thread.
     pub async fn load(
         connection: &Connection<'_>,
         thread: i64,
@@ -105,7 +109,7 @@ impl EventScope {
         let parameters = bind! {
             ":thread": thread, ":post": post, ":actor": actor, ":source": true, ":html": true,
         };
-        let scope = connection.one(&QUERY, parameters, |row| {
+        let scope = connection.first(&QUERY, parameters, |row| {
             Ok(Self {
                 thread: threads::fields(row)?,
                 forum_title: row.value()?,
@@ -113,7 +117,19 @@ impl EventScope {
                 post: PublicPost::read(row)?,
             })
         });
-        Ok(scope.await?)
+        scope.await?.ok_or(BoardError::PathNotFound)
+    }
+
+    /// Adds a visible reply of the actor to a thread that was loaded without a post.
+    pub fn add_reply(&mut self, reply: PublicPost) {
+        self.thread.reply_count += 1;
+        self.thread.last_activity_at = reply.post.created_at;
+        self.thread.last_post = Some(LastPost {
+            post_id: reply.post.post_id.clone(),
+            author: self.actor.clone(),
+            created_at: reply.post.created_at,
+        });
+        self.post = Some(reply);
     }
 
     pub fn context(&self) -> EventContext<'_> {

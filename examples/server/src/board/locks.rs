@@ -28,25 +28,47 @@ pub enum LockTarget {
 impl LockTarget {
     /// Locks the rows, and those of `member`.
     pub async fn lock(&self, tx: &Transaction<'_>, member: Option<i64>) -> BoardResult<()> {
-        if is_exclusive(tx) {
-            return Ok(());
-        }
+        let members = self.members(tx, member).await?;
+        self.lock_with(tx, &members).await
+    }
+
+    /// Finds the members whose rows are locked: those of the target, and `member`.
+    pub async fn members(
+        &self,
+        tx: &Transaction<'_>,
+        member: Option<i64>,
+    ) -> BoardResult<Vec<i64>> {
         let mut members = Vec::from_iter(member);
+        if is_exclusive(tx) {
+            return Ok(members);
+        }
         match self {
-            Self::Nothing => {}
-            Self::Thread(thread) => drop(tx.any(THREAD, bind![*thread]).await?),
+            Self::Nothing | Self::Thread(_) | Self::Poll(_) => {}
             Self::Post(post) => {
-                tx.any(THREAD_OF_POST, bind![*post]).await?;
                 members.extend(id(tx, "SELECT author_id FROM post WHERE id = ?1", *post).await?);
             }
-            Self::Poll(poll) => drop(tx.any(THREAD_OF_POLL, bind![*poll]).await?),
             Self::Member(user) => members.extend(accounts::find(tx, user).await?),
             Self::Recipients(message) => {
                 members.extend(messages::recipients(tx, &message.to).await?);
             }
             Self::MessageCopy(copy) => members.extend(id(tx, SENDER, *copy).await?),
         }
-        Ok(self::members(tx, &members).await?)
+        Ok(members)
+    }
+
+    /// Locks the thread of the target, and then the members. Sends all its statements when it is first polled.
+    pub async fn lock_with(&self, tx: &Transaction<'_>, members: &[i64]) -> BoardResult<()> {
+        let thread = async {
+            match self {
+                _ if is_exclusive(tx) => Ok(false),
+                Self::Thread(thread) => tx.any(THREAD, bind![*thread]).await,
+                Self::Post(post) => tx.any(THREAD_OF_POST, bind![*post]).await,
+                Self::Poll(poll) => tx.any(THREAD_OF_POLL, bind![*poll]).await,
+                _ => Ok(false),
+            }
+        };
+        tokio::try_join!(biased; thread, self::members(tx, members))?;
+        Ok(())
     }
 }
 

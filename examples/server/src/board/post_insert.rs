@@ -1,19 +1,20 @@
 //! Inserts threads and posts, updates counters, and limits how often members post.
 
-use forum_api::host;
+use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
-use super::db::{Connection, DbResult, Transaction, bind, stored};
+use super::db::{Connection, DbError, DbResult, Transaction, bind, own, stored};
 use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
 use super::texts::Texts;
-use super::{locks, markdown, rules, search};
+use super::{locks, rules, search};
 
 /// A valid post.
 #[derive(Clone, Copy, Debug)]
 pub struct PostInsert<'a> {
     pub author: Option<i64>,
     pub body: &'a str,
+    pub html: &'a str,
     pub state: ContentState,
     pub at: Timestamp,
     /// Counts on its author's profile while it is visible.
@@ -23,14 +24,84 @@ pub struct PostInsert<'a> {
 }
 
 impl PostInsert<'_> {
-    const fn counted(&self, thread: i64) -> CounterDelta {
-        CounterDelta {
-            thread,
-            author: self.author,
-            by: 1,
-            on_profiles: self.counts,
+    fn insert(self, tx: &Transaction<'_>, slot: &PostSlot) -> DbResult<()> {
+        let insert = "
+            INSERT INTO post (
+                id, thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words,
+                published, in_reply_to
+            )
+            VALUES (
+                :id, :thread, :number, :author, :state, :at, :ordered_at, :body, :html, :words, :published, :in_reply_to
+            )";
+        let parameters = own! {
+            ":id": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
+            ":state": stored(self.state), ":at": self.at, ":ordered_at": self.at.max(slot.earliest),
+            ":body": self.body.to_owned(), ":html": self.html.to_owned(), ":words": search::fold_words(self.body),
+            ":published": self.state == ContentState::Visible, ":in_reply_to": self.in_reply_to,
+        };
+        tx.defer(insert, parameters)
+    }
+}
+
+/// Id of a new post, and its place in its thread.
+#[derive(Clone, Copy, Debug)]
+pub struct PostSlot {
+    pub post: i64,
+    pub thread: i64,
+    number: i64,
+    /// The post is not ordered before this time, even if the clock of an earlier post's node was ahead.
+    earliest: Timestamp,
+    last_activity: Timestamp,
+}
+
+impl PostSlot {
+    /// The place after the last post of a thread that is locked.
+    pub async fn next(tx: &Transaction<'_>, thread: i64) -> BoardResult<Self> {
+        let query = tx.dialect(
+            "SELECT
+                (SELECT coalesce(max(id), 0) + 1 FROM post), last_number + 1, last_activity_at,
+                (SELECT ordered_at FROM post WHERE thread_id = ?1 ORDER BY ordered_at DESC, id DESC LIMIT 1)
+            FROM thread WHERE id = ?1",
+            "SELECT
+                nextval(pg_get_serial_sequence('post', 'id')), last_number + 1, last_activity_at,
+                (SELECT ordered_at FROM post WHERE thread_id = ?1 ORDER BY ordered_at DESC, id DESC LIMIT 1)
+            FROM thread WHERE id = ?1",
+        );
+        let parameters = bind![thread];
+        let slot = tx.first(query, parameters, |row| {
+            Ok(Self {
+                thread,
+                post: row.value()?,
+                number: row.value()?,
+                last_activity: row.value()?,
+                earliest: row.value()?,
+            })
+        });
+        slot.await?.ok_or(BoardError::PathNotFound)
+    }
+
+    pub fn number(&self) -> DbResult<u64> {
+        let number = u64::try_from(self.number);
+        number.map_err(|_| DbError::Invalid("a number is negative"))
+    }
+
+    /// A visible post in this place.
+    pub fn counted(&self, forum: i64, at: Timestamp) -> CountedReply {
+        CountedReply {
+            forum,
+            at,
+            is_earlier: at < self.last_activity,
         }
     }
+}
+
+/// A visible reply that its forum counts.
+#[derive(Clone, Copy, Debug)]
+pub struct CountedReply {
+    forum: i64,
+    at: Timestamp,
+    /// The last activity of its thread was later, because a clock was ahead.
+    is_earlier: bool,
 }
 
 /// Adds a thread with its first post and returns both ids.
@@ -40,74 +111,66 @@ pub async fn thread(
     title: &str,
     first: PostInsert<'_>,
 ) -> DbResult<(i64, i64)> {
-    let insert = "
-        INSERT INTO thread
-            (forum_id, title, title_words, author_id, state, created_at, last_activity_at)
-        VALUES (:forum, :title, :words, :author, :state, :at, :at) RETURNING id";
+    let insert = tx.dialect(
+        "INSERT INTO thread
+            (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number, first_post_id, last_post_id)
+        SELECT :forum, :title, :words, :author, :state, :at, :at, 1, post, post
+        FROM (SELECT coalesce(max(id), 0) + 1 AS post FROM post) AS next
+        RETURNING id, first_post_id",
+        "INSERT INTO thread
+            (forum_id, title, title_words, author_id, state, created_at, last_activity_at, last_number, first_post_id, last_post_id)
+        SELECT :forum, :title, :words, :author, :state, :at, :at, 1, post, post
+        FROM nextval(pg_get_serial_sequence('post', 'id')) AS post
+        RETURNING id, first_post_id",
+    );
     let parameters = bind! {
         ":forum": forum, ":title": title, ":words": search::fold_words(title),
         ":author": first.author, ":state": stored(first.state), ":at": first.at,
     };
-    let thread = tx.insert(insert, parameters).await?;
-    let post = row(tx, FIRST, thread, first).await?;
-    let update = "
-        UPDATE thread SET first_post_id = ?2, last_post_id = ?2, last_number = 1 WHERE id = ?1";
-    tx.change(update, bind![thread, post]).await?;
+    let ids = tx.one(insert, parameters, |row| Ok((row.value()?, row.value()?)));
+    let (thread, post) = ids.await?;
+    let slot = PostSlot {
+        post,
+        thread,
+        number: 1,
+        earliest: first.at,
+        last_activity: first.at,
+    };
+    first.insert(tx, &slot)?;
     if first.state == ContentState::Visible {
-        count_thread(tx, first.counted(thread)).await?;
+        let counted = CounterDelta {
+            thread,
+            author: first.author,
+            by: 1,
+            on_profiles: first.counts,
+        };
+        count_thread(tx, counted).await?;
     }
     Ok((thread, post))
 }
 
-/// Adds a reply to a visible thread as the last one in order, and returns its id. The caller counts it in the forum.
-pub async fn reply(tx: &Transaction<'_>, thread: i64, reply: PostInsert<'_>) -> DbResult<i64> {
-    let post = row(tx, LAST, thread, reply).await?;
-    if reply.state == ContentState::Visible {
-        count_new_reply(tx, post, reply, thread).await?;
-    } else {
-        let update = "UPDATE thread SET last_number = last_number + 1 WHERE id = ?1";
-        tx.change(update, bind![thread]).await?;
+/// Adds a reply to a visible thread as the last one in order. The caller counts it in the forum.
+pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> DbResult<()> {
+    reply.insert(tx, slot)?;
+    if reply.state != ContentState::Visible {
+        let update = "UPDATE thread SET last_number = :number WHERE id = :thread";
+        return tx.defer(
+            update,
+            own! { ":thread": slot.thread, ":number": slot.number },
+        );
     }
-    Ok(post)
-}
-
-/// Inserts the first post of a thread.
-const FIRST: &str = "
-    INSERT INTO post (
-        thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published,
-        in_reply_to
-    )
-    VALUES (:thread, 1, :author, :state, :at, :at, :body, :html, :words, :published, :in_reply_to)
-    RETURNING id";
-
-/// Inserts a post after the last one in order, even if the clock of that one's node was ahead.
-const LAST: &str = "
-    INSERT INTO post (
-        thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words, published,
-        in_reply_to
-    )
-    SELECT
-        :thread, last.number + 1, :author, :state, :at,
-        CASE WHEN last.ordered_at > :at THEN last.ordered_at ELSE :at END,
-        :body, :html, :words, :published, :in_reply_to
-    FROM (
-        SELECT number, ordered_at FROM post WHERE thread_id = :thread ORDER BY ordered_at DESC, id DESC LIMIT 1
-    ) AS last
-    RETURNING id";
-
-async fn row(
-    tx: &Transaction<'_>,
-    insert: &'static str,
-    thread: i64,
-    post: PostInsert<'_>,
-) -> DbResult<i64> {
-    let parameters = bind! {
-        ":thread": thread, ":author": post.author, ":state": stored(post.state), ":at": post.at,
-        ":published": post.state == ContentState::Visible, ":body": post.body,
-        ":html": markdown::render(post.body), ":words": search::fold_words(post.body),
-        ":in_reply_to": post.in_reply_to,
+    let update = "
+        UPDATE thread SET
+            last_number = :number, reply_count = reply_count + 1, last_post_id = :post, last_activity_at = :at
+        WHERE id = :thread";
+    let parameters = own! {
+        ":thread": slot.thread, ":number": slot.number, ":post": slot.post, ":at": reply.at,
     };
-    tx.insert(insert, parameters).await
+    tx.defer(update, parameters)?;
+    match reply.counts {
+        true => count_on_profile(tx, reply.author, 1),
+        false => Ok(()),
+    }
 }
 
 /// A post that becomes visible, or no longer is.
@@ -120,46 +183,17 @@ pub struct CounterDelta {
     pub on_profiles: bool,
 }
 
-/// Counts and numbers a new reply, which is the last of its thread in order. The statements run concurrently.
-async fn count_new_reply(
-    tx: &Transaction<'_>,
-    post: i64,
-    reply: PostInsert<'_>,
-    thread: i64,
-) -> DbResult<()> {
-    let update = "
-        UPDATE thread SET
-            last_number = last_number + 1,
-            reply_count = reply_count + 1,
-            last_post_id = ?2,
-            last_activity_at = ?3
-        WHERE id = ?1";
-    let in_thread = bind![thread, post, reply.at];
-    let on_profile = async {
-        match reply.counts {
-            true => count_on_profile(tx, reply.counted(thread)).await,
-            false => Ok(()),
-        }
-    };
-    tokio::try_join!(tx.change(update, in_thread), on_profile)?;
-    Ok(())
-}
-
 /// Counts a new reply in its forum. Locks the forum until the transaction ends.
-pub async fn count_reply_in_forum(tx: &Transaction<'_>, forum: i64, at: Timestamp) -> DbResult<()> {
+pub async fn count_reply_in_forum(tx: &Transaction<'_>, reply: CountedReply) -> DbResult<()> {
     let update = "
         UPDATE forum SET
             post_count = post_count + 1,
             last_activity_at = CASE WHEN last_activity_at > :at THEN last_activity_at ELSE :at END
-        WHERE id = :forum
-        RETURNING last_activity_at > :at";
-    let parameters = bind! { ":forum": forum, ":at": at };
-    let is_older = tx.first(update, parameters, |row| row.value()).await?;
-    // A thread whose last post was dated ahead may now be less active.
-    if is_older == Some(true) {
-        count_in_forum(tx, forum, 0, 0).await?;
+        WHERE id = :forum";
+    match reply.is_earlier {
+        true => count_in_forum(tx, reply.forum, 0, 1).await,
+        false => tx.defer(update, own! { ":forum": reply.forum, ":at": reply.at }),
     }
-    Ok(())
 }
 
 /// Counts a reply in its thread; if the thread is visible, also in the forum and on the profile.
@@ -178,7 +212,7 @@ pub async fn count_reply(tx: &Transaction<'_>, reply: CounterDelta) -> DbResult<
         .one(update, parameters, |row| Ok((row.value()?, row.value()?)))
         .await?;
     if there && reply.on_profiles {
-        count_on_profile(tx, reply).await?;
+        count_on_profile(tx, reply.author, reply.by)?;
     }
     if there {
         count_in_forum(tx, of, 0, reply.by).await?;
@@ -196,7 +230,7 @@ pub async fn count_thread(tx: &Transaction<'_>, first: CounterDelta) -> DbResult
         )
         .await?;
     if first.on_profiles {
-        count_on_profile(tx, first).await?;
+        count_on_profile(tx, first.author, first.by)?;
     }
     if first.on_profiles && replies > 0 {
         count_replies_on_profiles(tx, first.thread, first.by).await?;
@@ -220,17 +254,15 @@ async fn count_in_forum(
                 ORDER BY last_activity_at DESC LIMIT 1
             )
         WHERE id = :forum";
-    let parameters = bind! { ":forum": forum, ":threads": threads, ":posts": posts };
+    let parameters = own! { ":forum": forum, ":threads": threads, ":posts": posts };
     locks::forum(tx, forum).await?;
-    tx.change(update, parameters).await.map(drop)
+    tx.defer(update, parameters)
 }
 
 /// Counts a post on its author's profile.
-async fn count_on_profile(tx: &Transaction<'_>, post: CounterDelta) -> DbResult<()> {
-    let update = "UPDATE member SET post_count = post_count + ?2 WHERE id = ?1";
-    tx.change(update, bind![post.author, post.by])
-        .await
-        .map(drop)
+fn count_on_profile(tx: &Transaction<'_>, author: Option<i64>, by: i64) -> DbResult<()> {
+    let update = "UPDATE member SET post_count = post_count + :by WHERE id = :author";
+    tx.defer(update, own! { ":author": author, ":by": by })
 }
 
 /// Counts all replies of a thread on profiles, with an index only: there may be very many.
@@ -250,28 +282,58 @@ pub(super) const PROFILES_OF_REPLIES: &str = "
     ) AS written
     WHERE member.id = written.author_id";
 
-/// Refuses a post of a member who has to wait. Refused posts and posts dated later than now do not count.
+/// Times of a member's posts, refused ones excluded, that limit how often the member posts.
+#[derive(Clone, Copy, Debug)]
+pub struct PostTimes {
+    last: Option<Timestamp>,
+    /// Of as many last posts as are allowed per hour.
+    oldest: Option<Timestamp>,
+}
+
+impl PostTimes {
+    /// Reads the last time up to `until`, and the oldest one if it is less than an hour before `now`.
+    pub async fn load(
+        connection: &Connection<'_>,
+        member: Option<i64>,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> DbResult<Self> {
+        let query = "
+            SELECT
+                (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :until),
+                (SELECT created_at FROM post
+                 WHERE author_id = :member AND created_at > :since AND created_at <= :until
+                 ORDER BY created_at DESC LIMIT 1
+                 OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)";
+        let parameters = bind! {
+            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":until": until, ":key": POSTS_PER_HOUR.key,
+            ":default": i64::from(POSTS_PER_HOUR.default),
+        };
+        let times = connection.one(query, parameters, |row| {
+            Ok(Self {
+                last: row.value()?,
+                oldest: row.value()?,
+            })
+        });
+        times.await
+    }
+}
+
+/// Refuses a post of a member who has to wait, given the times of all the member's posts. Those dated later than now do not
+/// count.
 pub async fn check_pace(
     connection: &Connection<'_>,
     actor: &Actor,
+    mut times: PostTimes,
     settings: &SettingValues,
     now: Timestamp,
     texts: &Texts,
-) -> host::BoardResult<()> {
-    let most = settings.of(&POSTS_PER_HOUR);
-    let query = "
-        SELECT
-            (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :now),
-            (SELECT created_at FROM post
-             WHERE author_id = :member AND created_at > :since AND created_at <= :now
-             ORDER BY created_at DESC LIMIT 1 OFFSET :others)";
-    let parameters = bind! {
-        ":member": actor.member, ":now": now, ":since": now.saturating_sub(rules::HOUR),
-        ":others": i64::from(most) - 1,
-    };
-    let times = connection.one(query, parameters, |row| Ok((row.value()?, row.value()?)));
-    let (last, oldest) = times.await?;
+) -> BoardResult<()> {
+    if times.last.is_some_and(|last| last > now) {
+        times = PostTimes::load(connection, actor.member, now, now).await?;
+    }
     let seconds = settings.of(&POST_INTERVAL);
-    rules::interval(last, now, seconds, actor.groups, texts)?;
-    rules::pace(oldest, now, most, rules::HOUR, texts.too_many_posts)
+    rules::interval(times.last, now, seconds, actor.groups, texts)?;
+    let most = settings.of(&POSTS_PER_HOUR);
+    rules::pace(times.oldest, now, most, rules::HOUR, texts.too_many_posts)
 }

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, PageKey, Post, PostId,
-    PostUpdate, Timestamp, UserId,
+    Author, BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, PageKey, Post,
+    PostId, PostUpdate, Thread, Timestamp, UserId,
 };
 
 use super::actor::Actor;
@@ -13,12 +13,12 @@ use super::db::{self, Connection, RowReader, Transaction, bind, stored};
 use super::edit_rules::{self, EditWindow, PostChange, PostFacts};
 use super::events::{DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
 use super::permissions::ForumPermissions;
-use super::post_insert::{self, PostInsert};
+use super::post_insert::{self, PostInsert, PostSlot, PostTimes};
 use super::post_row::PostRow;
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
 use super::texts::Texts;
-use super::visibility::{Visibility, sees_post, sees_thread};
+use super::visibility::{Visibility, is_visible, sees_post, sees_thread};
 use super::{markdown, rules, search, subscriptions, visibility};
 
 /// Columns that are the same for all posts of a thread.
@@ -183,18 +183,8 @@ pub fn seen(
     window: EditWindow,
     now: Timestamp,
 ) -> BoardResult<Post> {
-    let thread = &scope.thread;
-    let view = PostView {
-        forum: thread.forum_id.to_i64()?,
-        locked: thread.locked,
-        first: Some(thread.first_post_id.clone()),
-        window,
-        access: actor.access(thread.forum_id.to_i64()?),
-        member: actor.member.map(UserId::from),
-        now,
-    };
     let post = scope.post.clone().ok_or(BoardError::PathNotFound)?;
-    Ok(view.of(post))
+    Ok(PostView::of(&scope.thread, actor, window, now)?.show(post))
 }
 
 struct PostView {
@@ -208,6 +198,19 @@ struct PostView {
 }
 
 impl PostView {
+    fn of(thread: &Thread, actor: &Actor, window: EditWindow, now: Timestamp) -> BoardResult<Self> {
+        let forum = thread.forum_id.to_i64()?;
+        Ok(Self {
+            forum,
+            locked: thread.locked,
+            first: Some(thread.first_post_id.clone()),
+            window,
+            access: actor.access(forum),
+            member: actor.member.map(UserId::from),
+            now,
+        })
+    }
+
     fn read(row: &mut RowReader<'_>, actor: &Actor, now: Timestamp) -> db::DbResult<Self> {
         let forum = row.value()?;
         Ok(Self {
@@ -222,10 +225,10 @@ impl PostView {
     }
 
     fn post(&self, row: &mut RowReader<'_>) -> db::DbResult<Option<Post>> {
-        Ok(PublicPost::read(row)?.map(|post| self.of(post)))
+        Ok(PublicPost::read(row)?.map(|post| self.show(post)))
     }
 
-    fn of(&self, PublicPost { post, answered }: PublicPost) -> Post {
+    fn show(&self, PublicPost { post, answered }: PublicPost) -> Post {
         let answered = answered.filter(|answered| self.sees(answered));
         Post {
             in_reply_to: answered.map(|answered| answered.post_id),
@@ -237,11 +240,7 @@ impl PostView {
 
     fn sees(&self, answered: &AnsweredPost) -> bool {
         let own = answered.author.is_some() && answered.author == self.member;
-        match answered.state {
-            ContentState::Visible => true,
-            ContentState::AwaitingApproval => own || self.access.moderate,
-            ContentState::Deleted => self.access.moderate,
-        }
+        is_visible(self.access, answered.state, own)
     }
 
     fn may(&self, change: PostChange, post: &Post) -> bool {
@@ -279,7 +278,7 @@ impl PublicPost {
         let Some(post_id) = row.maybe_id()? else {
             return Ok(None);
         };
-        let mut post = Post {
+        let post = Post {
             post_id,
             thread_id: row.id()?,
             number: row.count()?,
@@ -302,74 +301,150 @@ impl PublicPost {
             state,
             author,
         });
+        Ok(Some(Self::new(post, answered)))
+    }
+
+    fn new(mut post: Post, answered: Option<AnsweredPost>) -> Self {
         let public = answered
             .as_ref()
             .filter(|answered| answered.state == ContentState::Visible);
         post.in_reply_to = public.map(|answered| answered.post_id.clone());
-        Ok(Some(Self { post, answered }))
+        Self { post, answered }
     }
 }
 
 /// Ids begin at 1.
 const NO_POST: i64 = 0;
 
+/// What a reply reads before it is written.
+#[derive(Debug)]
+pub struct ReplyContext {
+    settings: SettingValues,
+    scope: EventScope,
+    slot: PostSlot,
+    /// Times of the author's posts, with those that are dated ahead.
+    times: PostTimes,
+}
+
+impl ReplyContext {
+    /// Sends all its statements when it is first polled.
+    pub async fn load(
+        tx: &Transaction<'_>,
+        thread: i64,
+        member: i64,
+        now: Timestamp,
+    ) -> BoardResult<Self> {
+        let times = PostTimes::load(tx, Some(member), now, Timestamp::from_millis(i64::MAX));
+        let (settings, times, scope, slot) = tokio::try_join!(
+            biased;
+            async { Ok(SettingValues::now(tx).await?) },
+            async { Ok(times.await?) },
+            EventScope::load(tx, thread, None, Some(member)),
+            PostSlot::next(tx, thread),
+        )?;
+        Ok(Self {
+            settings,
+            scope,
+            slot,
+            times,
+        })
+    }
+}
+
 /// Writes a reply. It follows all posts of its thread in order, even if a clock was ahead.
 pub async fn reply(
     (tx, events, actor, texts): Command<'_>,
-    thread: i64,
+    ReplyContext {
+        settings,
+        mut scope,
+        slot,
+        times,
+    }: ReplyContext,
     reply: NewPost,
 ) -> BoardResult<InForum<Post>> {
-    let settings = async { Ok(SettingValues::now(tx).await?) };
-    let found = visibility::find(tx, actor, thread, None);
-    let (location, settings) = tokio::try_join!(found, settings)?;
-    let (forum, access) = (location.forum, actor.access(location.forum));
-    if let Some(denial) = rules::reply_denial(access, location.state, location.locked) {
+    let (now, thread) = (events.now, &scope.thread);
+    let view = PostView::of(thread, actor, settings.of(&EDIT_WINDOW), now)?;
+    let author = thread.author.as_ref().map(|author| &author.user_id);
+    let is_own = author.is_some() && author == view.member.as_ref();
+    if !is_visible(view.access, thread.state, is_own) {
+        return Err(BoardError::PathNotFound);
+    }
+    if let Some(denial) = rules::reply_denial(view.access, thread.state, thread.locked) {
         return Err(BoardError::forbidden(denial(texts)));
     }
     rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
-    let in_reply_to = match &reply.in_reply_to {
-        Some(answered) => Some(answered_post(tx, actor, thread, answered, texts).await?),
+    let answered = match &reply.in_reply_to {
+        Some(answered) => Some(answered_post(tx, &view, &slot, answered, texts).await?),
         None => None,
     };
-    post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
+    post_insert::check_pace(tx, actor, times, &settings, now, texts).await?;
+    let in_reply_to = answered.as_ref().map(|answered| answered.post_id.to_i64());
     let new = PostInsert {
         author: actor.member,
         body: &reply.body,
+        html: &markdown::render(&reply.body),
         state: rules::first_state(actor.groups),
-        at: events.now,
-        counts: access.counts,
-        in_reply_to,
+        at: now,
+        counts: view.access.counts,
+        in_reply_to: in_reply_to.transpose()?,
     };
-    let post = post_insert::reply(tx, thread, new).await?;
+    post_insert::reply(tx, &slot, new)?;
     if reply.subscribe {
-        subscriptions::add_thread(tx, actor, forum, thread, events.now).await?;
+        subscriptions::add_thread(tx, actor, view.forum, slot.thread, now).await?;
     }
-    let scope = EventScope::load(tx, thread, Some(post), actor.member).await?;
-    let post = seen(&scope, actor, settings.of(&EDIT_WINDOW), events.now)?;
+    let post = new_post(&slot, scope.actor.clone(), new)?;
+    let post = PublicPost::new(post, answered);
+    let seen = view.show(post.clone());
     if new.state == ContentState::Visible {
+        scope.add_reply(post);
         events.record(DomainEvent::Post(REPLIED, scope.into()));
-        events.count_reply(forum, new.at);
+        events.count_reply(slot.counted(view.forum, now));
     }
-    Ok(InForum::new(ForumId::from(forum), post))
+    Ok(InForum::new(ForumId::from(view.forum), seen))
+}
+
+/// Returns a new post as [`PublicPost::read`] reads it.
+fn new_post(slot: &PostSlot, author: Option<Author>, new: PostInsert<'_>) -> BoardResult<Post> {
+    Ok(Post {
+        post_id: slot.post.into(),
+        thread_id: slot.thread.into(),
+        number: slot.number()?,
+        in_reply_to: None,
+        author,
+        state: new.state,
+        created_at: new.at,
+        edited_at: None,
+        edited_by: None,
+        body: Some(new.body.into()),
+        body_html: Some(new.html.into()),
+        version: 1,
+        can_edit: false,
+        can_delete: false,
+        extra: None,
+    })
 }
 
 /// Finds the visible post of the thread that a reply answers.
 async fn answered_post(
     tx: &Transaction<'_>,
-    actor: &Actor,
-    thread: i64,
+    view: &PostView,
+    slot: &PostSlot,
     answered: &PostId,
     texts: &Texts,
-) -> BoardResult<i64> {
-    let found = async {
-        let post = answered.to_i64()?;
-        visibility::find(tx, actor, thread, Some(post)).await?;
-        Ok(post)
-    };
-    found.await.map_err(|error| match error {
-        BoardError::PathNotFound => BoardError::NotFound(texts.unknown_post.into()),
-        error => error,
-    })
+) -> BoardResult<AnsweredPost> {
+    let absent = || BoardError::NotFound(texts.unknown_post.into());
+    let post = answered.to_i64().map_err(|_| absent())?;
+    let find = "SELECT id, state, author_id FROM post WHERE id = ?1 AND thread_id = ?2";
+    let parameters = bind![post, slot.thread];
+    let found = tx.first(find, parameters, |row| {
+        Ok(AnsweredPost {
+            post_id: row.id()?,
+            state: row.state()?,
+            author: row.maybe_id()?,
+        })
+    });
+    let found = found.await?.filter(|answered| view.sees(answered));
+    found.ok_or_else(absent)
 }
 
 /// Changes the body of a post. The post awaits approval if the posts of its editor do.
@@ -432,11 +507,11 @@ async fn changeable(
     (change, window, now): (PostChange, EditWindow, Timestamp),
     texts: &Texts,
 ) -> BoardResult<PostRow> {
-    let location = visibility::find(tx, actor, thread, Some(post)).await?;
+    let forum = visibility::find(tx, actor, thread, Some(post)).await?;
     let item = PostRow::load(tx, post)
         .await?
         .ok_or(BoardError::PathNotFound)?;
-    let (access, subject) = (actor.access(location.forum), item.subject(actor.member));
+    let (access, subject) = (actor.access(forum), item.subject(actor.member));
     match edit_rules::check(access, subject, change, window, now) {
         Some((refusal, text)) => Err(refusal(text(texts).into())),
         None => Ok(item),

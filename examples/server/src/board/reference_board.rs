@@ -12,7 +12,7 @@ use forum_api::store::SchemaStatus;
 use forum_api::webhook::Event;
 
 use super::actor::Actor;
-use super::db::{BoardDatabase, Query, Transaction, TransactionFuture};
+use super::db::{BoardDatabase, DbResult, Query, Transaction, TransactionFuture};
 use super::events::EventRecorder;
 use super::hints::Hints;
 use super::locks::LockTarget;
@@ -121,20 +121,9 @@ impl ReferenceBoard {
         &self,
         change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
-        self.write_locked(LockTarget::Nothing, None, change).await
-    }
-
-    /// As [`write`](Self::write), after the rows of `target` and of `member` are locked.
-    pub async fn write_locked<T: Send + 'static>(
-        &self,
-        target: LockTarget,
-        member: Option<i64>,
-        change: impl RecordedChange<T> + Clone + 'static,
-    ) -> BoardResult<T> {
         let clock = self.clock.clone();
         let change = self.database.write(move |tx| {
             Box::pin(async move {
-                target.lock(tx, member).await?;
                 let mut events = EventRecorder::at(clock.now());
                 let done = change(tx, &mut events).await?;
                 Ok((done, events.write(tx).await?))
@@ -150,6 +139,24 @@ impl ReferenceBoard {
         Ok(done)
     }
 
+    /// As [`write`](Self::write), after the rows of `target` and of `member` are locked.
+    pub async fn write_locked<T: Send + 'static>(
+        &self,
+        target: LockTarget,
+        member: Option<i64>,
+        change: impl RecordedChange<T> + Clone + 'static,
+    ) -> BoardResult<T> {
+        let clock = self.clock.clone();
+        let change = self.write(move |tx, events| {
+            Box::pin(async move {
+                target.lock(tx, member).await?;
+                events.now = clock.now();
+                change(tx, events).await
+            })
+        });
+        change.await
+    }
+
     /// Changes the board as [`write`](Self::write) does, for an operator, and writes `entry` to the audit log in the same
     /// transaction.
     pub async fn write_audited<T: Send + 'static>(
@@ -160,7 +167,7 @@ impl ReferenceBoard {
         let change = self.write(move |tx, events| {
             Box::pin(async move {
                 let done = change(tx, events).await?;
-                record(tx, &entry).await?;
+                record(tx, &entry)?;
                 Ok(done)
             })
         });
@@ -177,7 +184,7 @@ impl ReferenceBoard {
         let change = self.write(move |tx, events| {
             Box::pin(async move {
                 if change(tx, events).await? {
-                    record(tx, &entry).await?;
+                    record(tx, &entry)?;
                 }
                 Ok(())
             })
@@ -193,23 +200,51 @@ impl ReferenceBoard {
         target: LockTarget,
         command: impl for<'a> FnOnce(Command<'a>) -> TransactionFuture<'a, T> + Clone + Send + 'static,
     ) -> BoardResult<T> {
-        let (member, texts) = (by.user_id().to_i64()?, self.texts);
-        let act = self.write_locked(target, Some(member), move |tx, events| {
+        self.act_on(by, target, read_nothing, |by, ()| command(by))
+            .await
+    }
+
+    /// As [`act`](Self::act), with what `read` loads for the member under the locks. Its statements are sent together with
+    /// those that lock, at the given time.
+    pub(super) async fn act_on<R: Send + 'static, T: Send + 'static>(
+        &self,
+        by: &MemberCaller,
+        target: LockTarget,
+        read: impl for<'a> FnOnce(&'a Transaction<'a>, i64, Timestamp) -> TransactionFuture<'a, R>
+        + Clone
+        + Send
+        + 'static,
+        command: impl for<'a> FnOnce(Command<'a>, R) -> TransactionFuture<'a, T>
+        + Clone
+        + Send
+        + 'static,
+    ) -> BoardResult<T> {
+        let (member, texts, clock) = (by.user_id().to_i64()?, self.texts, self.clock.clone());
+        let act = self.write(move |tx, events| {
             Box::pin(async move {
-                let actor = Actor::acting(tx, member, texts).await?;
+                let members = target.members(tx, Some(member)).await?;
+                let ((), actor, read) = tokio::try_join!(
+                    biased;
+                    target.lock_with(tx, &members),
+                    Actor::acting(tx, member, texts),
+                    read(tx, member, events.now),
+                )?;
+                events.now = clock.now();
                 events.actor = actor.member;
                 events.has_endpoints = actor.has_endpoints;
-                command((tx, events, &actor, texts)).await
+                command((tx, events, &actor, texts), read).await
             })
         });
         act.await
     }
 }
 
-async fn record(tx: &Transaction<'_>, entry: &AuditEntry) -> BoardResult<()> {
-    let parameters = entry.insert_parameters(1);
-    tx.change_texts(AuditEntry::INSERT_SQL, &parameters).await?;
-    Ok(())
+fn read_nothing<'a>(_: &'a Transaction<'a>, _: i64, _: Timestamp) -> TransactionFuture<'a, ()> {
+    Box::pin(async { Ok(()) })
+}
+
+fn record(tx: &Transaction<'_>, entry: &AuditEntry) -> DbResult<()> {
+    tx.defer_texts(AuditEntry::INSERT_SQL, entry.insert_parameters(1).into())
 }
 
 /// A change that records its events.

@@ -14,7 +14,7 @@ use super::edit_rules::EditWindow;
 #[derive(Debug)]
 pub struct Setting<T> {
     pub key: &'static str,
-    default: T,
+    pub default: T,
     least: T,
 }
 

@@ -162,7 +162,7 @@ async fn containing_forum(
         SubscriptionTargetKind::Forum => Ok(actor.access(id).read.then_some(id)),
         SubscriptionTargetKind::Thread => match visibility::find(connection, actor, id, None).await
         {
-            Ok(location) => Ok(Some(location.forum)),
+            Ok(forum) => Ok(Some(forum)),
             Err(BoardError::PathNotFound) => Ok(None),
             Err(other) => Err(other),
         },

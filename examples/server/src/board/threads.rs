@@ -10,11 +10,11 @@ use forum_api::model::{
 use super::actor::Actor;
 use super::db::{self, Connection, RowReader, bind};
 use super::events::{DomainEvent, EventScope, STARTED};
-use super::post_insert::{self, PostInsert};
+use super::post_insert::{self, PostInsert, PostTimes};
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};
 use super::visibility::{Visibility, sees_thread};
-use super::{polls, rules, subscriptions};
+use super::{markdown, polls, rules, subscriptions};
 
 /// Columns of a thread.
 pub(super) const COLUMNS: &str = "
@@ -94,10 +94,12 @@ pub async fn start(
         Some(poll) => Some(polls::draft(tx, poll, events.now, texts).await?),
         None => None,
     };
-    post_insert::check_pace(tx, actor, &settings, events.now, texts).await?;
+    let times = PostTimes::load(tx, actor.member, events.now, events.now).await?;
+    post_insert::check_pace(tx, actor, times, &settings, events.now, texts).await?;
     let first = PostInsert {
         author: actor.member,
         body: &new.body,
+        html: &markdown::render(&new.body),
         state: rules::first_state(actor.groups),
         at: events.now,
         counts: access.counts,

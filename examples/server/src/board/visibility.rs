@@ -7,6 +7,7 @@ use forum_api::model::ContentState;
 
 use super::actor::Actor;
 use super::db::{Bound, Connection, bind};
+use super::permissions::ForumPermissions;
 use super::polls;
 
 /// The parameters of a query that asks [`sees_thread`] or [`sees_post`].
@@ -68,6 +69,16 @@ fn sees_state(row: &str) -> String {
     )
 }
 
+/// Returns whether a caller with this access to the forum sees content in this state; `own` is content of the caller.
+pub const fn is_visible(access: ForumPermissions, state: ContentState, own: bool) -> bool {
+    access.read
+        && match state {
+            ContentState::Visible => true,
+            ContentState::AwaitingApproval => own || access.moderate,
+            ContentState::Deleted => access.moderate,
+        }
+}
+
 /// Content that a path names.
 #[derive(Clone, Copy, Debug)]
 pub enum ContentRef {
@@ -100,27 +111,19 @@ pub async fn forum(
         ContentRef::Post(thread, post) => (thread, Some(post)),
         ContentRef::Poll(poll) => return polls::forum(connection, actor, poll).await,
     };
-    Ok(find(connection, actor, thread, post).await?.forum)
+    find(connection, actor, thread, post).await
 }
 
-/// A thread with the properties that the rules on replies read.
-#[derive(Clone, Copy, Debug)]
-pub struct ContentLocation {
-    pub forum: i64,
-    pub state: ContentState,
-    pub locked: bool,
-}
-
-/// Finds a visible thread, and a visible `post` of it if given.
+/// Returns the forum of a visible thread, and of a visible `post` of it if given.
 pub async fn find(
     connection: &Connection<'_>,
     actor: &Actor,
     thread: i64,
     post: Option<i64>,
-) -> BoardResult<ContentLocation> {
+) -> BoardResult<i64> {
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!(
-            "SELECT thread.forum_id, thread.state, thread.locked
+            "SELECT thread.forum_id
             FROM thread
             LEFT JOIN post ON post.id = :post AND post.thread_id = thread.id AND {}
             WHERE thread.id = :thread AND {} AND post.id IS NOT DISTINCT FROM :post",
@@ -130,12 +133,6 @@ pub async fn find(
     });
     let visibility = Visibility::of(actor);
     let parameters = visibility.with(bind! { ":thread": thread, ":post": post });
-    let location = connection.first(&QUERY, &parameters, |row| {
-        Ok(ContentLocation {
-            forum: row.value()?,
-            state: row.state()?,
-            locked: row.value()?,
-        })
-    });
-    location.await?.ok_or(BoardError::PathNotFound)
+    let forum = connection.first(&QUERY, &parameters, |row| row.value());
+    forum.await?.ok_or(BoardError::PathNotFound)
 }

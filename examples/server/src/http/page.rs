@@ -11,11 +11,9 @@ use super::router::{API, DOCS, PANEL};
 /// Returns the start page, which links to the reference page, the control panel and the OpenAPI document.
 pub async fn home_page() -> Response {
     let links = html! {
-        ul {
-            li { a href=(DOCS) { "API reference" } }
-            li { a href=(PANEL) { "Control panel" } }
-            li { a href={ (API) "/openapi.json" } { "OpenAPI document" } }
-        }
+        p { a href=(DOCS) { "API reference" } br; "Operations, code samples and forms to send requests" }
+        p { a href=(PANEL) { "Control panel" } br; "Tokens, webhooks, usage and audit log, for administrators" }
+        p { a href={ (API) "/openapi.json" } { "OpenAPI document" } br; "For code generators and other tools" }
     };
     page(StatusCode::OK, "Forum API", links)
 }

@@ -354,6 +354,30 @@ async fn deadlocks(race: &Race) -> i64 {
 }
 
 #[test]
+fn a_deferred_statement_that_fails_undoes_the_write() {
+    run_with_postgres(async {
+        let race = Race::new().await;
+        let member = race.members[0];
+        let write = race.demo.board.write(move |tx, _| {
+            Box::pin(async move {
+                for update in [
+                    "UPDATE member SET reputation = 1 WHERE id = :id",
+                    "UPDATE member SET username = NULL WHERE id = :id",
+                ] {
+                    tx.defer(update, crate::board::db::own! { ":id": member })?;
+                }
+                Ok(())
+            })
+        });
+        assert!(write.await.is_err());
+        let query = "SELECT reputation FROM member WHERE id = $1";
+        let row = race.client().await.query_one(query, &[&member]).await;
+        assert_eq!(row.unwrap().get::<_, i64>(0), 0);
+    });
+}
+
+/// The second statement of each transaction is sent with its commit.
+#[test]
 fn a_transaction_that_a_deadlock_ends_runs_again() {
     run_with_postgres(async {
         let race = Race::new().await;
@@ -369,7 +393,7 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
                         if !is_repeated.swap(true, Ordering::SeqCst) {
                             both.wait().await;
                         }
-                        tx.change(update, crate::board::db::bind![second]).await?;
+                        tx.defer(update, crate::board::db::own! { "?1": second })?;
                         Ok(())
                     })
                 });

@@ -41,7 +41,7 @@ const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
         "POST",
         "/forums/2/threads",
         r#"{"title":"x","body":"y"}"#,
-        [14, 2],
+        [13, 2],
     ),
     ("POST", "/threads/16/posts", r#"{"body":"x"}"#, [13, 2]),
     ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, [10, 3]),

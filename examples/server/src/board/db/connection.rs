@@ -37,6 +37,19 @@ macro_rules! bind {
 
 pub use bind;
 
+/// The name and the value of a parameter of a deferred statement.
+pub type OwnedBound = (&'static str, Box<dyn Param + Send + Sync>);
+
+/// The parameters of a deferred statement: `own! { ":thread": thread }`.
+#[macro_export]
+macro_rules! own {
+    ($($name:literal: $value:expr),* $(,)?) => {
+        vec![$(($name, Box::new($value) as Box<dyn $crate::board::db::Param + Send + Sync>)),*]
+    };
+}
+
+pub use own;
+
 #[derive(Clone, Debug)]
 pub enum Connection<'a> {
     /// It stays on the database's thread.
@@ -140,6 +153,36 @@ impl<'a> Transaction<'a> {
         }
     }
 
+    /// Runs a statement whose result nothing reads. On Postgres it is sent together with the other deferred statements,
+    /// before the next statement that is not deferred or with the `COMMIT`, which fails if the statement fails.
+    pub fn defer(&self, sql: &'static str, parameters: Vec<OwnedBound>) -> DbResult<()> {
+        match &self.0 {
+            Connection::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql)?;
+                let parameters = parameters.iter();
+                let parameters: Vec<Bound<'_>> = parameters
+                    .map(|(name, value)| (*name, &**value as &(dyn Param + Sync)))
+                    .collect();
+                bind_all(&mut statement, &parameters)?;
+                statement.raw_execute()?;
+                Ok(())
+            }
+            Connection::Postgres(connection) => connection.defer(sql, parameters),
+        }
+    }
+
+    /// As [`defer`](Self::defer), for a statement that takes only texts, in order.
+    pub fn defer_texts(&self, sql: &'static str, parameters: Vec<String>) -> DbResult<()> {
+        match &self.0 {
+            Connection::Sqlite(connection) => {
+                let mut statement = connection.prepare_cached(sql)?;
+                statement.execute(params_from_iter(parameters))?;
+                Ok(())
+            }
+            Connection::Postgres(connection) => connection.defer_texts(sql, parameters),
+        }
+    }
+
     /// Returns the id that the statement returns.
     pub async fn insert(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<i64> {
         self.one(sql, parameters, |row| row.value()).await
@@ -150,17 +193,6 @@ impl<'a> Transaction<'a> {
         match &self.0 {
             Connection::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
             Connection::Postgres(connection) => connection.run(sql).await,
-        }
-    }
-
-    /// Runs a statement that takes only texts, in order.
-    pub async fn change_texts(&self, sql: &'static str, parameters: &[String]) -> DbResult<u64> {
-        match &self.0 {
-            Connection::Sqlite(connection) => {
-                let mut statement = connection.prepare_cached(sql)?;
-                Ok(statement.execute(params_from_iter(parameters))? as u64)
-            }
-            Connection::Postgres(connection) => connection.execute_texts(sql, parameters).await,
         }
     }
 

@@ -35,28 +35,39 @@
 //! - Events are numbered when they are written. The outbox finds pending events by their state, so an event that commits
 //!   late is fanned out late and not missed.
 //!
+//! # Round trips
+//!
+//! A transaction sends its statements in the order in which their futures are first polled, and does not wait for the
+//! results of earlier ones. `BEGIN` is sent together with the first statements: a command joins the statements that lock
+//! its rows and those that read them. Statements whose results nothing reads are deferred ([`Transaction::defer`]) and sent
+//! together with `COMMIT`, which has no effect if one of them has failed.
+//!
 //! # Connections
 //!
 //! A write that waits for a lock holds a connection. At most half of the pool's connections write at a time; further
 //! writes of this process wait without a connection, for at most five seconds, and reads use the other half.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::pin::pin;
-use std::sync::Arc;
+use std::future::poll_fn;
+use std::mem;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use deadpool_postgres::{Client, GenericClient, Pool};
+use deadpool_postgres::{Client, Pool, StatementCache};
 use forum_api::host::{self, BackendError, OverloadedError};
-use tokio::sync::Semaphore;
+use tokio::sync::{self, MutexGuard, Semaphore};
 use tokio::time::timeout;
-use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Row, Statement};
 
 use super::named_params::{NamedParams, named_params};
-use super::{Bound, Change, Connection, DbError, DbResult, Param, Query, Transaction};
+use super::{Bound, Change, Connection, DbError, DbResult, OwnedBound, Param, Query, Transaction};
 
 /// Number of times that a transaction is begun before its deadlock or serialization failure is returned.
 const ATTEMPTS: u32 = 5;
@@ -67,9 +78,9 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which a client may retry a write that found no connection.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Commands find rows by keys, and Postgres would plan their statements for the values of each execution, which can take
-/// longer than the execution.
-const GENERIC_PLANS: &str = "SET LOCAL plan_cache_mode = force_generic_plan";
+/// Begins the transaction of a command. Commands find rows by keys, and Postgres would plan their statements for the values
+/// of each execution, which can take longer than the execution.
+const BEGIN: &str = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan";
 
 /// A migration may take longer than any other statement. Its own lock serializes those of all nodes; writes do not wait for
 /// it.
@@ -123,7 +134,23 @@ impl PostgresDatabase {
         let permit = timeout(WAIT_TIMEOUT, self.writes.acquire()).await;
         let closed = |_| DbError::Invalid("writes are closed");
         let _permit = permit.map_err(overloaded)?.map_err(closed)?;
-        self.transaction(GENERIC_PLANS, change, has_conflict).await
+        self.transaction(change, has_conflict).await
+    }
+
+    async fn transaction<T>(
+        &self,
+        change: impl Change<T>,
+        has_conflict: &Arc<AtomicBool>,
+    ) -> host::BoardResult<T> {
+        let client = self.pool.get().await.map_err(DbError::from)?;
+        let statements = client.statement_cache.clone();
+        let tx = PostgresTransaction::of(&client, statements, has_conflict.clone(), None);
+        let connection = Connection::Postgres(Postgres::Transaction(&tx));
+        let (tx, transaction) = (&tx, &Transaction::of(connection));
+        let begin = async { Ok(tx.run(BEGIN).await?) };
+        let ((), done) = tokio::try_join!(biased; begin, change(transaction))?;
+        tx.commit().await?;
+        Ok(done)
     }
 
     /// Runs `begin`, then `change`, in one transaction.
@@ -132,43 +159,45 @@ impl PostgresDatabase {
         begin: &str,
         change: impl Change<T>,
     ) -> host::BoardResult<T> {
-        self.transaction(begin, change, &Arc::default()).await
-    }
-
-    async fn transaction<T>(
-        &self,
-        begin: &str,
-        change: impl Change<T>,
-        has_conflict: &Arc<AtomicBool>,
-    ) -> host::BoardResult<T> {
         let mut client = self.pool.get().await.map_err(DbError::from)?;
         let tx = client.transaction().await.map_err(DbError::from)?;
-        tx.batch_execute(begin).await.map_err(DbError::from)?;
-        let transaction = PostgresTransaction {
-            tx: &tx,
-            has_conflict: has_conflict.clone(),
-        };
-        let connection = Connection::Postgres(Postgres::Transaction(transaction));
+        let statements = tx.statement_cache.clone();
+        let transaction =
+            PostgresTransaction::of(tx.client(), statements, Arc::default(), Some(&tx));
+        transaction.run(begin).await?;
+        let connection = Connection::Postgres(Postgres::Transaction(&transaction));
         let done = change(&Transaction::of(connection)).await?;
+        transaction.flush().await?;
+        drop(transaction);
         tx.commit().await.map_err(DbError::from)?;
         Ok(done)
     }
 }
 
 /// A connection to Postgres, inside or outside of a transaction.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub enum Postgres<'a> {
     Connection(&'a Client),
-    Transaction(PostgresTransaction<'a>),
+    Transaction(&'a PostgresTransaction<'a>),
 }
 
-/// A transaction.
-#[derive(Clone)]
+/// A transaction. It is rolled back when it is dropped before `COMMIT` is sent.
 pub struct PostgresTransaction<'a> {
-    tx: &'a deadpool_postgres::Transaction<'a>,
+    client: &'a tokio_postgres::Client,
+    statements: Arc<StatementCache>,
+    /// Held while a statement is prepared and sent.
+    turn: sync::Mutex<()>,
+    deferred: Mutex<Vec<Deferred>>,
+    /// True if this value ends the transaction.
+    is_open: AtomicBool,
     /// Set when Postgres ends the transaction because of a deadlock or a serialization failure.
     has_conflict: Arc<AtomicBool>,
+    /// The transaction of a migration, which begins and ends it.
+    inner: Option<&'a tokio_postgres::Transaction<'a>>,
 }
+
+/// A statement and its values, in the order of their numbers.
+type Deferred = (String, Vec<Box<dyn ToSql + Send + Sync>>);
 
 impl fmt::Debug for PostgresTransaction<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -177,8 +206,91 @@ impl fmt::Debug for PostgresTransaction<'_> {
 }
 
 impl<'a> PostgresTransaction<'a> {
-    pub fn inner(&self) -> &'a tokio_postgres::Transaction<'a> {
-        self.tx
+    fn of(
+        client: &'a tokio_postgres::Client,
+        statements: Arc<StatementCache>,
+        has_conflict: Arc<AtomicBool>,
+        inner: Option<&'a tokio_postgres::Transaction<'a>>,
+    ) -> Self {
+        Self {
+            client,
+            statements,
+            turn: sync::Mutex::default(),
+            deferred: Mutex::default(),
+            is_open: AtomicBool::new(inner.is_none()),
+            has_conflict,
+            inner,
+        }
+    }
+
+    pub const fn client(&self) -> &'a tokio_postgres::Client {
+        self.client
+    }
+
+    async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<Vec<Row>> {
+        self.flush().await?;
+        let (turn, statement) = self.prepare(sql).await?;
+        self.check(send(self.client.query(&statement, values), turn).await)
+    }
+
+    async fn execute(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
+        self.flush().await?;
+        let (turn, statement) = self.prepare(sql).await?;
+        self.check(send(self.client.execute(&statement, values), turn).await)
+    }
+
+    async fn run(&self, sql: &str) -> DbResult<()> {
+        self.flush().await?;
+        let turn = self.turn.lock().await;
+        self.check(send(self.client.batch_execute(sql), turn).await)
+    }
+
+    fn defer(&self, sql: String, values: Vec<Box<dyn ToSql + Send + Sync>>) {
+        self.deferred().push((sql, values));
+    }
+
+    /// Runs the deferred statements.
+    async fn flush(&self) -> DbResult<()> {
+        for sent in self.send_deferred().await? {
+            self.check(sent.result().await)?;
+        }
+        Ok(())
+    }
+
+    /// Sends the deferred statements and `COMMIT`, and then waits for the results.
+    async fn commit(&self) -> DbResult<()> {
+        let deferred = self.send_deferred().await?;
+        let commit = Sent::begin(self.client.batch_execute("COMMIT")).await;
+        self.is_open.store(false, Ordering::Relaxed);
+        for sent in deferred {
+            self.check(sent.result().await)?;
+        }
+        Ok(commit.result().await?)
+    }
+
+    async fn send_deferred(
+        &self,
+    ) -> DbResult<Vec<Sent<impl Future<Output = Result<u64, tokio_postgres::Error>>>>> {
+        let deferred = mem::take(&mut *self.deferred());
+        let mut sent = Vec::with_capacity(deferred.len());
+        for (sql, values) in deferred {
+            let (_turn, statement) = self.prepare(&sql).await?;
+            let client = self.client;
+            let execute = async move { client.execute_raw(&statement, values).await };
+            sent.push(Sent::begin(execute).await);
+        }
+        Ok(sent)
+    }
+
+    fn deferred(&self) -> std::sync::MutexGuard<'_, Vec<Deferred>> {
+        self.deferred.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn prepare(&self, sql: &str) -> DbResult<(MutexGuard<'_, ()>, Statement)> {
+        let turn = self.turn.lock().await;
+        tracing::trace!(sql, "executing statement");
+        let statement = self.check(self.statements.prepare(self.client, sql).await)?;
+        Ok((turn, statement))
     }
 
     fn check<T>(&self, result: Result<T, tokio_postgres::Error>) -> DbResult<T> {
@@ -194,6 +306,47 @@ impl<'a> PostgresTransaction<'a> {
     }
 }
 
+impl Drop for PostgresTransaction<'_> {
+    fn drop(&mut self) {
+        if self.is_open.load(Ordering::Relaxed) {
+            let rollback = pin!(self.client.batch_execute("ROLLBACK"));
+            // The first poll sends it.
+            let _ = rollback.poll(&mut Context::from_waker(Waker::noop()));
+        }
+    }
+}
+
+/// A statement that was sent.
+enum Sent<F: Future> {
+    Pending(Pin<Box<F>>),
+    Ready(F::Output),
+}
+
+impl<F: Future> Sent<F> {
+    /// Polls a statement once, which sends it.
+    async fn begin(statement: F) -> Self {
+        let mut statement = Box::pin(statement);
+        match poll_fn(|context| Poll::Ready(statement.as_mut().poll(context))).await {
+            Poll::Ready(output) => Self::Ready(output),
+            Poll::Pending => Self::Pending(statement),
+        }
+    }
+
+    async fn result(self) -> F::Output {
+        match self {
+            Self::Pending(statement) => statement.await,
+            Self::Ready(output) => output,
+        }
+    }
+}
+
+/// Sends a statement, gives up the turn, and waits for the result.
+async fn send<F: Future>(statement: F, turn: MutexGuard<'_, ()>) -> F::Output {
+    let sent = Sent::begin(statement).await;
+    drop(turn);
+    sent.result().await
+}
+
 impl Postgres<'_> {
     pub(super) async fn query(
         &self,
@@ -202,11 +355,14 @@ impl Postgres<'_> {
     ) -> DbResult<Vec<Row>> {
         let statement = named_params(sql);
         let values = values(&statement, parameters)?;
+        let sql = &*statement.sql;
         match self {
-            Self::Connection(client) => Ok(query(*client, &statement.sql, &values).await?),
-            Self::Transaction(transaction) => {
-                transaction.check(query(transaction.tx, &statement.sql, &values).await)
+            Self::Connection(client) => {
+                tracing::trace!(sql, "executing statement");
+                let statement = client.prepare_cached(sql).await?;
+                Ok(client.query(&statement, &values).await?)
             }
+            Self::Transaction(transaction) => transaction.query(sql, &values).await,
         }
     }
 
@@ -217,17 +373,28 @@ impl Postgres<'_> {
     ) -> DbResult<u64> {
         let statement = named_params(sql);
         let values = values(&statement, parameters)?;
-        self.change(&statement.sql, &values).await
+        self.transaction()?.execute(&statement.sql, &values).await
     }
 
-    pub(super) async fn execute_texts(&self, sql: &str, parameters: &[String]) -> DbResult<u64> {
-        let values = parameters.iter().map(|text| text as &(dyn ToSql + Sync));
-        self.change(sql, &values.collect::<Vec<_>>()).await
+    pub(super) fn defer(&self, sql: &'static str, parameters: Vec<OwnedBound>) -> DbResult<()> {
+        let statement = named_params(sql);
+        let mut parameters: HashMap<_, _> = parameters.into_iter().collect();
+        let values = statement.names.iter();
+        let values = values.map(|name| Some(parameters.remove(&**name)? as Box<_>));
+        let values: Option<Vec<_>> = values.collect();
+        let values = values.filter(|_| parameters.is_empty()).ok_or(MISMATCH)?;
+        self.transaction()?.defer(statement.sql.clone(), values);
+        Ok(())
+    }
+
+    pub(super) fn defer_texts(&self, sql: &str, parameters: Vec<String>) -> DbResult<()> {
+        let values = parameters.into_iter().map(|text| Box::new(text) as Box<_>);
+        self.transaction()?.defer(sql.into(), values.collect());
+        Ok(())
     }
 
     pub(super) async fn run(&self, sql: &str) -> DbResult<()> {
-        let transaction = self.transaction()?;
-        transaction.check(transaction.tx.batch_execute(sql).await)
+        self.transaction()?.run(sql).await
     }
 
     pub(super) async fn copy_in<'b, const N: usize>(
@@ -237,7 +404,8 @@ impl Postgres<'_> {
         rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
     ) -> DbResult<()> {
         let transaction = self.transaction()?;
-        let sink = transaction.check(transaction.tx.copy_in(copy).await)?;
+        transaction.flush().await?;
+        let sink = transaction.check(transaction.client.copy_in(copy).await)?;
         let mut copy = pin!(BinaryCopyInWriter::new(sink, types));
         for row in rows {
             let row = row.map(|value| value as &(dyn ToSql + Sync));
@@ -247,14 +415,12 @@ impl Postgres<'_> {
         Ok(())
     }
 
-    async fn change(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<u64> {
-        tracing::trace!(sql, "executing statement");
-        let transaction = self.transaction()?;
-        let execute = async {
-            let statement = transaction.tx.prepare_cached(sql).await?;
-            transaction.tx.execute(&statement, values).await
-        };
-        transaction.check(execute.await)
+    /// The transaction of a migration.
+    pub const fn migration(&self) -> Option<&tokio_postgres::Transaction<'_>> {
+        match self {
+            Self::Transaction(transaction) => transaction.inner,
+            Self::Connection(_) => None,
+        }
     }
 
     fn transaction(&self) -> DbResult<&PostgresTransaction<'_>> {
@@ -271,15 +437,7 @@ impl fmt::Debug for Postgres<'_> {
     }
 }
 
-async fn query(
-    client: &impl GenericClient,
-    sql: &str,
-    values: &[&(dyn ToSql + Sync)],
-) -> Result<Vec<Row>, tokio_postgres::Error> {
-    tracing::trace!(sql, "executing statement");
-    let statement = client.prepare_cached(sql).await?;
-    client.query(&statement, values).await
-}
+const MISMATCH: DbError = DbError::Invalid("the parameters do not match the statement");
 
 /// Returns the values in the order of the statement's numbers.
 fn values<'a>(
@@ -292,7 +450,5 @@ fn values<'a>(
     };
     let values: Option<Vec<_>> = statement.names.iter().map(value).collect();
     let values = values.filter(|values| values.len() == parameters.len());
-    values.ok_or(DbError::Invalid(
-        "the parameters do not match the statement",
-    ))
+    values.ok_or(MISMATCH)
 }

@@ -199,6 +199,7 @@ mod tests {
         let new = PostInsert {
             author: None,
             body: "x",
+            html: "x",
             state: ContentState::Visible,
             at: now.saturating_add(YEAR),
             counts: false,

@@ -58,7 +58,7 @@ pub async fn status(connection: &Connection<'_>) -> db::DbResult<SchemaStatus> {
             migration_status(&****client, &POSTGRES).await?
         }
         Connection::Postgres(Postgres::Transaction(transaction)) => {
-            migration_status(transaction.inner(), &POSTGRES).await?
+            migration_status(transaction.client(), &POSTGRES).await?
         }
     })
 }
@@ -70,11 +70,10 @@ pub async fn status(connection: &Connection<'_>) -> db::DbResult<SchemaStatus> {
 pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
     match &**tx {
         Connection::Sqlite(sqlite) => Ok(sqlite::apply_migrations(sqlite, &SQLITE)?),
-        Connection::Postgres(Postgres::Transaction(transaction)) => {
-            Ok(apply_migrations(transaction.inner(), &POSTGRES).await?)
-        }
-        Connection::Postgres(Postgres::Connection(_)) => {
-            Err(db::DbError::Invalid("migrations are applied in a transaction").into())
+        Connection::Postgres(postgres) => {
+            let absent = db::DbError::Invalid("migrations are applied in a transaction");
+            let transaction = postgres.migration().ok_or(absent)?;
+            Ok(apply_migrations(transaction, &POSTGRES).await?)
         }
     }
 }
