@@ -1,4 +1,4 @@
-//! HTTP helpers shared by the API, the control panel and the interactive reference.
+//! HTTP helpers shared by the API, the control panel and the reference page.
 
 mod etag;
 mod form;

@@ -112,7 +112,7 @@ pub(super) fn samples<'a>(
     }
 }
 
-/// Stands for the base URL. No text of JSON or of an encoded URL contains the character.
+/// Placeholder of the base URL. No text of JSON or of an encoded URL contains the character.
 const BASE_URL: char = '\0';
 
 impl SampleRequest {

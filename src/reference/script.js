@@ -68,6 +68,7 @@ addEventListener("keydown", (event) => {
     event.preventDefault();
     menu.checked = true;
     search.focus();
+    search.select();
 });
 
 /** Shows the entries that contain each word of the search. */
