@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::components::{secret_field, table};
 use super::deliveries;
-use super::endpoints::{URL, checked_topics, state, topic_boxes};
+use super::endpoints::{URL, checked_topics, entered_url, state, topic_boxes};
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError};
@@ -85,7 +85,7 @@ async fn page(
 fn properties(context: &PageContext, endpoint: &Endpoint, owner: &str) -> Markup {
     html! {
         dl {
-            div { dt { "URL" } dd { div.scroll tabindex="0" data-copy="URL" { (endpoint.url) } } }
+            div { dt { "URL" } dd.scroll tabindex="0" { (endpoint.url) } }
             div { dt { "State" } dd { (state(context, endpoint)) } }
             div { dt { "Owner" } dd { (owner) } }
             div { dt { "Added" } dd { (context.time(endpoint.created_at)) } }
@@ -196,8 +196,8 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         true => Some(endpoint.owner.clone()),
         false => context.owner(&mut form).await?,
     };
-    if let (Some(topics), Some(owner)) = (topics, owner) {
-        let url = form.get("url").trim().to_owned();
+    let url = entered_url(&mut form);
+    if let (Some(topics), Some(owner), false) = (topics, owner, form.has_errors()) {
         let changes = EndpointChanges {
             url: Some(url).filter(|url| *url != endpoint.url),
             topics: Some(topics).filter(|topics| *topics != endpoint.topics),

@@ -180,6 +180,15 @@ pub(super) fn checked_topics(form: &mut Form) -> Option<TopicSet> {
         .ok()
 }
 
+/// Returns the URL of the form. Adds an error to an empty field.
+pub(super) fn entered_url(form: &mut Form) -> String {
+    let url = form.get("url").trim().to_owned();
+    if url.is_empty() {
+        form.add_error("url", "Enter a URL.");
+    }
+    url
+}
+
 /// `POST /webhooks`
 pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
     let work = |form| try_add(context, form);
@@ -190,10 +199,7 @@ pub(super) async fn add(context: &PageContext, form: Form) -> PageResult {
 
 async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     let topics = checked_topics(&mut form);
-    let url = form.get("url").trim().to_owned();
-    if url.is_empty() {
-        form.add_error("url", "Enter a URL.");
-    }
+    let url = entered_url(&mut form);
     let owner = match form.get("owner").trim() {
         "" => Some(context.session.user_id.clone()),
         _ => context.owner(&mut form).await?,

@@ -33,12 +33,14 @@ def without_scripts(browser: Browser) -> None:
     ):
         panel_session.run(page, server, receiver, lambda *_: None)
         reference.without_scripts(page)
-        script.without_scripts(page, server)
 
 
 def with_local_times(browser: Browser) -> None:
-    with Server(PROGRAM) as server, Window(browser, server.address, timezone_id=script.ZONE) as page:
-        script.run(page, server)
+    with Server(PROGRAM) as server:
+        with Window(browser, server.address, timezone_id=script.ZONE) as page:
+            script.run(page, server)
+        with Window(browser, server.address, java_script_enabled=False) as page:
+            script.without_scripts(page, server)
 
 
 def with_requests(browser: Browser) -> None:

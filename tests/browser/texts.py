@@ -14,7 +14,12 @@ LONG = "W" * 10_000
 MIXED = "\"'><img src=x onerror=alert(1)>" + "wide words " * 1_000
 
 # URLs that contain arbitrary text.
-QUERIES = ["deliveries?state={0}&endpoint={0}&topic={0}&response={0}&from={0}&to={0}&after={0}", "tokens?search={0}&owner={0}&state={0}&after={0}", "usage?done={0}"]
+QUERIES = [
+    "deliveries?state={0}&endpoint={0}&topic={0}&after={0}",
+    "deliveries?response={0}&from={0}&to={0}",
+    "tokens?search={0}&owner={0}&state={0}&after={0}",
+    "usage?done={0}",
+]
 
 
 def run(page: Page, server: Server, receiver: Receiver) -> None:
