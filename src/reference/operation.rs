@@ -305,7 +305,7 @@ fn try_field<'a>(
                 input id=(id) name=(name) data-in=(place) autocomplete="off" spellcheck="false"
                     value=[example.filter(|_| is_required)];
             } @else {
-                select id=(id) name=(name) data-in=(place) {
+                select.choice id=(id) name=(name) data-in=(place) {
                     @if !is_required { option value="" { "Default" } }
                     @for value in values { option { (value) } }
                 }
