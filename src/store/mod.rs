@@ -30,6 +30,7 @@ pub mod redis;
 pub mod sqlite;
 pub mod sqlite_schema;
 mod stores;
+mod token_usage;
 mod tokens;
 mod usage;
 
@@ -56,5 +57,6 @@ pub use operation_usage::{LatencyCounts, OperationCounts, OperationUsage};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
+pub use token_usage::{TokenUsage, UsageCounts};
 pub use tokens::{TokenFilter, TokenSearch, TokenStates, TokenStore};
-pub use usage::{TokenUsage, UsageCounts, UsageStore};
+pub use usage::UsageStore;
