@@ -1,0 +1,66 @@
+//! Numbers of the requests with a token.
+
+use std::ops::AddAssign;
+use std::time::Duration;
+
+use crate::model::Timestamp;
+use crate::token::Lookup;
+
+const HOUR_MILLIS: i64 = 60 * 60 * 1000;
+
+/// Numbers of API requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UsageCounts {
+    /// Requests with any status, and requests whose client disconnected before the response.
+    pub requests: u64,
+    /// Charged units.
+    pub units: u64,
+    /// Requests refused with 429.
+    pub rate_limited: u64,
+    /// Requests refused with 401. Those of a token are refused because it is revoked or expired.
+    pub unauthenticated: u64,
+    /// Requests refused with 403.
+    pub forbidden: u64,
+    /// Requests that failed with a status from 500 on.
+    pub errors: u64,
+}
+
+impl UsageCounts {
+    /// Returns the number of requests that were refused with 401, 403 or 429.
+    pub fn refused(&self) -> u64 {
+        self.unauthenticated + self.forbidden + self.rate_limited
+    }
+}
+
+impl AddAssign for UsageCounts {
+    fn add_assign(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.units += other.units;
+        self.rate_limited += other.rate_limited;
+        self.unauthenticated += other.unauthenticated;
+        self.forbidden += other.forbidden;
+        self.errors += other.errors;
+    }
+}
+
+/// Requests with one token in one hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenUsage {
+    /// Beginning of the hour.
+    pub hour: Timestamp,
+    /// The token.
+    pub token: Lookup,
+    /// Numbers of requests.
+    pub counts: UsageCounts,
+}
+
+impl TokenUsage {
+    /// Time for which the library keeps usage: 30 days.
+    pub const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+    /// Returns the beginning of the hour of `at`, in UTC.
+    pub fn hour_of(at: Timestamp) -> Timestamp {
+        let millis = at.as_millis();
+        Timestamp::from_millis(millis - millis.rem_euclid(HOUR_MILLIS))
+    }
+}
