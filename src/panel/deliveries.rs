@@ -347,7 +347,7 @@ fn ping_result(context: &PageContext, delivery: &Delivery, last: Option<&Attempt
     });
     match delivery.progress.state {
         DeliveryState::Queued => html! {
-            p.notice.waiting role="status" { "Ping queued. It was not sent within 2 seconds. Reload this page to see the result." }
+            p.notice.waiting role="status" { "Ping queued. There was no result within 2 seconds. Reload this page to see it." }
         },
         DeliveryState::Delivered => html! {
             p.notice role="status" { "Ping delivered. " (reason.unwrap_or_default()) }

@@ -32,8 +32,8 @@
 //!     async fn username(&self, _member: &UserId) -> BackendResult<Option<String>> {
 //!         Ok(Some("admin".into()))
 //!     }
-//!     fn sign_in_url(&self, _back: &str) -> String {
-//!         "/sign-in".into()
+//!     fn sign_in_url(&self, return_to: &str) -> String {
+//!         format!("/sign-in?return_to={return_to}") // percent-encode it
 //!     }
 //! }
 //!

@@ -294,9 +294,9 @@ fn flash(name: &str) -> Option<&'static str> {
         "activated" => "The new secret is active.",
         "enabled" => "Endpoint enabled. Queued deliveries are sent now.",
         "disabled" => "Endpoint disabled. Queued deliveries are kept.",
-        "retried" => "Delivery queued again.",
+        "retried" => "The delivery is due now.",
         "all-retried" => "All dead deliveries of the endpoint are queued again.",
-        "endpoint-removed" => "Endpoint deleted with its deliveries.",
+        "endpoint-removed" => "Endpoint removed with its deliveries.",
         "delivery-removed" => "Delivery removed.",
         _ => return None,
     })

@@ -55,7 +55,7 @@ pub(super) struct Response<'a> {
     pub(super) codes: Vec<&'a str>,
 }
 
-/// Whether an operation needs a token.
+/// Use of a token by an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenUse {
     None,

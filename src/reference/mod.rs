@@ -1,7 +1,7 @@
 //! The reference page of the API (feature `reference`): the OpenAPI document as HTML.
 //!
 //! [`ReferencePage`] is a [`tower_service::Service`] like the API. It renders the page once, from the document that the API
-//! serves, so the page lists the operations, prefixes and scopes of this API. The page is readable without scripts. With
+//! serves, so the page lists exactly the operations and scopes of this API. The page is readable without scripts. With
 //! scripts, it also has a search, buttons to copy code, and forms to send requests.
 //!
 //! ```

@@ -220,7 +220,7 @@ function show(result, response, text, milliseconds) {
 
 function advice(status, seconds) {
     const unit = seconds === "1" ? "second" : "seconds";
-    const reason = { 409: "The first request is in progress.", 429: "Rate limit exceeded.", 503: "The board is busy." };
+    const reason = { 409: "The first request is in progress.", 429: "A limit is exceeded.", 503: "The board is overloaded." };
     return `${reason[status] ?? ""} Retry after ${seconds} ${unit}.`.trim();
 }
 

@@ -241,7 +241,7 @@ pub enum ResponseFilter {
 }
 
 impl ResponseFilter {
-    /// All values.
+    /// All filters, in the order of the panel's list.
     pub const ALL: &'static [Self] = &[
         Self::Success,
         Self::Redirect,

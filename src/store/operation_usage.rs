@@ -57,10 +57,11 @@ impl LatencyCounts {
         Some(Duration::from_millis(mean))
     }
 
-    /// Estimates the duration that `percent` of the responses did not exceed; `None` without responses.
+    /// Estimates the duration that `percent` of the responses did not exceed. A `percent` above 100 counts as 100. `None` without
+    /// responses.
     ///
     /// The estimate assumes that the responses of a bucket are distributed evenly. It is in the same bucket as the exact
-    /// value. Above the last bound it is the last bound.
+    /// value. Above the last bound it is the last bound, 5 s.
     pub fn percentile(&self, percent: u8) -> Option<Duration> {
         let rank = self.count() as f64 * f64::from(percent.min(100)) / 100.0;
         let mut below = 0.0;

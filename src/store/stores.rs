@@ -18,7 +18,7 @@ pub struct Stores {
     pub idempotency: Arc<dyn IdempotencyStore>,
     /// The audit log, which webhook stores of the same backend share.
     pub audit: Arc<dyn AuditStore>,
-    /// Requests by token and hour.
+    /// Requests by token and hour, and by operation and hour.
     pub usage: Arc<dyn UsageStore>,
 }
 

@@ -48,7 +48,7 @@ impl AddAssign for UsageCounts {
 pub struct TokenUsage {
     /// Beginning of the hour.
     pub hour: Timestamp,
-    /// The token.
+    /// Lookup of the token.
     pub token: Lookup,
     /// Numbers of requests.
     pub counts: UsageCounts,

@@ -7,7 +7,7 @@ use crate::error::BackendResult;
 use crate::model::{Timestamp, UserId};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
-/// Filter of [`TokenStore::list`]. The default restricts the list only by its limit of 0.
+/// Filter of [`TokenStore::list`]. The default selects all tokens, with the limit 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenFilter {
     /// Only tokens of this owner; `None` for all owners.

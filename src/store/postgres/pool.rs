@@ -51,8 +51,9 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// then `verify-full`, and each other mode is an error.
 ///
 /// # Errors
-/// [`PostgresError`] if `address` is not a URL or is malformed, the mode and the root certificates cannot be used, or `size` is 0. The form
-/// `host=localhost user=forum` of libpq is not a URL.
+/// [`PostgresError`] if `address` is not a URL or is malformed, if the mode is unknown or weaker than the root certificates
+/// require, if the root certificates cannot be used, or if `size` is 0. The form `host=localhost user=forum` of libpq is not
+/// a URL.
 pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     if size == 0 {
         return Err(PostgresError::unusable(

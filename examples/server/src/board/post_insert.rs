@@ -286,7 +286,7 @@ pub(super) const PROFILES_OF_REPLIES: &str = "
 #[derive(Clone, Copy, Debug)]
 pub struct PostTimes {
     last: Option<Timestamp>,
-    /// Of as many last posts as are allowed per hour.
+    /// Of the last N posts within an hour, where N is the hourly limit. `None` if there are fewer.
     oldest: Option<Timestamp>,
 }
 

@@ -316,7 +316,7 @@ impl PublicPost {
 /// Ids begin at 1.
 const NO_POST: i64 = 0;
 
-/// What a reply reads before it is written.
+/// Rows that a reply depends on, read under the locks.
 #[derive(Debug)]
 pub struct ReplyContext {
     settings: SettingValues,

@@ -340,7 +340,7 @@ impl<F: Future> Sent<F> {
     }
 }
 
-/// Sends a statement, gives up the turn, and waits for the result.
+/// Sends a statement, lets other statements be sent, and waits for the result.
 async fn send<F: Future>(statement: F, turn: MutexGuard<'_, ()>) -> F::Output {
     let sent = Sent::begin(statement).await;
     drop(turn);
