@@ -154,9 +154,12 @@ fn replace(value: &mut Value, name: &str, with: &Value) -> bool {
             }
             replace(member, name, with) || found
         }),
-        Value::Array(items) => items
-            .iter_mut()
-            .fold(false, |found, item| replace(item, name, with) || found),
+        Value::Array(items) => {
+            let replaced = items
+                .iter_mut()
+                .filter_map(|item| replace(item, name, with).then_some(()));
+            replaced.count() > 0
+        }
         _ => false,
     }
 }

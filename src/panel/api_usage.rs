@@ -43,13 +43,13 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
     let stores = &context.panel.stores;
     let since = TokenUsage::hour_of(context.now.saturating_sub(23 * HOUR));
     let usage = stores.usage.by_operation(since).await?;
-    if usage.is_empty() {
+    let tokens = stores.usage.by_token(since, TOP_TOKENS).await?;
+    if usage.is_empty() && tokens.is_empty() {
         return Ok(empty(
             "No API requests in the last 24 hours.",
             html! { "Requests are shown at most a minute after they were sent." },
         ));
     }
-    let tokens = stores.usage.by_token(since, TOP_TOKENS).await?;
     let hours = by_hour(&usage, since);
     let operations = by_operation(&usage);
     let operations = operations.iter().map(|(operation, counts)| {
@@ -269,7 +269,7 @@ async fn token_rows(
         let label = record.map(|record| record.label);
         let label = html! {
             @match label {
-                Some(label) if !label.is_empty() => a href=(path) { (breakable(&label)) },
+                Some(label) if !label.trim().is_empty() => a href=(path) { (breakable(&label)) },
                 Some(_) => a href=(path) { "(no label)" },
                 None => "(deleted)",
             }

@@ -361,12 +361,10 @@ fn ping_result(context: &PageContext, delivery: &Delivery, last: Option<&Attempt
 /// Renders the button of the operator retry. A queued delivery has none.
 fn retry_button(context: &PageContext, delivery: &Delivery) -> Markup {
     let path = format!("/deliveries/{}/retry", delivery.id);
-    let text = match delivery.progress.state {
-        DeliveryState::Queued => return html! {},
-        DeliveryState::Retrying => "Retry now",
-        _ => "Redeliver",
-    };
-    context.button(&path, text, "this delivery", "")
+    match delivery.progress.state {
+        DeliveryState::Queued => html! {},
+        _ => context.button(&path, "Redeliver", "this delivery", ""),
+    }
 }
 
 /// Renders an attempt of the time line. Its details are visible at first if `is_open`.

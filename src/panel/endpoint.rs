@@ -69,7 +69,7 @@ async fn page(
     Ok(html! {
         (properties(context, endpoint, owner))
         (latest_deliveries(context, endpoint).await?)
-        (settings_form(context, endpoint, form))
+        (settings_form(context, endpoint, owner, form))
         (secret_section(context, endpoint)?)
         section aria-labelledby="removal" {
             h2 id="removal" { "Delete" }
@@ -129,13 +129,23 @@ async fn latest_deliveries(
     })
 }
 
-fn settings_form(context: &PageContext, endpoint: &Endpoint, form: &Form) -> Markup {
+/// Renders the form with hidden copies of the values that it was opened with.
+fn settings_form(context: &PageContext, endpoint: &Endpoint, owner: &str, form: &Form) -> Markup {
     let path = format!("/webhooks/{}", endpoint.id);
+    let topics = endpoint.topics.to_string();
+    let opened_with = [
+        ("opened_url", endpoint.url.as_str()),
+        ("opened_owner", owner),
+        ("opened_topics", topics.as_str()),
+    ];
+    let opened_with =
+        opened_with.map(|(name, stored)| (name, form.all(name).next().unwrap_or(stored)));
     html! {
         section aria-labelledby="settings" {
             h2 id="settings" { "Settings" }
             form.fields method="post" action=(context.url(&path)) {
                 (context.csrf())
+                @for (name, value) in opened_with { input type="hidden" name=(name) value=(value); }
                 (URL.render(form))
                 (OWNER.render(form))
                 (topic_boxes(context, form))
@@ -188,19 +198,28 @@ fn button(
 }
 
 /// `POST /webhooks/{id}`
+///
+/// Changes only the fields that differ from the values that the form was opened with, so that a form that was opened before
+/// another change does not undo that change.
 pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
     let endpoint = find(context).await?;
     let owner_name = owner_name(context, &endpoint).await?;
     let topics = checked_topics(&mut form);
-    let owner = match form.get("owner").trim() == owner_name {
-        true => Some(endpoint.owner.clone()),
-        false => context.owner(&mut form).await?,
-    };
+    let entered_owner = form.get("owner").trim();
+    let owner =
+        match entered_owner == owner_name || is_unchanged(&form, "opened_owner", entered_owner) {
+            true => Some(endpoint.owner.clone()),
+            false => context.owner(&mut form).await?,
+        };
     let url = entered_url(&mut form);
     if let (Some(topics), Some(owner), false) = (topics, owner, form.has_errors()) {
         let changes = EndpointChanges {
-            url: Some(url).filter(|url| *url != endpoint.url),
-            topics: Some(topics).filter(|topics| *topics != endpoint.topics),
+            url: Some(url)
+                .filter(|url| *url != endpoint.url && !is_unchanged(&form, "opened_url", url)),
+            topics: Some(topics).filter(|topics| {
+                let is_unchanged = is_unchanged(&form, "opened_topics", &topics.to_string());
+                *topics != endpoint.topics && !is_unchanged
+            }),
             owner: Some(owner).filter(|owner| *owner != endpoint.owner),
         };
         let admin = &context.panel.webhook_admin;
@@ -215,6 +234,11 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         (page(context, &endpoint, &owner_name, &form).await?)
     };
     Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, TITLE, main))
+}
+
+/// Returns whether the form was opened with this value. Forms without the hidden field are treated as changed.
+fn is_unchanged(form: &Form, opened_with: &str, value: &str) -> bool {
+    form.all(opened_with).next() == Some(value)
 }
 
 /// `POST /webhooks/{id}/rotate`

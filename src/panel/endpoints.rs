@@ -10,6 +10,7 @@ use super::components::{TableRow, badge, breakable, empty, secret_field, table};
 use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
+use crate::error_chain::ErrorChain;
 use crate::model::UserId;
 use crate::store::EndpointStats;
 use crate::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
@@ -55,7 +56,11 @@ async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, Pa
     let owners = endpoints.iter().map(|endpoint| &endpoint.owner);
     let names = context.names(owners).await?;
     let since = context.now.saturating_sub(DAY);
-    let stats = context.webhooks().deliveries.endpoint_stats(since).await?;
+    let stats = context.webhooks().deliveries.endpoint_stats(since).await;
+    let stats = stats.unwrap_or_else(|error| {
+        tracing::error!(error = %ErrorChain(&error), "failed to load delivery statistics");
+        Vec::new()
+    });
     let rows = endpoints.iter().map(|endpoint| {
         let mut stats = stats.iter();
         let stats = stats.find(|stats| stats.endpoint_id == endpoint.id);
@@ -155,14 +160,20 @@ fn add_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
     })
 }
 
-/// Renders checkboxes for `*` and for each topic of the board.
+/// Renders checkboxes for `*`, for each topic of the board, and for other topics that are checked.
 pub(super) fn topic_boxes(context: &PageContext, form: &Form) -> Markup {
     let all = (
         "*".to_owned(),
         "All topics except message.sent, including future ones",
     );
     let known = context.panel.webhook_admin.known_topics();
-    let named = known.map(|topic| (topic.to_string(), ""));
+    let known: Vec<_> = known.map(|topic| topic.to_string()).collect();
+    let is_other = |topic: &&str| *topic != "*" && !known.iter().any(|known| known == topic);
+    let others = form.all("topics").filter(is_other).map(str::to_owned);
+    let others: Vec<_> = others
+        .map(|topic| (topic, "No longer sent by the board"))
+        .collect();
+    let named = known.into_iter().map(|topic| (topic, "")).chain(others);
     let text = ("topics", "Topics", "The topics sent to this endpoint.");
     checkboxes(text, std::iter::once(all).chain(named), form)
 }

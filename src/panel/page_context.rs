@@ -60,6 +60,11 @@ impl PageContext {
     }
 
     pub(super) fn render(&self, status: StatusCode, title: &str, main: Markup) -> PageResponse {
+        let notice = flash(self.query.get("done")).filter(|_| status == StatusCode::OK);
+        let main = html! {
+            @if let Some(text) = notice { p.notice role="status" { (text) } }
+            (main)
+        };
         PageResponse::page(status, area_document(self, title, main))
     }
 
@@ -257,9 +262,6 @@ fn area_document(context: &PageContext, title: &str, main: Markup) -> Markup {
         }
         main id="main" tabindex="-1" {
             h1 { (title) }
-            @if let Some(text) = flash(context.query.get("done")) {
-                p.notice role="status" { (text) }
-            }
             (main)
         }
     };

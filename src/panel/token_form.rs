@@ -244,16 +244,15 @@ fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) 
     tracing::info!(lookup = %record.lookup, admin = %context.session.user_id, "token issued");
     let api_url = context.panel.settings.api_url.as_str();
     let reference_url = context.panel.settings.reference_url.as_str();
-    let command = format!(
-        "curl -H 'Authorization: Bearer {}' '{api_url}{}'",
-        token.expose_secret(),
-        example_path(record)
-    );
+    let token_text = token.expose_secret();
+    let path = example_path(record).filter(|_| !api_url.is_empty());
+    let command =
+        path.map(|path| format!("curl -H 'Authorization: Bearer {token_text}' '{api_url}{path}'"));
     let main = html! {
         p.notice role="status" { "Token issued. Copy it now; it is not shown again." }
-        (secret_field("token", "Token", token.expose_secret()))
+        (secret_field("token", "Token", token_text))
         p { "Send it in the header " code { "Authorization: Bearer …" } " of each request." }
-        @if !api_url.is_empty() { (copyable_text("command", "Example request", &command)) }
+        @if let Some(command) = &command { (copyable_text("command", "Example request", command)) }
         @if !reference_url.is_empty() {
             p { "The " a href=(reference_url) { "API reference" } " describes all operations." }
         }
@@ -262,8 +261,8 @@ fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) 
     context.show_secret("Your new token", main, "/tokens")
 }
 
-/// Returns the path of an operation that the scopes permit, if there is one without parameters.
-fn example_path(token: &TokenRecord) -> &'static str {
+/// Returns the path of an operation without required parameters that the scopes permit.
+fn example_path(token: &TokenRecord) -> Option<&'static str> {
     let paths = [
         (Scope::MembersRead, "/me"),
         (Scope::ForumsRead, "/forums"),
@@ -273,5 +272,5 @@ fn example_path(token: &TokenRecord) -> &'static str {
     ];
     let permitted = |scope: Scope| token.scopes.iter().any(|one| one == scope.as_str());
     let path = paths.into_iter().find(|(scope, _)| permitted(*scope));
-    path.map_or("/me", |(_, path)| path)
+    path.map(|(_, path)| path)
 }

@@ -97,9 +97,19 @@ document.querySelector("nav").addEventListener("click", ({ target }) => {
 
 addEventListener("hashchange", () => showTarget(false));
 
+/** Returns the decoded fragment of the address, or the fragment itself if it cannot be decoded. */
+function fragment() {
+    const text = location.hash.slice(1);
+    try {
+        return decodeURIComponent(text);
+    } catch {
+        return text;
+    }
+}
+
 /** Opens the section of the fragment, if it is closed, and scrolls to it. With `always`, scrolls to an open one, too. */
 function showTarget(always) {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = document.getElementById(fragment());
     const closed = target?.closest("details:not([open])");
     if (closed) closed.open = true;
     if (closed || always) target?.scrollIntoView();

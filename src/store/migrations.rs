@@ -179,6 +179,14 @@ mod tests {
                 "b2be0e5b75156ac2636b7335523e2a2deb7b85447de9a9e547a02b3589df94aa",
             ),
             (
+                include_str!("postgres/migrations/0005_attempt_headers.sql"),
+                "a0f49a03e17721ede347a6e56ba43cb6edf2588784c005c5114d162bc6459b1e",
+            ),
+            (
+                include_str!("sqlite/migrations/0005_attempt_headers.sql"),
+                "f46f049e6652d18a00d5c6bbd047c23fec31e419612bc0f40d1b9dee02bad696",
+            ),
+            (
                 include_str!("postgres/migrations/0004_usage.sql"),
                 "c87e124a1258639f317c248cba1519107670f4f7f0167cf6db4487fd2c28245d",
             ),

@@ -104,6 +104,30 @@ async fn url_owner_and_topics_are_changed_together() {
 }
 
 #[tokio::test]
+async fn a_form_that_was_opened_before_another_change_does_not_undo_it() {
+    let fixture = PanelFixture::with_content().await;
+    let path = fixture.endpoint_path("");
+    let opened = fixture.get(&path).await;
+    let owner = opened.after("name=\"opened_owner\" value=\"").to_owned();
+    let before = fixture.stored_endpoint().await.unwrap();
+    fixture.post(&path, &CHANGED).await;
+    let topics = before.topics.to_string();
+    let stale = [
+        ("opened_url", before.url.as_str()),
+        ("opened_owner", &owner),
+        ("opened_topics", &topics),
+        ("url", "https://93.184.215.14/newer"),
+        ("owner", &owner),
+        ("topics", &topics),
+    ];
+    assert_eq!(fixture.post(&path, &stale).await.status, 303);
+    let stored = fixture.stored_endpoint().await.unwrap();
+    assert_eq!(stored.url, "https://93.184.215.14/newer");
+    assert_eq!(stored.owner, 2.into());
+    assert_eq!(stored.topics.to_string(), "poll.voted,post.created");
+}
+
+#[tokio::test]
 async fn an_invalid_change_is_shown_with_the_entered_values() {
     let fixture = PanelFixture::with_content().await;
     let before = fixture.stored_endpoint().await;
@@ -235,7 +259,7 @@ async fn a_disabled_endpoint_cannot_be_pinged() {
 async fn an_endpoint_is_removed_with_its_deliveries() {
     let fixture = PanelFixture::with_content().await;
     let (status, page) = fixture.run_action("/remove").await;
-    assert!(status == 303 && page.contains("Endpoint deleted"));
+    assert!(status == 303 && page.contains("Endpoint removed"));
     assert!(fixture.stored_endpoint().await.is_none() && fixture.state().await.is_none());
     for action in "remove rotate activate enable disable ping retry-dead".split(' ') {
         let action = &format!("/{action}");

@@ -368,7 +368,7 @@ async fn a_new_token_has_an_example_request_and_a_link_to_the_reference_if_their
         .reference_url("/docs");
     fixture.panel = panel.build().unwrap();
     for (scope, path) in [
-        ("posts:read", "/me"),
+        ("members:read", "/me"),
         ("forums:read", "/forums"),
         ("search:read", "/search?q=hello"),
     ] {

@@ -274,7 +274,16 @@ impl<'a> PostgresTransaction<'a> {
         let deferred = mem::take(&mut *self.deferred());
         let mut sent = Vec::with_capacity(deferred.len());
         for (sql, values) in deferred {
-            let (_turn, statement) = self.prepare(&sql).await?;
+            let (_turn, statement) = match self.prepare(&sql).await {
+                Ok(prepared) => prepared,
+                Err(error) => {
+                    // An earlier statement that failed is the cause, and decides whether the transaction runs again.
+                    for earlier in sent {
+                        self.check(Sent::result(earlier).await)?;
+                    }
+                    return Err(error);
+                }
+            };
             let client = self.client;
             let execute = async move { client.execute_raw(&statement, values).await };
             sent.push(Sent::begin(execute).await);
