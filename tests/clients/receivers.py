@@ -105,6 +105,6 @@ found = {
     "TypeScript": results(["node", "receivers.ts"], deliveries),
     "Python": [is_genuine(it["secrets"], it["headers"], it["body"].encode()) for it in deliveries],
 }
-for language, results in found.items():
-    for (name, _, expected), result in zip(tried, results, strict=True):
-        assert result == expected, f"{language}: {name}"
+for language, answers in found.items():
+    for (name, _, expected), answer in zip(tried, answers, strict=True):
+        assert answer == expected, f"{language}: {name}"
