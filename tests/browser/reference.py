@@ -127,7 +127,7 @@ def rate_limit(page: Page, server: Server) -> None:
     go(page, "/docs")
     forums = try_it(page, "listForums")
     send(forums, "429 Too Many Requests")
-    expect(forums.get_by_text(re.compile(r"^Rate limit exceeded. Retry after \d+ seconds?.$"))).to_be_visible()
+    expect(forums.get_by_text(re.compile(r"^A limit is exceeded\. Retry after \d+ seconds?.$"))).to_be_visible()
 
 
 def try_it(page: Page, operation: str) -> Locator:
