@@ -381,13 +381,13 @@ impl PostTimes {
             ":default": i64::from(POSTS_PER_HOUR.default),
         };
         let times = connection.one(&TIMES, parameters, |row| {
-            let (last, oldest) = (row.value()?, row.value()?);
+            let (last, oldest): (_, Option<Timestamp>) = (row.value()?, row.value()?);
             let recent = RecentPosts {
                 posts: row.value()?,
                 after: row.value()?,
                 counted_at: row.value()?,
             };
-            let is_complete = row.value()? || oldest.is_none();
+            let is_complete = row.value::<bool>()? || oldest.is_none();
             Ok(Self {
                 last,
                 oldest,
