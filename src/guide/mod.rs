@@ -9,7 +9,7 @@
 //! | [`request_lifecycle`] | The steps of a request before and after the board's code. |
 //! | [`resources`] | Values for fields that a board does not have. |
 //! | [`existing_boards`] | The API on an existing board: commands, ids, order, indexes, permissions, and differing fields. |
-//! | [`board_rules`] | What each command must do: case, error to return, name of the test. |
+//! | [`board_rules`] | Rules for each command: case, error to return, name of the test. |
 //! | [`testing`] | The in-process client and the conformance suite. |
 //! | [`mounting`] | axum, hyper, proxies, CORS, compression, settings. |
 //! | [`stores`] | Tokens, rate limits, idempotency keys and webhooks in memory, SQLite, Postgres and Redis. |
