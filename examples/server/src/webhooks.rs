@@ -58,8 +58,12 @@ pub struct RetryOptions {
 }
 
 impl WebhookOptions {
-    /// Returns the operations on endpoints, in this environment.
-    pub fn registry(&self, database: &BoardDatabase, environment: &Environment) -> WebhookAdmin {
+    /// Returns the administration of endpoints and deliveries, with these options.
+    pub fn webhook_admin(
+        &self,
+        database: &BoardDatabase,
+        environment: &Environment,
+    ) -> WebhookAdmin {
         WebhookAdmin::new(database.webhooks(), environment)
             .allow_private(self.allow_private_webhooks)
     }

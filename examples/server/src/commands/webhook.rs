@@ -128,18 +128,18 @@ impl WebhookCommand {
             return reencrypt(&self.options, database, old.as_deref(), &new).await;
         }
         let secrets = Secrets::find(url, self.options.secret_key_file.as_deref())?;
-        let registry = self.options.registry(database, &secrets.environment());
+        let webhook_admin = self.options.webhook_admin(database, &secrets.environment());
         if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
-            registry.check_key().await.map_err(refusal)?;
+            webhook_admin.check_key().await.map_err(refusal)?;
         }
         let (id, changed) = match self.action {
-            Action::Add(args) => return args.add(&registry, board).await,
+            Action::Add(args) => return args.add(&webhook_admin, board).await,
             Action::Update(UpdateArgs {
                 id: Id { id },
                 changes,
             }) => {
                 let changes = changes.parse(board).await?;
-                let changed = registry.change(&id, changes, &audit::actor()).await;
+                let changed = webhook_admin.change(&id, changes, &audit::actor()).await;
                 (id, changed.map(|_| "Changed endpoint"))
             }
             Action::List => return list(&database.webhooks(), board).await,
@@ -154,30 +154,30 @@ impl WebhookCommand {
                     found.url
                 );
                 confirm.ask(&what)?;
-                let removed = registry.remove(&id, &audit::actor()).await;
+                let removed = webhook_admin.remove(&id, &audit::actor()).await;
                 (id, removed.map(|()| "Removed endpoint"))
             }
             Action::Rotate(Id { id }) => {
-                let rotated = registry.rotate(&id, &audit::actor()).await;
+                let rotated = webhook_admin.rotate(&id, &audit::actor()).await;
                 return reveal(rotated.map_err(|error| refusal_for(&id, error))?, board).await;
             }
             Action::Activate(Id { id }) => {
-                let activated = registry.activate(&id, &audit::actor()).await;
+                let activated = webhook_admin.activate(&id, &audit::actor()).await;
                 (
                     id,
                     activated.map(|_| "Activated the new secret of endpoint"),
                 )
             }
             Action::Ping(Id { id }) => {
-                let sent = registry.ping(&id).await;
+                let sent = webhook_admin.ping(&id).await;
                 return Output::done_with(sent.map_err(|error| refusal_for(&id, error))?);
             }
             Action::Enable(Id { id }) => {
-                let enabled = registry.set_enabled(&id, true, &audit::actor()).await;
+                let enabled = webhook_admin.set_enabled(&id, true, &audit::actor()).await;
                 (id, enabled.map(|_| "Enabled endpoint"))
             }
             Action::Disable(Id { id }) => {
-                let disabled = registry.set_enabled(&id, false, &audit::actor()).await;
+                let disabled = webhook_admin.set_enabled(&id, false, &audit::actor()).await;
                 (id, disabled.map(|_| "Disabled endpoint"))
             }
             Action::Reencrypt { .. } => return Output::nothing(),
@@ -208,8 +208,8 @@ async fn reencrypt(
         Secrets::read_or_plaintext(old_key)?,
         Secrets::read(new_key)?,
     );
-    let registry = options.registry(database, &old.environment());
-    let count = registry
+    let webhook_admin = options.webhook_admin(database, &old.environment());
+    let count = webhook_admin
         .reencrypt(&*new.0, &audit::actor())
         .await
         .map_err(refusal)?;
@@ -241,14 +241,18 @@ impl Changes {
 }
 
 impl AddArgs {
-    async fn add(self, registry: &WebhookAdmin, board: &ReferenceBoard) -> BoardResult<Output> {
+    async fn add(
+        self,
+        webhook_admin: &WebhookAdmin,
+        board: &ReferenceBoard,
+    ) -> BoardResult<Output> {
         let new = NewEndpoint {
             url: self.url,
             topics: parse_topics(&self.topics)?,
             owner: member_named(board, self.owner).await?,
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
-        let added = registry.add(new, &audit::actor()).await;
+        let added = webhook_admin.add(new, &audit::actor()).await;
         reveal(added.map_err(refusal)?, board).await
     }
 }
