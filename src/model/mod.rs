@@ -26,7 +26,6 @@
 //! ```
 
 mod author;
-mod count;
 mod cursor;
 mod date_range;
 mod error_code;
@@ -43,6 +42,7 @@ mod page;
 mod poll;
 mod post;
 mod rating;
+mod saturating_u64;
 mod search;
 mod search_query;
 mod serde_helpers;
@@ -53,7 +53,6 @@ mod time;
 
 pub use crate::error::ParseError;
 pub use author::Author;
-pub use count::count;
 pub use cursor::{Cursor, CursorPage};
 pub use date_range::DateRange;
 pub use error_code::{ErrorBody, ErrorCode, ErrorObject};
@@ -77,6 +76,7 @@ pub use post::{
     BodyFormat, DeletePostParams, ListPostsParams, NewPost, Post, PostPath, PostUpdate,
 };
 pub use rating::{NewRating, Rating};
+pub use saturating_u64::saturating_u64;
 pub use search::{SearchField, SearchHit, SearchHitKind, SearchParams, SearchShow, SearchSort};
 pub use search_query::{SearchQuery, SearchTerm};
 pub(crate) use serde_helpers::{FORBIDDEN_CHARS, text_pattern};

@@ -142,7 +142,7 @@ impl QueueStats {
 
 /// Usage statistics of a period: deliveries by state and attempts by duration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UsageStats {
+pub struct DeliveryStats {
     /// Numbers of deliveries that were queued in the period, in any order.
     pub deliveries: Vec<DeliveryCount>,
     /// Numbers of attempts that began in the period, by duration. Each number counts the attempts that are shorter than
@@ -151,7 +151,7 @@ pub struct UsageStats {
     pub attempt_durations: [u64; 6],
 }
 
-impl UsageStats {
+impl DeliveryStats {
     /// Exclusive upper bounds of the durations, in milliseconds.
     pub const ATTEMPT_DURATION_BOUNDS_MS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
 }
@@ -384,7 +384,11 @@ pub trait DeliveryStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
+    async fn delivery_stats(
+        &self,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> BackendResult<DeliveryStats>;
 
     /// Returns the results of each endpoint: the numbers of its deliveries that were queued after `since`, and its latest
     /// delivery. The endpoints are in any order.
@@ -478,7 +482,7 @@ forward!(DeliveryStore {
     async fn settle(settlements: &[Settlement], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;
     async fn release(claimed: &[ClaimedDelivery], delay: Duration, now: Timestamp) -> BackendResult<()>;
     async fn queue_stats(now: Timestamp) -> BackendResult<QueueStats>;
-    async fn usage(since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
+    async fn delivery_stats(since: Timestamp, now: Timestamp) -> BackendResult<DeliveryStats>;
     async fn endpoint_stats(since: Timestamp) -> BackendResult<Vec<EndpointStats>>;
     async fn enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> BackendResult<Option<DeliveryId>>;
     async fn retry(id: &DeliveryId, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;

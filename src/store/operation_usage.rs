@@ -19,7 +19,7 @@ pub struct LatencyCounts {
 
 impl LatencyCounts {
     /// Upper bounds of all buckets but the last, in milliseconds.
-    pub const BOUNDS: [u64; 9] = [5, 10, 25, 50, 100, 250, 500, 1000, 5000];
+    pub const BOUNDS_MS: [u64; 9] = [5, 10, 25, 50, 100, 250, 500, 1000, 5000];
 
     /// Columns of the buckets.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -40,7 +40,7 @@ impl LatencyCounts {
     pub fn record(&mut self, duration: Duration) {
         let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         self.total_millis = self.total_millis.saturating_add(millis);
-        let bucket = Self::BOUNDS.partition_point(|bound| *bound <= millis);
+        let bucket = Self::BOUNDS_MS.partition_point(|bound| *bound <= millis);
         if let Some(count) = self.buckets.get_mut(bucket) {
             *count += 1;
         }
@@ -66,7 +66,7 @@ impl LatencyCounts {
         let rank = self.count() as f64 * f64::from(percent.min(100)) / 100.0;
         let mut below = 0.0;
         let mut lower = 0;
-        for (count, bound) in self.buckets.iter().zip(Self::BOUNDS) {
+        for (count, bound) in self.buckets.iter().zip(Self::BOUNDS_MS) {
             let count = *count as f64;
             if count > 0.0 && below + count >= rank {
                 let width = (bound - lower) as f64;

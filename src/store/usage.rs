@@ -16,7 +16,7 @@ pub trait UsageStore: Send + Sync + 'static {
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call; numbers that were added
     /// nevertheless are then counted twice.
-    async fn add(&self, usage: &[TokenUsage]) -> BackendResult<()>;
+    async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()>;
 
     /// Returns the sums of each hour that begins at or after `since`, of all tokens or of `token`. The oldest hour comes first;
     /// hours without requests are omitted.
@@ -46,7 +46,7 @@ pub trait UsageStore: Send + Sync + 'static {
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call; numbers that were added
     /// nevertheless are then counted twice.
-    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()>;
+    async fn add_operation_usage(&self, usage: &[OperationUsage]) -> BackendResult<()>;
 
     /// Returns the usage of each operation in each hour that begins at or after `since`, ordered by hour and operation.
     ///
@@ -62,10 +62,10 @@ pub trait UsageStore: Send + Sync + 'static {
 }
 
 forward!(UsageStore {
-    async fn add(usage: &[TokenUsage]) -> BackendResult<()>;
+    async fn add_token_usage(usage: &[TokenUsage]) -> BackendResult<()>;
     async fn by_hour(since: Timestamp, token: Option<&Lookup>) -> BackendResult<Vec<(Timestamp, UsageCounts)>>;
     async fn by_token(since: Timestamp, limit: u32) -> BackendResult<Vec<(Lookup, UsageCounts)>>;
-    async fn add_operations(usage: &[OperationUsage]) -> BackendResult<()>;
+    async fn add_operation_usage(usage: &[OperationUsage]) -> BackendResult<()>;
     async fn by_operation(since: Timestamp) -> BackendResult<Vec<OperationUsage>>;
     async fn sweep(before: Timestamp) -> BackendResult<()>;
 });

@@ -27,7 +27,7 @@ pub struct Event {
     /// Id of the forum that the owner of an endpoint must see to receive the event; `None` for an event outside of
     /// forums.
     pub forum_id: Option<ForumId>,
-    /// The body of its deliveries, at most [`Event::MAX_BODY`] bytes.
+    /// The body of its deliveries, at most [`Event::MAX_BODY_LEN`] bytes.
     pub body: String,
 }
 
@@ -84,7 +84,7 @@ pub struct ForumSummary {
 impl Event {
     /// Largest length of a body: 256 KiB. The data of a larger body is reduced to its ids (the fields whose names end in
     /// `Id` or `Ids`) and `"truncated":true`.
-    pub const MAX_BODY: usize = 256 * 1024;
+    pub const MAX_BODY_LEN: usize = 256 * 1024;
 
     /// SQL statement that adds an event to the outbox, for SQLite and PostgreSQL. Its parameters are
     /// [`insert_parameters`](Self::insert_parameters). Running it twice for one event adds one row.
