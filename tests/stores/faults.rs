@@ -232,13 +232,13 @@ async fn each_fault_fails_its_rule() {
         let case = CASES.iter().find(|case| case.name == rule);
         let case: &Case<StoreFixture> = case.unwrap_or_else(|| panic!("unknown rule {rule}"));
         let result = case
-            .check(StoreFixture::new(&FaultyStores(Some(&inject))))
+            .run(StoreFixture::new(&FaultyStores(Some(&inject))))
             .await;
         assert!(
             matches!(result, Err(TestFailure::Failed(_))),
             "{fault}: {rule}: {result:?}"
         );
-        let result = case.check(StoreFixture::new(&FaultyStores(None))).await;
+        let result = case.run(StoreFixture::new(&FaultyStores(None))).await;
         assert_eq!(result, Ok(()), "{rule}");
     }
 }
