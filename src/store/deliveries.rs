@@ -12,7 +12,7 @@ use crate::webhook::{
     AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event, Topic,
 };
 
-/// Maximum number of stored attempts of a delivery: the latest ones.
+/// Maximum number of stored attempts of a delivery. The store deletes older attempts.
 pub const MAX_STORED_ATTEMPTS: u32 = 60;
 
 /// Parameters of a claim.
@@ -73,8 +73,8 @@ pub struct ClaimedDelivery {
     pub endpoint: Endpoint,
     /// Its event.
     pub event: Event,
-    /// Whether an earlier lease expired after its worker had recorded the start of sending
-    /// ([`DeliveryStore::begin_sending`]). That attempt has failed.
+    /// `true` if an earlier lease expired after its worker had recorded the start of sending
+    /// ([`DeliveryStore::begin_sending`]) and before it recorded a result. That attempt has failed.
     pub previous_lease_expired: bool,
     /// Id of the lease, unique among the leases of the delivery.
     pub lease_id: i64,
@@ -91,7 +91,7 @@ pub struct Settlement {
     pub lease_id: i64,
     /// Progress of the delivery after the attempt.
     pub progress: DeliveryProgress,
-    /// Record of the attempt; `None` if nothing was sent.
+    /// Record of the attempt; `None` if the delivery was withheld.
     pub attempt: Option<AttemptRecord>,
 }
 
@@ -136,11 +136,11 @@ pub struct QueueStats {
 }
 
 impl QueueStats {
-    /// Largest depth: more due deliveries are not counted, which bounds the cost.
+    /// Maximum of `depth` and `dead`. A store stops counting there, which bounds the cost of the query.
     pub const MAX_DEPTH: u64 = 10_001;
 }
 
-/// Usage statistics of a period: deliveries by state and attempts by duration.
+/// Statistics of a period: deliveries by hour, endpoint and state, and attempts by duration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryStats {
     /// Numbers of deliveries that were queued in the period, in any order.
@@ -178,7 +178,8 @@ pub struct DeliveryFilter {
     pub endpoint_id: Option<EndpointId>,
     /// Only deliveries of this topic.
     pub topic: Option<Topic>,
-    /// Only deliveries whose last attempt had this response. Queued and withheld deliveries match no response.
+    /// Only deliveries whose last attempt had this response. Any value, also [`ResponseFilter::None`], excludes queued and
+    /// withheld deliveries.
     pub response: Option<ResponseFilter>,
     /// Only deliveries that were first queued at this time or later.
     pub since: Option<Timestamp>,
@@ -236,12 +237,12 @@ pub enum ResponseFilter {
     ClientError,
     /// A status from 500 to 599.
     ServerError,
-    /// No response: nothing was sent, or the attempt ended with an error.
+    /// No response: the attempt ended with an error, before or after the request was sent.
     None,
 }
 
 impl ResponseFilter {
-    /// All filters, in the order of the panel's list.
+    /// All values, in the order of the panel's list.
     pub const ALL: &'static [Self] = &[
         Self::Success,
         Self::Redirect,

@@ -20,8 +20,8 @@ const BATCH: u32 = 500;
 
 /// Registers and changes webhook endpoints (`docs/protocol.md`, section 13).
 ///
-/// Each change is recorded in the audit log with the `actor` of the call. An operation that leaves an endpoint or the key
-/// as it is writes nothing.
+/// Each change is recorded in the audit log with the `actor` of the call. An operation that changes nothing adds no entry.
+/// A [`ping`](Self::ping) is not recorded.
 #[derive(Clone)]
 pub struct WebhookAdmin {
     webhooks: WebhookStores,

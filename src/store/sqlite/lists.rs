@@ -1,4 +1,4 @@
-//! Lists and usage statistics of deliveries.
+//! Lists and statistics of deliveries.
 
 use rusqlite::{Connection, Result, Row, params};
 
