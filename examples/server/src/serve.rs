@@ -158,7 +158,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         () = api.keep_flushing_usage() => {}
     }
     if let Err(error) = api.flush_usage().await {
-        tracing::error!(%error, "failed to record usage; lost");
+        tracing::error!(%error, "failed to record usage; counts lost");
     }
     board.write_hints().await;
     database.close().await;
