@@ -130,6 +130,9 @@ forward!(TokenStore {
 /// the library also calls it for requests that it then rejects. Work that a host does only for accepted requests, such as
 /// recording the time at which a member was last seen, belongs in `member_access`.
 ///
+/// The query of a known lookup can take longer than that of an unknown one, as with `find`. The difference reveals no
+/// secret: a lookup is random, is shown in lists, and grants no access.
+///
 /// # Examples
 /// A board on SQLite whose tokens are in the library's table:
 #[cfg_attr(feature = "sqlite", doc = "```")]

@@ -26,12 +26,10 @@ const MEMBER: &str = "
     SELECT rank, ARRAY(SELECT id FROM section WHERE section.rank <= member.rank) AS sections
     FROM member WHERE id = $1 AND NOT banned";
 
-/// A token, and its owner as [`MEMBER`] reads it. Both columns are null if the owner is banned or does not exist.
+/// A token, and its owner as [`MEMBER`] reads it. The rank is null if the owner is banned or does not exist.
 const TOKEN: &str = "
     SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at,
-        rank, CASE WHEN rank IS NOT NULL THEN
-            ARRAY(SELECT id FROM section WHERE section.rank <= member.rank)
-        END AS sections
+        rank, ARRAY(SELECT id FROM section WHERE section.rank <= member.rank) AS sections
     FROM forum_api_tokens
     LEFT JOIN member ON NOT banned
         AND member.id = CASE WHEN owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(owner AS BIGINT) END

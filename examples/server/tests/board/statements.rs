@@ -164,7 +164,8 @@ async fn demo() -> (Place, Arc<ReferenceBoard>, TestApi) {
     (place, board, api)
 }
 
-async fn token(database: &BoardDatabase) -> String {
+/// Issues a token of mod with all scopes.
+pub async fn token(database: &BoardDatabase) -> String {
     let (owner, scopes) = (UserId::from(2), Vec::from_iter(Surface::Full.scopes()));
     let wanted = TokenRequest::new(&owner, &scopes).label("test");
     let stores = database.stores();
