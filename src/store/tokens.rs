@@ -135,8 +135,7 @@ forward!(TokenStore {
 ///
 /// # Examples
 /// A board on SQLite whose tokens are in the library's table:
-#[cfg_attr(feature = "sqlite", doc = "```")]
-#[cfg_attr(not(feature = "sqlite"), doc = "```ignore")]
+/// ```
 /// use std::sync::Arc;
 ///
 /// use forum_api::async_trait;
