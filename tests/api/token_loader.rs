@@ -61,8 +61,8 @@ async fn an_invalid_token_is_refused_as_without_a_loader() {
     let (server, stores) = Server::with_token_loader();
     let good = server.token("alice").await;
     let revoked = server.token("alice").await;
-    let (tokens, now) = (&server.stores.tokens, server.clock.now());
-    let revoke = tokens.revoke(&lookup(&revoked), now, &audit_entry());
+    let (now, entry, revoked_lookup) = (server.clock.now(), audit_entry(), lookup(&revoked));
+    let revoke = server.stores.tokens.revoke(&revoked_lookup, now, &entry);
     assert!(revoke.await.unwrap());
     let expired = server
         .issue(Surface::Full, &FULL_SCOPES, "1")

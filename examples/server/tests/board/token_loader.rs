@@ -36,10 +36,8 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
         Box::pin(async move { Ok(tx.run("UPDATE member SET last_seen_at = NULL").await?) })
     });
     forget.await.unwrap();
-    let revoke = stores
-        .tokens
-        .revoke(&lookup, demo.clock.now(), &audit_entry());
-    assert!(revoke.await.unwrap());
+    let (now, entry) = (demo.clock.now(), audit_entry());
+    assert!(stores.tokens.revoke(&lookup, now, &entry).await.unwrap());
     assert_eq!(client.get("/forums").await.status, 401);
     demo.board.write_hints().await;
     assert_eq!(demo.one::<i64>(SEEN).await, 0);
