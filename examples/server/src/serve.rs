@@ -97,7 +97,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     }
     let stores = Stores {
         rate_limits: budgets,
-        ..database.stores()
+        ..board.stores()
     };
     let settings = settings(options);
     let sign_in = SignIn::new(

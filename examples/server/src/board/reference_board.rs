@@ -8,7 +8,7 @@ use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardResult, MemberCaller};
 use forum_api::model::Timestamp;
 use forum_api::runtime::Clock;
-use forum_api::store::SchemaStatus;
+use forum_api::store::{SchemaStatus, Stores};
 use forum_api::webhook::Event;
 
 use super::actor::Actor;
@@ -53,10 +53,22 @@ impl ReferenceBoard {
         }
     }
 
+    pub const fn database(&self) -> &BoardDatabase {
+        &self.database
+    }
+
     /// Calls `wake`, which has to be quick, whenever there are new events in the outbox.
     pub fn with_wake(self, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let waker = WorkerWaker(Arc::new(wake));
         Self { waker, ..self }
+    }
+
+    /// The stores in the board's database, with the board as the loader of tokens.
+    pub fn stores(&self) -> Stores {
+        Stores {
+            token_loader: Some(Arc::new(self.clone())),
+            ..self.database.stores()
+        }
     }
 
     /// Returns whether the database has a board already.
