@@ -97,7 +97,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     }
     let stores = Stores {
         rate_limits: budgets,
-        ..database.stores()
+        ..board.stores()
     };
     let settings = settings(options);
     let sign_in = SignIn::new(
@@ -158,7 +158,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         () = api.flush_usage_periodically() => {}
     }
     if let Err(error) = api.flush_usage().await {
-        tracing::error!(%error, "failed to record usage; lost");
+        tracing::error!(%error, "failed to record usage; counts lost");
     }
     board.write_hints().await;
     database.close().await;

@@ -43,15 +43,15 @@ enum Action {
         #[command(flatten)]
         confirm: Confirm,
     },
-    /// Rotate the secret and print the new one, once; it becomes active on `activate` or after 24 hours
+    /// Create a new secret and print it once; it replaces the old one on `activate` or after 24 hours
     Rotate(Id),
-    /// Activate the new secret
+    /// Activate the new secret, which replaces the old one
     Activate(Id),
     /// Send a ping and print the id of its delivery
     Ping(Id),
-    /// Enable an endpoint; queued deliveries are sent
+    /// Enable an endpoint; its queued deliveries are sent
     Enable(Id),
-    /// Disable an endpoint; queued deliveries are kept
+    /// Disable an endpoint; its queued deliveries are kept
     Disable(Id),
     /// Encrypt all secrets with a new key; restart servers and workers with that key
     #[command(name = "reseal")]
@@ -82,10 +82,10 @@ struct AddArgs {
     /// Comma-separated topics; * is all except message.sent
     #[arg(long, value_name = "a,b|*", default_value = "*")]
     topics: String,
-    /// Owner's username
+    /// Owner's username; the endpoint receives only events that its owner may see
     #[arg(long, value_name = "NAME", default_value = "admin")]
     owner: String,
-    /// Read the secret from the first line of standard input instead of generating one
+    /// Read the secret (at least 16 characters) from the first line of standard input instead of generating one
     #[arg(long)]
     secret_stdin: bool,
 }
@@ -99,7 +99,7 @@ struct Changes {
     /// Comma-separated topics; * is all except message.sent
     #[arg(long, value_name = "a,b|*")]
     topics: Option<String>,
-    /// Owner's username
+    /// Owner's username; the endpoint receives only events that its owner may see
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
 }
@@ -173,12 +173,10 @@ impl WebhookCommand {
                 return Output::done_with(sent.map_err(|error| refusal_for(&id, error))?);
             }
             Action::Enable(Id { id }) => {
-                let enabled = webhook_admin.set_enabled(&id, true, &audit::actor()).await;
-                (id, enabled.map(|_| "Enabled endpoint"))
+                return set_enabled(&webhook_admin, database, &id, true).await;
             }
             Action::Disable(Id { id }) => {
-                let disabled = webhook_admin.set_enabled(&id, false, &audit::actor()).await;
-                (id, disabled.map(|_| "Disabled endpoint"))
+                return set_enabled(&webhook_admin, database, &id, false).await;
             }
             Action::Reencrypt { .. } => return Output::nothing(),
         };
@@ -192,6 +190,29 @@ impl Action {
     const fn needs_no_secret(&self) -> bool {
         matches!(self, Self::List | Self::Remove { .. })
     }
+}
+
+async fn set_enabled(
+    webhook_admin: &WebhookAdmin,
+    database: &BoardDatabase,
+    id: &EndpointId,
+    enabled: bool,
+) -> BoardResult<Output> {
+    let found = database.webhooks().endpoints.find(id).await?;
+    let found = found.ok_or_else(|| unknown_endpoint(id))?;
+    let set = webhook_admin
+        .set_enabled(id, enabled, &audit::actor())
+        .await;
+    set.map_err(|error| refusal_for(id, error))?;
+    let (done, state) = match enabled {
+        true => ("Enabled", "enabled"),
+        false => ("Disabled", "disabled"),
+    };
+    Output::changed(
+        found.enabled != enabled,
+        format!("{done} endpoint {id}."),
+        format!("Endpoint {id} is already {state}."),
+    )
 }
 
 async fn reencrypt(
@@ -333,7 +354,7 @@ impl ListItem<5> for EndpointListing {
     fn cells(&self) -> [String; 5] {
         let state = match (self.enabled, self.auto_disabled) {
             (true, _) => "enabled",
-            (false, true) => "failed",
+            (false, true) => "disabled after failures",
             (false, false) => "disabled",
         };
         [
