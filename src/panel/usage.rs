@@ -1,7 +1,6 @@
 //! Usage page: API requests, deliveries and attempts of the last day in tables and SVG charts.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use maud::{Markup, html};
 
@@ -11,12 +10,9 @@ use super::components::{TableRow, badge, breakable, empty, table};
 use super::deliveries::{quarantine_warning, url};
 use super::page_context::PageContext;
 use super::response::PageResult;
-use crate::model::EndpointId;
+use crate::model::{DAY, EndpointId};
 use crate::store::DeliveryCount;
 use crate::webhook::DeliveryState;
-
-/// Period of the statistics.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Labels of the attempt times in [`UsageStats`](crate::store::UsageStats).
 const DURATIONS: [&str; 6] = [
