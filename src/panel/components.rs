@@ -81,24 +81,23 @@ pub(super) fn breakable(text: &str) -> Markup {
     html! { span.long { (text) } }
 }
 
-/// Renders a secret in a read-only field that one click selects without a script. The script adds a copy button.
+/// Renders a secret in a read-only field with the focus that one click selects without a script. The script adds a copy
+/// button.
 pub(super) fn secret_field(name: &str, label: &str, secret: &str) -> Markup {
-    html! {
-        div.secret {
-            p id={ (name) "-label" } { (label) }
-            code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
-                autofocus data-copy=(label.to_lowercase()) { (secret) }
-        }
-    }
+    read_only_field(name, label, secret, true)
 }
 
-/// Renders a command or another text that one click selects without a script. The script adds a copy button.
+/// Renders a command or another text like [`secret_field`], without the focus.
 pub(super) fn copyable_text(name: &str, label: &str, text: &str) -> Markup {
+    read_only_field(name, label, text, false)
+}
+
+fn read_only_field(name: &str, label: &str, text: &str, is_secret: bool) -> Markup {
     html! {
-        div.copyable {
+        div.copyable.secret[is_secret] {
             p id={ (name) "-label" } { (label) }
             code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
-                data-copy=(label.to_lowercase()) { (text) }
+                autofocus[is_secret] data-copy=(label.to_lowercase()) { (text) }
         }
     }
 }
