@@ -1,8 +1,9 @@
 //! Shared markup: document, tables, badges, links and times.
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::html;
 use crate::model::Timestamp;
 
 /// Path of the style sheet below the base path. It is served without authentication, for a host's own sign-in page.
@@ -18,21 +19,9 @@ pub(super) fn bare_document(base_path: &str, title: &str, text: &str) -> Markup 
 }
 
 pub(super) fn document(base_path: &str, title: &str, body: Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · Control panel" }
-                link rel="icon" href="data:,";
-                link rel="stylesheet" href={ (base_path) (STYLE_SHEET) };
-                script src={ (base_path) (SCRIPT) } defer {}
-            }
-            body { (body) }
-        }
-    }
+    let [style, script] = [STYLE_SHEET, SCRIPT].map(|path| format!("{base_path}{path}"));
+    let title = format!("{title} · Control panel");
+    html::document(&title, &style, &script, html! { body { (body) } })
 }
 
 pub(super) fn badge(state: &str) -> Markup {

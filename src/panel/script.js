@@ -1,6 +1,4 @@
 // Copy buttons and local times. Every page works without this script.
-"use strict";
-
 // How long a confirmation is shown, in milliseconds.
 const CONFIRMATION_MS = 3000;
 
@@ -24,21 +22,6 @@ function addCopyButton(element) {
     group.className = "copy";
     group.append(button, status);
     element.after(group);
-}
-
-/** Copies the text of an element. Selects it first, so that the visitor can copy it if the browser refuses. */
-async function copy(element) {
-    getSelection().selectAllChildren(element);
-    try {
-        // `navigator.clipboard` is missing on pages without TLS.
-        if (!navigator.clipboard) {
-            return document.execCommand("copy");
-        }
-        await navigator.clipboard.writeText(element.textContent);
-        return true;
-    } catch {
-        return false;
-    }
 }
 
 /** Replaces a UTC time by the local one. The element's title keeps the UTC time. */

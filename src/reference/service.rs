@@ -65,12 +65,12 @@ impl ReferencePage {
         let style = Asset::new(
             "style.css",
             "text/css; charset=utf-8",
-            include_str!("style.css"),
+            concat!(include_str!("../html/theme.css"), include_str!("style.css")),
         );
         let script = Asset::new(
             "script.js",
             "text/javascript; charset=utf-8",
-            include_str!("script.js"),
+            concat!(include_str!("../html/copy.js"), include_str!("script.js")),
         );
         let page = page::page(
             document,
