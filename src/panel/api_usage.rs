@@ -59,7 +59,6 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
         .iter()
         .map(|(hour, counts)| (*hour, counts.usage))
         .collect();
-    let [from, to] = ends(&hours);
     let operations = by_operation(&usage);
     let operations = operations.iter().map(|(operation, counts)| {
         let mut row = usage_row("Endpoint", endpoint(operation), &counts.usage);
@@ -70,15 +69,15 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
     Ok(html! {
         section aria-labelledby="requests-by-hour" {
             h2 id="requests-by-hour" { "API requests by hour" }
-            (requests_chart(&requests, " in 24 hours:", "busiest hour", [&from, &to]))
+            (requests_chart(&requests, " in 24 hours:", "busiest hour", ends(&hours)))
             details.data {
                 summary { "Numbers of API requests by hour" }
-                (table(hours.iter().rev().map(|(hour, counts)| usage_row("Hour", time(*hour), &counts.usage))))
+                (table(hours.iter().rev().map(|(hour, counts)| usage_row("Hour", hour_label(*hour), &counts.usage))))
             }
         }
         section aria-labelledby="latency-by-hour" {
             h2 id="latency-by-hour" { "Latency by hour" }
-            (latency_chart(&hours, [&from, &to]))
+            (latency_chart(&hours, ends(&hours)))
             details.data {
                 summary { "Latencies by hour" }
                 (table(hours.iter().rev().map(|(hour, counts)| latency_row(*hour, &counts.latency))))
@@ -129,7 +128,7 @@ pub(super) fn requests_chart(
     intervals: &[Interval<UsageCounts>],
     period: &str,
     busiest: &str,
-    [from, to]: [&str; 2],
+    [from, to]: [Markup; 2],
 ) -> Markup {
     let columns = intervals.iter().map(|(_, counts)| {
         let (refused, failed) = (counts.refused(), counts.errors);
@@ -154,7 +153,7 @@ pub(super) fn requests_chart(
     chart.render()
 }
 
-fn latency_chart(hours: &[Hour], [from, to]: [&str; 2]) -> Markup {
+fn latency_chart(hours: &[Hour], [from, to]: [Markup; 2]) -> Markup {
     let micros = |duration: Option<Duration>| {
         let micros = duration.unwrap_or_default().as_micros();
         u64::try_from(micros).unwrap_or(u64::MAX)
@@ -181,19 +180,16 @@ fn latency_chart(hours: &[Hour], [from, to]: [&str; 2]) -> Markup {
 }
 
 /// Returns the labels of the first and the last hour.
-fn ends(hours: &[Hour]) -> [String; 2] {
-    let label = |hour: Option<&Hour>| hour.map(|(hour, _)| hour_text(*hour)).unwrap_or_default();
+fn ends(hours: &[Hour]) -> [Markup; 2] {
+    let label =
+        |hour: Option<&Hour>| html! { @if let Some((start, _)) = hour { (hour_label(*start)) } };
     [label(hours.first()), label(hours.last())]
 }
 
-/// Formats the beginning of an hour in UTC, without seconds.
-fn hour_text(hour: Timestamp) -> String {
-    utc_time(hour).replace(":00:00", ":00")
-}
-
-/// The script shows the local time instead.
-fn time(hour: Timestamp) -> Markup {
-    html! { time datetime=(hour) title=(utc_time(hour)) { (hour_text(hour)) } }
+/// Renders the beginning of an hour in UTC, without seconds. The script shows the local time instead.
+pub(super) fn hour_label(hour: Timestamp) -> Markup {
+    let utc = utc_time(hour);
+    html! { time datetime=(hour) title=(utc) { (utc.replace(":00:00", ":00")) } }
 }
 
 pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
@@ -211,7 +207,7 @@ pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCount
 
 fn latency_row(hour: Timestamp, latency: &LatencyCounts) -> TableRow {
     let mut row = vec![
-        ("Hour", time(hour)),
+        ("Hour", hour_label(hour)),
         ("Responses", html! { (latency.count()) }),
     ];
     row.extend(latency_cells(latency));

@@ -1,10 +1,12 @@
 //! Shared markup: document, tables, badges, links and times.
 
+use std::time::Duration;
+
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::html;
-use crate::model::Timestamp;
+use crate::model::{DAY, HOUR, Timestamp};
 
 /// Path of the style sheet below the base path. It is served without authentication, for a host's own sign-in page.
 pub(super) const STYLE_SHEET: &str = "/style.css";
@@ -101,7 +103,8 @@ pub(super) fn filter_field(name: &str, label: &str, value: &str) -> Markup {
     }
 }
 
-/// Renders a list of options of a filter. `any` is the text of the option without a value.
+/// Renders a list of options of a filter. `any` is the text of the option without a value. A chosen value that is not an
+/// option is added.
 pub(super) fn choice(
     name: &str,
     label: &str,
@@ -109,6 +112,10 @@ pub(super) fn choice(
     options: impl Iterator<Item = (String, String)>,
     chosen: &str,
 ) -> Markup {
+    let mut options: Vec<_> = options.collect();
+    if !chosen.is_empty() && !options.iter().any(|(value, _)| value == chosen) {
+        options.push((chosen.into(), chosen.into()));
+    }
     html! {
         div {
             label for=(name) { (label) }
@@ -133,33 +140,38 @@ pub(super) fn next_page_link(text: &str, path: &str) -> Markup {
     html! { p.next-page { a href=(path) rel="next" { (text) } } }
 }
 
-/// Units with their lengths in milliseconds, the longest first.
-const UNITS: [(&str, i64); 5] = [
-    ("year", 365 * DAY),
+/// Units with their lengths, the longest first.
+const UNITS: [(&str, Duration); 5] = [
+    ("year", DAY.saturating_mul(365)),
     ("day", DAY),
-    ("hour", 60 * 60 * 1000),
-    ("minute", 60 * 1000),
-    ("second", 1000),
+    ("hour", HOUR),
+    ("minute", Duration::from_secs(60)),
+    ("second", Duration::from_secs(1)),
 ];
-
-const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// Describes the time between `now` and `at` in the longest unit that fits. Past times are rounded down. Future times are
 /// rounded, so that a token that was just issued for 30 days does not expire in 29.
 pub(super) fn relative_time(at: Timestamp, now: Timestamp) -> String {
-    let difference = at.as_millis().saturating_sub(now.as_millis());
-    let is_future = difference > 0;
-    let length = difference.saturating_abs();
-    let Some((unit, millis)) = UNITS.into_iter().find(|(_, millis)| length >= *millis) else {
+    let is_future = at > now;
+    let (earlier, later) = if is_future { (now, at) } else { (at, now) };
+    let exact = later.saturating_duration_since(earlier);
+    let length = match longest_unit(exact) {
+        Some((_, unit)) if is_future => exact.saturating_add(unit / 2),
+        _ => exact,
+    };
+    let Some((name, unit)) = longest_unit(length) else {
         return "now".into();
     };
-    let half = if is_future { millis / 2 } else { 0 };
-    let count = length.saturating_add(half) / millis;
+    let count = length.as_millis() / unit.as_millis();
     let plural = if count == 1 { "" } else { "s" };
     match is_future {
-        true => format!("in {count} {unit}{plural}"),
-        false => format!("{count} {unit}{plural} ago"),
+        true => format!("in {count} {name}{plural}"),
+        false => format!("{count} {name}{plural} ago"),
     }
+}
+
+fn longest_unit(length: Duration) -> Option<(&'static str, Duration)> {
+    UNITS.into_iter().find(|(_, unit)| length >= *unit)
 }
 
 /// Formats a time in UTC with seconds.
@@ -188,6 +200,9 @@ mod tests {
             (30 * 86_400 - 5, "in 30 days"),
             (3 * 3600 - 90, "in 3 hours"),
             (-59 * 60 - 59, "59 minutes ago"),
+            (59 * 60 + 40, "in 1 hour"),
+            (59 * 60 + 20, "in 59 minutes"),
+            (24 * 3600 - 60, "in 1 day"),
             (36_500 * 86_400, "in 100 years"),
         ] {
             let at = Timestamp::from_millis(now.as_millis() + seconds * 1000);

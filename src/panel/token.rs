@@ -3,7 +3,7 @@
 use http::StatusCode;
 use maud::{Markup, html};
 
-use super::api_usage::{requests_chart, usage_row};
+use super::api_usage::{hour_label, requests_chart, usage_row};
 use super::components::{TableRow, badge, breakable, empty, table, utc_time};
 use super::form::{Form, TextField};
 use super::intervals::{Interval, first_interval, intervals, total};
@@ -157,16 +157,19 @@ async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, Pan
     }
     let hours = intervals(stored.iter().copied(), now, HOUR, HOURS);
     let days = intervals(stored.into_iter(), now, DAY, DAYS);
-    let date = |at| utc_time(at).chars().take(10).collect();
+    let date = |day: Timestamp| {
+        let date: String = utc_time(day).chars().take(10).collect();
+        html! { time datetime=(day) { (date) } }
+    };
     Ok(html! {
         section aria-labelledby="by-hour" {
             h2 id="by-hour" { "Requests of the last 24 hours" }
-            (requests_chart(&hours, ",", "busiest hour", ["24 hours ago", "now"]))
-            (data("Numbers of requests by hour", "Hour", &hours, utc_time))
+            (requests_chart(&hours, ",", "busiest hour", [html! { "24 hours ago" }, html! { "now" }]))
+            (data("Numbers of requests by hour", "Hour", &hours, hour_label))
         }
         section aria-labelledby="by-day" {
             h2 id="by-day" { "Requests of the last 30 days" }
-            (requests_chart(&days, ",", "busiest day", ["30 days ago", "today"]))
+            (requests_chart(&days, ",", "busiest day", [html! { "30 days ago" }, html! { "today" }]))
             (data("Numbers of requests by day", "Day (UTC)", &days, date))
         }
     })
@@ -177,14 +180,11 @@ fn data(
     title: &str,
     column: &'static str,
     intervals: &[Interval<UsageCounts>],
-    text: impl Fn(Timestamp) -> String,
+    label: impl Fn(Timestamp) -> Markup,
 ) -> Markup {
     let used = intervals.iter().rev();
     let used = used.filter(|(_, counts)| *counts != UsageCounts::default());
-    let rows = used.map(|(at, counts)| {
-        let label = html! { time datetime=(at) { (text(*at)) } };
-        usage_row(column, label, counts)
-    });
+    let rows = used.map(|(at, counts)| usage_row(column, label(*at), counts));
     let sum: TableRow = usage_row(column, html! { strong { "Total" } }, &total(intervals));
     html! {
         details.data {

@@ -123,8 +123,8 @@ fn deliveries_by_hour(hours: &[HourCounts; 24]) -> Markup {
         series: HOUR_SERIES,
         columns: hours,
         summary: format!("{total} {noun} in 24 hours · busiest hour: {most}"),
-        from: "24 hours ago",
-        to: "now",
+        from: html! { "24 hours ago" },
+        to: html! { "now" },
     };
     html! {
         section aria-labelledby="by-hour" {
