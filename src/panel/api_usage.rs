@@ -6,7 +6,7 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use super::chart::ColumnChart;
-use super::components::{TableRow, breakable, empty, table, utc_time};
+use super::components::{TableRow, breakable, empty, number_table, utc_time};
 use super::intervals::{Interval, first_interval, intervals, total};
 use super::page_context::PageContext;
 use super::response::PanelError;
@@ -72,7 +72,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
             (requests_chart(&requests, " in 24 hours:", "busiest hour", ends(&hours)))
             details.data {
                 summary { "Numbers of API requests by hour" }
-                (table(hours.iter().rev().map(|(hour, counts)| usage_row("Hour", hour_label(*hour), &counts.usage))))
+                (number_table(hours.iter().rev().map(|(hour, counts)| usage_row("Hour", hour_label(*hour), &counts.usage))))
             }
         }
         section aria-labelledby="latency-by-hour" {
@@ -80,7 +80,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
             (latency_chart(&hours, ends(&hours)))
             details.data {
                 summary { "Latencies by hour" }
-                (table(hours.iter().rev().map(|(hour, counts)| latency_row(*hour, &counts.latency))))
+                (number_table(hours.iter().rev().map(|(hour, counts)| latency_row(*hour, &counts.latency))))
             }
             p.hint {
                 "Median and 95th percentile are estimates: responses are counted in ten ranges of durations, with bounds at 5, 10, 25, 50, 100, 250 and 500 ms, 1 s and 5 s. An estimate is in the range of the exact value."
@@ -88,7 +88,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
         }
         section aria-labelledby="requests-by-endpoint" {
             h2 id="requests-by-endpoint" { "API requests by endpoint" }
-            (table(operations))
+            (number_table(operations))
         }
         section aria-labelledby="requests-by-token" {
             h2 id="requests-by-token" { "API requests by token" }
@@ -96,7 +96,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
                 p { "No requests with a token." }
             } @else {
                 p { "The " (TOP_TOKENS) " tokens with the most requests." }
-                (table(tokens))
+                (number_table(tokens))
             }
         }
     })

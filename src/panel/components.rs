@@ -41,10 +41,19 @@ pub(super) type TableRow = Vec<(&'static str, Markup)>;
 /// Renders a table, which the style sheet shows as a list of cards on narrow screens. The head has the names of the first
 /// row.
 pub(super) fn table(rows: impl IntoIterator<Item = TableRow>) -> Markup {
+    table_of(false, rows)
+}
+
+/// Renders a [`table`] whose first column has labels and whose other columns have numbers.
+pub(super) fn number_table(rows: impl IntoIterator<Item = TableRow>) -> Markup {
+    table_of(true, rows)
+}
+
+fn table_of(has_numbers: bool, rows: impl IntoIterator<Item = TableRow>) -> Markup {
     let rows: Vec<_> = rows.into_iter().collect();
     let columns = rows.first().into_iter().flatten();
     html! {
-        table {
+        table.numbers[has_numbers] {
             thead {
                 tr {
                     @for (column, _) in columns {

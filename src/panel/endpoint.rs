@@ -226,7 +226,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         match admin.change(&endpoint.id, changes, &context.actor).await {
             Err(WebhookAdminError::Address(error)) => form.add_error("url", error),
             Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
-            changed => return redirect_or_conflict(context, changed, "endpoint-saved"),
+            changed => return redirect_or_conflict(context, changed, "saved"),
         }
     }
     let main = html! {

@@ -112,7 +112,7 @@ pub(super) fn state(context: &PageContext, endpoint: &Endpoint) -> Markup {
         span.badge.(class) { (text) }
         @if let Some(since) = endpoint.failing_since {
             @if endpoint.enabled { " " span.badge.failing { "failing" } }
-            " " small { "first failure: " (context.time(since)) }
+            p { "First failure: " (context.time(since)) }
         }
     }
 }
@@ -124,8 +124,8 @@ fn last_delivery(context: &PageContext, stats: Option<&EndpointStats>) -> Markup
     let path = context.url(&format!("/deliveries/{}", last.id));
     html! {
         (badge(last.state.as_str())) " "
-        a href=(path) { (context.time(last.attempted_at)) }
         small { @match last.status { Some(status) => { "status " (status) } None => "no response" } }
+        p { a href=(path) { (context.time(last.attempted_at)) } }
     }
 }
 

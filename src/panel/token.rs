@@ -4,7 +4,7 @@ use http::StatusCode;
 use maud::{Markup, html};
 
 use super::api_usage::{hour_label, requests_chart, usage_row};
-use super::components::{TableRow, badge, breakable, empty, table, utc_time};
+use super::components::{TableRow, badge, breakable, empty, number_table, utc_time};
 use super::form::{Form, TextField};
 use super::intervals::{Interval, first_interval, intervals, total};
 use super::page_context::PageContext;
@@ -110,7 +110,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         return Err(PanelError::NotFound);
     }
     tracing::info!(lookup = %token.lookup, admin = %context.session.user_id, "token updated");
-    context.redirect_with_flash(&page_path(&token), "token-saved")
+    context.redirect_with_flash(&page_path(&token), "saved")
 }
 
 /// `GET /tokens/{id}/revoke`
@@ -189,7 +189,7 @@ fn data(
     html! {
         details.data {
             summary { (title) }
-            (table(rows.chain([sum])))
+            (number_table(rows.chain([sum])))
         }
     }
 }

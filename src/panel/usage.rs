@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::api_usage;
 use super::chart::{Bar, ColumnChart, bar_chart};
-use super::components::{TableRow, badge, breakable, empty, table};
+use super::components::{TableRow, badge, breakable, empty, number_table};
 use super::deliveries::{quarantine_warning, url};
 use super::page_context::PageContext;
 use super::response::PageResult;
@@ -132,7 +132,7 @@ fn deliveries_by_hour(hours: &[HourCounts; 24]) -> Markup {
             (chart.render())
             details.data {
                 summary { "Numbers of deliveries by hour" }
-                (table((0..).zip(hours.iter().rev()).map(|(ago, counts)| hour_row(ago, counts))))
+                (number_table((0..).zip(hours.iter().rev()).map(|(ago, counts)| hour_row(ago, counts))))
             }
         }
     }

@@ -275,7 +275,7 @@ async fn a_label_is_changed_on_the_page_of_its_token() {
     let stored = async || fixture.tokens().await[0].label.clone();
     assert_eq!(stored().await, "<script>alert(1)</script>");
     let saved = fixture.post(&path, &[("label", "<i>phone")]).await;
-    let location = format!("{path}?done=token-saved");
+    let location = format!("{path}?done=saved");
     assert_eq!(saved.status_and_location(), (303, location.as_str()));
     assert_eq!(stored().await, "<i>phone");
     let page = fixture.get(&location).await;
