@@ -268,3 +268,16 @@ async fn an_endpoint_is_removed_with_its_deliveries() {
     let page = fixture.get(&fixture.endpoint_path("")).await;
     assert_eq!(page.status, 404);
 }
+
+#[tokio::test]
+async fn a_ping_without_a_result_is_shown_within_the_request_timeout() {
+    let mut fixture = PanelFixture::with_content().await;
+    let node = fixture.node_builder();
+    let node = node.request_timeout(Duration::from_millis(500));
+    fixture.panel = node.build().unwrap();
+    let (status, page) = fixture
+        .post_and_follow(&fixture.endpoint_path("/ping"))
+        .await;
+    assert_eq!(status, 303);
+    assert!(page.contains("Ping queued. There is no result yet."));
+}
