@@ -42,7 +42,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         .iter()
         .map(|delivery| row(context, delivery, &endpoints, true));
     let main = html! {
-        p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it." }
+        p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it. A delivery is gone if the endpoint responded with 410, and withheld if the endpoint's owner may no longer see the event." }
         (quarantine_warning(context).await?)
         (filter_form(context, &texts, &endpoints))
         @if is_default_period(&context.query, &filter) {
@@ -448,7 +448,7 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
     let path = format!("/deliveries/{id}");
     let admin = &context.panel.webhook_admin;
-    if admin.redeliver(&id, &context.actor).await? {
+    if admin.retry_delivery(&id, &context.actor).await? {
         return context.redirect_with_flash(&path, "retried");
     }
     let (delivery, _) = find(context).await?;

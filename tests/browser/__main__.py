@@ -80,7 +80,7 @@ def with_forged_forms(browser: Browser) -> None:
         page.context.close()
 
 
-# Generous, since the machine may be busy.
+# Milliseconds. The timeout is long because the machine may be busy.
 expect.set_options(timeout=20_000)
 
 PARTS = (
@@ -100,7 +100,7 @@ def run(number: int) -> str:
     """Runs a part in its own browser and returns its name and duration."""
     part, began = PARTS[number], monotonic()
     with sync_playwright() as playwright:
-        # Its sandbox is not available to root.
+        # The sandbox of Chromium is not available to root.
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         part(chromium)
         chromium.close()
