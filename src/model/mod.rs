@@ -90,3 +90,4 @@ pub(crate) use text::{is_dotted_name, is_single_line_char};
 pub use text::{is_single_line, text_to_html};
 pub use thread::{ContentState, GetThreadParams, LastPost, ListThreadsParams, NewThread, Thread};
 pub use time::Timestamp;
+pub(crate) use time::{DAY, HOUR};

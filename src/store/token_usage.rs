@@ -3,10 +3,8 @@
 use std::ops::AddAssign;
 use std::time::Duration;
 
-use crate::model::Timestamp;
+use crate::model::{DAY, HOUR, Timestamp};
 use crate::token::Lookup;
-
-const HOUR_MILLIS: i64 = 60 * 60 * 1000;
 
 /// Numbers of API requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,11 +72,10 @@ pub struct TokenUsage {
 
 impl TokenUsage {
     /// Time for which the library keeps usage: 30 days.
-    pub const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+    pub const RETENTION: Duration = DAY.saturating_mul(30);
 
     /// Returns the beginning of the hour of `at`, in UTC.
     pub fn hour_of(at: Timestamp) -> Timestamp {
-        let millis = at.as_millis();
-        Timestamp::from_millis(millis - millis.rem_euclid(HOUR_MILLIS))
+        at.interval_start(HOUR)
     }
 }
