@@ -60,7 +60,8 @@ impl Scope {
         scope.ok_or(ParseError::new("a scope, for example forums:read"))
     }
 
-    /// Returns whether the scope permits only operations that change no content.
+    /// Returns whether the scope permits only operations that change no content. `messages:read` is read-only, although
+    /// opening a message marks it as read and can send a receipt.
     pub const fn is_read_only(self) -> bool {
         match self {
             Self::ForumsRead

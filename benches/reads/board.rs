@@ -37,7 +37,7 @@ const PUBLIC: Forums = [
 ];
 
 /// Number of forums of [`Board::of_many_forums`], one of four of which mary sees.
-const ROOMS: usize = 200;
+const MANY_FORUMS: usize = 200;
 
 /// Number of messages to sam, and of threads that sam subscribes to; they do not grow with the posts.
 const FEW: usize = 50;
@@ -76,9 +76,9 @@ impl Board {
     pub fn of_many_forums(threads: u64, posts: u64) -> Self {
         let board = Self::serve(ServerDirectory::new(), None);
         board.fill(&FORUMS, threads, posts);
-        for number in 1..=ROOMS {
+        for number in 1..=MANY_FORUMS {
             let readers = if number % 4 == 0 { "members" } else { "staff" };
-            board.run(&["forum", "add", &format!("Room {number}"), "--read", readers]);
+            board.run(&["forum", "add", &format!("Area {number}"), "--read", readers]);
         }
         let (disable, clear, index) = match env::var(BACKEND) {
             Ok(_) => (
@@ -94,7 +94,7 @@ impl Board {
             ),
         };
         let spread = format!(
-            "UPDATE thread SET forum_id = (SELECT min(id) FROM forum WHERE title LIKE 'Room %') + id % {ROOMS}"
+            "UPDATE thread SET forum_id = (SELECT min(id) FROM forum WHERE title LIKE 'Area %') + id % {MANY_FORUMS}"
         );
         let count = "UPDATE forum SET post_count = coalesce(
             (SELECT sum(1 + reply_count) FROM thread WHERE forum_id = forum.id), 0)";
