@@ -28,6 +28,24 @@ impl UsageCounts {
     pub fn refused(&self) -> u64 {
         self.unauthenticated + self.forbidden + self.rate_limited
     }
+
+    /// Number of columns in the table `forum_api_usage`, without hour and token.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) const COLUMNS: usize = 6;
+
+    /// Returns the values in the order of the columns.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn to_row(self) -> [i64; Self::COLUMNS] {
+        let row = [
+            self.requests,
+            self.units,
+            self.rate_limited,
+            self.unauthenticated,
+            self.forbidden,
+            self.errors,
+        ];
+        row.map(|count| i64::try_from(count).unwrap_or(i64::MAX))
+    }
 }
 
 impl AddAssign for UsageCounts {
