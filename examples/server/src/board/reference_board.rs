@@ -183,18 +183,19 @@ impl ReferenceBoard {
     }
 
     /// As [`write_audited`](Self::write_audited), but writes no entry if `change` returns `false`: the board is already in
-    /// the requested state.
+    /// the requested state. Returns what `change` returned.
     pub async fn set_audited(
         &self,
         entry: AuditEntry,
         change: impl RecordedChange<bool> + Clone + 'static,
-    ) -> BoardResult<()> {
+    ) -> BoardResult<bool> {
         let change = self.write(move |tx, events| {
             Box::pin(async move {
-                if change(tx, events).await? {
+                let changed = change(tx, events).await?;
+                if changed {
                     record(tx, &entry)?;
                 }
-                Ok(())
+                Ok(changed)
             })
         });
         change.await
