@@ -65,7 +65,8 @@ impl Scope {
         1 << self as u16
     }
 
-    /// Returns whether the scope permits only operations that change no content.
+    /// Returns whether the scope permits only operations that change no content. `messages:read` is read-only, although
+    /// opening a message marks it as read and can send a receipt.
     pub const fn is_read_only(self) -> bool {
         match self {
             Self::ForumsRead

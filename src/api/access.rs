@@ -155,8 +155,8 @@ pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
 
 /// Checks that the caller can see the resource that the path names.
 ///
-/// A forum is looked up in the caller's access. For other resources the board is asked, but only before writes: the
-/// result of a read is checked itself.
+/// Looks up a forum in the caller's access. Asks the board for the forum of another resource, but only before writes: a
+/// read is checked by its result.
 pub(super) async fn require_visible(
     board: &dyn Board,
     invocation: &dyn Invocation,

@@ -85,11 +85,11 @@ pub(super) struct TakenUsage<'a> {
 impl TakenUsage<'_> {
     pub(super) async fn store(mut self, store: &dyn UsageStore) -> BackendResult<()> {
         if !self.tokens.is_empty() {
-            store.add(&self.tokens).await?;
+            store.add_token_usage(&self.tokens).await?;
             self.tokens.clear();
         }
         if !self.operations.is_empty() {
-            store.add_operations(&self.operations).await?;
+            store.add_operation_usage(&self.operations).await?;
             self.operations.clear();
         }
         Ok(())

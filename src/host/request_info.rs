@@ -11,8 +11,8 @@ use crate::token::Lookup;
 /// Request for which the library or a web form calls the host.
 ///
 /// An [`Authorizer`](super::Authorizer) receives it with each call, and a [`Board`](super::Board) with each caller
-/// ([`Caller::request`](super::Caller::request)). A host can reject, limit, store or log by client address as its own web
-/// pages do. It contains no secret, but addresses and user agents are personal data in many jurisdictions.
+/// ([`Caller::request`](super::Caller::request)). It lets a host apply the bans, limits and logs of its own web pages to
+/// the client's address. It contains no secret, but addresses and user agents are personal data in many jurisdictions.
 ///
 /// The library creates it for requests of the API and, with [`background`](Self::background), for work without a request,
 /// such as the attempts of webhook deliveries. A host creates it for its own web forms:
@@ -72,7 +72,7 @@ impl RequestInfo {
         }
     }
 
-    /// Sets the id.
+    /// Sets the id of the request in the host's own log.
     #[must_use]
     pub fn with_id(self, id: &str) -> Self {
         Self {
@@ -122,13 +122,15 @@ impl RequestInfo {
         self.received_at
     }
 
-    /// Returns `true` for work without a request. The library calls an [`Authorizer`](super::Authorizer) in this way when
-    /// it selects the endpoints that receive an event, and before each attempt of a delivery.
+    /// Returns whether the value was created with [`background`](Self::background). The webhook worker passes such a value
+    /// to the [`Authorizer`](super::Authorizer) when it selects the endpoints that receive an event, and before each
+    /// attempt of a delivery.
     pub fn is_background(&self) -> bool {
         self.is_background
     }
 
-    /// Returns the id. For requests of the API it is the response header `x-request-id`.
+    /// Returns the id: the response header `x-request-id` for requests of the API, otherwise the id that the host set;
+    /// `None` if it set no id.
     pub fn id(&self) -> Option<&str> {
         match self.id.as_ref()? {
             Id::Api(id) => Some(id.as_str()),

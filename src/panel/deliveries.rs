@@ -415,7 +415,7 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
     let path = format!("/deliveries/{id}");
     let admin = &context.panel.webhook_admin;
-    if admin.redeliver(&id, &context.actor).await? {
+    if admin.retry_delivery(&id, &context.actor).await? {
         return context.redirect_with_flash(&path, "retried");
     }
     let (delivery, _) = find(context).await?;

@@ -18,7 +18,7 @@ use crate::webhook::DeliveryState;
 /// Period of the statistics.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Labels of the attempt times in [`UsageStats`](crate::store::UsageStats).
+/// Labels of the attempt times in [`DeliveryStats`](crate::store::DeliveryStats).
 const DURATIONS: [&str; 6] = [
     "under 10 ms",
     "10 to 100 ms",
@@ -32,7 +32,10 @@ const DURATIONS: [&str; 6] = [
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let webhooks = context.webhooks();
     let since = context.now.saturating_sub(DAY);
-    let usage = webhooks.deliveries.usage(since, context.now).await?;
+    let usage = webhooks
+        .deliveries
+        .delivery_stats(since, context.now)
+        .await?;
     let endpoints = webhooks.endpoints.list().await?;
     let states = by_state(&usage.deliveries).map(|(state, count)| {
         let state = state.as_str();

@@ -42,9 +42,9 @@ pub use audit::{AuditFilter, AuditRecord, AuditStore};
 use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;
 pub use deliveries::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, ResponseFilter, Settlement,
-    UsageStats,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
+    DeliveryStore, EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, ResponseFilter,
+    Settlement,
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{

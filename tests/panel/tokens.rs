@@ -316,7 +316,7 @@ async fn the_page_of_a_token_shows_its_requests_by_hour_and_by_day() {
         usage(24, 100),
         usage(24 * 40, 100_000),
     ];
-    fixture.stores.usage.add(&usage).await.unwrap();
+    fixture.stores.usage.add_token_usage(&usage).await.unwrap();
     let page = fixture.get(&path).await;
     for expected in [
         "17 requests, 4 refused, 2 failed · busiest hour: 10",

@@ -155,7 +155,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     tokio::select! {
         _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
         () = board.keep_writing_hints() => {}
-        () = api.keep_flushing_usage() => {}
+        () = api.flush_usage_periodically() => {}
     }
     if let Err(error) = api.flush_usage().await {
         tracing::error!(%error, "failed to record usage; lost");

@@ -10,8 +10,8 @@ use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    EndpointStats, QueueStats, Settlement, UsageStats, lock,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
+    DeliveryStore, EndpointStats, QueueStats, Settlement, lock,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -84,7 +84,11 @@ impl DeliveryStore for MemoryWebhookStore {
         })
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats> {
+    async fn delivery_stats(
+        &self,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> BackendResult<DeliveryStats> {
         let tables = lock(&self.0);
         let mut counts = HashMap::new();
         let mut attempt_durations = [0; 6];
@@ -103,7 +107,7 @@ impl DeliveryStore for MemoryWebhookStore {
                     .or_default() += 1;
             }
             for attempt in row.attempts.iter().filter(|one| one.started_at > since) {
-                let bounds = UsageStats::ATTEMPT_DURATION_BOUNDS_MS;
+                let bounds = DeliveryStats::ATTEMPT_DURATION_BOUNDS_MS;
                 let group = bounds.partition_point(|bound| *bound <= attempt.duration_ms);
                 if let Some(count) = attempt_durations.get_mut(group) {
                     *count += 1;
@@ -116,7 +120,7 @@ impl DeliveryStore for MemoryWebhookStore {
             state,
             count,
         };
-        Ok(UsageStats {
+        Ok(DeliveryStats {
             deliveries: counts.into_iter().map(count).collect(),
             attempt_durations,
         })

@@ -16,8 +16,9 @@ use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats, ended_at,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
+    DeliveryStore, EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, Settlement,
+    ended_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -148,12 +149,16 @@ impl DeliveryStore for PostgresStore {
         Ok(stats.unwrap_or_default())
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats> {
-        let bounds = UsageStats::ATTEMPT_DURATION_BOUNDS_MS
+    async fn delivery_stats(
+        &self,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> BackendResult<DeliveryStats> {
+        let bounds = DeliveryStats::ATTEMPT_DURATION_BOUNDS_MS
             .map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
         let (states, bounds) = (DeliveryState::ALL, bounds.as_slice());
         let rows = self.query(USAGE, &[&since, &now, &states, &bounds]).await?;
-        let mut usage = UsageStats::default();
+        let mut usage = DeliveryStats::default();
         for row in rows {
             let columns = &mut Columns::of(&row);
             let group: u64 = columns.number("group")?;

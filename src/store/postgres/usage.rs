@@ -38,7 +38,7 @@ DELETE FROM forum_api_operation_usage WHERE hour < $1";
 
 #[async_trait]
 impl UsageStore for PostgresStore {
-    async fn add(&self, usage: &[TokenUsage]) -> BackendResult<()> {
+    async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let each = |count: fn(&UsageCounts) -> u64| -> Vec<i64> {
             let counts = usage.iter().map(|one| count(&one.counts));
             counts
@@ -87,7 +87,7 @@ impl UsageStore for PostgresStore {
         Ok(rows.await?)
     }
 
-    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()> {
+    async fn add_operation_usage(&self, usage: &[OperationUsage]) -> BackendResult<()> {
         let hours: Vec<_> = usage.iter().map(|one| one.hour).collect();
         let operations: Vec<_> = usage.iter().map(|one| &*one.operation).collect();
         let mut columns: [Vec<i64>; OperationCounts::COLUMNS] = Default::default();

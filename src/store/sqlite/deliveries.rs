@@ -15,8 +15,8 @@ use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStore, EndpointStats,
-    MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats, ended_at, report_unreadable,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStats, DeliveryStore,
+    EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, ended_at, report_unreadable,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
@@ -174,8 +174,12 @@ impl DeliveryStore for SqliteWebhookStore {
         .await
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats> {
-        self.read(move |connection| lists::usage(connection, since, now))
+    async fn delivery_stats(
+        &self,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> BackendResult<DeliveryStats> {
+        self.read(move |connection| lists::delivery_stats(connection, since, now))
             .await
     }
 

@@ -60,7 +60,7 @@ impl SqliteUsageStore {
 
 #[async_trait]
 impl UsageStore for SqliteUsageStore {
-    async fn add(&self, usage: &[TokenUsage]) -> BackendResult<()> {
+    async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let usage = usage.to_vec();
         let add = self.0.write_background::<_, SqliteError>(move |savepoint| {
             let stored = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
@@ -116,7 +116,7 @@ impl UsageStore for SqliteUsageStore {
         Ok(read.await?)
     }
 
-    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()> {
+    async fn add_operation_usage(&self, usage: &[OperationUsage]) -> BackendResult<()> {
         let usage = usage.to_vec();
         let add = self.0.write_background::<_, SqliteError>(move |savepoint| {
             for one in usage {

@@ -7,7 +7,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{EndpointId, Timestamp};
 use forum_api::store::WebhookStores;
 use forum_api::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
-use forum_api::webhook_admin::{EndpointChanges, EndpointWithSecret, NewEndpoint, WebhookAdmin};
+use forum_api::webhook_admin::{EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
 use serde::Serialize;
 
 use super::member_named;
@@ -139,7 +139,7 @@ impl WebhookCommand {
                 changes,
             }) => {
                 let changes = changes.parse(board).await?;
-                let changed = registry.change(&id, changes, &audit::actor()).await;
+                let changed = registry.update(&id, changes, &audit::actor()).await;
                 (id, changed.map(|_| "Changed endpoint"))
             }
             Action::List => return list(&database.webhooks(), board).await,
@@ -227,12 +227,12 @@ fn parse_topics(text: &str) -> BoardResult<TopicSet> {
 }
 
 impl Changes {
-    async fn parse(self, board: &ReferenceBoard) -> BoardResult<EndpointChanges> {
+    async fn parse(self, board: &ReferenceBoard) -> BoardResult<EndpointUpdate> {
         let owner = match self.owner {
             Some(name) => Some(member_named(board, name).await?),
             None => None,
         };
-        Ok(EndpointChanges {
+        Ok(EndpointUpdate {
             url: self.url,
             topics: self.topics.as_deref().map(parse_topics).transpose()?,
             owner,
