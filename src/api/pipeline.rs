@@ -185,8 +185,7 @@ impl ApiInner {
 
         // 8. Visibility check, 9. idempotency, 10. handler
         if endpoint.has_side_effects {
-            // Boxed, because it would double the size of the future of each request.
-            Box::pin(self.run_detached(invocation, keyed, context.id)).await
+            self.run_detached(invocation, keyed, context.id).await
         } else {
             self.run_invocation(invocation, keyed, &mut None).await
         }
