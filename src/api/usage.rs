@@ -215,6 +215,8 @@ fn add<K: Eq + Hash, V: AddAssign>(map: &mut Counts<K, V>, key: (Timestamp, K), 
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     fn at(minutes: i64) -> Timestamp {
@@ -329,6 +331,27 @@ mod tests {
         (taken.tokens, taken.operations) = Default::default();
         drop(taken);
         assert!(counters.take().tokens.is_empty() && counters.take().operations.is_empty());
+    }
+
+    #[test]
+    fn requests_of_guests_on_several_threads_are_added_up() {
+        let counters = UsageCounters::default();
+        thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| counters.record(&request(0, 0, 200, 1)));
+            }
+        });
+        let taken = counters.take();
+        let [operation] = &*taken.operations else {
+            panic!("{:?}", taken.operations);
+        };
+        assert_eq!(
+            operation.counts.usage,
+            UsageCounts {
+                units: 4,
+                ..requests(4)
+            }
+        );
     }
 
     #[test]
