@@ -10,19 +10,6 @@ use serde_json::{Error, Result};
 /// Length of a block, in bytes.
 const BLOCK: usize = 16;
 
-/// For each byte, whether a text must not contain it unescaped.
-static IS_ESCAPED: [bool; 256] = {
-    let mut is_escaped = [false; 256];
-    let mut control = 0;
-    while control < 0x20 {
-        is_escaped[control] = true;
-        control += 1;
-    }
-    is_escaped[b'"' as usize] = true;
-    is_escaped[b'\\' as usize] = true;
-    is_escaped
-};
-
 /// Appends the JSON of `value`.
 ///
 /// # Errors
@@ -329,10 +316,14 @@ fn split_at_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     let (blocks, _) = text.as_chunks::<BLOCK>();
     let plain = blocks.iter().take_while(|block| is_plain(block)).count() * BLOCK;
     let mut rest = text.get(plain..)?.iter();
-    let position = plain + rest.position(|byte| IS_ESCAPED[usize::from(*byte)])?;
+    let position = plain + rest.position(must_escape)?;
     let (plain, rest) = text.split_at_checked(position)?;
     let (escaped, after) = rest.split_first()?;
     Some((plain, *escaped, after))
+}
+
+fn must_escape(byte: &u8) -> bool {
+    matches!(byte, 0..0x20 | b'"' | b'\\')
 }
 
 /// Has no early exit, so that the compiler compares all bytes of a block at once.
