@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::HeaderValue;
 
 use crate::model::{Timestamp, is_single_line_char};
-use crate::token::Lookup;
+use crate::token::{LoadedOwner, Lookup};
 
 /// Request for which the library or a web form calls the host.
 ///
@@ -39,6 +39,7 @@ pub struct RequestInfo {
     id: Option<Id>,
     client_ip: Option<IpAddr>,
     token_lookup: Option<Lookup>,
+    loaded_owner: Option<LoadedOwner>,
     user_agent: Option<HeaderValue>,
 }
 
@@ -60,6 +61,7 @@ impl RequestInfo {
             id: None,
             client_ip: None,
             token_lookup: None,
+            loaded_owner: None,
             user_agent: None,
         }
     }
@@ -95,6 +97,20 @@ impl RequestInfo {
     pub fn with_token_lookup(self, lookup: Lookup) -> Self {
         Self {
             token_lookup: Some(lookup),
+            ..self
+        }
+    }
+
+    /// Sets the data of the token's owner that [`loaded_owner`](Self::loaded_owner) returns, for tests of an
+    /// [`Authorizer`](super::Authorizer). Web forms have none.
+    #[must_use]
+    pub fn with_loaded_owner<T: Send + Sync + 'static>(self, owner: T) -> Self {
+        self.with_owner(Some(LoadedOwner::new(owner)))
+    }
+
+    pub(crate) fn with_owner(self, loaded_owner: Option<LoadedOwner>) -> Self {
+        Self {
+            loaded_owner,
             ..self
         }
     }
@@ -148,6 +164,14 @@ impl RequestInfo {
     /// Returns the public part of the request's token; `None` for guests and web forms.
     pub fn token_lookup(&self) -> Option<Lookup> {
         self.token_lookup
+    }
+
+    /// Returns the data of the token's owner that a [`TokenLoader`](crate::store::TokenLoader) attached with
+    /// [`LoadedToken::with_owner`](crate::token::LoadedToken::with_owner). `None` if there is no loader, if it attached
+    /// no data or data of another type, and outside of [`member_access`](super::Authorizer::member_access) for the
+    /// owner: the request of a [`Caller`](super::Caller) does not contain the data.
+    pub fn loaded_owner<T: 'static>(&self) -> Option<&T> {
+        self.loaded_owner.as_ref()?.downcast_ref()
     }
 
     /// Returns the client's `user-agent`, cut to [`MAX_USER_AGENT_LEN`](Self::MAX_USER_AGENT_LEN) bytes, before the first

@@ -11,7 +11,7 @@
 //! - Resources, bodies, ids and times implement `Serialize` and `Deserialize`, so that a client in Rust can use them. The
 //!   query parameters of lists implement only `Deserialize`. Types that are not on the wire, such as [`Page`] and
 //!   [`OwnAccount`], implement neither.
-//! - Counts are `u64`; [`count`] converts the integers of a database. Versions and points are `i64`; the library does not
+//! - Counts are `u64`; [`saturating_u64`] converts the integers of a database. Versions and points are `i64`; the library does not
 //!   limit them, and the board rejects values out of range with [`BoardError::validation`](crate::host::BoardError::validation).
 //! - Texts in requests contain neither U+0000 nor byte-order marks. A request body has at most
 //!   [`ApiSettings::body_limit`](crate::ApiSettings::body_limit) bytes; the board limits the length of each text.
@@ -90,3 +90,4 @@ pub(crate) use text::{is_dotted_name, is_single_line_char};
 pub use text::{is_single_line, text_to_html};
 pub use thread::{ContentState, GetThreadParams, LastPost, ListThreadsParams, NewThread, Thread};
 pub use time::Timestamp;
+pub(crate) use time::{DAY, HOUR};

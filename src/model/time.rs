@@ -12,6 +12,9 @@ use super::Expected;
 use super::serde_helpers::inline_schema;
 use crate::error::{ParseError, impl_from_str};
 
+pub(crate) const HOUR: Duration = Duration::from_secs(60 * 60);
+pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// A point in time, in whole milliseconds since 1970-01-01T00:00:00Z.
 ///
 /// ```
@@ -61,6 +64,13 @@ impl Timestamp {
     /// Returns the duration since `earlier`; zero if `earlier` is later.
     pub fn saturating_duration_since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
+    }
+
+    /// Returns the beginning of the interval that contains the time. Intervals of this length, which is at least one
+    /// millisecond, are counted from 1970-01-01T00:00:00Z.
+    pub(crate) fn interval_start(self, length: Duration) -> Self {
+        let rest = self.0.checked_rem_euclid(millis(length));
+        Self(self.0.saturating_sub(rest.unwrap_or_default()))
     }
 
     /// Returns the date and time in UTC; `None` outside the years 0 to 9999.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 
 use super::components::{
-    TableRow, breakable, empty, filter_field, next_page_link, query_string, table,
+    TableRow, breakable, choice, empty, filter_field, next_page_link, query_string, table,
 };
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
@@ -76,10 +76,14 @@ async fn parse_filter(context: &PageContext) -> Result<Option<AuditFilter>, Pane
 }
 
 fn filter_form(context: &PageContext) -> Markup {
+    let actions = AuditAction::STANDARD.iter().map(AuditAction::as_str);
+    let actions = actions.map(|action| (action.to_owned(), action.to_owned()));
+    let action = AuditAction::parse(field(context, "action")).ok();
+    let action = action.as_ref().map_or("", AuditAction::as_str);
     html! {
         form.filter method="get" action=(context.url("/audit")) role="search" aria-label="Audit log" {
             (filter_field("actor", "Administrator", field(context, "actor")))
-            (filter_field("action", "Action", field(context, "action")))
+            (choice("action", "Action", "Any action", actions, action))
             (filter_field("target", "Target", field(context, "target")))
             button.quiet type="submit" { "Filter" }
         }
@@ -122,7 +126,7 @@ fn row(context: &PageContext, record: &AuditRecord, names: &HashMap<&UserId, Str
 
 /// Renders the target, with a link to its page. Removed targets have no page.
 fn target(context: &PageContext, entry: &AuditEntry) -> Markup {
-    let target = breakable(&entry.target);
+    let target = html! { code { (breakable(&entry.target)) } };
     let action = entry.action.as_str();
     let area = match entry.target.as_str() {
         _ if action.ends_with(".removed") => None,
@@ -146,6 +150,7 @@ fn actor(record: &AuditRecord, names: &HashMap<&UserId, String>) -> Markup {
     html! {
         @if let Some(name) = name { (breakable(name)) }
         @else if let Some(user) = &actor.system_user { (breakable(user)) " " small { "(system user)" } }
+        @else if actor.origin == AuditOrigin::System { "the board" }
         @else { "(unknown)" }
     }
 }

@@ -101,19 +101,19 @@ pub struct OperationCounts {
 impl OperationCounts {
     /// Number of columns in the table `forum_api_operation_usage`, without hour and operation.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub(crate) const COLUMNS: usize = 17;
+    #[cfg(feature = "postgres")]
+    pub(crate) const COLUMNS: usize = UsageCounts::COLUMNS + 1 + LatencyCounts::COLUMNS.len();
 
     /// Returns the values in the order of the columns.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub(crate) fn to_row(self) -> [i64; Self::COLUMNS] {
-        let (usage, latency) = (self.usage, self.latency);
-        let [a, b, c, d, e, f, g, h, i, j] = latency.buckets;
-        #[rustfmt::skip]
-        let row = [
-            usage.requests, usage.units, usage.rate_limited, usage.unauthenticated, usage.forbidden, usage.errors,
-            latency.total_millis, a, b, c, d, e, f, g, h, i, j,
-        ];
-        row.map(|count| i64::try_from(count).unwrap_or(i64::MAX))
+    pub(crate) fn to_row(self) -> impl Iterator<Item = i64> {
+        let LatencyCounts {
+            total_millis,
+            buckets,
+        } = self.latency;
+        let latency = [total_millis].into_iter().chain(buckets);
+        let latency = latency.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+        self.usage.to_row().into_iter().chain(latency)
     }
 }
 

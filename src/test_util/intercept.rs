@@ -17,10 +17,10 @@ use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
     Completion, DeliveryFilter, DeliveryStats, DeliveryStore, EndpointStats, EndpointStore, FanOut,
     IdempotencyStore, IdempotentRequest, OperationUsage, OutboxStore, Quarantine, QueueStats,
-    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenStore, TokenUsage,
-    UsageCounts, UsageStore, WebhookStores,
+    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenLoader, TokenStore,
+    TokenUsage, UsageCounts, UsageStore, WebhookStores,
 };
-use crate::token::{Lookup, TokenRecord};
+use crate::token::{LoadedToken, Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
 
 /// Wraps stores, and observes, delays, changes or fails their calls.
@@ -83,6 +83,10 @@ impl StoreInterceptor {
     pub fn stores(&self, inner: &Stores) -> Stores {
         Stores {
             tokens: self.wrap(&inner.tokens),
+            token_loader: inner
+                .token_loader
+                .as_ref()
+                .map(|loader| self.wrap(loader) as _),
             rate_limits: self.wrap(&inner.rate_limits),
             idempotency: self.wrap(&inner.idempotency),
             audit: self.wrap(&inner.audit),
@@ -274,6 +278,12 @@ intercepted! {
         list(filter: &TokenFilter, now: Timestamp) -> Vec<TokenRecord>: (filter.clone(), now) => (filter, *now);
         purge(before: Timestamp, limit: u32, audit: &AuditEntry) -> u64:
             (before, limit, audit.clone()) => (*before, *limit, audit);
+    }
+}
+
+intercepted! {
+    token_loader: TokenLoader {
+        load_token(lookup: &Lookup) -> Option<LoadedToken>: (*lookup) => (lookup);
     }
 }
 

@@ -8,7 +8,7 @@ use super::Capability;
 use crate::host::{Authorizer, BoxError, Host, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
 use crate::runtime::{Clock as _, InlineRuntime, ManualClock, Runtime, SystemClock};
-use crate::store::{FanOut, OutboxStore};
+use crate::store::{FanOut, OutboxStore, Stores};
 use crate::webhook::Event;
 
 /// The result of a step that prepares a board or a store.
@@ -111,6 +111,12 @@ pub trait BoardFixture: Send + Sync {
     /// Returns the outbox to which the board writes its events, for [`events`](Self::events). Default: `None`.
     fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
         None
+    }
+
+    /// Returns stores in the board's database, with the board's [token loader](Stores::token_loader). Needs
+    /// [`Capability::TokenLoader`].
+    fn stores(&self) -> FixtureResult<Stores> {
+        unsupported_by_fixture("stores", ())
     }
 
     /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. By default it

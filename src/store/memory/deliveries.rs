@@ -13,7 +13,7 @@ use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
     DeliveryStore, EndpointStats, QueueStats, Settlement, lock,
 };
-use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event};
 
 #[async_trait]
 impl DeliveryStore for MemoryWebhookStore {
@@ -127,11 +127,7 @@ impl DeliveryStore for MemoryWebhookStore {
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
-        let tables = lock(&self.0);
-        let endpoints = tables.endpoints.iter();
-        Ok(endpoints
-            .map(|endpoint| tables.endpoint_stats(&endpoint.id, since))
-            .collect())
+        Ok(lock(&self.0).endpoint_stats(since))
     }
 
     async fn enqueue(
@@ -262,30 +258,36 @@ impl WebhookTables {
         enabled.flat_map(|endpoint| pending(&endpoint.id)).collect()
     }
 
-    fn endpoint_stats(&self, id: &EndpointId, since: Timestamp) -> EndpointStats {
-        let mut stats = EndpointStats {
-            endpoint_id: id.clone(),
+    fn endpoint_stats(&self, since: Timestamp) -> Vec<EndpointStats> {
+        let stats = |endpoint: &Endpoint| EndpointStats {
+            endpoint_id: endpoint.id.clone(),
             delivered: 0,
             failed: 0,
             last: None,
         };
+        let mut all: HashMap<_, _> = self
+            .endpoints
+            .iter()
+            .map(|one| (&one.id, stats(one)))
+            .collect();
         for row in self.rows.newest(None) {
             let delivery = &row.delivery;
             let state = delivery.progress.state;
             let is_attempted = !matches!(state, DeliveryState::Queued | DeliveryState::Withheld);
-            if delivery.endpoint_id != *id || !is_attempted {
+            let Some(stats) = all.get_mut(&delivery.endpoint_id).filter(|_| is_attempted) else {
                 continue;
-            }
+            };
             if delivery.created_at > since {
                 match state {
                     DeliveryState::Delivered => stats.delivered += 1,
                     _ => stats.failed += 1,
                 }
             }
-            let last = || row.last_delivery();
-            stats.last = stats.last.or_else(last);
+            if stats.last.is_none() {
+                stats.last = row.last_delivery();
+            }
         }
-        stats
+        all.into_values().collect()
     }
 
     fn lease(&mut self, id: &DeliveryId, until: Timestamp) -> Option<ClaimedDelivery> {

@@ -9,7 +9,7 @@ use rusqlite::{Connection, Result, params};
 use super::audit::change_audited;
 use super::execute::{all, change, changes, first, readable};
 use super::outbox::{insert, mark_fanned_out, queue};
-use super::rows::{Columns, read_attempt, read_delivery};
+use super::rows::{Columns, read_attempt, read_delivery, read_endpoint_stats};
 use super::{SqliteWebhookStore, claim, lists};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
@@ -185,13 +185,13 @@ impl DeliveryStore for SqliteWebhookStore {
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
         self.read(move |connection| {
-            let read = lists::read_endpoint_stats;
+            let statement = lists::ENDPOINT_STATS;
             readable(
                 connection,
                 "endpoints",
-                lists::ENDPOINT_STATS,
+                statement,
                 [since],
-                read,
+                read_endpoint_stats,
             )
         })
         .await

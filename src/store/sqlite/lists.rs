@@ -4,8 +4,8 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::execute::all;
 use super::rows::Columns;
-use crate::model::{DeliveryId, Timestamp};
-use crate::store::{DeliveryCount, DeliveryFilter, DeliveryStats, EndpointStats, LastDelivery};
+use crate::model::Timestamp;
+use crate::store::{DeliveryCount, DeliveryFilter, DeliveryStats};
 use crate::webhook::DeliveryState;
 
 pub(super) const DELIVERY_USAGE: &str = include_str!("sql/delivery_usage.sql");
@@ -89,24 +89,4 @@ pub(super) fn delivery_stats(
         }
     }
     Ok(usage)
-}
-
-pub(super) fn read_endpoint_stats(row: &Row<'_>) -> Result<EndpointStats> {
-    let id: Option<DeliveryId> = row.get("last")?;
-    let state: Option<DeliveryState> = row.get("state")?;
-    let attempted_at: Option<Timestamp> = row.get("at")?;
-    let status = row.optional_number("status")?;
-    let last = id.zip(state).zip(attempted_at);
-    let last = last.map(|((id, state), attempted_at)| LastDelivery {
-        id,
-        state,
-        attempted_at,
-        status,
-    });
-    Ok(EndpointStats {
-        endpoint_id: row.get("id")?,
-        delivered: row.number("delivered")?,
-        failed: row.number("failed")?,
-        last,
-    })
 }

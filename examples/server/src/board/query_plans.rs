@@ -1,5 +1,8 @@
 //! Query plans: lists walk an index from the page key on, so that their cost does not depend on depth.
 
+use forum_api::store::{sqlite, sqlite_schema};
+
+use super::actor::LOAD_TOKEN;
 use super::{
     messages, polls, post_insert, posts, schema, search, sessions, subscriptions, threads,
 };
@@ -57,6 +60,20 @@ fn lists_walk_an_index() {
     }
 }
 
+/// Reads one token, one member and all forums in order.
+#[test]
+fn a_token_is_loaded_with_its_owner_by_primary_keys() {
+    let plan = plan(LOAD_TOKEN[0]);
+    for step in [
+        "SEARCH token USING PRIMARY KEY (lookup=?)",
+        "SEARCH member USING INTEGER PRIMARY KEY (rowid=?)",
+        "SCAN forum LEFT-JOIN",
+    ] {
+        assert!(plan.contains(step), "{plan}");
+    }
+    assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+}
+
 /// Only the rows of a page are sorted.
 #[test]
 fn a_page_of_posts_is_read_by_id() {
@@ -112,6 +129,7 @@ fn assert_walk(plan: &str, index: &str) {
 
 fn plan(query: &str) -> String {
     let connection = schema::in_memory();
+    sqlite::apply_migrations(&connection, &sqlite_schema::MIGRATIONS).unwrap();
     let explain = format!("EXPLAIN QUERY PLAN {query}");
     let mut explain = connection.prepare(&explain).unwrap();
     let steps = explain.raw_query().mapped(|row| row.get::<_, String>(3));

@@ -8,7 +8,7 @@ use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardResult, MemberCaller};
 use forum_api::model::Timestamp;
 use forum_api::runtime::Clock;
-use forum_api::store::SchemaStatus;
+use forum_api::store::{SchemaStatus, Stores};
 use forum_api::webhook::Event;
 
 use super::actor::Actor;
@@ -53,10 +53,22 @@ impl ReferenceBoard {
         }
     }
 
+    pub const fn database(&self) -> &BoardDatabase {
+        &self.database
+    }
+
     /// Calls `wake`, which has to be quick, whenever there are new events in the outbox.
     pub fn with_wake(self, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let waker = WorkerWaker(Arc::new(wake));
         Self { waker, ..self }
+    }
+
+    /// The stores in the board's database, with the board as the loader of tokens.
+    pub fn stores(&self) -> Stores {
+        Stores {
+            token_loader: Some(Arc::new(self.clone())),
+            ..self.database.stores()
+        }
     }
 
     /// Returns whether the database has a board already.
@@ -175,18 +187,19 @@ impl ReferenceBoard {
     }
 
     /// As [`write_audited`](Self::write_audited), but writes no entry if `change` returns `false`: the board is already in
-    /// the requested state.
+    /// the requested state. Returns what `change` returned.
     pub async fn set_audited(
         &self,
         entry: AuditEntry,
         change: impl RecordedChange<bool> + Clone + 'static,
-    ) -> BoardResult<()> {
+    ) -> BoardResult<bool> {
         let change = self.write(move |tx, events| {
             Box::pin(async move {
-                if change(tx, events).await? {
+                let changed = change(tx, events).await?;
+                if changed {
                     record(tx, &entry)?;
                 }
-                Ok(())
+                Ok(changed)
             })
         });
         change.await
