@@ -222,6 +222,7 @@ mod tests {
             at: now.saturating_add(YEAR),
             counts: false,
             in_reply_to: None,
+            recent: None,
         };
         post_insert::thread(tx, 1, "x", new).await?;
         maker.make(tx, 5).await
