@@ -9,7 +9,6 @@ mod error;
 mod error_messages;
 mod extract;
 mod idempotency;
-mod json;
 mod openapi;
 mod output;
 mod pagination;
