@@ -43,7 +43,7 @@ const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
         r#"{"title":"x","body":"y"}"#,
         [13, 2],
     ),
-    ("POST", "/threads/16/posts", r#"{"body":"x"}"#, [13, 2]),
+    ("POST", "/threads/16/posts", r#"{"body":"x"}"#, [11, 2]),
     ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, [10, 3]),
     ("DELETE", "/threads/16/posts/{}", "", [14, 4]),
     (
