@@ -1,4 +1,4 @@
-//! Mounting on bare hyper: the service receives the full path, and the peer's address as an extension.
+//! Mounts the API in a hyper server without a framework, and passes the peer's address to it as an extension.
 //!
 //! `cargo run --example hyper`, then `curl -i http://127.0.0.1:8080/api/v1/openapi.json`.
 

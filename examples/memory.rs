@@ -1553,7 +1553,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[cfg(test)]
 mod tests {
     use forum_api::conformance::{
-        Audience, BoardFactory, BoardFixture, FixtureResult, NewForum, Role as TestRole,
+        Audience, BoardFactory, BoardFixture, Capability, FixtureResult, NewForum, Role as TestRole,
     };
     use forum_api::host::Host;
     use forum_api::runtime::{ManualClock, Runtime};
@@ -1566,6 +1566,10 @@ mod tests {
     impl BoardFactory for Factory {
         async fn create(&self, clock: Arc<ManualClock>) -> FixtureResult<Box<dyn BoardFixture>> {
             Ok(Box::new(Fixture(Arc::new(MemoryBoard::new(clock)))))
+        }
+
+        fn unsupported(&self) -> &[Capability] {
+            &[Capability::TokenLoader]
         }
 
         fn runtime(&self) -> Arc<dyn Runtime> {

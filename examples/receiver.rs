@@ -33,7 +33,7 @@ struct Receiver {
 impl Receiver {
     async fn receive(&self, request: Request<Incoming>) -> StatusCode {
         let (head, body) = request.into_parts();
-        let Ok(body) = Limited::new(body, Event::MAX_BODY).collect().await else {
+        let Ok(body) = Limited::new(body, Event::MAX_BODY_LEN).collect().await else {
             return StatusCode::PAYLOAD_TOO_LARGE;
         };
         let body = body.to_bytes();

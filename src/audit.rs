@@ -55,19 +55,19 @@ actions! {
     TOKEN_UPDATED "token.updated"
     /// Expired and revoked tokens were removed. The target is empty.
     TOKEN_PURGED "token.purged"
-    /// An endpoint was added. The target of this and the following actions is the id of the endpoint.
+    /// An endpoint was added. The target is its id.
     ENDPOINT_ADDED "endpoint.added"
-    /// The URL, the topics or the owner of an endpoint was changed.
+    /// The URL, the topics or the owner of an endpoint was changed. The target is the endpoint's id.
     ENDPOINT_UPDATED "endpoint.updated"
-    /// A new, pending secret was generated.
+    /// A new, pending secret was generated. The target is the endpoint's id.
     ENDPOINT_SECRET_ROTATED "endpoint.secret_rotated"
-    /// The pending secret was activated.
+    /// The pending secret was activated. The target is the endpoint's id.
     ENDPOINT_SECRET_ACTIVATED "endpoint.secret_activated"
-    /// An endpoint was enabled.
+    /// An endpoint was enabled. The target is its id.
     ENDPOINT_ENABLED "endpoint.enabled"
-    /// An endpoint was disabled.
+    /// An administrator or the worker disabled an endpoint. The target is its id.
     ENDPOINT_DISABLED "endpoint.disabled"
-    /// An endpoint was removed with its deliveries.
+    /// An endpoint was removed with its deliveries. The target is its id.
     ENDPOINT_REMOVED "endpoint.removed"
     /// All secrets were encrypted with another key. The target is the id of the key.
     KEY_REPLACED "key.replaced"
@@ -194,7 +194,7 @@ impl AuditActor {
     /// Creates an entry with a new id and no details.
     ///
     /// # Errors
-    /// Fails when the random source fails.
+    /// [`RandomError`] if the random source fails.
     pub fn entry(
         &self,
         random: &dyn RandomSource,
@@ -217,7 +217,7 @@ impl AuditEntryId {
     /// Generates an id: `aud_` and 22 random characters.
     ///
     /// # Errors
-    /// Fails when the random source fails.
+    /// [`RandomError`] if the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = base62::with_prefix("aud_", base62::random(random)?);
         Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
@@ -227,8 +227,8 @@ impl AuditEntryId {
 /// Entry of the audit log: a change, its time and its actor. Contains no secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// Unique id. If an entry is written again with the same id, for example for each batch of a purge, the numbers of
-    /// changed records are added up.
+    /// Unique id. If an entry is written again with the same id, for example for each batch of a purge, the store adds up
+    /// the numbers of changed records.
     pub id: AuditEntryId,
     /// Time of the change.
     pub occurred_at: Timestamp,
@@ -246,8 +246,8 @@ pub struct AuditEntry {
 
 impl AuditEntry {
     /// SQL statement that adds an entry to the log, for SQLite and PostgreSQL. Its parameters are
-    /// [`insert_parameters`](Self::insert_parameters). If the log contains an entry with this id, it adds the number of
-    /// affected records to that of the entry.
+    /// [`insert_parameters`](Self::insert_parameters). If the log contains an entry with this id, the statement adds the
+    /// number of affected records to the count of that entry.
     ///
     /// A host runs it in the transaction of the change, so that the change and the entry are committed together. It does not
     /// run it for a change that affected no record.

@@ -11,7 +11,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// [`AdminAuth`](crate::host::AdminAuth).
 pub type BackendResult<T> = Result<T, BackendError>;
 
-/// Error of a store or another backend. The API returns 500 `internal_error` and logs the source.
+/// Error of a store or another backend. The API returns 500 `internal_error`, or 503 if the source is an
+/// [`OverloadedError`], and logs the source.
 ///
 /// `?` converts errors of the database drivers that the library knows ([`IntoBackendError`]). [`OrInternal`] converts all
 /// other errors.
@@ -35,7 +36,7 @@ impl BackendError {
 /// An error of a database or its driver. `?` converts it to a [`BackendError`] and to a
 /// [`BoardError`](crate::host::BoardError).
 pub trait IntoBackendError {
-    /// Converts the error. The result displays as one sentence without the values of the statement.
+    /// Converts the error. The message of the result is one sentence, without the SQL statement and its parameters.
     fn into_backend_error(self) -> BackendError;
 }
 
@@ -162,8 +163,8 @@ pub(crate) use {impl_as_str, impl_from_str, impl_serde_str};
 /// The API looks for it in the chain of [`source`](std::error::Error::source) of a [`BackendError`] and of
 /// [`BoardError::Internal`](crate::host::BoardError::Internal), and returns 503 `internal_error` with `retry-after` instead
 /// of 500. An error type that contains it directly must return it as its source: `#[error(transparent)]` of thiserror
-/// hides it. The `Idempotency-Key` of the request stays usable, so a command that returns it must not
-/// have changed anything.
+/// hides it. The `Idempotency-Key` of the request stays usable, so a command that returns it must not have changed
+/// anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the backend is overloaded")]
 #[non_exhaustive]

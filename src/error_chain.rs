@@ -4,8 +4,8 @@ use std::fmt;
 
 /// Displays an error and its sources, separated by colons, for the log.
 ///
-/// Omits a source whose text is contained in that of an outer error. Of an error of a database driver it shows the sentence
-/// without the values of the statement, as [`IntoBackendError`](crate::error::IntoBackendError) does.
+/// Omits a source whose text is contained in the text of an outer error. For an error of a database driver, shows the
+/// sentence without the values of the statement, as [`IntoBackendError`](crate::error::IntoBackendError) does.
 pub(crate) struct ErrorChain<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
 
 impl fmt::Display for ErrorChain<'_> {

@@ -156,6 +156,8 @@ mod error;
 mod error_chain;
 pub mod guide;
 pub mod host;
+#[cfg(any(feature = "panel", feature = "reference"))]
+mod html;
 mod http_util;
 #[cfg(not(feature = "metrics"))]
 mod metrics;

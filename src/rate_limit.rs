@@ -72,13 +72,13 @@ impl RateLimitKey {
 /// Result of a charge. The `x-ratelimit-*` headers show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitDecision {
-    /// True if the units were charged. Otherwise no unit was charged.
+    /// `true` if all units were charged, `false` if none was.
     pub allowed: bool,
     /// Units per window.
     pub limit: u32,
     /// Units that remain after this charge.
     pub remaining: u32,
-    /// End of the window.
+    /// End of the window, or of a window that would start now if none is running.
     pub resets_at: Timestamp,
     /// Time of the charge, by the same clock as [`resets_at`](Self::resets_at).
     pub charged_at: Timestamp,

@@ -50,7 +50,7 @@ forward!(RandomSource {
 pub struct RandomError(#[source] BoxError);
 
 impl RandomError {
-    /// Creates an error of a [`RandomSource`] from the reason.
+    /// Creates an error from its source.
     pub fn new(source: impl Into<BoxError>) -> Self {
         Self(source.into())
     }
@@ -133,7 +133,8 @@ impl RandomSource for OsRandom {
 pub struct SeededRandom(AtomicU64);
 
 impl SeededRandom {
-    /// Creates a source with a seed.
+    /// Creates a source with a seed. Sources with nearby seeds generate overlapping bytes: do not use them for values
+    /// that must differ.
     pub const fn new(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }

@@ -1,4 +1,4 @@
-//! Future combinators: panic catching, timeout, and detached execution that survives client disconnects.
+//! Future combinators: panic catching, timeout, concurrency, and detached execution that survives client disconnects.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -64,6 +64,25 @@ pub(crate) async fn timeout<T>(
         timer.as_mut().poll(context).map(|()| None)
     })
     .await
+}
+
+/// Runs futures concurrently, and returns their values in the order of the futures.
+#[cfg(feature = "panel")]
+pub(crate) async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Output> {
+    let pinned = futures.into_iter().map(Box::pin);
+    let mut pending: Vec<_> = pinned.map(|future| (future, None)).collect();
+    poll_fn(|context| {
+        let mut joined = Poll::Ready(());
+        for (future, value) in pending.iter_mut().filter(|(_, value)| value.is_none()) {
+            match future.as_mut().poll(context) {
+                Poll::Ready(output) => *value = Some(output),
+                Poll::Pending => joined = Poll::Pending,
+            }
+        }
+        joined
+    })
+    .await;
+    pending.into_iter().filter_map(|(_, value)| value).collect()
 }
 
 /// Runs `future` as a task and waits for it. The task completes even if the returned future is dropped.

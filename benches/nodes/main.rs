@@ -1,5 +1,5 @@
 //! Scaling over several nodes: `cargo build --release -p forum-server`, then `cargo bench -p forum-benches --bench
-//! nodes`, or with `-- requests` or `-- deliveries` one part of it.
+//! nodes`, or with `-- requests`, `-- deliveries` or `-- load` one part of it.
 //!
 //! Runs the real server in processes of its own, over the Postgres of `FORUM_API_POSTGRES` (`tests/postgres` starts
 //! one) and a Redis of its own. Configurations take turns in three rounds; each figure is a median. All processes share
@@ -11,6 +11,7 @@ use forum_test_support::{
 };
 
 mod deliveries;
+mod load;
 mod processor;
 mod requests;
 
@@ -39,11 +40,15 @@ async fn main() {
         redis: redis.url(),
     };
     if is_wanted("requests") {
-        let id = redis.command(&["info", "server"]);
-        requests::measure(cluster(&addresses, 4).await, process_id(&id)).await;
+        let cluster = cluster(&addresses, 4).await;
+        requests::measure(cluster, process_id(&redis)).await;
     }
     if is_wanted("deliveries") {
         deliveries::measure(cluster(&addresses, 1).await).await;
+    }
+    if is_wanted("load") {
+        let cluster = cluster(&addresses, 2).await;
+        load::measure(cluster, process_id(&redis)).await;
     }
 }
 
@@ -57,7 +62,8 @@ async fn cluster(addresses: &BackendUrls, servers: usize) -> Cluster {
     Cluster::new(addresses, scale, &["--token-budget", "4000000000"]).await
 }
 
-fn process_id(info: &str) -> u32 {
+fn process_id(redis: &redis::RedisServer) -> u32 {
+    let info = redis.command(&["info", "server"]);
     let line = info
         .lines()
         .find_map(|line| line.strip_prefix("process_id:"));

@@ -9,6 +9,30 @@ use crate::measurements::Goal;
 use crate::paths::Kind;
 use forum_test_support::postgres::Database;
 
+/// A server that the API is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Baseline {
+    /// The handwritten server without tokens.
+    WithoutToken,
+    /// The handwritten server with one joined query for token and owner, in the same visit to the database as the data.
+    OneVisit,
+    /// The server on sqlx with one query each for token, owner and data.
+    Sqlx,
+}
+
+impl Baseline {
+    pub const ALL: [Self; 3] = [Self::WithoutToken, Self::OneVisit, Self::Sqlx];
+
+    /// Name as printed in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WithoutToken => "handwritten handler without token and rate limit",
+            Self::OneVisit => "handwritten handler that looks up token and owner in the same visit",
+            Self::Sqlx => "axum and sqlx with one query each for token, owner and data",
+        }
+    }
+}
+
 /// A database for the board, deleted on drop unless `BOARD` names it.
 pub struct Backend {
     url: String,
@@ -48,13 +72,22 @@ impl Backend {
         }
     }
 
-    fn is_postgres(&self) -> bool {
+    pub fn is_postgres(&self) -> bool {
         self.url.starts_with("postgres")
     }
 
-    /// Goal: the API's rate as a ratio of the handwritten server's.
-    pub fn goal(&self) -> f64 {
-        if self.is_postgres() { 0.7 } else { 0.8 }
+    /// Goal: the API's rate as a ratio of the baseline's.
+    pub fn goal(&self, baseline: Baseline, kind: Kind) -> f64 {
+        match (baseline, self.is_postgres(), kind) {
+            (Baseline::WithoutToken, false, _) => 0.8,
+            (Baseline::WithoutToken, true, _) => 0.7,
+            (Baseline::OneVisit, false, Kind::Posts | Kind::Threads) => 0.9,
+            (Baseline::OneVisit, false, Kind::Forums | Kind::Thread) => 0.8,
+            (Baseline::OneVisit, true, Kind::Posts) => 1.0,
+            (Baseline::OneVisit, true, Kind::Threads) => 1.1,
+            (Baseline::OneVisit, true, Kind::Forums | Kind::Thread) => 0.9,
+            (Baseline::Sqlx, ..) => 1.0,
+        }
     }
 
     /// Goal: requests per second.

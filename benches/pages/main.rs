@@ -3,11 +3,12 @@
 //!
 //! Fills a board with `forum-server generate` and serves it with `forum-server` in a process of its own. The baseline
 //! is a handwritten axum server over the same database, with as many reader threads or connections, the board's SQL and
-//! the same JSON, but without tokens, access, rate limits and logs. A second baseline adds the two statements that look
-//! up the token and its owner's access. `wrk` loads all three in turn, each with thousands of paths over 64
-//! connections, on the same machine. Each ratio compares turns of one round.
+//! the same JSON, but without tokens, access, rate limits and logs. A second baseline adds the statement that looks up
+//! the token and its owner's access, in the same visit to the database. The third is a server on axum and sqlx with one
+//! query each for token, owner and data, in a process of its own (`benches/sqlx`). `wrk` loads all four in turn, each
+//! with thousands of paths over 64 connections, on the same machine. Each ratio compares turns of one round.
 //!
-//! Needs `wrk` (Debian's package) and 3 GB of disk, and takes four minutes, most of them to fill the board. With
+//! Needs `wrk` (Debian's package) and 3 GB of disk, and takes six minutes, most of them to fill the board. With
 //! `FORUM_API_BACKEND=postgres` the board is in the Postgres of `FORUM_API_POSTGRES`. `POSTS=100000` makes a smaller
 //! board, `TURN=1` shorter turns. `BOARD=sqlite:/tmp/board.db` (or `postgres://…`) keeps the board there and reuses it.
 
@@ -24,12 +25,14 @@ mod handwritten;
 mod load;
 mod paths;
 mod server;
+mod sqlx;
 
-use backend::Backend;
+use backend::{Backend, Baseline};
 use load::Load;
 use measurements::{Goal, Samples, is_wanted, row};
 use paths::Kind;
 use server::Served;
+use sqlx::SqlxServer;
 
 /// Number of rounds.
 const ROUNDS: usize = 5;
@@ -38,32 +41,32 @@ fn main() {
     let place = Backend::chosen();
     let served = Served::start(&place);
     let plain = handwritten::start(place.url());
+    let sqlx = SqlxServer::start(&place);
     for kind in Kind::ALL.into_iter().filter(|kind| is_wanted(kind.name())) {
-        measure(&place, &served, &plain, kind);
+        measure(&place, &served, &plain, &sqlx.origin, kind);
     }
 }
 
-fn measure(place: &Backend, served: &Served, plain: &str, kind: Kind) {
+fn measure(place: &Backend, served: &Served, plain: &str, sqlx: &str, kind: Kind) {
     let paths = kind.paths(served);
     let side = |origin, prefix| (origin, Load::new(prefix, &served.token, &paths));
     let sides = [
         side(served.origin(), ""),
         side(plain, ""),
         side(plain, handwritten::KNOWN),
+        side(sqlx, ""),
     ];
     let bytes = sides.each_ref().map(|(side, load)| load.sample(side));
     println!("{}: {bytes:?} bytes", kind.what());
     let round = |_| sides.each_ref().map(|(side, load)| load.run(side));
-    let rounds: Vec<[f64; 3]> = (0..ROUNDS).map(round).collect();
+    let rounds: Vec<[f64; 4]> = (0..ROUNDS).map(round).collect();
     let of = |side: usize| rounds.iter().map(|round| round[side]).collect::<Samples>();
     let what = format!("{}, {}", kind.what(), place.name());
-    for (side, against) in [
-        (1, "handwritten handler without token and rate limit"),
-        (2, "handwritten handler that looks up token and owner"),
-    ] {
+    for (side, baseline) in (1..).zip(Baseline::ALL) {
+        let against = baseline.name();
         of(side).report(&format!("{against}, requests/s"));
         let ratios = rounds.iter().map(|round| round[0] / round[side]).collect();
-        let goal = Goal::AtLeast(place.goal());
+        let goal = Goal::AtLeast(place.goal(baseline, kind));
         row(&what, "requests/s, ratio", against, goal, &ratios);
     }
     match place.pace(kind) {

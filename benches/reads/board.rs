@@ -20,12 +20,24 @@ const LAST: &str = "last";
 
 const PASSWORD: &str = "a password for a while";
 
+/// The forums that receive posts, with the groups that read them.
+type Forums = [(&'static str, &'static str); 3];
+
 /// General is for staff, Members for members; Help and fifty more are public.
-const FORUMS: [(&str, &str); 3] = [
+const FORUMS: Forums = [
     ("General", "staff"),
     ("Help", "guests"),
     ("Members", "members"),
 ];
+
+const PUBLIC: Forums = [
+    ("General", "guests"),
+    ("Help", "guests"),
+    ("Members", "guests"),
+];
+
+/// Number of forums of [`Board::of_many_forums`], one of four of which mary sees.
+const MANY_FORUMS: usize = 200;
 
 /// Number of messages to sam, and of threads that sam subscribes to; they do not grow with the posts.
 const FEW: usize = 50;
@@ -47,7 +59,50 @@ impl Board {
         };
         let board = Self::serve(home, database);
         if !board.is_full() {
-            board.fill(threads, posts);
+            board.fill(&FORUMS, threads, posts);
+        }
+        board
+    }
+
+    /// Fills a temporary board whose forums are all public.
+    pub fn public(threads: u64, posts: u64) -> Self {
+        let board = Self::serve(ServerDirectory::new(), None);
+        board.fill(&PUBLIC, threads, posts);
+        board
+    }
+
+    /// Fills a temporary board with threads in 200 forums in turn. The member mary sees 50 of them, with an eighth of the
+    /// posts: half of all posts are in a thread of another forum.
+    pub fn of_many_forums(threads: u64, posts: u64) -> Self {
+        let board = Self::serve(ServerDirectory::new(), None);
+        board.fill(&FORUMS, threads, posts);
+        for number in 1..=MANY_FORUMS {
+            let readers = if number % 4 == 0 { "members" } else { "staff" };
+            board.run(&["forum", "add", &format!("Area {number}"), "--read", readers]);
+        }
+        let (disable, clear, index) = match env::var(BACKEND) {
+            Ok(_) => (
+                "ALTER TABLE thread DISABLE TRIGGER post_text_of_thread",
+                "TRUNCATE post_text",
+                "INSERT INTO post_text SELECT * FROM indexed_post",
+            ),
+            Err(_) => (
+                "DROP TRIGGER post_text_of_thread",
+                "INSERT INTO post_text (post_text) VALUES ('delete-all')",
+                "INSERT INTO post_text (rowid, title, body, place, thread_id, forum_id)
+                SELECT id, title, body, place, thread_id, forum_id FROM indexed_post",
+            ),
+        };
+        let spread = format!(
+            "UPDATE thread SET forum_id = (SELECT min(id) FROM forum WHERE title LIKE 'Area %') + id % {MANY_FORUMS}"
+        );
+        let count = "UPDATE forum SET post_count = coalesce(
+            (SELECT sum(1 + reply_count) FROM thread WHERE forum_id = forum.id), 0)";
+        for statement in [disable, &spread, count, clear, index] {
+            board.server.directory.query(statement);
+        }
+        if env::var(BACKEND).is_ok() {
+            board.server.directory.query("ANALYZE");
         }
         board
     }
@@ -89,8 +144,8 @@ impl Board {
         client::get(&last).status == 200
     }
 
-    fn fill(&self, threads: u64, posts: u64) {
-        for (title, read) in FORUMS {
+    fn fill(&self, forums: &Forums, threads: u64, posts: u64) {
+        for (title, read) in forums {
             self.run(&["forum", "add", title, "--read", read]);
         }
         for number in 1..=50 {

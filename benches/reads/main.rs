@@ -1,6 +1,8 @@
 //! Reads on large boards: `cargo bench -p forum-benches --bench reads`, or with `-- search` one part of it.
 //!
 //! - `search`: searches in every order on 1,000,000 posts (`POSTS`).
+//! - `forums`: searches by a member of 50 of 200 forums, on as many posts.
+//! - `common`: CPU time of searches for common words on 40,000 posts, on SQLite.
 //! - `depth`: a page 1,000,000 posts (`DEEP`) into a thread, on a board with 2,500,000 posts (`LONG`) in 1,000 threads.
 //! - `threads`: the last page of a forum with 500,000 threads, half of `POSTS`.
 //! - `scale`: each read endpoint on 10,000,000 posts (`MANY`), compared with 100,000 (`FEW`).
@@ -31,8 +33,10 @@ use std::process::Command;
 use measurements::is_wanted;
 
 /// The parts in the order in which they run.
-const PARTS: [(&str, fn()); 5] = [
+const PARTS: [(&str, fn()); 7] = [
     ("search", search::measure),
+    ("forums", search::in_some_forums),
+    ("common", search::cpu_time_of_common_words),
     ("start", start::measure),
     ("depth", depth::posts_of_a_thread),
     ("threads", depth::threads_of_a_forum),

@@ -6,7 +6,8 @@ use crate::board::{BACKEND, Board};
 use crate::cell::Cell;
 use crate::connection::Connection;
 use crate::measurements::{Goal, Samples, row};
-use crate::{here, posts, rounds, words};
+use crate::{here, number, posts, rounds, words};
+use forum_benches::cpu_time::cpu_time;
 
 /// Words by rank: in a million posts they occur in a few dozen, 50,000 and 950,000.
 pub const WORDS: [(&str, u64); 4] = [
@@ -57,6 +58,60 @@ pub fn measure() {
         );
         cells.iter().for_each(Cell::report);
     }
+}
+
+/// Goals of a search by a member who sees some forums, in milliseconds, on SQLite and on Postgres.
+const SOME_FORUMS: (f64, f64) = (10.0, 25.0);
+
+/// Searches by a member of 50 of 200 forums.
+pub fn in_some_forums() {
+    let board = Board::of_many_forums(posts() / 10, posts());
+    let mary = board.token("mary");
+    let mut line = Connection::to(&board.server);
+    println!("search in 50 of 200 forums on {} posts", posts());
+    let (on_sqlite, on_postgres) = SOME_FORUMS;
+    let goal = Goal::AtMost(env::var(BACKEND).map_or(on_sqlite, |_| on_postgres));
+    for (sort, ..) in SORTS {
+        let cell = |(word, rank)| {
+            let path = format!("/search?q={}&sort={sort}", words::word(rank));
+            Cell::new(format!("{sort}, {word}"), vec![path], Some(&mary))
+        };
+        let mut cells = WORDS.map(cell);
+        let worst = worst(&mut cells, &mut line);
+        let what = here(&format!(
+            "search, {sort}, member of 50 of 200 forums, p99 of the worst word"
+        ));
+        row(&what, "ms", "none", goal, &worst);
+        cells.iter().for_each(Cell::report);
+    }
+}
+
+/// CPU time of searches for common words by a guest, on 40,000 public posts in SQLite. The server contains the database.
+pub fn cpu_time_of_common_words() {
+    if env::var(BACKEND).is_ok() {
+        return;
+    }
+    let board = Board::public(4_000, 40_000);
+    let process = board.server.proc_directory();
+    let mut line = Connection::to(&board.server);
+    let paths = [1, 10, 100].map(|rank| format!("/search?q={}", words::word(rank)));
+    let searches = 10 * number("REQUESTS", 100) as usize;
+    let mut round = || {
+        let begin = cpu_time(&process);
+        for path in paths.iter().cycle().take(searches) {
+            line.time(path, None);
+        }
+        (cpu_time(&process) - begin).as_secs_f64() * 1e3 / searches as f64
+    };
+    round();
+    let times: Samples = (0..rounds()).map(|_| round()).collect();
+    row(
+        "search for a common word by a guest, 40,000 posts, CPU time, SQLite",
+        "ms",
+        "none",
+        Goal::AtMost(1.0),
+        &times,
+    );
 }
 
 /// The p99 of the slowest cell in each round.

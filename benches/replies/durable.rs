@@ -59,7 +59,7 @@ async fn side(through_api: bool, spread: Spread) -> Side {
         .await;
     let writers = Writers::on(&rig, spread).await;
     let api = api(&rig, rig.board.clone());
-    writers.one(&api).await;
+    writers.one(&api, 0).await;
     let before = rows(&rig.place).await;
     let per_second = if through_api {
         writers.per_second(&api).await

@@ -9,7 +9,8 @@
 //! connection, which commits all queued replies together, on Postgres (`FORUM_API_BACKEND=postgres`) over eight, which
 //! commit each reply. It also measures replies in one thread. `http` compares replies over sockets on SQLite, on Postgres,
 //! and on two nodes that share a Postgres. `webhooks` compares a board with ten endpoints that receive each reply with a
-//! board without endpoints.
+//! board without endpoints. `flood` compares the CPU time of replies by a member with 25,000 posts in the last hour with
+//! replies by members without posts, on SQLite.
 //!
 //! Configurations take turns in five rounds; each figure is printed as least, median and most. Takes a minute and 1 GB
 //! of disk.
@@ -23,6 +24,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod baseline;
 mod durable;
+mod flood;
 mod over_http;
 mod postgres_baseline;
 mod rows;
@@ -47,6 +49,9 @@ async fn main() {
     }
     if is_wanted("http") && is_postgres() {
         over_http::measure().await;
+    }
+    if is_wanted("flood") && !is_postgres() {
+        flood::measure().await;
     }
     if is_wanted("webhooks") {
         webhooks::measure().await;

@@ -89,9 +89,9 @@ impl Writers {
         written as f64 / start.elapsed().as_secs_f64()
     }
 
-    /// Writes one reply as one member.
-    pub async fn one(&self, api: &ForumApi) {
-        reply(api, self.threads[0], &self.tokens[0]).await;
+    /// Writes one reply as the member with this number.
+    pub async fn one(&self, api: &ForumApi, writer: usize) {
+        reply(api, self.threads[0], &self.tokens[writer]).await;
     }
 }
 

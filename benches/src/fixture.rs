@@ -59,7 +59,8 @@ impl BenchFixture {
 
     /// Adds an endpoint that subscribes to this topic.
     pub async fn endpoint(&self, url: &str, topic: &Topic) -> EndpointId {
-        let registry = WebhookAdmin::new(self.webhooks.clone(), TokioRuntime).allow_private(true);
+        let webhook_admin =
+            WebhookAdmin::new(self.webhooks.clone(), TokioRuntime).allow_private(true);
         let topics = TopicSet {
             all: false,
             named: [topic.clone()].into(),
@@ -70,8 +71,8 @@ impl BenchFixture {
             owner: self.owner.clone(),
             secret: None,
         };
-        let registry = registry.custom_topics(topics.named.into_iter().collect());
-        registry
+        let webhook_admin = webhook_admin.custom_topics(topics.named.into_iter().collect());
+        webhook_admin
             .add(new, &AuditActor::SYSTEM)
             .await
             .unwrap()

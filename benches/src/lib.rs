@@ -1,5 +1,6 @@
 //! Fixtures that several benchmarks share.
 
+pub mod cpu_time;
 pub mod fixture;
 pub mod measurements;
 pub mod place;

@@ -4,8 +4,8 @@ use forum_api::async_trait;
 use forum_api::audit::AuditEntry;
 use forum_api::host::BackendResult;
 use forum_api::model::Timestamp;
-use forum_api::store::{TokenFilter, TokenStore};
-use forum_api::token::{Lookup, TokenRecord};
+use forum_api::store::{TokenFilter, TokenLoader, TokenStore};
+use forum_api::token::{LoadedToken, Lookup, TokenRecord};
 
 /// The record of each known lookup.
 #[derive(Debug)]
@@ -15,6 +15,14 @@ impl ConstantStore {
     pub fn knows(lookup: &Lookup) -> bool {
         let bytes = lookup.as_str().bytes();
         bytes.fold(0, |sum, byte| sum ^ byte).is_multiple_of(2)
+    }
+}
+
+#[async_trait]
+impl TokenLoader for ConstantStore {
+    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
+        let record = self.find(lookup).await?;
+        Ok(record.map(LoadedToken::new))
     }
 }
 

@@ -19,24 +19,34 @@ use crate::static_board::{BenchFixture, SMALL, StaticBoard, at_once};
 /// Number of known lookups in memory, and of unknown ones: few enough for the processor's caches.
 const NAMES: usize = 16;
 
-/// Compares a known lookup with a wrong secret and an unknown lookup, through the service: over a store with constant
-/// time and a unique lookup for each request, and over the store in memory with a few lookups.
+/// Compares a known lookup with a wrong secret and an unknown lookup, through the service: over a store and a
+/// loader with constant time and a unique lookup for each request, and over the store in memory with a few lookups.
 ///
 /// In memory they differ by 1 to 3 of 2,000 ns, about one copy of a record. A store on disk differs more, since it
 /// reads a row or none. The difference reveals no secret: a lookup is 95 random bits, is shown in lists, and grants no
 /// access.
 pub fn lookups() {
     let even = ConstantStore(record(&random_token(), random_token().digest()));
+    let even = Arc::new(even);
     let stores = Stores {
-        tokens: Arc::new(even),
+        tokens: even.clone(),
         ..Stores::in_memory()
     };
-    refused("whatever the store", stores, |class| {
-        let mut tokens = iter::repeat_with(random_token);
-        tokens
-            .find(|token| ConstantStore::knows(token.lookup()) != class)
-            .unwrap()
-    });
+    let loaded = Stores {
+        token_loader: Some(even),
+        ..stores.clone()
+    };
+    for (place, stores) in [
+        ("whatever the store", stores),
+        ("whatever the loader", loaded),
+    ] {
+        refused(place, stores, |class| {
+            let mut tokens = iter::repeat_with(random_token);
+            tokens
+                .find(|token| ConstantStore::knows(token.lookup()) != class)
+                .unwrap()
+        });
+    }
 
     let stores = Stores::in_memory();
     let [known, unknown] = [(); 2].map(|()| random_tokens());

@@ -31,7 +31,7 @@ def main(program: str) -> None:
                 "--password-stdin", given=f"{server.password}\n",
             )
         server.command("token", "revoke", server.token.split("_")[2])
-        # Its sandbox is not available to root.
+        # The sandbox of Chromium is not available to root.
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         for scheme in ("light", "dark"):
             page = chromium.new_page(base_url=server.address, color_scheme=scheme)

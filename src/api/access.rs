@@ -18,8 +18,8 @@ use crate::host::{
 use crate::metrics::recorder;
 use crate::model::{ForumId, GetMemberParams, Timestamp, TokenInfo, UserId};
 use crate::scope::{Scope, Surface};
-use crate::store::{ResourceIds, TokenStore};
-use crate::token::{self, Lookup, SecretDigest, TokenRecord, TokenState};
+use crate::store::{ResourceIds, Stores, TokenStore};
+use crate::token::{self, LoadedOwner, LoadedToken, Lookup, SecretDigest, TokenRecord, TokenState};
 
 /// Label of the token store in the metrics.
 const STORE: &str = "tokens";
@@ -38,21 +38,35 @@ static DUMMY_RECORD: LazyLock<TokenRecord> = LazyLock::new(|| TokenRecord {
     last_used_at: None,
 });
 
-/// Returns the valid token of a request with its owner; `None` without an `authorization` header. Sets `known` if the token is
-/// stored, also if it is revoked or expired.
+/// A valid token of a request.
+pub(super) struct ValidToken {
+    pub(super) owner: UserId,
+    pub(super) presented: PresentedToken,
+    loaded_owner: Option<LoadedOwner>,
+}
+
+/// Returns the valid token of a request; `None` without an `authorization` header. Sets `known` if the token is stored, also if
+/// it is revoked or expired.
 pub(super) async fn authenticate(
     headers: &HeaderMap,
-    tokens: &dyn TokenStore,
+    stores: &Stores,
     surface: Surface,
     now: Timestamp,
     known: &mut Option<Lookup>,
-) -> Result<Option<(UserId, PresentedToken)>, ApiError> {
+) -> Result<Option<ValidToken>, ApiError> {
     let Some((lookup, digest)) = parse_header(headers)? else {
         return Ok(None);
     };
-    let record = tokens.find(&lookup).await;
-    let record = record.inspect_err(|_| recorder::record_store_error(STORE))?;
-    let record = record.unwrap_or_else(|| DUMMY_RECORD.clone());
+    let found = match &stores.token_loader {
+        Some(loader) => loader.load_token(&lookup).await,
+        None => {
+            let record = stores.tokens.find(&lookup).await;
+            record.map(|record| record.map(LoadedToken::new))
+        }
+    };
+    let found = found.inspect_err(|_| recorder::record_store_error(STORE))?;
+    let found = found.unwrap_or_else(|| LoadedToken::new(DUMMY_RECORD.clone()));
+    let LoadedToken { record, owner } = found;
     let is_known = record.digest == digest;
     *known = is_known.then_some(record.lookup);
     let failure = match record.state(now) {
@@ -65,7 +79,7 @@ pub(super) async fn authenticate(
         tracing::Span::current().record("token", lookup.as_str());
         return Err(failure.into());
     }
-    record_use(&record, tokens, now).await;
+    record_use(&record, &*stores.tokens, now).await;
     // Scopes that this surface does not know have no effect.
     let scopes = record
         .scopes
@@ -81,7 +95,11 @@ pub(super) async fn authenticate(
             expires_at: record.expires_at,
         },
     };
-    Ok(Some((record.owner, presented)))
+    Ok(Some(ValidToken {
+        owner: record.owner,
+        presented,
+        loaded_owner: owner,
+    }))
 }
 
 /// Accepts exactly one `authorization` header with the value `Bearer`, one space and a token.
@@ -132,16 +150,24 @@ pub(super) fn require_field_scope(
 
 /// Asks the host for the caller's current access. The library does not cache it.
 pub(super) async fn resolve_caller(
-    token: Option<(UserId, PresentedToken)>,
+    token: Option<ValidToken>,
     request: RequestInfo,
     authorizer: &dyn Authorizer,
 ) -> Result<Caller, ApiError> {
-    let Some((owner, presented)) = token else {
+    let Some(token) = token else {
         let access = authorizer.guest_access(&request).await?;
         return Ok(GuestCaller::new(access, request).into());
     };
+    let ValidToken {
+        owner,
+        presented,
+        loaded_owner,
+    } = token;
+    let request = request.with_owner(loaded_owner);
     let access = authorizer.member_access(&owner, &request).await?;
     let access = access.ok_or(ApiError::OwnerUnavailable)?;
+    // Without the loaded owner, because the data is outdated when a command runs.
+    let request = request.with_owner(None);
     Ok(Caller::bearer(owner, access, request, presented))
 }
 
@@ -155,8 +181,8 @@ pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
 
 /// Checks that the caller can see the resource that the path names.
 ///
-/// A forum is looked up in the caller's access. For other resources the board is asked, but only before writes: the
-/// result of a read is checked itself.
+/// Looks up a forum in the caller's access. Asks the board for the forum of another resource, but only before writes: a
+/// read is checked by its result.
 pub(super) async fn require_visible(
     board: &dyn Board,
     invocation: &dyn Invocation,

@@ -58,8 +58,8 @@ impl ForumApi {
     ///
     /// - `host` is an [`Arc`] of a value that implements both [`Authorizer`](crate::host::Authorizer) and
     ///   [`Board`](crate::host::Board), or a [`Host`] of two values.
-    /// - `stores` keep tokens, rate limits and idempotency records. [`Stores::in_memory`] loses them when the process
-    ///   exits.
+    /// - `stores` hold tokens, rate limits, idempotency records, usage and the audit log. [`Stores::in_memory`] loses them
+    ///   when the process exits.
     /// - `environment` is an [`Environment`], or the [`Runtime`](crate::runtime::Runtime) of the host's server if the
     ///   defaults of the environment fit.
     pub fn builder(
@@ -140,7 +140,9 @@ impl ForumApiBuilder {
 
     /// Sets the source of the peer's IP address. Default: an `IpAddr` or a `SocketAddr` extension of the request.
     ///
-    /// The address is that of the client, unless it is in [`ApiSettings::trusted_proxies`].
+    /// The peer is the client, or a proxy. If the address is in [`ApiSettings::trusted_proxies`], the library reads the
+    /// client's address from `x-forwarded-for` ([`client_ip`](crate::client_ip)). Guests whose address is unknown share one
+    /// budget.
     ///
     /// With axum: `.peer_ip(|head| head.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip()))`.
     pub fn peer_ip(

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::error::ApiError;
 use super::extract::params::{Params, PathParams, RawPathParams, Source};
 use super::extract::value::InputValue;
+use super::json;
 use super::output::{RenderContext, ToWire};
 use super::pagination::{self, CursorScope};
 use super::response::ApiResponse;
@@ -322,7 +323,7 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Invocation
             let wire = result.to_wire(&context, &mut response)?;
             if response.status != StatusCode::NO_CONTENT {
                 let mut body = Vec::with_capacity(INITIAL_CAPACITY);
-                serde_json::to_writer(&mut body, &wire).map_err(ApiError::internal)?;
+                json::write(&mut body, &wire).map_err(ApiError::internal)?;
                 response.body = Bytes::from(body);
             }
             Ok(response)

@@ -9,6 +9,7 @@ mod error;
 mod error_messages;
 mod extract;
 mod idempotency;
+mod json;
 mod openapi;
 mod output;
 mod pagination;

@@ -153,8 +153,8 @@ impl ApiInner {
 
         // 2. Authentication
         let (headers, now) = (&head.headers, context.received_at);
-        let (tokens, known) = (&*self.stores.tokens, &mut context.token);
-        let token = match access::authenticate(headers, tokens, surface, now, known).await {
+        let (stores, known) = (&self.stores, &mut context.token);
+        let token = match access::authenticate(headers, stores, surface, now, known).await {
             Ok(None) if endpoint.handler.needs_token() => Err(AuthFailure::Absent.into()),
             result => result,
         };
@@ -164,13 +164,13 @@ impl ApiInner {
             }
             result => result?,
         };
-        if let Some((owner, presented)) = &token {
-            let lookup = presented.lookup.as_str();
+        if let Some(token) = &token {
+            let (owner, lookup) = (&token.owner, token.presented.lookup.as_str());
             tracing::record_all!(tracing::Span::current(), owner = %owner, token = lookup);
         }
 
         // 3. Rate limiting
-        let presented = token.as_ref().map(|(_, presented)| presented);
+        let presented = token.as_ref().map(|token| &token.presented);
         let key = presented.map_or(context.guest_key, |token| RateLimitKey::Token(token.lookup));
         self.charge_or_reject(context, key, endpoint.cost).await?;
 

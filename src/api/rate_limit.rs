@@ -115,9 +115,10 @@ pub(crate) fn peer_ip(head: &Parts) -> Option<IpAddr> {
 
 /// Returns the client's IP address.
 ///
-/// That is `peer`, unless `peer` is in one of the `trusted` networks. Then it is the right-most address in
-/// `x-forwarded-for` that is in none of them. An entry that is not an address ends the search at the last trusted
-/// address. IPv4-mapped IPv6 addresses become IPv4 addresses.
+/// The result is `peer`, unless `peer` is in one of the `trusted` networks. Then it is the right-most address in
+/// `x-forwarded-for` that is in none of these networks. The function reads the entries from right to left. If an entry is
+/// not an address, or all entries are trusted, the result is the trusted address that it read last. IPv4-mapped IPv6
+/// addresses become IPv4 addresses.
 ///
 /// ```
 /// use forum_api::client_ip;

@@ -40,12 +40,12 @@ impl ForumApi {
         openapi::document(&self.0.settings, &self.0.environment)
     }
 
-    /// Writes the numbers of requests since the previous call to the [`UsageStore`](crate::store::UsageStore), by token and
+    /// Adds the numbers of requests since the previous call to the [`UsageStore`](crate::store::UsageStore), by token and
     /// hour, and by operation and hour. The first call in each hour also removes numbers that are older than 30 days.
     ///
-    /// [`keep_flushing_usage`](Self::keep_flushing_usage) calls it once a minute. Call it again before the process ends. The
-    /// service counts the requests of up to 262,144 pairs of a token and an hour, and of 4096 pairs of an operation and an
-    /// hour, between two calls, and can ignore others.
+    /// [`flush_usage_periodically`](Self::flush_usage_periodically) calls it once a minute. Call it again before the process
+    /// ends. Between two calls, the service counts the requests of at most 262,144 pairs of a token and an hour, 4096 in each
+    /// of 64 shards, and ignores the requests of further pairs of a full shard.
     ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call, also if
@@ -64,7 +64,7 @@ impl ForumApi {
 
     /// Calls [`flush_usage`](Self::flush_usage) once a minute, and logs its errors. The future never completes: run it beside
     /// the server. A crash of the process loses the usage of at most one minute.
-    pub async fn keep_flushing_usage(&self) {
+    pub async fn flush_usage_periodically(&self) {
         loop {
             self.0.environment.runtime.sleep(FLUSH_INTERVAL).await;
             if let Err(error) = self.flush_usage().await {

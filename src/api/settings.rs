@@ -38,7 +38,7 @@ pub struct ApiSettings {
     pub ipv6_prefix_len: u8,
     /// Networks of proxies whose `x-forwarded-for` header is trusted, see [`client_ip`](crate::client_ip). Default: none.
     pub trusted_proxies: Vec<IpNet>,
-    /// Maximum length of a body, in bytes, at least 1. A longer body is a 400. Default: 1 MiB.
+    /// Maximum length of a body, in bytes, at least 1. The response to a longer body is a 400. Default: 1 MiB.
     pub body_limit: usize,
     /// Timeout of a request, above zero, measured from the arrival of its head. A read is cancelled; a write that has begun
     /// completes. The response is a 400 if the body had not arrived completely, otherwise a 500. Default: 30 s.

@@ -93,7 +93,7 @@
 //!         &[
 //!             Account, AccountRemoval, Approval, Bans, Deletion, Editing, Events, HiddenForums, IgnoreLists,
 //!             Messages, Moderators, Offline, Polls, Posts, Profiles, ReadOnlyForums, Replies, Reputation, Search,
-//!             StartingThreads, SubForums, Subscriptions, Threads,
+//!             StartingThreads, SubForums, Subscriptions, Threads, TokenLoader,
 //!         ]
 //!     }
 //! }

@@ -1,6 +1,7 @@
 //! The guide: embedding the API in a forum, chapter by chapter. Every example compiles.
 //!
-//! The chapters are in reading order. The first six are for the author of a host, the others for the operator as well.
+//! The chapters are in reading order. [`clustering`], [`observability`] and [`operations`] are for operators; the other
+//! chapters are for the author of a host.
 //!
 //! | chapter | content |
 //! |---|---|
@@ -8,7 +9,7 @@
 //! | [`request_lifecycle`] | The steps of a request before and after the board's code. |
 //! | [`resources`] | Values for fields that a board does not have. |
 //! | [`existing_boards`] | The API on an existing board: commands, ids, order, indexes, permissions, and differing fields. |
-//! | [`board_rules`] | What each command must do: case, error to return, name of the test. |
+//! | [`board_rules`] | Rules for each command: case, error to return, name of the test. |
 //! | [`testing`] | The in-process client and the conformance suite. |
 //! | [`mounting`] | axum, hyper, proxies, CORS, compression, settings. |
 //! | [`stores`] | Tokens, rate limits, idempotency keys and webhooks in memory, SQLite, Postgres and Redis. |
@@ -19,10 +20,10 @@
 //! | [`operations`] | The example server: commands, control panel, options, keys, backups. |
 //! | [`performance`] | Cost of a request, and recommendations for a host. |
 //! | [`semver`] | Versions, exhaustive types, supported Rust versions. |
-//! | [`evolution`] | Additions that do not break a host, and reserved extensions. |
+//! | [`evolution`] | Additions that do not break a host, and possible extensions. |
 //!
-//! For a first result within an hour, read the first sections of [`getting_started`], then [`testing`], and keep
-//! [`board_rules`] open while you implement the methods. `examples/existing_board` in the repository adds the API to a
+//! Read the first sections of [`getting_started`] to run a first program, then [`testing`]. Use [`board_rules`] as a
+//! reference while you implement the methods. `examples/existing_board` in the repository adds the API to a
 //! board with its own tables, pages and forms; `examples/server` is a complete board.
 
 #[doc = include_str!("getting_started.md")]

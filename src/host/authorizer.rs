@@ -12,9 +12,9 @@ use crate::model::{ForumId, UserId};
 
 /// Resolves the access of the guest and of members.
 ///
-/// The library calls it on each request, and before each attempt of a webhook delivery. It does not cache the result: a ban
-/// or a change of permissions is effective from the next request on. The [`RequestInfo`] lets a host apply rules about
-/// addresses, such as bans.
+/// The library calls it on each request that passes authentication, rate limiting and the scope check, and before each
+/// attempt of a webhook delivery. It does not cache the result: a ban or a change of permissions is effective from the
+/// next request on. The [`RequestInfo`] lets a host apply rules about addresses, such as bans.
 ///
 /// # Examples
 /// ```
@@ -113,7 +113,8 @@ impl Access {
     }
 
     /// Denies the caller every endpoint with a 503 `board_offline` if `true`. Default: `false`. A host sets it for all
-    /// callers except administrators while the board is offline.
+    /// callers except administrators while the board is offline. The worker ignores it: webhooks are delivered while the
+    /// board is offline.
     #[must_use]
     pub fn deny_offline(self, deny_offline: bool) -> Self {
         Self {
@@ -161,23 +162,23 @@ enum ForumSet {
 }
 
 impl VisibleForums {
-    /// Contains every forum.
+    /// Returns the set of all forums.
     pub fn all() -> Self {
         Self(ForumSet::All)
     }
 
-    /// Contains no forum. A guest with this set cannot see members either.
+    /// Returns the empty set. A guest with this set cannot see members either.
     pub fn none() -> Self {
         Self::from_ids([])
     }
 
-    /// Contains the forums with these ids.
+    /// Returns the set of the forums with these ids.
     pub fn from_ids(forums: impl IntoIterator<Item = ForumId>) -> Self {
         Self(ForumSet::Ids(forums.into_iter().collect()))
     }
 
-    /// Contains the forums for which `is_visible` returns `true`. For boards with too many forums to list them on each
-    /// request.
+    /// Returns the set of the forums for which `is_visible` returns `true`, for boards with too many forums to list them
+    /// on each request. The library calls `is_visible` for each forum of a result, so it must be fast and must not block.
     ///
     /// If the caller sees no forum, use [`none`](Self::none): [`is_empty`](Self::is_empty) does not call `is_visible`,
     /// and always returns `false` for this set.
@@ -203,7 +204,7 @@ impl VisibleForums {
         }
     }
 
-    /// Returns whether the set is [`none`](Self::none). Always `false` for [`from_fn`](Self::from_fn).
+    /// Returns whether the set contains no forum. Always `false` for [`from_fn`](Self::from_fn).
     pub fn is_empty(&self) -> bool {
         matches!(&self.0, ForumSet::Ids(forums) if forums.is_empty())
     }

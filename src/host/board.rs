@@ -36,8 +36,9 @@ pub enum ResourceRef<'a> {
 /// [`MemberCaller`]. The types of the parameters are `#[non_exhaustive]`, also those that are empty, so that a later version
 /// can add a parameter without a new signature.
 ///
-/// The library has decoded path and parameters, and has checked authentication, rate limit and scope. It checks visibility
-/// before the call if the path names a forum, and before writes. It checks the result of every other read.
+/// Before the call, the library decodes path and parameters, and checks authentication, rate limit and scope. If the path
+/// names a forum, it checks that the caller can see the forum. If the path of a write names a thread, a post or a poll,
+/// it checks the forum that [`containing_forum`](Self::containing_forum) returns.
 ///
 /// [`containing_forum`](Self::containing_forum) is required. Each other method returns [`BoardError::NotImplemented`] by
 /// default, so that a host can implement the endpoints one by one. `#[deny(clippy::missing_trait_methods)]` on the `impl`
@@ -53,7 +54,7 @@ pub enum ResourceRef<'a> {
 /// a hidden resource.
 ///
 /// The library checks the forum of each result against the caller's [`Access`](super::Access). If the caller cannot see
-/// the forum, the library answers 404 or removes the item from the list, and logs the error.
+/// the forum, the library answers 404 or removes the item from the list, and logs a warning.
 ///
 /// # Examples
 /// A board with one endpoint:
@@ -104,8 +105,8 @@ pub trait Board: Send + Sync + 'static {
     /// response of a created thread, a created post or a subscription to a thread. `resource` is never
     /// [`ResourceRef::Global`] or [`ResourceRef::Forum`].
     ///
-    /// It is required because every such write depends on it. A host without writes returns
-    /// [`BoardError::NotImplemented`], and these writes are a 501.
+    /// The method is required because every such write depends on it. A host without writes returns
+    /// [`BoardError::NotImplemented`]; the API then answers these writes with 501.
     ///
     /// Rules: [hidden resources](crate::guide::board_rules#hidden-resources),
     /// [deletion](crate::guide::board_rules#deletion).
@@ -135,7 +136,7 @@ pub trait Board: Send + Sync + 'static {
     /// visible siblings from 1, so that gaps do not reveal hidden forums.
     ///
     /// The endpoint has no cursor: a host returns all forums, with [`Page::next`] `None`. A board with too many forums for
-    /// one response lists a selection, such as those that the member reads. A page with `next` is a 500.
+    /// one response lists a selection, such as the forums that the member reads. If `next` is set, the response is a 500.
     ///
     /// Rules: [forums](crate::guide::board_rules#forums), [permissions](crate::guide::board_rules#permissions).
     ///
@@ -151,7 +152,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /forums/{forumId}/threads`: lists the forum's threads, newest activity first.
     ///
-    /// The library calls it only if [`Access`](super::Access) covers the forum.
+    /// The library calls it only if the caller's [`Access`](super::Access) contains the forum.
     ///
     /// Rules: [threads](crate::guide::board_rules#threads).
     ///
@@ -280,7 +281,8 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /members/{userId}`: returns a member's public profile.
     ///
-    /// The library answers a guest who can see no forum with 404.
+    /// The library answers a guest who can see no forum with 404. It also calls this method before it replays the stored
+    /// response of a rating, to check that the rated member still exists.
     ///
     /// Rules: [members](crate::guide::board_rules#members).
     ///
@@ -297,7 +299,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `POST /members/{userId}/reputation`: rates a member.
     ///
-    /// [`Rating::forum_id`] must be set if the rating is for a post: without it the response is a 500.
+    /// [`Rating::forum_id`] must be set if the rating is for a post; otherwise the response is a 500.
     ///
     /// Rules: [reputation](crate::guide::board_rules#reputation).
     ///
@@ -464,8 +466,8 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /search`: lists the matches that the caller can see.
     ///
-    /// Each hit is a post that matches. With [`SearchShow::Threads`](crate::model::SearchShow::Threads) there is one
-    /// hit for each thread: the newest for [`SearchSort::Newest`](crate::model::SearchSort::Newest), the oldest for
+    /// Each hit is a post that matches. With [`SearchShow::Threads`](crate::model::SearchShow::Threads) each thread has one
+    /// hit, its newest matching post for [`SearchSort::Newest`](crate::model::SearchSort::Newest), the oldest for
     /// [`SearchSort::Oldest`](crate::model::SearchSort::Oldest), the best for
     /// [`SearchSort::Relevance`](crate::model::SearchSort::Relevance). The hits are ordered by the same criterion. An
     /// unknown or hidden forum or member yields no hits and no error.

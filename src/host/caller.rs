@@ -1,7 +1,7 @@
 //! Callers: the board's guest, or a member.
 
 use crate::model::{TokenInfo, UserId};
-use crate::scope::Scope;
+use crate::scope::ScopeSet;
 use crate::token::Lookup;
 
 use super::{Access, BoardError, BoardResult, RequestInfo};
@@ -24,7 +24,7 @@ impl Caller {
         }
     }
 
-    /// Returns the request that the call serves.
+    /// Returns the id, client address, token lookup, user agent and time of the request.
     pub fn request(&self) -> &RequestInfo {
         match self {
             Self::Guest(guest) => &guest.request,
@@ -48,7 +48,7 @@ impl Caller {
     /// Returns the value that the host's [`Authorizer`](super::Authorizer) attached with [`Access::with_extension`].
     ///
     /// # Errors
-    /// [`BoardError::Internal`] if it attached no value, or a value of another type.
+    /// [`BoardError::Internal`] if the authorizer attached no value, or a value of another type.
     pub fn extension<T: 'static>(&self) -> BoardResult<&T> {
         extension(self.access())
     }
@@ -99,7 +99,7 @@ impl GuestCaller {
         &self.access
     }
 
-    /// Returns the request that the call serves.
+    /// Returns the id, client address, token lookup, user agent and time of the request.
     pub fn request(&self) -> &RequestInfo {
         &self.request
     }
@@ -118,7 +118,7 @@ pub struct MemberCaller {
 #[derive(Clone, Debug)]
 pub(crate) struct PresentedToken {
     pub(crate) lookup: Lookup,
-    pub(crate) scopes: Vec<Scope>,
+    pub(crate) scopes: ScopeSet,
     pub(crate) token: TokenInfo,
 }
 
@@ -143,7 +143,7 @@ impl MemberCaller {
         &self.access
     }
 
-    /// Returns the request that the call serves.
+    /// Returns the id, client address, token lookup, user agent and time of the request.
     pub fn request(&self) -> &RequestInfo {
         &self.request
     }
@@ -155,7 +155,7 @@ impl MemberCaller {
     /// Returns the value that the host's [`Authorizer`](super::Authorizer) attached with [`Access::with_extension`].
     ///
     /// # Errors
-    /// [`BoardError::Internal`] if it attached no value, or a value of another type.
+    /// [`BoardError::Internal`] if the authorizer attached no value, or a value of another type.
     pub fn extension<T: 'static>(&self) -> BoardResult<&T> {
         extension(&self.access)
     }

@@ -150,7 +150,8 @@ impl BoardError {
         }
     }
 
-    /// Returns the status of the response: that of the [code](Self::code), or 503 if the backend is overloaded.
+    /// Returns the status of the response: 503 if the backend is overloaded, otherwise the status of the
+    /// [code](Self::code).
     pub fn status(&self) -> StatusCode {
         match self {
             Self::Internal(source) if OverloadedError::cause_of(&**source).is_some() => {
@@ -216,7 +217,8 @@ impl BoardError {
 /// # assert!(matches!(answered_post(&new), Err(BoardError::NotFound(_))));
 /// ```
 ///
-/// On endpoints whose path has no variable, such as `POST /messages`, the API answers both with 404 `NOT_FOUND`.
+/// On endpoints with a body whose path has no variable, such as `POST /messages`, the API answers both errors with 404
+/// `NOT_FOUND`.
 impl From<InvalidIdError> for BoardError {
     fn from(_: InvalidIdError) -> Self {
         Self::PathNotFound

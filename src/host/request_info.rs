@@ -6,13 +6,13 @@ use std::sync::Arc;
 use http::HeaderValue;
 
 use crate::model::{Timestamp, is_single_line_char};
-use crate::token::Lookup;
+use crate::token::{LoadedOwner, Lookup};
 
 /// Request for which the library or a web form calls the host.
 ///
 /// An [`Authorizer`](super::Authorizer) receives it with each call, and a [`Board`](super::Board) with each caller
-/// ([`Caller::request`](super::Caller::request)). A host can reject, limit, store or log by client address as its own web
-/// pages do. It contains no secret, but addresses and user agents are personal data in many jurisdictions.
+/// ([`Caller::request`](super::Caller::request)). It lets a host apply the bans, limits and logs of its own web pages to
+/// the client's address. It contains no secret, but addresses and user agents are personal data in many jurisdictions.
 ///
 /// The library creates it for requests of the API and, with [`background`](Self::background), for work without a request,
 /// such as the attempts of webhook deliveries. A host creates it for its own web forms:
@@ -39,6 +39,7 @@ pub struct RequestInfo {
     id: Option<Id>,
     client_ip: Option<IpAddr>,
     token_lookup: Option<Lookup>,
+    loaded_owner: Option<LoadedOwner>,
     user_agent: Option<HeaderValue>,
 }
 
@@ -60,6 +61,7 @@ impl RequestInfo {
             id: None,
             client_ip: None,
             token_lookup: None,
+            loaded_owner: None,
             user_agent: None,
         }
     }
@@ -72,7 +74,7 @@ impl RequestInfo {
         }
     }
 
-    /// Sets the id.
+    /// Sets the id of the request in the host's own log.
     #[must_use]
     pub fn with_id(self, id: &str) -> Self {
         Self {
@@ -95,6 +97,20 @@ impl RequestInfo {
     pub fn with_token_lookup(self, lookup: Lookup) -> Self {
         Self {
             token_lookup: Some(lookup),
+            ..self
+        }
+    }
+
+    /// Sets the data of the token's owner that [`loaded_owner`](Self::loaded_owner) returns, for tests of an
+    /// [`Authorizer`](super::Authorizer). Web forms have none.
+    #[must_use]
+    pub fn with_loaded_owner<T: Send + Sync + 'static>(self, owner: T) -> Self {
+        self.with_owner(Some(LoadedOwner::new(owner)))
+    }
+
+    pub(crate) fn with_owner(self, loaded_owner: Option<LoadedOwner>) -> Self {
+        Self {
+            loaded_owner,
             ..self
         }
     }
@@ -122,13 +138,15 @@ impl RequestInfo {
         self.received_at
     }
 
-    /// Returns `true` for work without a request. The library calls an [`Authorizer`](super::Authorizer) in this way when
-    /// it selects the endpoints that receive an event, and before each attempt of a delivery.
+    /// Returns whether the value was created with [`background`](Self::background). The webhook worker passes such a value
+    /// to the [`Authorizer`](super::Authorizer) when it selects the endpoints that receive an event, and before each
+    /// attempt of a delivery.
     pub fn is_background(&self) -> bool {
         self.is_background
     }
 
-    /// Returns the id. For requests of the API it is the response header `x-request-id`.
+    /// Returns the id: the response header `x-request-id` for requests of the API, otherwise the id that the host set;
+    /// `None` if it set no id.
     pub fn id(&self) -> Option<&str> {
         match self.id.as_ref()? {
             Id::Api(id) => Some(id.as_str()),
@@ -146,6 +164,14 @@ impl RequestInfo {
     /// Returns the public part of the request's token; `None` for guests and web forms.
     pub fn token_lookup(&self) -> Option<Lookup> {
         self.token_lookup
+    }
+
+    /// Returns the data of the token's owner that a [`TokenLoader`](crate::store::TokenLoader) attached with
+    /// [`LoadedToken::with_owner`](crate::token::LoadedToken::with_owner). `None` if there is no loader, if it attached
+    /// no data or data of another type, and outside of [`member_access`](super::Authorizer::member_access) for the
+    /// owner: the request of a [`Caller`](super::Caller) does not contain the data.
+    pub fn loaded_owner<T: 'static>(&self) -> Option<&T> {
+        self.loaded_owner.as_ref()?.downcast_ref()
     }
 
     /// Returns the client's `user-agent`, cut to [`MAX_USER_AGENT_LEN`](Self::MAX_USER_AGENT_LEN) bytes, before the first

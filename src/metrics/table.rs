@@ -20,7 +20,7 @@ pub enum MetricKind {
 pub struct Metric {
     /// Name, such as `forum_api_requests_total`.
     pub name: &'static str,
-    /// Kind.
+    /// Counter, gauge or histogram.
     pub kind: MetricKind,
     /// Unit of the values.
     pub unit: Unit,

@@ -7,6 +7,7 @@ use schemars::{Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::serde_helpers::inline_schema;
+use super::time::DAY;
 use super::{Expected, Timestamp};
 use crate::error::{ParseError, impl_as_str, impl_from_str};
 
@@ -36,7 +37,6 @@ enum RangeKind {
     Between(Option<Timestamp>, Option<Timestamp>),
 }
 
-const DAY: Duration = Duration::from_secs(86_400);
 const LAST: [(&str, u32); 4] = [("24h", 1), ("7d", 7), ("30d", 30), ("1y", 365)];
 
 impl DateRange {

@@ -70,7 +70,7 @@ codes! {
     Unauthenticated UNAUTHORIZED "unauthenticated" [Full, Compact] "The bearer token is missing or not valid."
     MissingScope FORBIDDEN "missing_scope" [Full, Compact] "The token lacks the scope required by this endpoint."
     OwnerUnavailable FORBIDDEN "owner_unavailable" [Full, Compact] "The token owner's account can no longer be used."
-    NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "Unknown endpoint."
+    NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "No operation has this path and method."
     NotFound NOT_FOUND "not_found" [Full] "The resource that the path names does not exist, or the caller may not see it."
     RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Rate limit exceeded. Retry after `retry-after` seconds."
     InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log contains the cause under the request id."
@@ -80,7 +80,7 @@ codes! {
     BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource that the body names does not exist, or the caller may not see it. Also: the subscription does not exist."
     Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource, or with an earlier request with the same `Idempotency-Key`."
     Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules reject the content, for example because it is too long, comes too soon after the last post, or has no subject."
-    BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "One of the board's anti-flood limits is exceeded. They are separate from the API's rate limit."
+    BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "One of the board's anti-flood limits is exceeded, for example the number of posts per hour. These limits are separate from the API's rate limit."
 }
 
 impl ErrorCode {

@@ -44,7 +44,7 @@ phrases! {
         "24h, 7d, 30d, 1y oder ein Zeitraum, zum Beispiel 2026-01-01..2026-02-01";
     ForumIds "comma-separated forum ids", "eine durch Kommas getrennte Liste von forumIds";
     IdempotencyKey "1 to 64 visible ASCII characters", "ein Text aus 1 bis 64 sichtbaren ASCII-Zeichen";
-    Json "JSON", "JSON";
+    Json "a request body in JSON", "ein Anfrageinhalt im JSON-Format";
     JsonType "application/json", "application/json";
     Limit "1 to 100", "1 bis 100";
     List "a list", "eine Liste";

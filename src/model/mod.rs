@@ -8,13 +8,15 @@
 //! - Types that a host *receives*, such as [`ListPostsParams`] and [`NewThread`], are `#[non_exhaustive]`: a new parameter
 //!   does not break the host. An omitted optional parameter has its default or is `None`, which means "not filtered" in
 //!   parameters and "not changed" in updates.
-//! - All types deserialise and serialise, so that a client in Rust can use them.
-//! - Counts are `u64`; [`count`] converts the integers of a database. Versions and points are `i64`; the library does not
+//! - Resources, bodies, ids and times implement `Serialize` and `Deserialize`, so that a client in Rust can use them. The
+//!   query parameters of lists implement only `Deserialize`. Types that are not on the wire, such as [`Page`] and
+//!   [`OwnAccount`], implement neither.
+//! - Counts are `u64`; [`saturating_u64`] converts the integers of a database. Versions and points are `i64`; the library does not
 //!   limit them, and the board rejects values out of range with [`BoardError::validation`](crate::host::BoardError::validation).
 //! - Texts in requests contain neither U+0000 nor byte-order marks. A request body has at most
 //!   [`ApiSettings::body_limit`](crate::ApiSettings::body_limit) bytes; the board limits the length of each text.
 //!
-//! Types that a host receives are created with `Default` or `new`, for example in a test of a command:
+//! A host creates the types that it receives with `Default`, `new` or `From`, for example in a test of a command:
 //!
 //! ```
 //! use forum_api::model::NewThread;
@@ -26,7 +28,6 @@
 //! ```
 
 mod author;
-mod count;
 mod cursor;
 mod date_range;
 mod error_code;
@@ -43,6 +44,7 @@ mod page;
 mod poll;
 mod post;
 mod rating;
+mod saturating_u64;
 mod search;
 mod search_query;
 mod serde_helpers;
@@ -53,7 +55,6 @@ mod time;
 
 pub use crate::error::ParseError;
 pub use author::Author;
-pub use count::count;
 pub use cursor::{Cursor, CursorPage};
 pub use date_range::DateRange;
 pub use error_code::{ErrorBody, ErrorCode, ErrorObject};
@@ -77,6 +78,7 @@ pub use post::{
     BodyFormat, DeletePostParams, ListPostsParams, NewPost, Post, PostPath, PostUpdate,
 };
 pub use rating::{NewRating, Rating};
+pub use saturating_u64::saturating_u64;
 pub use search::{SearchField, SearchHit, SearchHitKind, SearchParams, SearchShow, SearchSort};
 pub use search_query::{SearchQuery, SearchTerm};
 pub(crate) use serde_helpers::{FORBIDDEN_CHARS, text_pattern};
@@ -88,3 +90,4 @@ pub(crate) use text::{is_dotted_name, is_single_line_char};
 pub use text::{is_single_line, text_to_html};
 pub use thread::{ContentState, GetThreadParams, LastPost, ListThreadsParams, NewThread, Thread};
 pub use time::Timestamp;
+pub(crate) use time::{DAY, HOUR};

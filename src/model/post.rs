@@ -101,7 +101,8 @@ impl Post {
     }
 }
 
-/// Path of a post. A post of another thread is [`BoardError::PathNotFound`](crate::host::BoardError::PathNotFound).
+/// Path of a post. The board returns [`BoardError::PathNotFound`](crate::host::BoardError::PathNotFound) if the post belongs
+/// to another thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PostPath {
     /// The thread.

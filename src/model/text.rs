@@ -22,7 +22,7 @@ pub(crate) fn is_single_line_char(c: char) -> bool {
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns whether a name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters, as those of topics and of audited actions.
+/// Returns whether a name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters, like the names of topics and audited actions.
 pub(crate) const fn is_dotted_name(name: &str) -> bool {
     if name.len() > 64 {
         return false;

@@ -6,15 +6,19 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use super::chart::ColumnChart;
-use super::components::{TableRow, breakable, empty, table, utc_time};
+use super::components::{TableRow, breakable, empty, number_table, utc_time};
+use super::intervals::{Interval, first_interval, intervals, total};
 use super::page_context::PageContext;
 use super::response::PanelError;
+use super::tokens::{NO_LABEL, label, page_path};
 use crate::api::find_operation;
-use crate::model::Timestamp;
-use crate::store::{LatencyCounts, OperationCounts, OperationUsage, TokenUsage, UsageCounts};
+use crate::model::{HOUR, Timestamp};
+use crate::store::{LatencyCounts, OperationCounts, OperationUsage, UsageCounts};
+use crate::task::join_all;
 use crate::token::Lookup;
 
-const HOUR: Duration = Duration::from_secs(60 * 60);
+/// Hours of the charts.
+const HOURS: u32 = 24;
 
 /// Number of tokens on the page: those with the most requests.
 const TOP_TOKENS: u32 = 20;
@@ -36,12 +40,12 @@ const LATENCY_SERIES: [(&str, &str); 2] = [
 ];
 
 /// Requests of one hour.
-type Hour = (Timestamp, OperationCounts);
+type Hour = Interval<OperationCounts>;
 
 /// Renders the requests of the last 24 hours, which begin at full hours in UTC.
 pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError> {
     let stores = &context.panel.stores;
-    let since = TokenUsage::hour_of(context.now.saturating_sub(23 * HOUR));
+    let since = first_interval(context.now, HOUR, HOURS);
     let usage = stores.usage.by_operation(since).await?;
     let tokens = stores.usage.by_token(since, TOP_TOKENS).await?;
     if usage.is_empty() && tokens.is_empty() {
@@ -50,7 +54,11 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
             html! { "Requests are shown at most a minute after they were sent." },
         ));
     }
-    let hours = by_hour(&usage, since);
+    let hours = by_hour(&usage, context.now);
+    let requests: Vec<_> = hours
+        .iter()
+        .map(|(hour, counts)| (*hour, counts.usage))
+        .collect();
     let operations = by_operation(&usage);
     let operations = operations.iter().map(|(operation, counts)| {
         let mut row = usage_row("Endpoint", endpoint(operation), &counts.usage);
@@ -61,18 +69,18 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
     Ok(html! {
         section aria-labelledby="requests-by-hour" {
             h2 id="requests-by-hour" { "API requests by hour" }
-            (requests_chart(&hours))
+            (requests_chart(&requests, " in 24 hours:", "busiest hour", ends(&hours)))
             details.data {
                 summary { "Numbers of API requests by hour" }
-                (table(hours.iter().rev().map(|(hour, counts)| usage_row("Hour", time(*hour), &counts.usage))))
+                (number_table(hours.iter().rev().map(|(hour, counts)| usage_row("Hour", hour_label(*hour), &counts.usage))))
             }
         }
         section aria-labelledby="latency-by-hour" {
             h2 id="latency-by-hour" { "Latency by hour" }
-            (latency_chart(&hours))
+            (latency_chart(&hours, ends(&hours)))
             details.data {
                 summary { "Latencies by hour" }
-                (table(hours.iter().rev().map(|(hour, counts)| latency_row(*hour, &counts.latency))))
+                (number_table(hours.iter().rev().map(|(hour, counts)| latency_row(*hour, &counts.latency))))
             }
             p.hint {
                 "Median and 95th percentile are estimates: responses are counted in ten ranges of durations, with bounds at 5, 10, 25, 50, 100, 250 and 500 ms, 1 s and 5 s. An estimate is in the range of the exact value."
@@ -80,7 +88,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
         }
         section aria-labelledby="requests-by-endpoint" {
             h2 id="requests-by-endpoint" { "API requests by endpoint" }
-            (table(operations))
+            (number_table(operations))
         }
         section aria-labelledby="requests-by-token" {
             h2 id="requests-by-token" { "API requests by token" }
@@ -88,24 +96,16 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
                 p { "No requests with a token." }
             } @else {
                 p { "The " (TOP_TOKENS) " tokens with the most requests." }
-                (table(tokens))
+                (number_table(tokens))
             }
         }
     })
 }
 
 /// Sums operations by hour, the oldest hour first.
-fn by_hour(usage: &[OperationUsage], since: Timestamp) -> Vec<Hour> {
-    let hours = (0..24).map(|number| since.saturating_add(number * HOUR));
-    let mut hours: Vec<_> = hours
-        .map(|hour| (hour, OperationCounts::default()))
-        .collect();
-    for one in usage {
-        if let Some((_, sum)) = hours.iter_mut().find(|(hour, _)| *hour == one.hour) {
-            *sum += one.counts;
-        }
-    }
-    hours
+fn by_hour(usage: &[OperationUsage], now: Timestamp) -> Vec<Hour> {
+    let counts = usage.iter().map(|one| (one.hour, one.counts));
+    intervals(counts, now, HOUR, HOURS)
 }
 
 /// Sums hours by operation, the operation with the most requests first.
@@ -122,78 +122,74 @@ fn by_operation(usage: &[OperationUsage]) -> Vec<(&str, OperationCounts)> {
     sums
 }
 
-fn requests_chart(hours: &[Hour]) -> Markup {
-    let columns = hours.iter().map(|(_, counts)| {
-        let counts = counts.usage;
-        let other = counts
-            .requests
-            .saturating_sub(counts.refused() + counts.errors);
-        [other, counts.refused(), counts.errors]
+/// Renders the chart of requests by interval. `period` follows the number of requests in its description, and `busiest`
+/// is the name of the interval with the most requests.
+pub(super) fn requests_chart(
+    intervals: &[Interval<UsageCounts>],
+    period: &str,
+    busiest: &str,
+    [from, to]: [Markup; 2],
+) -> Markup {
+    let columns = intervals.iter().map(|(_, counts)| {
+        let (refused, failed) = (counts.refused(), counts.errors);
+        let answered = counts.requests.saturating_sub(refused + failed);
+        [answered, refused, failed]
     });
     let columns: Vec<_> = columns.collect();
-    let sum = |counts: &[u64; 3]| counts.iter().sum::<u64>();
-    let total: u64 = columns.iter().map(sum).sum();
-    let most = columns.iter().map(sum).max().unwrap_or(0);
-    let [_, refused, failed] = [0, 1, 2].map(|index: usize| {
-        let series = columns.iter().filter_map(|counts| counts.get(index));
-        series.sum::<u64>()
-    });
-    let requests = if total == 1 { "request" } else { "requests" };
-    let (from, to) = ends(hours);
+    let sum = total(intervals);
+    let (requests, refused, failed) = (sum.requests, sum.refused(), sum.errors);
+    let noun = if requests == 1 { "request" } else { "requests" };
+    let most = intervals.iter().map(|(_, counts)| counts.requests).max();
+    let most = most.unwrap_or_default();
     let chart = ColumnChart {
         series: REQUEST_SERIES,
         columns: &columns,
         summary: format!(
-            "{total} {requests} in 24 hours: {refused} refused, {failed} failed · busiest hour: {most}"
+            "{requests} {noun}{period} {refused} refused, {failed} failed · {busiest}: {most}"
         ),
-        from: &from,
-        to: &to,
+        from,
+        to,
     };
     chart.render()
 }
 
-fn latency_chart(hours: &[Hour]) -> Markup {
+fn latency_chart(hours: &[Hour], [from, to]: [Markup; 2]) -> Markup {
     let micros = |duration: Option<Duration>| {
         let micros = duration.unwrap_or_default().as_micros();
         u64::try_from(micros).unwrap_or(u64::MAX)
     };
-    let mut total = LatencyCounts::default();
-    let mut columns = Vec::new();
-    for (_, counts) in hours {
-        total += counts.latency;
+    let columns = hours.iter().map(|(_, counts)| {
         let median = micros(counts.latency.percentile(50));
         let upper = micros(counts.latency.percentile(95));
-        columns.push([median, upper.saturating_sub(median)]);
-    }
-    let (from, to) = ends(hours);
+        [median, upper.saturating_sub(median)]
+    });
+    let columns: Vec<_> = columns.collect();
+    let latency = total(hours).latency;
     let chart = ColumnChart {
         series: LATENCY_SERIES,
         columns: &columns,
         summary: format!(
             "24 hours: median {}, 95th percentile {}",
-            percentile(&total, 50),
-            percentile(&total, 95),
+            percentile(&latency, 50),
+            percentile(&latency, 95),
         ),
-        from: &from,
-        to: &to,
+        from,
+        to,
     };
     chart.render_with(|micros| duration_text(Duration::from_micros(micros)))
 }
 
 /// Returns the labels of the first and the last hour.
-fn ends(hours: &[Hour]) -> (String, String) {
-    let label = |hour: Option<&Hour>| hour.map(|(hour, _)| hour_text(*hour)).unwrap_or_default();
-    (label(hours.first()), label(hours.last()))
+fn ends(hours: &[Hour]) -> [Markup; 2] {
+    let label =
+        |hour: Option<&Hour>| html! { @if let Some((start, _)) = hour { (hour_label(*start)) } };
+    [label(hours.first()), label(hours.last())]
 }
 
-/// Formats the beginning of an hour in UTC, without seconds.
-fn hour_text(hour: Timestamp) -> String {
-    utc_time(hour).replace(":00:00", ":00")
-}
-
-/// The script shows the local time instead.
-fn time(hour: Timestamp) -> Markup {
-    html! { time datetime=(hour) title=(utc_time(hour)) { (hour_text(hour)) } }
+/// Renders the beginning of an hour in UTC, without seconds. The script shows the local time instead.
+pub(super) fn hour_label(hour: Timestamp) -> Markup {
+    let utc = utc_time(hour);
+    html! { time datetime=(hour) title=(utc) { (utc.replace(":00:00", ":00")) } }
 }
 
 pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCounts) -> TableRow {
@@ -211,7 +207,7 @@ pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCount
 
 fn latency_row(hour: Timestamp, latency: &LatencyCounts) -> TableRow {
     let mut row = vec![
-        ("Hour", time(hour)),
+        ("Hour", hour_label(hour)),
         ("Responses", html! { (latency.count()) }),
     ];
     row.extend(latency_cells(latency));
@@ -262,20 +258,18 @@ async fn token_rows(
     context: &PageContext,
     tokens: &[(Lookup, UsageCounts)],
 ) -> Result<Vec<TableRow>, PanelError> {
+    let store = &context.panel.stores.tokens;
+    let found = join_all(tokens.iter().map(|(lookup, _)| store.find(lookup))).await;
     let mut rows = Vec::new();
-    for (lookup, counts) in tokens {
-        let record = context.panel.stores.tokens.find(lookup).await?;
-        let path = context.url(&format!("/tokens/{lookup}"));
-        let label = record.map(|record| record.label);
-        let label = html! {
-            @match label {
-                Some(label) if !label.trim().is_empty() => a href=(path) { (breakable(&label)) },
-                Some(_) => a href=(path) { "(no label)" },
+    for ((lookup, counts), token) in tokens.iter().zip(found) {
+        let name = html! {
+            @match token? {
+                Some(token) => a href=(context.url(&page_path(&token))) { (breakable(label(&token).unwrap_or(NO_LABEL))) },
                 None => "(deleted)",
             }
             " " small { code { (lookup) } }
         };
-        rows.push(usage_row("Token", label, counts));
+        rows.push(usage_row("Token", name, counts));
     }
     Ok(rows)
 }
@@ -302,7 +296,8 @@ mod tests {
             usage(23, "getMe", 4),
             usage(24, "listPosts", 2),
         ];
-        let hours = by_hour(&all, Timestamp::default());
+        let now = Timestamp::default().saturating_add(23 * HOUR);
+        let hours = by_hour(&all, now);
         let hours: Vec<_> = hours.iter().map(|(_, sum)| sum.usage.requests).collect();
         assert_eq!((hours.len(), hours[0], hours[1], hours[23]), (24, 3, 0, 4));
         let operations = by_operation(&all).into_iter();

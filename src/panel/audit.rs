@@ -79,9 +79,22 @@ fn filter_form(context: &PageContext) -> Markup {
     html! {
         form.filter method="get" action=(context.url("/audit")) role="search" aria-label="Audit log" {
             (filter_field("actor", "Administrator", field(context, "actor")))
-            (filter_field("action", "Action", field(context, "action")))
+            (action_field(field(context, "action")))
             (filter_field("target", "Target", field(context, "target")))
             button.quiet type="submit" { "Filter" }
+        }
+    }
+}
+
+/// Renders a field with the library's actions as suggestions. Hosts record other actions, too.
+fn action_field(value: &str) -> Markup {
+    html! {
+        div {
+            label for="action" { "Action" }
+            input id="action" name="action" type="text" value=(value) list="actions" autocomplete="off" spellcheck="false";
+            datalist id="actions" {
+                @for action in AuditAction::STANDARD { option value=(action) {} }
+            }
         }
     }
 }
@@ -122,7 +135,7 @@ fn row(context: &PageContext, record: &AuditRecord, names: &HashMap<&UserId, Str
 
 /// Renders the target, with a link to its page. Removed targets have no page.
 fn target(context: &PageContext, entry: &AuditEntry) -> Markup {
-    let target = breakable(&entry.target);
+    let target = html! { code { (breakable(&entry.target)) } };
     let action = entry.action.as_str();
     let area = match entry.target.as_str() {
         _ if action.ends_with(".removed") => None,
@@ -146,6 +159,7 @@ fn actor(record: &AuditRecord, names: &HashMap<&UserId, String>) -> Markup {
     html! {
         @if let Some(name) = name { (breakable(name)) }
         @else if let Some(user) = &actor.system_user { (breakable(user)) " " small { "(system user)" } }
+        @else if actor.origin == AuditOrigin::System { "the board" }
         @else { "(unknown)" }
     }
 }

@@ -73,9 +73,9 @@ pub(super) struct ColumnChart<'a, const N: usize> {
     /// Description for the caption and for screen readers.
     pub(super) summary: String,
     /// Label of the first column.
-    pub(super) from: &'a str,
+    pub(super) from: Markup,
     /// Label of the last column.
-    pub(super) to: &'a str,
+    pub(super) to: Markup,
 }
 
 impl<const N: usize> ColumnChart<'_, N> {

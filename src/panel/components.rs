@@ -1,9 +1,12 @@
 //! Shared markup: document, tables, badges, links and times.
 
-use maud::{DOCTYPE, Markup, html};
+use std::time::Duration;
+
+use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::model::Timestamp;
+use crate::html;
+use crate::model::{DAY, HOUR, Timestamp};
 
 /// Path of the style sheet below the base path. It is served without authentication, for a host's own sign-in page.
 pub(super) const STYLE_SHEET: &str = "/style.css";
@@ -18,21 +21,9 @@ pub(super) fn bare_document(base_path: &str, title: &str, text: &str) -> Markup 
 }
 
 pub(super) fn document(base_path: &str, title: &str, body: Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · Control panel" }
-                link rel="icon" href="data:,";
-                link rel="stylesheet" href={ (base_path) (STYLE_SHEET) };
-                script src={ (base_path) (SCRIPT) } defer {}
-            }
-            body { (body) }
-        }
-    }
+    let [style, script] = [STYLE_SHEET, SCRIPT].map(|path| format!("{base_path}{path}"));
+    let title = format!("{title} · Control panel");
+    html::document(&title, &style, &script, html! { body { (body) } })
 }
 
 pub(super) fn badge(state: &str) -> Markup {
@@ -50,10 +41,19 @@ pub(super) type TableRow = Vec<(&'static str, Markup)>;
 /// Renders a table, which the style sheet shows as a list of cards on narrow screens. The head has the names of the first
 /// row.
 pub(super) fn table(rows: impl IntoIterator<Item = TableRow>) -> Markup {
+    table_of(false, rows)
+}
+
+/// Renders a [`table`] whose first column has labels and whose other columns have numbers.
+pub(super) fn number_table(rows: impl IntoIterator<Item = TableRow>) -> Markup {
+    table_of(true, rows)
+}
+
+fn table_of(has_numbers: bool, rows: impl IntoIterator<Item = TableRow>) -> Markup {
     let rows: Vec<_> = rows.into_iter().collect();
     let columns = rows.first().into_iter().flatten();
     html! {
-        table {
+        table.numbers[has_numbers] {
             thead {
                 tr {
                     @for (column, _) in columns {
@@ -81,24 +81,23 @@ pub(super) fn breakable(text: &str) -> Markup {
     html! { span.long { (text) } }
 }
 
-/// Renders a secret in a read-only field that one click selects without a script. The script adds a copy button.
+/// Renders a secret in a read-only field with the focus that one click selects without a script. The script adds a copy
+/// button.
 pub(super) fn secret_field(name: &str, label: &str, secret: &str) -> Markup {
-    html! {
-        div.secret {
-            p id={ (name) "-label" } { (label) }
-            code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
-                autofocus data-copy=(label.to_lowercase()) { (secret) }
-        }
-    }
+    read_only_field(name, label, secret, true)
 }
 
-/// Renders a command or another text that one click selects without a script. The script adds a copy button.
+/// Renders a command or another text like [`secret_field`], without the focus.
 pub(super) fn copyable_text(name: &str, label: &str, text: &str) -> Markup {
+    read_only_field(name, label, text, false)
+}
+
+fn read_only_field(name: &str, label: &str, text: &str, is_secret: bool) -> Markup {
     html! {
-        div.copyable {
+        div.copyable.secret[is_secret] {
             p id={ (name) "-label" } { (label) }
             code id=(name) role="textbox" aria-readonly="true" aria-labelledby={ (name) "-label" } tabindex="0"
-                data-copy=(label.to_lowercase()) { (text) }
+                autofocus[is_secret] data-copy=(label.to_lowercase()) { (text) }
         }
     }
 }
@@ -113,7 +112,8 @@ pub(super) fn filter_field(name: &str, label: &str, value: &str) -> Markup {
     }
 }
 
-/// Renders a list of options of a filter. `any` is the text of the option without a value.
+/// Renders a list of options of a filter. `any` is the text of the option without a value. A chosen value that is not an
+/// option is added.
 pub(super) fn choice(
     name: &str,
     label: &str,
@@ -121,6 +121,10 @@ pub(super) fn choice(
     options: impl Iterator<Item = (String, String)>,
     chosen: &str,
 ) -> Markup {
+    let mut options: Vec<_> = options.collect();
+    if !chosen.is_empty() && !options.iter().any(|(value, _)| value == chosen) {
+        options.push((chosen.into(), chosen.into()));
+    }
     html! {
         div {
             label for=(name) { (label) }
@@ -145,33 +149,38 @@ pub(super) fn next_page_link(text: &str, path: &str) -> Markup {
     html! { p.next-page { a href=(path) rel="next" { (text) } } }
 }
 
-/// Units with their lengths in milliseconds, the longest first.
-const UNITS: [(&str, i64); 5] = [
-    ("year", 365 * DAY),
+/// Units with their lengths, the longest first.
+const UNITS: [(&str, Duration); 5] = [
+    ("year", DAY.saturating_mul(365)),
     ("day", DAY),
-    ("hour", 60 * 60 * 1000),
-    ("minute", 60 * 1000),
-    ("second", 1000),
+    ("hour", HOUR),
+    ("minute", Duration::from_secs(60)),
+    ("second", Duration::from_secs(1)),
 ];
-
-const DAY: i64 = 24 * 60 * 60 * 1000;
 
 /// Describes the time between `now` and `at` in the longest unit that fits. Past times are rounded down. Future times are
 /// rounded, so that a token that was just issued for 30 days does not expire in 29.
 pub(super) fn relative_time(at: Timestamp, now: Timestamp) -> String {
-    let difference = at.as_millis().saturating_sub(now.as_millis());
-    let is_future = difference > 0;
-    let length = difference.saturating_abs();
-    let Some((unit, millis)) = UNITS.into_iter().find(|(_, millis)| length >= *millis) else {
+    let is_future = at > now;
+    let (earlier, later) = if is_future { (now, at) } else { (at, now) };
+    let exact = later.saturating_duration_since(earlier);
+    let length = match longest_unit(exact) {
+        Some((_, unit)) if is_future => exact.saturating_add(unit / 2),
+        _ => exact,
+    };
+    let Some((name, unit)) = longest_unit(length) else {
         return "now".into();
     };
-    let half = if is_future { millis / 2 } else { 0 };
-    let count = length.saturating_add(half) / millis;
+    let count = length.as_millis() / unit.as_millis();
     let plural = if count == 1 { "" } else { "s" };
     match is_future {
-        true => format!("in {count} {unit}{plural}"),
-        false => format!("{count} {unit}{plural} ago"),
+        true => format!("in {count} {name}{plural}"),
+        false => format!("{count} {name}{plural} ago"),
     }
+}
+
+fn longest_unit(length: Duration) -> Option<(&'static str, Duration)> {
+    UNITS.into_iter().find(|(_, unit)| length >= *unit)
 }
 
 /// Formats a time in UTC with seconds.
@@ -200,6 +209,9 @@ mod tests {
             (30 * 86_400 - 5, "in 30 days"),
             (3 * 3600 - 90, "in 3 hours"),
             (-59 * 60 - 59, "59 minutes ago"),
+            (59 * 60 + 40, "in 1 hour"),
+            (59 * 60 + 20, "in 59 minutes"),
+            (24 * 3600 - 60, "in 1 day"),
             (36_500 * 86_400, "in 100 years"),
         ] {
             let at = Timestamp::from_millis(now.as_millis() + seconds * 1000);

@@ -12,7 +12,7 @@ use super::form::Form;
 use super::page_context::PageContext;
 use super::pretty_json::pretty_json;
 use super::response::{PageResult, PanelError};
-use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::model::{DAY, DeliveryId, EndpointId, Timestamp};
 use crate::store::{DeliveryFilter, Quarantine, ResponseFilter};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
 
@@ -22,9 +22,16 @@ const PAGE_SIZE: u32 = 50;
 /// Number of characters of a URL in an option of the filter.
 const MAX_OPTION_LEN: usize = 60;
 
+/// Period of a list that is filtered by response and has no beginning: no index contains the responses.
+const RESPONSE_PERIOD: Duration = DAY.saturating_mul(7);
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+const WITHHELD: &str = "The owner of the endpoint may not receive this event. Redeliver it when the owner's permissions have changed.";
+
 /// `GET /deliveries`
 pub(super) async fn list(context: &PageContext) -> PageResult {
-    let filter = parse_filter(&context.query);
+    let filter = parse_filter(&context.query, context.now);
     let texts = FilterTexts::new(&context.query, &filter);
     let endpoints = context.webhooks().endpoints.list().await?;
     let mut deliveries = context.webhooks().deliveries.list(&filter).await?;
@@ -35,9 +42,12 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         .iter()
         .map(|delivery| row(context, delivery, &endpoints, true));
     let main = html! {
-        p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it." }
+        p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it. A delivery is gone if the endpoint responded with 410, and withheld if the endpoint's owner may no longer see the event." }
         (quarantine_warning(context).await?)
         (filter_form(context, &texts, &endpoints))
+        @if is_default_period(&context.query, &filter) {
+            p.hint { "A filter by response covers 7 days unless you choose its beginning." }
+        }
         @if let Some(endpoint) = &filter.endpoint_id { (retry_dead(context, endpoint, &endpoints)) }
         @if deliveries.is_empty() {
             (no_deliveries(context, &texts, &endpoints))
@@ -52,9 +62,9 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
 }
 
 /// Parses the filter of a query. Ignores invalid values.
-fn parse_filter(query: &Form) -> DeliveryFilter {
+fn parse_filter(query: &Form, now: Timestamp) -> DeliveryFilter {
     let [from, to] = ["from", "to"].map(|name| parse_period(query.get(name)));
-    DeliveryFilter {
+    let mut filter = DeliveryFilter {
         state: DeliveryState::parse(query.get("state")).ok(),
         endpoint_id: EndpointId::parse(query.get("endpoint")).ok(),
         topic: Topic::parse(query.get("topic")).ok(),
@@ -63,20 +73,31 @@ fn parse_filter(query: &Form) -> DeliveryFilter {
         before: to.map(|period| period.end),
         after: parse_position(query.get("after")),
         limit: PAGE_SIZE + 1,
+    };
+    if is_default_period(query, &filter) {
+        let end = filter.before.unwrap_or(now).min(now);
+        let begin = end.saturating_sub(RESPONSE_PERIOD);
+        filter.since = Some(begin.interval_start(MINUTE));
     }
+    filter
+}
+
+/// Returns whether [`RESPONSE_PERIOD`] applies. An index contains the deliveries with a response of 2xx.
+fn is_default_period(query: &Form, filter: &DeliveryFilter) -> bool {
+    filter.status_class().is_some() && parse_period(query.get("from")).is_none()
 }
 
 /// Parses a date or a date and time in UTC, for example `2026-01-31` or `2026-01-31T12:00`. Returns the period of the day,
 /// minute or second.
 fn parse_period(text: &str) -> Option<Range<Timestamp>> {
-    let (start, seconds) = match text.len() {
-        10 => (format!("{text}T00:00:00Z"), 24 * 60 * 60),
-        16 => (format!("{text}:00Z"), 60),
-        19 => (format!("{text}Z"), 1),
+    let (start, length) = match text.len() {
+        10 => (format!("{text}T00:00:00Z"), DAY),
+        16 => (format!("{text}:00Z"), MINUTE),
+        19 => (format!("{text}Z"), Duration::from_secs(1)),
         _ => return None,
     };
     let start = Timestamp::parse(&start).ok()?;
-    Some(start..start.saturating_add(Duration::from_secs(seconds)))
+    Some(start..start.saturating_add(length))
 }
 
 /// Parses `<milliseconds>.<id>`.
@@ -118,6 +139,8 @@ impl FilterTexts {
             date if date.len() == 10 => format!("{date}T{time_of_date}"),
             time => time.into(),
         };
+        let minute = |at: Timestamp| at.to_string().chars().take(16).collect();
+        let default = filter.since.filter(|_| is_default_period(query, filter));
         Self {
             state: filter.state.map_or("", DeliveryState::as_str),
             endpoint: filter
@@ -129,7 +152,7 @@ impl FilterTexts {
                 .as_ref()
                 .map_or_else(String::new, ToString::to_string),
             response: filter.response.map_or("", ResponseFilter::as_str),
-            from: time("from", filter.since.is_some(), "00:00"),
+            from: default.map_or_else(|| time("from", filter.since.is_some(), "00:00"), minute),
             to: time("to", filter.before.is_some(), "23:59"),
         }
     }
@@ -174,17 +197,18 @@ fn filter_form(context: &PageContext, texts: &FilterTexts, endpoints: &[Endpoint
             (choice("endpoint", "Endpoint", "Any endpoint", endpoints, &texts.endpoint))
             (choice("topic", "Topic", "Any topic", topics, &texts.topic))
             (choice("response", "Response", "Any response", responses, texts.response))
-            (time_field("from", "From (UTC)", &texts.from))
-            (time_field("to", "To (UTC)", &texts.to))
+            (time_field("from", "From", &texts.from))
+            (time_field("to", "To", &texts.to))
             button.quiet type="submit" { "Filter" }
         }
     }
 }
 
+/// Renders a field in UTC. The script shows the local time and its zone instead.
 fn time_field(name: &str, label: &str, value: &str) -> Markup {
     html! {
         div {
-            label for=(name) { (label) }
+            label for=(name) { (label) " (" span.zone { "UTC" } ")" }
             input id=(name) name=(name) type="datetime-local" value=(value);
         }
     }
@@ -301,7 +325,13 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
     let main = html! {
         (ping_result(context, &delivery, attempts.last()))
         dl {
-            div { dt { "State" } dd { (badge(progress.state.as_str())) } }
+            div {
+                dt { "State" }
+                dd {
+                    (badge(progress.state.as_str()))
+                    @if progress.state == DeliveryState::Withheld { " " small { (WITHHELD) } }
+                }
+            }
             div { dt { "Topic" } dd { (delivery.topic) } }
             div { dt { "Endpoint" } dd { a href=(endpoint_path) { (breakable(&url)) } } }
             div { dt { "Queued" } dd { (context.time(delivery.created_at)) } }
@@ -347,12 +377,15 @@ fn ping_result(context: &PageContext, delivery: &Delivery, last: Option<&Attempt
     });
     match delivery.progress.state {
         DeliveryState::Queued => html! {
-            p.notice.waiting role="status" { "Ping queued. There was no result within 2 seconds. Reload this page to see it." }
+            p.notice.waiting role="status" { "Ping queued. There is no result yet. Reload this page to see it." }
         },
         DeliveryState::Delivered => html! {
             p.notice role="status" { "Ping delivered. " (reason.unwrap_or_default()) }
         },
-        _ => html! {
+        DeliveryState::Withheld => html! {
+            p.alert role="alert" { "Ping not sent. " (WITHHELD) }
+        },
+        DeliveryState::Retrying | DeliveryState::Dead | DeliveryState::Gone => html! {
             p.alert role="alert" { "Ping failed. " (reason.unwrap_or_default()) }
         },
     }
@@ -415,7 +448,7 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
     let id = parse_id(context)?;
     let path = format!("/deliveries/{id}");
     let admin = &context.panel.webhook_admin;
-    if admin.redeliver(&id, &context.actor).await? {
+    if admin.retry_delivery(&id, &context.actor).await? {
         return context.redirect_with_flash(&path, "retried");
     }
     let (delivery, _) = find(context).await?;

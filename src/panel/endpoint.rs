@@ -15,7 +15,7 @@ use crate::model::{DeliveryId, EndpointId};
 use crate::store::DeliveryFilter;
 use crate::task::timeout;
 use crate::webhook::{DeliveryState, Endpoint, PendingSecret};
-use crate::webhook_admin::{EndpointChanges, WebhookAdminError};
+use crate::webhook_admin::{EndpointUpdate, WebhookAdminError};
 
 /// Number of deliveries on the page.
 const LATEST_DELIVERIES: u32 = 5;
@@ -213,7 +213,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         };
     let url = entered_url(&mut form);
     if let (Some(topics), Some(owner), false) = (topics, owner, form.has_errors()) {
-        let changes = EndpointChanges {
+        let changes = EndpointUpdate {
             url: Some(url)
                 .filter(|url| *url != endpoint.url && !is_unchanged(&form, "opened_url", url)),
             topics: Some(topics).filter(|topics| {
@@ -223,10 +223,10 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
             owner: Some(owner).filter(|owner| *owner != endpoint.owner),
         };
         let admin = &context.panel.webhook_admin;
-        match admin.change(&endpoint.id, changes, &context.actor).await {
+        match admin.update(&endpoint.id, changes, &context.actor).await {
             Err(WebhookAdminError::Address(error)) => form.add_error("url", error),
             Err(WebhookAdminError::UnknownTopic(error)) => form.add_error("topics", error),
-            changed => return redirect_or_conflict(context, changed, "endpoint-saved"),
+            changed => return redirect_or_conflict(context, changed, "saved"),
         }
     }
     let main = html! {
@@ -290,9 +290,10 @@ pub(super) async fn ping(context: &PageContext) -> PageResult {
     match context.panel.webhook_admin.ping(&context.endpoint()?).await {
         Ok(delivery) => {
             let runtime = &*context.panel.environment.runtime;
-            let result = wait_for_result(context, &delivery);
+            // The redirect must be sent within the timeout of the request.
+            let limit = PING_TIMEOUT.min(context.panel.settings.request_timeout / 2);
             // The page of the delivery shows a ping without a result as queued.
-            timeout(runtime, PING_TIMEOUT, result).await;
+            timeout(runtime, limit, wait_for_result(context, &delivery)).await;
             context.redirect_with_flash(&format!("/deliveries/{delivery}"), "pinged")
         }
         Err(error) => conflict_page(context, error),

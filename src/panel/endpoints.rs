@@ -1,7 +1,6 @@
 //! List of webhook endpoints, the form that adds an endpoint, and the checkboxes of topics.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use http::StatusCode;
 use maud::{Markup, html};
@@ -11,15 +10,12 @@ use super::form::{Form, TextField, checkboxes};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
 use crate::error_chain::ErrorChain;
-use crate::model::UserId;
+use crate::model::{DAY, UserId};
 use crate::store::EndpointStats;
 use crate::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
 use crate::webhook_admin::{EndpointWithSecret, NewEndpoint, WebhookAdminError};
 
 const TITLE: &str = "Webhooks";
-
-/// Period of the success rate.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 const ALREADY_SUBMITTED: &str = "This form was already submitted. Its endpoint was added and the secret shown once. If you have lost the secret, rotate it.";
 
@@ -116,7 +112,7 @@ pub(super) fn state(context: &PageContext, endpoint: &Endpoint) -> Markup {
         span.badge.(class) { (text) }
         @if let Some(since) = endpoint.failing_since {
             @if endpoint.enabled { " " span.badge.failing { "failing" } }
-            " " small { "first failure: " (context.time(since)) }
+            p { "First failure: " (context.time(since)) }
         }
     }
 }
@@ -128,8 +124,8 @@ fn last_delivery(context: &PageContext, stats: Option<&EndpointStats>) -> Markup
     let path = context.url(&format!("/deliveries/{}", last.id));
     html! {
         (badge(last.state.as_str())) " "
-        a href=(path) { (context.time(last.attempted_at)) }
         small { @match last.status { Some(status) => { "status " (status) } None => "no response" } }
+        p { a href=(path) { (context.time(last.attempted_at)) } }
     }
 }
 

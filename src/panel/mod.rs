@@ -63,6 +63,7 @@ mod deliveries;
 mod endpoint;
 mod endpoints;
 mod form;
+mod intervals;
 mod page_context;
 mod password_throttle;
 mod pretty_json;

@@ -290,13 +290,12 @@ fn area_link(context: &PageContext, (path, name): (&str, &str)) -> Markup {
 /// Returns the flash message of this name. The URL contains only the name, so that a crafted link cannot show other text.
 fn flash(name: &str) -> Option<&'static str> {
     Some(match name {
-        "token-saved" => "Changes saved.",
         "revoked" => "Token revoked. Requests that use it now return 401.",
-        "endpoint-saved" => "Changes saved.",
+        "saved" => "Changes saved.",
         "activated" => "The new secret is active.",
         "enabled" => "Endpoint enabled. Queued deliveries are sent now.",
         "disabled" => "Endpoint disabled. Queued deliveries are kept.",
-        "retried" => "The delivery is due now.",
+        "retried" => "The delivery is queued again.",
         "all-retried" => "All dead deliveries of the endpoint are queued again.",
         "endpoint-removed" => "Endpoint removed with its deliveries.",
         "delivery-removed" => "Delivery removed.",

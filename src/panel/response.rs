@@ -1,5 +1,6 @@
 //! Responses, error pages and security headers of the panel.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use http::header::{CACHE_CONTROL, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
@@ -17,6 +18,16 @@ use crate::webhook_admin::WebhookAdminError;
 /// Pages load scripts and style sheets of their own origin only, and images of their own origin and from `data:` URLs.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
+
+static STYLE: LazyLock<Content> = LazyLock::new(|| {
+    let style = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
+    Content::tagged("text/css; charset=utf-8", style)
+});
+
+static CODE: LazyLock<Content> = LazyLock::new(|| {
+    let script = concat!(include_str!("../html/copy.js"), include_str!("script.js"));
+    Content::tagged("text/javascript; charset=utf-8", script)
+});
 
 pub(super) type PageResult = Result<PageResponse, PanelError>;
 
@@ -49,12 +60,11 @@ impl PageResponse {
 
     /// Returns the style sheet or the script at a path below the base path; `None` for any other path.
     pub(super) fn asset(path: &str) -> Option<Self> {
-        let (content_type, body) = match path {
-            STYLE_SHEET => ("text/css; charset=utf-8", include_str!("style.css")),
-            SCRIPT => ("text/javascript; charset=utf-8", include_str!("script.js")),
+        let content = match path {
+            STYLE_SHEET => Content::clone(&STYLE),
+            SCRIPT => Content::clone(&CODE),
             _ => return None,
         };
-        let content = Content::tagged(content_type, body);
         Some(Self::new(StatusCode::OK, "no-cache", Some(content)))
     }
 

@@ -1,6 +1,4 @@
 // Copy buttons and local times. Every page works without this script.
-"use strict";
-
 // How long a confirmation is shown, in milliseconds.
 const CONFIRMATION_MS = 3000;
 
@@ -26,25 +24,25 @@ function addCopyButton(element) {
     element.after(group);
 }
 
-/** Copies the text of an element. Selects it first, so that the visitor can copy it if the browser refuses. */
-async function copy(element) {
-    getSelection().selectAllChildren(element);
-    try {
-        // `navigator.clipboard` is missing on pages without TLS.
-        if (!navigator.clipboard) {
-            return document.execCommand("copy");
-        }
-        await navigator.clipboard.writeText(element.textContent);
-        return true;
-    } catch {
-        return false;
-    }
-}
-
 /** Replaces a UTC time by the local one. The element's title keeps the UTC time. */
 function showLocalTime(element) {
     const exact = element.querySelector("small") ?? element;
-    exact.textContent = LOCAL_TIME.format(new Date(element.dateTime));
+    const hasSeconds = /:\d\d:/.test(exact.textContent);
+    const time = LOCAL_TIME.format(new Date(element.dateTime));
+    exact.textContent = hasSeconds ? time : time.replace(/:\d\d(?= )/, "");
+}
+
+/** Shows the local time in a field of a filter. The form still sends the time in UTC. */
+function useLocalTime(field) {
+    const isoTime = (date) => date.toISOString().slice(0, (field.value || field.defaultValue).length);
+    if (field.defaultValue) {
+        const utc = new Date(`${field.defaultValue}Z`);
+        field.value = isoTime(new Date(utc - utc.getTimezoneOffset() * 60_000));
+    }
+    field.labels[0].querySelector(".zone").textContent = LOCAL_TIME.resolvedOptions().timeZone;
+    field.form.addEventListener("formdata", ({ formData }) => {
+        if (field.value) formData.set(field.name, isoTime(new Date(field.value)));
+    });
 }
 
 // The Swedish format is the one of the pages: 2026-01-31 12:00:00.
@@ -60,3 +58,4 @@ const LOCAL_TIME = new Intl.DateTimeFormat("sv", {
 
 document.querySelectorAll("[data-copy]").forEach(addCopyButton);
 document.querySelectorAll("time[title]").forEach(showLocalTime);
+document.querySelectorAll("input[type=datetime-local]").forEach(useLocalTime);

@@ -3,15 +3,15 @@
 use http::StatusCode;
 use maud::{Markup, html};
 
-use super::api_usage::usage_row;
-use super::chart::ColumnChart;
-use super::components::{TableRow, badge, breakable, empty, table, utc_time};
+use super::api_usage::{hour_label, requests_chart, usage_row};
+use super::components::{TableRow, badge, breakable, empty, number_table, utc_time};
 use super::form::{Form, TextField};
+use super::intervals::{Interval, first_interval, intervals, total};
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
 use super::tokens::{NO_LABEL, label, page_path};
 use crate::audit::AuditAction;
-use crate::model::Timestamp;
+use crate::model::{DAY, HOUR, Timestamp};
 use crate::store::UsageCounts;
 use crate::token::{self, Lookup, TokenRecord, TokenState};
 
@@ -21,21 +21,11 @@ const LABEL: TextField = TextField::text(
     "A name for this token, for example the application that uses it.",
 );
 
-const HOUR_MILLIS: i64 = 60 * 60 * 1000;
-const DAY_MILLIS: i64 = 24 * HOUR_MILLIS;
-
 /// Hours of the chart by hour.
-const HOURS: i64 = 24;
+const HOURS: u32 = 24;
 
 /// Days of the chart by day. The store keeps the hours of 30 days.
-const DAYS: i64 = 30;
-
-/// Classes and names of the groups of requests in a chart.
-const SERIES: [(&str, &str); 3] = [
-    ("delivered", "succeeded"),
-    ("queued", "refused"),
-    ("dead", "failed"),
-];
+const DAYS: u32 = 30;
 
 /// `GET /tokens/{id}`
 pub(super) async fn show(context: &PageContext) -> PageResult {
@@ -120,7 +110,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
         return Err(PanelError::NotFound);
     }
     tracing::info!(lookup = %token.lookup, admin = %context.session.user_id, "token updated");
-    context.redirect_with_flash(&page_path(&token), "token-saved")
+    context.redirect_with_flash(&page_path(&token), "saved")
 }
 
 /// `GET /tokens/{id}/revoke`
@@ -159,147 +149,47 @@ pub(super) async fn revoke(context: &PageContext) -> PageResult {
 /// Renders the requests of the last hours and days.
 async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, PanelError> {
     let (now, store) = (context.now, &context.panel.stores.usage);
-    let since = interval_start(now, DAY_MILLIS, DAYS);
+    let since = first_interval(now, DAY, DAYS);
     let stored = store.by_hour(since, Some(&token.lookup)).await?;
     if stored.is_empty() {
         let next = html! { "Requests are shown at most a minute after they were sent." };
         return Ok(empty("No requests in the last 30 days.", next));
     }
-    let hours = intervals(&stored, now, HOUR_MILLIS, HOURS);
-    let days = intervals(&stored, now, DAY_MILLIS, DAYS);
-    let date = |at| utc_time(at).chars().take(10).collect();
+    let hours = intervals(stored.iter().copied(), now, HOUR, HOURS);
+    let days = intervals(stored.into_iter(), now, DAY, DAYS);
+    let date = |day: Timestamp| {
+        let date: String = utc_time(day).chars().take(10).collect();
+        html! { time datetime=(day) { (date) } }
+    };
     Ok(html! {
         section aria-labelledby="by-hour" {
             h2 id="by-hour" { "Requests of the last 24 hours" }
-            (chart(&hours, "24 hours ago", "now", "busiest hour"))
-            (data("Numbers of requests by hour", "Hour", &hours, utc_time))
+            (requests_chart(&hours, ",", "busiest hour", [html! { "24 hours ago" }, html! { "now" }]))
+            (data("Numbers of requests by hour", "Hour", &hours, hour_label))
         }
         section aria-labelledby="by-day" {
             h2 id="by-day" { "Requests of the last 30 days" }
-            (chart(&days, "30 days ago", "today", "busiest day"))
+            (requests_chart(&days, ",", "busiest day", [html! { "30 days ago" }, html! { "today" }]))
             (data("Numbers of requests by day", "Day (UTC)", &days, date))
         }
     })
-}
-
-/// Requests of a token in an interval that begins at a time.
-type Interval = (Timestamp, UsageCounts);
-
-/// Returns the beginning of the first of `count` intervals of a length, of which the last contains `now`.
-fn interval_start(now: Timestamp, length: i64, count: i64) -> Timestamp {
-    let now = now.as_millis();
-    Timestamp::from_millis(now - now.rem_euclid(length) - (count - 1) * length)
-}
-
-/// Sums hours by interval, the oldest interval first. Omits hours before the first interval.
-fn intervals(hours: &[Interval], now: Timestamp, length: i64, count: i64) -> Vec<Interval> {
-    let start = interval_start(now, length, count).as_millis();
-    let starts = (0..count).map(|index| Timestamp::from_millis(start + index * length));
-    let mut intervals: Vec<_> = starts.map(|at| (at, UsageCounts::default())).collect();
-    for (hour, counts) in hours {
-        let index = (hour.as_millis() - start).div_euclid(length);
-        let index = usize::try_from(index).ok();
-        if let Some((_, sum)) = index.and_then(|index| intervals.get_mut(index)) {
-            *sum += *counts;
-        }
-    }
-    intervals
-}
-
-fn total(intervals: &[Interval]) -> UsageCounts {
-    let mut total = UsageCounts::default();
-    for (_, counts) in intervals {
-        total += *counts;
-    }
-    total
-}
-
-fn refused(counts: &UsageCounts) -> u64 {
-    counts.rate_limited + counts.unauthenticated + counts.forbidden
-}
-
-fn chart(intervals: &[Interval], from: &str, to: &str, busiest: &str) -> Markup {
-    let columns = intervals.iter().map(|(_, counts)| {
-        let (refused, failed) = (refused(counts), counts.errors);
-        let succeeded = counts.requests.saturating_sub(refused + failed);
-        [succeeded, refused, failed]
-    });
-    let columns: Vec<_> = columns.collect();
-    let sum = total(intervals);
-    let most = intervals.iter().map(|(_, counts)| counts.requests).max();
-    let plural = if sum.requests == 1 { "" } else { "s" };
-    let chart = ColumnChart {
-        series: SERIES,
-        columns: &columns,
-        summary: format!(
-            "{} request{plural}, {} refused, {} failed · {busiest}: {}",
-            sum.requests,
-            refused(&sum),
-            sum.errors,
-            most.unwrap_or_default(),
-        ),
-        from,
-        to,
-    };
-    chart.render()
 }
 
 /// Renders the intervals with requests, newest first, and their sum as a table.
 fn data(
     title: &str,
     column: &'static str,
-    intervals: &[Interval],
-    text: impl Fn(Timestamp) -> String,
+    intervals: &[Interval<UsageCounts>],
+    label: impl Fn(Timestamp) -> Markup,
 ) -> Markup {
     let used = intervals.iter().rev();
     let used = used.filter(|(_, counts)| *counts != UsageCounts::default());
-    let rows = used.map(|(at, counts)| {
-        let label = html! { time datetime=(at) { (text(*at)) } };
-        usage_row(column, label, counts)
-    });
+    let rows = used.map(|(at, counts)| usage_row(column, label(*at), counts));
     let sum: TableRow = usage_row(column, html! { strong { "Total" } }, &total(intervals));
     html! {
         details.data {
             summary { (title) }
-            (table(rows.chain([sum])))
+            (number_table(rows.chain([sum])))
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn requests(requests: u64) -> UsageCounts {
-        UsageCounts {
-            requests,
-            ..UsageCounts::default()
-        }
-    }
-
-    #[test]
-    fn hours_are_summed_by_interval_up_to_now() {
-        let hour = |number| Timestamp::from_millis(number * HOUR_MILLIS);
-        let now = Timestamp::from_millis(49 * HOUR_MILLIS + 17);
-        let stored = [
-            (hour(-24 * 30), requests(1)),
-            (hour(23), requests(2)),
-            (hour(26), requests(4)),
-            (hour(47), requests(8)),
-            (hour(49), requests(16)),
-        ];
-        let days = intervals(&stored, now, DAY_MILLIS, DAYS);
-        let first = (hour(-24 * 27), requests(0));
-        assert_eq!((days.len(), days.first()), (30, Some(&first)));
-        let [.., before, yesterday, today] = days.as_slice() else {
-            panic!("{days:?}");
-        };
-        assert_eq!(*before, (hour(0), requests(2)));
-        assert_eq!(*yesterday, (hour(24), requests(12)));
-        assert_eq!(*today, (hour(48), requests(16)));
-        let hours = intervals(&stored, now, HOUR_MILLIS, HOURS);
-        assert_eq!(hours.first(), Some(&(hour(26), requests(4))));
-        assert_eq!(hours.last(), Some(&(hour(49), requests(16))));
-        assert_eq!(total(&hours), requests(28));
     }
 }

@@ -36,7 +36,7 @@ const SCOPES: (&str, &str, &str) = (
 const EXPIRY: TextField = TextField::text(
     "expires_in_days",
     "Expires in (days)",
-    "A whole number of days. Leave empty for a token that never expires.",
+    "A whole number of days from 1 to 36500. Leave empty for a token that never expires.",
 )
 .inputmode("numeric");
 

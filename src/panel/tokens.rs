@@ -65,10 +65,9 @@ fn field<'a>(context: &'a PageContext, name: &str) -> &'a str {
 /// Parses the filter of the query; `None` if no token can match it, because no member has the name of the owner. Ignores an
 /// invalid state or position.
 async fn parse_filter(context: &PageContext) -> Result<Option<TokenFilter>, PanelError> {
-    let state = field(context, "state");
-    let states = STATES.iter().find(|(value, ..)| *value == state);
+    let state = state_option(context);
     let mut filter = TokenFilter {
-        states: states.map_or(TokenStates::NotRevoked, |(.., states)| *states),
+        states: state.map_or(TokenStates::NotRevoked, |(.., states)| *states),
         after: parse_position(context.query.get("after")),
         limit: PAGE_SIZE as u32 + 1,
         ..TokenFilter::default()
@@ -90,14 +89,23 @@ async fn parse_filter(context: &PageContext) -> Result<Option<TokenFilter>, Pane
     Ok(Some(filter))
 }
 
+/// Returns the chosen state; `None` if it is missing or invalid.
+fn state_option(
+    context: &PageContext,
+) -> Option<&'static (&'static str, &'static str, TokenStates)> {
+    let chosen = field(context, "state");
+    STATES.iter().find(|(value, ..)| *value == chosen)
+}
+
 fn filter_form(context: &PageContext) -> Markup {
+    let chosen = state_option(context).map_or("", |(value, ..)| value);
     let states = STATES.iter();
     let states = states.map(|(value, text, _)| (value.to_string(), text.to_string()));
     html! {
         form.filter method="get" action=(context.url("/tokens")) role="search" aria-label="API tokens" {
             (filter_field("search", "Label, lookup or owner", field(context, "search")))
             (filter_field("owner", "Owner", field(context, "owner")))
-            (choice("state", "State", "Not revoked", states, field(context, "state")))
+            (choice("state", "State", "Not revoked", states, chosen))
             button.quiet type="submit" { "Filter" }
         }
     }

@@ -1,24 +1,20 @@
 //! Usage page: API requests, deliveries and attempts of the last day in tables and SVG charts.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use maud::{Markup, html};
 
 use super::api_usage;
 use super::chart::{Bar, ColumnChart, bar_chart};
-use super::components::{TableRow, badge, breakable, empty, table};
+use super::components::{TableRow, badge, breakable, empty, number_table};
 use super::deliveries::{quarantine_warning, url};
 use super::page_context::PageContext;
 use super::response::PageResult;
-use crate::model::EndpointId;
+use crate::model::{DAY, EndpointId};
 use crate::store::DeliveryCount;
 use crate::webhook::DeliveryState;
 
-/// Period of the statistics.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// Labels of the attempt times in [`UsageStats`](crate::store::UsageStats).
+/// Labels of the attempt times in [`DeliveryStats`](crate::store::DeliveryStats).
 const DURATIONS: [&str; 6] = [
     "under 10 ms",
     "10 to 100 ms",
@@ -32,7 +28,10 @@ const DURATIONS: [&str; 6] = [
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let webhooks = context.webhooks();
     let since = context.now.saturating_sub(DAY);
-    let usage = webhooks.deliveries.usage(since, context.now).await?;
+    let usage = webhooks
+        .deliveries
+        .delivery_stats(since, context.now)
+        .await?;
     let endpoints = webhooks.endpoints.list().await?;
     let states = by_state(&usage.deliveries).map(|(state, count)| {
         let state = state.as_str();
@@ -127,8 +126,8 @@ fn deliveries_by_hour(hours: &[HourCounts; 24]) -> Markup {
         series: HOUR_SERIES,
         columns: hours,
         summary: format!("{total} {noun} in 24 hours · busiest hour: {most}"),
-        from: "24 hours ago",
-        to: "now",
+        from: html! { "24 hours ago" },
+        to: html! { "now" },
     };
     html! {
         section aria-labelledby="by-hour" {
@@ -136,7 +135,7 @@ fn deliveries_by_hour(hours: &[HourCounts; 24]) -> Markup {
             (chart.render())
             details.data {
                 summary { "Numbers of deliveries by hour" }
-                (table((0..).zip(hours.iter().rev()).map(|(ago, counts)| hour_row(ago, counts))))
+                (number_table((0..).zip(hours.iter().rev()).map(|(ago, counts)| hour_row(ago, counts))))
             }
         }
     }

@@ -75,7 +75,7 @@ impl<'a> Document<'a> {
         let mut ids = BTreeSet::new();
         let operations = document.operations("paths", &mut ids);
         document.webhooks = document.operations("webhooks", &mut ids);
-        document.common_headers = document.common_headers(&operations);
+        document.common_headers = common_headers(&operations);
         document.common_errors = common_errors(&operations);
         document.groups = document.group(operations);
         document
@@ -223,16 +223,6 @@ impl<'a> Document<'a> {
             .collect()
     }
 
-    fn common_headers(&self, operations: &[Operation<'a>]) -> BTreeSet<&'a str> {
-        let responses = operations
-            .iter()
-            .flat_map(|operation| &operation.responses)
-            .map(|response| response.header_names());
-        responses
-            .reduce(|common, names| &common & &names)
-            .unwrap_or_default()
-    }
-
     fn group(&self, operations: Vec<Operation<'a>>) -> Vec<Group<'a>> {
         let new_group = |name| Group {
             name,
@@ -309,6 +299,16 @@ pub(super) fn slug(text: impl AsRef<str>) -> String {
     });
     let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
     words.join("-")
+}
+
+fn common_headers<'a>(operations: &[Operation<'a>]) -> BTreeSet<&'a str> {
+    let responses = operations
+        .iter()
+        .flat_map(|operation| &operation.responses)
+        .map(|response| response.header_names());
+    responses
+        .reduce(|common, names| &common & &names)
+        .unwrap_or_default()
 }
 
 fn common_errors<'a>(operations: &[Operation<'a>]) -> BTreeMap<&'a str, Vec<&'a str>> {

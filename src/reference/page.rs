@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 use serde_json::Value;
 
 use super::code;
@@ -12,6 +12,7 @@ use super::markdown::{
 };
 use super::operation::{codes, method, operation, responses, status, webhook};
 use super::schema::{example, header_table, parameter_table, schema_fragment, schema_table};
+use crate::html;
 
 /// An entry of the contents.
 struct Entry {
@@ -50,48 +51,38 @@ pub(super) fn page(root: &Value, links: &Links<'_>) -> Markup {
     let base_url = base_url(&document, links.api_base_path);
     let document_url = format!("{}/openapi.json", links.api_base_path);
     let parts = parts(&document, &base_url);
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { (title) " · Reference" }
-                link rel="icon" href="data:,";
-                link rel="stylesheet" href=(links.style);
-                script defer src=(links.script) {}
+    let body = html! {
+        body data-api=(links.api_base_path) {
+            a.skip href="#page-main" { "Skip to content" }
+            header.side {
+                div.brand {
+                    p.name { a href="#page-main" { (title) } }
+                    input.visually-hidden id="page-menu" type="checkbox";
+                    label.menu for="page-menu" { "Contents" }
+                }
+                div.contents {
+                    div.search role="search" hidden {
+                        label.visually-hidden for="page-search" { "Search the reference" }
+                        input id="page-search" type="search" placeholder="Search" autocomplete="off" aria-keyshortcuts="/";
+                        kbd aria-hidden="true" { "/" }
+                    }
+                    p.visually-hidden id="page-matches" role="status" {}
+                    nav aria-label="Contents" { @for part in &parts { (contents(part)) } }
+                }
             }
-            body data-api=(links.api_base_path) {
-                a.skip href="#page-main" { "Skip to content" }
-                header.side {
-                    div.brand {
-                        p.name { a href="#page-main" { (title) } }
-                        input.visually-hidden id="page-menu" type="checkbox";
-                        label.menu for="page-menu" { "Contents" }
-                    }
-                    div.contents {
-                        div.search role="search" hidden {
-                            label.visually-hidden for="page-search" { "Search the reference" }
-                            input id="page-search" type="search" placeholder="Search" autocomplete="off" aria-keyshortcuts="/";
-                            kbd aria-hidden="true" { "/" }
-                        }
-                        p.visually-hidden id="page-matches" role="status" {}
-                        nav aria-label="Contents" { @for part in &parts { (contents(part)) } }
-                    }
+            main id="page-main" tabindex="-1" {
+                h1 { (title) }
+                p.summary {
+                    @if !version.is_empty() { "Version " (version) " · " }
+                    a href=(document_url) { "OpenAPI document" }
                 }
-                main id="page-main" tabindex="-1" {
-                    h1 { (title) }
-                    p.summary {
-                        @if !version.is_empty() { "Version " (version) " · " }
-                        a href=(document_url) { "OpenAPI document" }
-                    }
-                    p.base-url.copyable { span { "Base URL" } " " code.base { (base_url) } }
-                    @for part in &parts { (part.content) }
-                }
+                p.base-url.copyable { span { "Base URL" } " " code.base { (base_url) } }
+                @for part in &parts { (part.content) }
             }
         }
-    }
+    };
+    let title = format!("{title} · Reference");
+    html::document(&title, links.style, links.script, body)
 }
 
 /// Returns the URL of the first server. A relative one has a host name of an example.

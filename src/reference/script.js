@@ -1,5 +1,3 @@
-"use strict";
-
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const base = location.origin + document.body.dataset.api;
 
@@ -21,17 +19,6 @@ for (const block of all(".copyable")) {
         button.textContent = (await copy(source)) ? "Copied" : "Selected";
         setTimeout(() => (button.textContent = "Copy"), 2000);
     });
-}
-
-/** Copies the text of an element. Where the browser refuses, selects it. */
-async function copy(source) {
-    try {
-        await navigator.clipboard.writeText(source.textContent);
-        return true;
-    } catch {
-        getSelection().selectAllChildren(source);
-        return false;
-    }
 }
 
 /* Languages of samples: a choice applies to all operations. */

@@ -65,12 +65,12 @@ impl ReferencePage {
         let style = Asset::new(
             "style.css",
             "text/css; charset=utf-8",
-            include_str!("style.css"),
+            concat!(include_str!("../html/theme.css"), include_str!("style.css")),
         );
         let script = Asset::new(
             "script.js",
             "text/javascript; charset=utf-8",
-            include_str!("script.js"),
+            concat!(include_str!("../html/copy.js"), include_str!("script.js")),
         );
         let page = page::page(
             document,
@@ -121,31 +121,28 @@ impl<B> Service<Request<B>> for ReferencePage {
 impl Site {
     fn respond<B>(&self, request: &Request<B>) -> Response<ResponseBody> {
         let mut headers = page_headers(POLICY);
-        let (method, request_headers) = (request.method(), request.headers());
-        if ![Method::GET, Method::HEAD].contains(method) {
-            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-            return respond(
-                method,
-                request_headers,
-                StatusCode::METHOD_NOT_ALLOWED,
-                headers,
-                None,
-            );
-        }
-        let Some(asset) = self.find(request.uri().path()) else {
-            return respond(
-                method,
-                request_headers,
-                StatusCode::NOT_FOUND,
-                headers,
-                None,
-            );
+        let is_read = [Method::GET, Method::HEAD].contains(request.method());
+        let asset = self.find(request.uri().path()).filter(|_| is_read);
+        let status = match asset {
+            Some(_) => StatusCode::OK,
+            None if is_read => StatusCode::NOT_FOUND,
+            None => StatusCode::METHOD_NOT_ALLOWED,
         };
-        let is_versioned = request.uri().query() == Some(asset.digest());
-        let cache = if is_versioned { IMMUTABLE } else { "no-cache" };
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
-        let content = Some(asset.content.clone());
-        respond(method, request_headers, StatusCode::OK, headers, content)
+        if let Some(asset) = asset {
+            let is_versioned = request.uri().query() == Some(asset.digest());
+            let cache = if is_versioned { IMMUTABLE } else { "no-cache" };
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static(cache));
+        } else if !is_read {
+            headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        }
+        let content = asset.map(|asset| asset.content.clone());
+        respond(
+            request.method(),
+            request.headers(),
+            status,
+            headers,
+            content,
+        )
     }
 
     fn find(&self, path: &str) -> Option<&Asset> {

@@ -143,6 +143,27 @@ macro_rules! row_decoders {
             })
         }
 
+        pub(super) fn read_endpoint_stats(row: $row) -> Result<EndpointStats> {
+            Ok(EndpointStats {
+                endpoint_id: row.value("endpoint")?,
+                delivered: row.number("delivered")?,
+                failed: row.number("failed")?,
+                last: {
+                    let id: Option<_> = row.value("last")?;
+                    let state: Option<_> = row.value("state")?;
+                    let attempted_at: Option<_> = row.value("at")?;
+                    let status = row.optional_number("status")?;
+                    let last = id.zip(state).zip(attempted_at);
+                    last.map(|((id, state), attempted_at)| LastDelivery {
+                        id,
+                        state,
+                        attempted_at,
+                        status,
+                    })
+                },
+            })
+        }
+
         pub(super) fn read_delivery(row: $row) -> Result<Delivery> {
             Ok(Delivery {
                 id: row.value("id")?,

@@ -12,7 +12,7 @@ use crate::webhook::{
     AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Endpoint, Event, Topic,
 };
 
-/// Maximum number of stored attempts of a delivery: the latest ones.
+/// Maximum number of stored attempts of a delivery. The store deletes older attempts.
 pub const MAX_STORED_ATTEMPTS: u32 = 60;
 
 /// Parameters of a claim.
@@ -73,8 +73,8 @@ pub struct ClaimedDelivery {
     pub endpoint: Endpoint,
     /// Its event.
     pub event: Event,
-    /// Whether an earlier lease expired after its worker had recorded the start of sending
-    /// ([`DeliveryStore::begin_sending`]). That attempt has failed.
+    /// `true` if an earlier lease expired after its worker had recorded the start of sending
+    /// ([`DeliveryStore::begin_sending`]) and before it recorded a result. That attempt has failed.
     pub previous_lease_expired: bool,
     /// Id of the lease, unique among the leases of the delivery.
     pub lease_id: i64,
@@ -91,7 +91,7 @@ pub struct Settlement {
     pub lease_id: i64,
     /// Progress of the delivery after the attempt.
     pub progress: DeliveryProgress,
-    /// Record of the attempt; `None` if nothing was sent.
+    /// Record of the attempt; `None` if the delivery was withheld.
     pub attempt: Option<AttemptRecord>,
 }
 
@@ -136,13 +136,13 @@ pub struct QueueStats {
 }
 
 impl QueueStats {
-    /// Largest depth: more due deliveries are not counted, which bounds the cost.
+    /// Maximum of `depth` and `dead`. A store stops counting there, which bounds the cost of the query.
     pub const MAX_DEPTH: u64 = 10_001;
 }
 
-/// Usage statistics of a period: deliveries by state and attempts by duration.
+/// Statistics of a period: deliveries by hour, endpoint and state, and attempts by duration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UsageStats {
+pub struct DeliveryStats {
     /// Numbers of deliveries that were queued in the period, in any order.
     pub deliveries: Vec<DeliveryCount>,
     /// Numbers of attempts that began in the period, by duration. Each number counts the attempts that are shorter than
@@ -151,7 +151,7 @@ pub struct UsageStats {
     pub attempt_durations: [u64; 6],
 }
 
-impl UsageStats {
+impl DeliveryStats {
     /// Exclusive upper bounds of the durations, in milliseconds.
     pub const ATTEMPT_DURATION_BOUNDS_MS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
 }
@@ -178,7 +178,8 @@ pub struct DeliveryFilter {
     pub endpoint_id: Option<EndpointId>,
     /// Only deliveries of this topic.
     pub topic: Option<Topic>,
-    /// Only deliveries whose last attempt had this response. Queued and withheld deliveries match no response.
+    /// Only deliveries whose last attempt had this response. Any value, also [`ResponseFilter::None`], excludes queued and
+    /// withheld deliveries.
     pub response: Option<ResponseFilter>,
     /// Only deliveries that were first queued at this time or later.
     pub since: Option<Timestamp>,
@@ -236,12 +237,12 @@ pub enum ResponseFilter {
     ClientError,
     /// A status from 500 to 599.
     ServerError,
-    /// No response: nothing was sent, or the attempt ended with an error.
+    /// No response: the attempt ended with an error, before or after the request was sent.
     None,
 }
 
 impl ResponseFilter {
-    /// All filters, in the order of the panel's list.
+    /// All values, in the order of the panel's list.
     pub const ALL: &'static [Self] = &[
         Self::Success,
         Self::Redirect,
@@ -384,7 +385,11 @@ pub trait DeliveryStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
+    async fn delivery_stats(
+        &self,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> BackendResult<DeliveryStats>;
 
     /// Returns the results of each endpoint: the numbers of its deliveries that were queued after `since`, and its latest
     /// delivery. The endpoints are in any order.
@@ -478,7 +483,7 @@ forward!(DeliveryStore {
     async fn settle(settlements: &[Settlement], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;
     async fn release(claimed: &[ClaimedDelivery], delay: Duration, now: Timestamp) -> BackendResult<()>;
     async fn queue_stats(now: Timestamp) -> BackendResult<QueueStats>;
-    async fn usage(since: Timestamp, now: Timestamp) -> BackendResult<UsageStats>;
+    async fn delivery_stats(since: Timestamp, now: Timestamp) -> BackendResult<DeliveryStats>;
     async fn endpoint_stats(since: Timestamp) -> BackendResult<Vec<EndpointStats>>;
     async fn enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> BackendResult<Option<DeliveryId>>;
     async fn retry(id: &DeliveryId, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;

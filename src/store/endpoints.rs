@@ -27,8 +27,7 @@ pub trait EndpointStore: Send + Sync + 'static {
 
     /// Replaces the endpoint with the same id and `version`, and increments the version. Does not change
     /// [`failing_since`](Endpoint::failing_since) and [`auto_disabled`](Endpoint::auto_disabled), except that enabling a
-    /// disabled endpoint resets both. Returns `false`, and changes
-    /// nothing, if that version is not stored.
+    /// disabled endpoint resets both. Returns `false`, and changes nothing, if that version is not stored.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -88,8 +87,7 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`update`](Self::update).
     ///
     /// Returns `false`, and changes nothing, unless the recorded key is `former` and each endpoint is stored with the
-    /// `version` that `endpoints` contains. `audit` is `None` if the
-    /// library itself records a key for the first time.
+    /// `version` that `endpoints` contains. `audit` is `None` if the library itself records a key for the first time.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

@@ -74,9 +74,9 @@ pub enum BeginOutcome {
 /// Reservation of a key for the first run of its command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reservation {
-    /// The token.
+    /// See [`IdempotentRequest::token`].
     pub token: Lookup,
-    /// The key.
+    /// See [`IdempotentRequest::key`].
     pub key: String,
     /// Start of the run.
     pub started_at: Timestamp,

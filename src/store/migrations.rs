@@ -51,7 +51,7 @@ pub enum SchemaStatus {
     Newer,
 }
 
-/// Error of a database whose applied migrations are not a prefix of the program's.
+/// Error of a database whose applied migrations are not the first migrations of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MigrationError {
@@ -92,10 +92,10 @@ impl Migrations {
         format!("SELECT name, checksum FROM {} ORDER BY step", self.table)
     }
 
-    /// Compares the applied migrations, each with its name and its checksum, with those of the program.
+    /// Compares the applied migrations, given as pairs of name and checksum, with the program's migrations.
     ///
     /// # Errors
-    /// [`MigrationError::Changed`] if an applied migration differs from that of this program.
+    /// [`MigrationError::Changed`] if an applied migration differs from the program's migration at the same position.
     pub fn status(&self, applied: &[(String, String)]) -> Result<SchemaStatus, MigrationError> {
         for ((name, checksum), known) in applied.iter().zip(self.all) {
             if name != known.name || *checksum != known.checksum() {
@@ -113,8 +113,8 @@ impl Migrations {
     /// migration is pending. Run it in the transaction that read `applied`.
     ///
     /// # Errors
-    /// [`MigrationError`] if a newer program migrated the database, or an applied migration differs from that of this
-    /// program.
+    /// [`MigrationError`] if a newer program migrated the database, or an applied migration differs from the program's
+    /// migration at the same position.
     pub fn pending_sql(&self, applied: &[(String, String)]) -> Result<String, MigrationError> {
         let mut sql = String::new();
         match self.status(applied)? {

@@ -42,9 +42,9 @@ pub use audit::{AuditFilter, AuditRecord, AuditStore};
 use decode::{ScopeList, decode_event, report_unreadable};
 use deliveries::ended_at;
 pub use deliveries::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, ResponseFilter, Settlement,
-    UsageStats,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
+    DeliveryStore, EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, ResponseFilter,
+    Settlement,
 };
 pub use endpoints::EndpointStore;
 pub use idempotency::{
@@ -58,5 +58,5 @@ pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
 pub use token_usage::{TokenUsage, UsageCounts};
-pub use tokens::{TokenFilter, TokenSearch, TokenStates, TokenStore};
+pub use tokens::{TokenFilter, TokenLoader, TokenSearch, TokenStates, TokenStore};
 pub use usage::UsageStore;

@@ -12,14 +12,14 @@ use crate::model::Timestamp;
 pub struct LatencyCounts {
     /// Sum of the durations, in milliseconds.
     pub total_millis: u64,
-    /// Numbers of responses by duration: in each bucket those from the bound of the bucket before to below its own
-    /// [bound](Self::BOUNDS), and in the last bucket those from the last bound on.
+    /// Numbers of responses by duration. Bucket `i` counts the responses that took at least `BOUNDS_MS[i - 1]` and less
+    /// than [`BOUNDS_MS[i]`](Self::BOUNDS_MS) milliseconds. The last bucket counts the responses that took 5 s or longer.
     pub buckets: [u64; 10],
 }
 
 impl LatencyCounts {
-    /// Upper bounds of all buckets but the last, in milliseconds.
-    pub const BOUNDS: [u64; 9] = [5, 10, 25, 50, 100, 250, 500, 1000, 5000];
+    /// Exclusive upper bounds of all buckets except the last, in milliseconds.
+    pub const BOUNDS_MS: [u64; 9] = [5, 10, 25, 50, 100, 250, 500, 1000, 5000];
 
     /// Columns of the buckets.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
@@ -40,7 +40,7 @@ impl LatencyCounts {
     pub fn record(&mut self, duration: Duration) {
         let millis = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         self.total_millis = self.total_millis.saturating_add(millis);
-        let bucket = Self::BOUNDS.partition_point(|bound| *bound <= millis);
+        let bucket = Self::BOUNDS_MS.partition_point(|bound| *bound <= millis);
         if let Some(count) = self.buckets.get_mut(bucket) {
             *count += 1;
         }
@@ -57,8 +57,8 @@ impl LatencyCounts {
         Some(Duration::from_millis(mean))
     }
 
-    /// Estimates the duration that `percent` of the responses did not exceed. A `percent` above 100 counts as 100. `None` without
-    /// responses.
+    /// Estimates the duration that `percent` of the responses did not exceed. A `percent` above 100 counts as 100. Returns
+    /// `None` without responses.
     ///
     /// The estimate assumes that the responses of a bucket are distributed evenly. It is in the same bucket as the exact
     /// value. Above the last bound it is the last bound, 5 s.
@@ -66,7 +66,7 @@ impl LatencyCounts {
         let rank = self.count() as f64 * f64::from(percent.min(100)) / 100.0;
         let mut below = 0.0;
         let mut lower = 0;
-        for (count, bound) in self.buckets.iter().zip(Self::BOUNDS) {
+        for (count, bound) in self.buckets.iter().zip(Self::BOUNDS_MS) {
             let count = *count as f64;
             if count > 0.0 && below + count >= rank {
                 let width = (bound - lower) as f64;
@@ -101,19 +101,19 @@ pub struct OperationCounts {
 impl OperationCounts {
     /// Number of columns in the table `forum_api_operation_usage`, without hour and operation.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub(crate) const COLUMNS: usize = 17;
+    #[cfg(feature = "postgres")]
+    pub(crate) const COLUMNS: usize = UsageCounts::COLUMNS + 1 + LatencyCounts::COLUMNS.len();
 
     /// Returns the values in the order of the columns.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub(crate) fn to_row(self) -> [i64; Self::COLUMNS] {
-        let (usage, latency) = (self.usage, self.latency);
-        let [a, b, c, d, e, f, g, h, i, j] = latency.buckets;
-        #[rustfmt::skip]
-        let row = [
-            usage.requests, usage.units, usage.rate_limited, usage.unauthenticated, usage.forbidden, usage.errors,
-            latency.total_millis, a, b, c, d, e, f, g, h, i, j,
-        ];
-        row.map(|count| i64::try_from(count).unwrap_or(i64::MAX))
+    pub(crate) fn to_row(self) -> impl Iterator<Item = i64> {
+        let LatencyCounts {
+            total_millis,
+            buckets,
+        } = self.latency;
+        let latency = [total_millis].into_iter().chain(buckets);
+        let latency = latency.map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+        self.usage.to_row().into_iter().chain(latency)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AuditStore, DeliveryStore, EndpointStore, IdempotencyStore, OutboxStore, RateLimitStore,
-    TokenStore, UsageStore, memory,
+    TokenLoader, TokenStore, UsageStore, memory,
 };
 
 /// Stores of an API. Each can be replaced separately.
@@ -12,6 +12,9 @@ use super::{
 pub struct Stores {
     /// Token records.
     pub tokens: Arc<dyn TokenStore>,
+    /// The host's query for a token and its owner. It reads the same tokens as `tokens`. `None`, the default of all
+    /// constructors, finds them with separate calls.
+    pub token_loader: Option<Arc<dyn TokenLoader>>,
     /// Running windows of rate limits.
     pub rate_limits: Arc<dyn RateLimitStore>,
     /// Responses by `Idempotency-Key`.
@@ -33,6 +36,7 @@ impl Stores {
     pub fn in_memory_with(audit: &memory::MemoryAuditStore) -> Self {
         Self {
             tokens: Arc::new(memory::MemoryTokenStore::new(audit.clone())),
+            token_loader: None,
             rate_limits: Arc::new(memory::MemoryRateLimitStore::default()),
             idempotency: Arc::new(memory::MemoryIdempotencyStore::default()),
             audit: Arc::new(audit.clone()),

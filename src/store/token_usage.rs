@@ -3,10 +3,8 @@
 use std::ops::AddAssign;
 use std::time::Duration;
 
-use crate::model::Timestamp;
+use crate::model::{DAY, HOUR, Timestamp};
 use crate::token::Lookup;
-
-const HOUR_MILLIS: i64 = 60 * 60 * 1000;
 
 /// Numbers of API requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +27,24 @@ impl UsageCounts {
     /// Returns the number of requests that were refused with 401, 403 or 429.
     pub fn refused(&self) -> u64 {
         self.unauthenticated + self.forbidden + self.rate_limited
+    }
+
+    /// Number of columns in the table `forum_api_usage`, without hour and token.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) const COLUMNS: usize = 6;
+
+    /// Returns the values in the order of the columns.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn to_row(self) -> [i64; Self::COLUMNS] {
+        let row = [
+            self.requests,
+            self.units,
+            self.rate_limited,
+            self.unauthenticated,
+            self.forbidden,
+            self.errors,
+        ];
+        row.map(|count| i64::try_from(count).unwrap_or(i64::MAX))
     }
 }
 
@@ -56,11 +72,10 @@ pub struct TokenUsage {
 
 impl TokenUsage {
     /// Time for which the library keeps usage: 30 days.
-    pub const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+    pub const RETENTION: Duration = DAY.saturating_mul(30);
 
     /// Returns the beginning of the hour of `at`, in UTC.
     pub fn hour_of(at: Timestamp) -> Timestamp {
-        let millis = at.as_millis();
-        Timestamp::from_millis(millis - millis.rem_euclid(HOUR_MILLIS))
+        at.interval_start(HOUR)
     }
 }

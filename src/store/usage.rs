@@ -10,16 +10,16 @@ use crate::token::Lookup;
 /// Stores the usage of tokens and operations by hour.
 #[async_trait]
 pub trait UsageStore: Send + Sync + 'static {
-    /// Adds these numbers to the stored ones, in one transaction. `usage` is ordered by hour and token, and contains no hour of
-    /// a token twice.
+    /// Adds the numbers of requests with tokens to the stored numbers, in one transaction. `usage` is ordered by hour and
+    /// token, and contains no hour of a token twice.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call; numbers that were added
     /// nevertheless are then counted twice.
-    async fn add(&self, usage: &[TokenUsage]) -> BackendResult<()>;
+    async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()>;
 
-    /// Returns the sums of each hour that begins at or after `since`, of all tokens or of `token`. The oldest hour comes first;
-    /// hours without requests are omitted.
+    /// Returns the sum of each hour that begins at or after `since`: of `token`, or of all tokens if it is `None`. Requests
+    /// without a token are not included. The oldest hour comes first; hours without requests are omitted.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -40,13 +40,13 @@ pub trait UsageStore: Send + Sync + 'static {
         limit: u32,
     ) -> BackendResult<Vec<(Lookup, UsageCounts)>>;
 
-    /// Adds these numbers to the stored ones, in one transaction. `usage` is ordered by hour and operation, and contains no
-    /// hour of an operation twice.
+    /// Adds the numbers of requests of operations, with and without tokens, to the stored numbers, in one transaction.
+    /// `usage` is ordered by hour and operation, and contains no hour of an operation twice.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call; numbers that were added
     /// nevertheless are then counted twice.
-    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()>;
+    async fn add_operation_usage(&self, usage: &[OperationUsage]) -> BackendResult<()>;
 
     /// Returns the usage of each operation in each hour that begins at or after `since`, ordered by hour and operation.
     ///
@@ -62,10 +62,10 @@ pub trait UsageStore: Send + Sync + 'static {
 }
 
 forward!(UsageStore {
-    async fn add(usage: &[TokenUsage]) -> BackendResult<()>;
+    async fn add_token_usage(usage: &[TokenUsage]) -> BackendResult<()>;
     async fn by_hour(since: Timestamp, token: Option<&Lookup>) -> BackendResult<Vec<(Timestamp, UsageCounts)>>;
     async fn by_token(since: Timestamp, limit: u32) -> BackendResult<Vec<(Lookup, UsageCounts)>>;
-    async fn add_operations(usage: &[OperationUsage]) -> BackendResult<()>;
+    async fn add_operation_usage(usage: &[OperationUsage]) -> BackendResult<()>;
     async fn by_operation(since: Timestamp) -> BackendResult<Vec<OperationUsage>>;
     async fn sweep(before: Timestamp) -> BackendResult<()>;
 });

@@ -15,12 +15,12 @@ use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::BoxFuture;
 use crate::store::{
     AuditFilter, AuditRecord, AuditStore, BeginOutcome, ClaimBatch, ClaimRequest, ClaimedDelivery,
-    Completion, DeliveryFilter, DeliveryStore, EndpointStats, EndpointStore, FanOut,
+    Completion, DeliveryFilter, DeliveryStats, DeliveryStore, EndpointStats, EndpointStore, FanOut,
     IdempotencyStore, IdempotentRequest, OperationUsage, OutboxStore, Quarantine, QueueStats,
-    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenStore, TokenUsage,
-    UsageCounts, UsageStats, UsageStore, WebhookStores,
+    RateLimitStore, Reservation, Settlement, Stores, TokenFilter, TokenLoader, TokenStore,
+    TokenUsage, UsageCounts, UsageStore, WebhookStores,
 };
-use crate::token::{Lookup, TokenRecord};
+use crate::token::{LoadedToken, Lookup, TokenRecord};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event, KeyId, Topic};
 
 /// Wraps stores, and observes, delays, changes or fails their calls.
@@ -83,6 +83,10 @@ impl StoreInterceptor {
     pub fn stores(&self, inner: &Stores) -> Stores {
         Stores {
             tokens: self.wrap(&inner.tokens),
+            token_loader: inner
+                .token_loader
+                .as_ref()
+                .map(|loader| self.wrap(loader) as _),
             rate_limits: self.wrap(&inner.rate_limits),
             idempotency: self.wrap(&inner.idempotency),
             audit: self.wrap(&inner.audit),
@@ -278,6 +282,12 @@ intercepted! {
 }
 
 intercepted! {
+    token_loader: TokenLoader {
+        load_token(lookup: &Lookup) -> Option<LoadedToken>: (*lookup) => (lookup);
+    }
+}
+
+intercepted! {
     rate_limits: RateLimitStore {
         charge(key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) -> RateLimitDecision:
             (*key, cost, budget, now) => (key, *cost, *budget, *now);
@@ -303,11 +313,11 @@ intercepted! {
 
 intercepted! {
     usage: UsageStore {
-        add(usage: &[TokenUsage]) -> (): (usage.to_vec()) => (usage);
+        add_token_usage(usage: &[TokenUsage]) -> (): (usage.to_vec()) => (usage);
         by_hour(since: Timestamp, token: Option<&Lookup>) -> Vec<(Timestamp, UsageCounts)>:
             (since, token.copied()) => (*since, token.as_ref());
         by_token(since: Timestamp, limit: u32) -> Vec<(Lookup, UsageCounts)>: (since, limit) => (*since, *limit);
-        add_operations(usage: &[OperationUsage]) -> (): (usage.to_vec()) => (usage);
+        add_operation_usage(usage: &[OperationUsage]) -> (): (usage.to_vec()) => (usage);
         by_operation(since: Timestamp) -> Vec<OperationUsage>: (since) => (*since);
         sweep(before: Timestamp) -> (): (before) => (*before);
     }
@@ -357,7 +367,7 @@ intercepted! {
         release(claimed: &[ClaimedDelivery], wait: Duration, now: Timestamp) -> ():
             (claimed.to_vec(), wait, now) => (claimed, *wait, *now);
         queue_stats(now: Timestamp) -> QueueStats: (now) => (*now);
-        usage(since: Timestamp, now: Timestamp) -> UsageStats: (since, now) => (*since, *now);
+        delivery_stats(since: Timestamp, now: Timestamp) -> DeliveryStats: (since, now) => (*since, *now);
         endpoint_stats(since: Timestamp) -> Vec<EndpointStats>: (since) => (*since);
         enqueue(event: &Event, endpoint: &EndpointId, now: Timestamp) -> Option<DeliveryId>:
             (event.clone(), endpoint.clone(), now) => (event, endpoint, *now);

@@ -131,14 +131,14 @@ impl TestApi {
     /// If the id is invalid.
     pub fn as_member(&self, user: &str) -> TestClient<'_> {
         let scopes: Vec<_> = self.surface.scopes().collect();
-        self.with_scopes(user, &scopes)
+        self.as_member_with_scopes(user, &scopes)
     }
 
     /// Returns a client with a token of this member for these scopes.
     ///
     /// # Panics
     /// If the id is invalid or the surface has no such scope.
-    pub fn with_scopes(&self, user: &str, scopes: &[Scope]) -> TestClient<'_> {
+    pub fn as_member_with_scopes(&self, user: &str, scopes: &[Scope]) -> TestClient<'_> {
         let token = self.issue_token(user, scopes, Expiry::NEVER);
         self.client(Some(token.expose_secret().to_owned()))
     }

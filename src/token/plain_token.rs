@@ -104,7 +104,7 @@ pub struct PlainToken {
 }
 
 /// Error of a text with a wrong prefix, length, character or checksum.
-const PARSE_ERROR: ParseError = ParseError::new("a token");
+const PARSE_ERROR: ParseError = ParseError::new("a complete token that begins with forum_pat_");
 
 impl PlainToken {
     /// Generates a token: a random lookup, 256 random bits, and a checksum.

@@ -239,8 +239,8 @@ pub struct AttemptRecord {
     /// [`response_headers`](Self::response_headers).
     #[serde(rename = "answer")]
     pub response_excerpt: Option<String>,
-    /// Headers of the request as lines `name: value`, without `host` and those of the connection; `None` if the
-    /// attempt failed before the request was signed, or if an earlier version recorded the attempt. Not serialized.
+    /// Headers of the request as lines `name: value`, without headers that the transport adds, such as `host`; `None` if
+    /// the attempt failed before the request was signed, or if an earlier version recorded the attempt. Not serialized.
     #[serde(skip)]
     pub request_headers: Option<String>,
     /// Headers of the response as lines `name: value`, at most 2 KiB; `None` if there was no response, or if an earlier

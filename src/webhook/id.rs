@@ -10,7 +10,7 @@ impl EventId {
     /// Generates an id: `evt_` and 22 random characters.
     ///
     /// # Errors
-    /// Fails when the random source fails.
+    /// [`RandomError`] if the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = base62::with_prefix("evt_", base62::random(random)?);
         Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))
@@ -21,7 +21,7 @@ impl EndpointId {
     /// Generates an id: `whe_` and 22 random characters.
     ///
     /// # Errors
-    /// Fails when the random source fails.
+    /// [`RandomError`] if the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let id = base62::with_prefix("whe_", base62::random(random)?);
         Ok(Self::parse(&id).unwrap_or_else(|_| Self::empty()))

@@ -23,7 +23,7 @@ impl WebhookSecret {
     /// Generates a secret: `whsec_` and 256 random bits in 43 characters of `[0-9A-Za-z]`.
     ///
     /// # Errors
-    /// Fails when the random source fails.
+    /// [`RandomError`] if the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let mut bits = Zeroizing::new([0; 32]);
         random.fill(&mut *bits)?;
@@ -34,7 +34,7 @@ impl WebhookSecret {
         Ok(Self(text))
     }
 
-    /// Accepts a secret that an operator supplies.
+    /// Creates a secret from a text that an operator supplies.
     ///
     /// # Errors
     /// [`SecretTooShortError`] if it has fewer than 16 characters.

@@ -17,7 +17,7 @@ const AGENT: &str = concat!("forum-api/", env!("CARGO_PKG_VERSION"));
 pub struct SignedRequest {
     /// URL of the endpoint.
     pub url: String,
-    /// All headers except `host` and those of the connection.
+    /// The headers `content-type`, `user-agent` and `x-forum-*`. The transport adds the others, such as `host`.
     pub headers: HeaderMap,
     /// Body of the event.
     pub body: Bytes,

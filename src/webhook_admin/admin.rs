@@ -20,8 +20,8 @@ const BATCH: u32 = 500;
 
 /// Registers and changes webhook endpoints (`docs/protocol.md`, section 13).
 ///
-/// Each change is recorded in the audit log with the `actor` of the call. An operation that leaves an endpoint or the key
-/// as it is writes nothing.
+/// Each change is recorded in the audit log with the `actor` of the call. An operation that changes nothing adds no entry.
+/// A [`ping`](Self::ping) is not recorded.
 #[derive(Clone)]
 pub struct WebhookAdmin {
     webhooks: WebhookStores,
@@ -46,7 +46,7 @@ pub struct NewEndpoint {
 
 /// New values of an endpoint; `None` keeps a value.
 #[derive(Clone, Debug, Default)]
-pub struct EndpointChanges {
+pub struct EndpointUpdate {
     /// URL to which deliveries are sent: `https` or `http`, at most 2048 bytes.
     pub url: Option<String>,
     /// Topics to which the endpoint subscribes.
@@ -256,7 +256,7 @@ impl WebhookAdmin {
         let now = self.environment.clock.now();
         let rotate = |endpoint: Endpoint| Ok(endpoint.rotated(encrypted.clone(), now));
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ROTATED, id)?;
-        let endpoint = self.update(id, &audit, rotate).await?;
+        let endpoint = self.modify(id, &audit, rotate).await?;
         Ok(EndpointWithSecret { endpoint, secret })
     }
 
@@ -272,7 +272,7 @@ impl WebhookAdmin {
     ) -> Result<Endpoint, WebhookAdminError> {
         let now = self.environment.clock.now();
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ACTIVATED, id)?;
-        self.update(id, &audit, |endpoint| Ok(endpoint.activated(now)?))
+        self.modify(id, &audit, |endpoint| Ok(endpoint.activated(now)?))
             .await
     }
 
@@ -300,7 +300,7 @@ impl WebhookAdmin {
             false => AuditAction::ENDPOINT_DISABLED,
         };
         let audit = self.audit_entry(actor, action, id)?;
-        self.update(id, &audit, set).await
+        self.modify(id, &audit, set).await
     }
 
     /// Changes the URL, the topics and the owner of an endpoint. Queued deliveries are sent to the new URL.
@@ -311,13 +311,13 @@ impl WebhookAdmin {
     ///
     /// # Panics
     /// Outside of a tokio runtime with time enabled, if the URL changes.
-    pub async fn change(
+    pub async fn update(
         &self,
         id: &EndpointId,
-        changes: EndpointChanges,
+        update: EndpointUpdate,
         actor: &AuditActor,
     ) -> Result<Endpoint, WebhookAdminError> {
-        let EndpointChanges { url, topics, owner } = changes;
+        let EndpointUpdate { url, topics, owner } = update;
         let topics = topics.map(|topics| topics.validated(&self.custom_topics));
         let topics = topics.transpose()?;
         self.find(id).await?;
@@ -340,7 +340,7 @@ impl WebhookAdmin {
                 ..endpoint
             })
         };
-        self.update(id, &audit, change).await
+        self.modify(id, &audit, change).await
     }
 
     /// Queues a `ping` for this endpoint only.
@@ -403,7 +403,7 @@ impl WebhookAdmin {
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].
-    pub async fn redeliver(
+    pub async fn retry_delivery(
         &self,
         id: &DeliveryId,
         actor: &AuditActor,
@@ -522,7 +522,7 @@ impl WebhookAdmin {
 
     /// Updates an endpoint, again if it was changed meanwhile. Returns it with its new version. Writes nothing if it stays
     /// as it is.
-    async fn update(
+    async fn modify(
         &self,
         id: &EndpointId,
         audit: &AuditEntry,

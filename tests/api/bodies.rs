@@ -18,15 +18,15 @@ pub(crate) fn request(endpoint: &str, body: &str) -> Request {
 
 #[rustfmt::skip]
 pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
-    (REPLY, "", "body: expected JSON"),
-    (REPLY, "{", "body: expected JSON"),
-    (REPLY, "{}x", "body: expected JSON"),
-    (REPLY, "{} {}", "body: expected JSON"),
-    (REPLY, "{'body':'x'}", "body: expected JSON"),
-    (REPLY, r#"{"body":"x",}"#, "body: expected JSON"),
-    (REPLY, r#"{"body":"\ud800"}"#, "body: expected JSON"),
-    (REPLY, r#"{"body":NaN}"#, "body: expected JSON"),
-    (REPLY, "\u{feff}{}", "body: expected JSON"),
+    (REPLY, "", "body: expected a request body in JSON"),
+    (REPLY, "{", "body: expected a request body in JSON"),
+    (REPLY, "{}x", "body: expected a request body in JSON"),
+    (REPLY, "{} {}", "body: expected a request body in JSON"),
+    (REPLY, "{'body':'x'}", "body: expected a request body in JSON"),
+    (REPLY, r#"{"body":"x",}"#, "body: expected a request body in JSON"),
+    (REPLY, r#"{"body":"\ud800"}"#, "body: expected a request body in JSON"),
+    (REPLY, r#"{"body":NaN}"#, "body: expected a request body in JSON"),
+    (REPLY, "\u{feff}{}", "body: expected a request body in JSON"),
     (REPLY, "null", "body: expected an object"),
     (REPLY, "[]", "body: expected an object"),
     (REPLY, r#"["x",false]"#, "body: expected an object"),
@@ -98,7 +98,9 @@ async fn an_invalid_body_is_a_400_whose_message_names_the_field() {
         "]".repeat(100_000)
     );
     let cases = REJECTED.iter().copied();
-    for (endpoint, body, expected) in cases.chain([(REPLY, &*nested, "body: expected JSON")]) {
+    for (endpoint, body, expected) in
+        cases.chain([(REPLY, &*nested, "body: expected a request body in JSON")])
+    {
         let response = server.send(&request(endpoint, body).bearer(&alice)).await;
         assert_eq!(outcome(&response), BAD_REQUEST, "{endpoint} {body}");
         assert_eq!(message(&response), expected, "{endpoint} {body}");

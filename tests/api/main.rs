@@ -25,6 +25,7 @@ mod queries;
 mod rate_limits;
 mod replays;
 mod request_info;
+mod token_loader;
 mod tokens;
 mod usage;
 mod visibility;

@@ -38,9 +38,9 @@ const STEPS: [(Wrong, u16, &str); 11] = [
     (Command, 422, "VALIDATION"),
 ];
 
-async fn with(wrong: &BTreeSet<Wrong>) -> Outcome {
+async fn with(server: Server, wrong: &BTreeSet<Wrong>) -> Outcome {
     let is = |cause| wrong.contains(&cause);
-    let server = Server::new().listening().await;
+    let server = server.listening().await;
     let scope = if is(Scope) {
         "forums:read"
     } else {
@@ -78,11 +78,13 @@ async fn with(wrong: &BTreeSet<Wrong>) -> Outcome {
 
 #[tokio::test]
 async fn the_first_step_that_rejects_determines_the_response() {
-    for (step, (_, status, code)) in STEPS.iter().enumerate() {
-        let wrong = STEPS[step..].iter().map(|(wrong, ..)| *wrong).collect();
-        assert_eq!(with(&wrong).await, (*status, Some(*code)));
+    for server in [Server::new, || Server::with_token_loader().0] {
+        for (step, (_, status, code)) in STEPS.iter().enumerate() {
+            let wrong = STEPS[step..].iter().map(|(wrong, ..)| *wrong).collect();
+            assert_eq!(with(server(), &wrong).await, (*status, Some(*code)));
+        }
+        assert_eq!(with(server(), &BTreeSet::new()).await, (201, None));
     }
-    assert_eq!(with(&BTreeSet::new()).await, (201, None));
 }
 
 /// The board is not called before step 8, and no command is run before step 10.

@@ -6,6 +6,7 @@ from time import monotonic
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
+import afternoon
 import forged
 import panel_session
 import reference
@@ -33,6 +34,20 @@ def without_scripts(browser: Browser) -> None:
     ):
         panel_session.run(page, server, receiver, lambda *_: None)
         reference.without_scripts(page)
+
+
+def afternoon_with_scripts(browser: Browser) -> None:
+    with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
+        afternoon.run(page, server, receiver, look, "with scripts")
+
+
+def afternoon_without_scripts(browser: Browser) -> None:
+    with (
+        Server(PROGRAM) as server,
+        Receiver() as receiver,
+        Window(browser, server.address, java_script_enabled=False) as page,
+    ):
+        afternoon.run(page, server, receiver, lambda *_: None, "without scripts")
 
 
 def with_local_times(browser: Browser) -> None:
@@ -65,12 +80,14 @@ def with_forged_forms(browser: Browser) -> None:
         page.context.close()
 
 
-# Generous, since the machine may be busy.
+# Milliseconds. The timeout is long because the machine may be busy.
 expect.set_options(timeout=20_000)
 
 PARTS = (
     with_scripts,
     without_scripts,
+    afternoon_with_scripts,
+    afternoon_without_scripts,
     with_local_times,
     with_requests,
     at_the_reference,
@@ -83,7 +100,7 @@ def run(number: int) -> str:
     """Runs a part in its own browser and returns its name and duration."""
     part, began = PARTS[number], monotonic()
     with sync_playwright() as playwright:
-        # Its sandbox is not available to root.
+        # The sandbox of Chromium is not available to root.
         chromium = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         part(chromium)
         chromium.close()

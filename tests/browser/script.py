@@ -28,6 +28,18 @@ def run(page: Page, server: Server) -> None:
     assert utc == f"{instant:%Y-%m-%d %H:%M:%S} UTC", utc
     local = instant.astimezone(ZoneInfo(ZONE))
     assert shown.startswith(f"{local:%Y-%m-%d %H:%M:%S} ") and not shown.endswith("UTC"), shown
+    filters(page)
+
+
+def filters(page: Page) -> None:
+    """A filter shows local times and sends times in UTC."""
+    go(page, "/panel/deliveries?from=2026-01-31T12:00")
+    begin = page.get_by_label(f"From ({ZONE})", exact=True)
+    expect(begin).to_have_value("2026-01-31T07:00")
+    begin.fill("2026-07-01T20:30")
+    send(page, "Filter", 200)
+    assert "from=2026-07-02T00%3A30&to=" in page.url, page.url
+    expect(begin).to_have_value("2026-07-01T20:30")
 
 
 def without_scripts(page: Page, server: Server) -> None:
@@ -37,6 +49,8 @@ def without_scripts(page: Page, server: Server) -> None:
     go(page, "/panel/tokens")
     _, utc, shown = times(page)
     assert shown == utc, shown
+    go(page, "/panel/deliveries?from=2026-01-31T12:00")
+    expect(page.get_by_label("From (UTC)", exact=True)).to_have_value("2026-01-31T12:00")
 
 
 def issue(page: Page, server: Server) -> str:

@@ -24,7 +24,7 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
         let page = fixture.get(&path).await;
         assert!(page.contains(&button) && page.contains(text));
         let (_, page) = fixture.post_and_follow(&retry).await;
-        assert!(page.contains("The delivery is due now.") && page.contains("queued</span>"));
+        assert!(page.contains("The delivery is queued again.") && page.contains("queued</span>"));
         assert!(!page.contains(&button));
         assert_eq!(fixture.state().await, Some(DeliveryState::Queued));
         let (status, again) = fixture.post_and_follow(&retry).await;
@@ -155,6 +155,47 @@ async fn the_list_is_filtered_and_has_pages() {
     assert!(second.contains("value=\"2026-01-01T23:59\""));
     let none = fixture.get("/panel/deliveries?to=2025-12-31").await;
     assert!(none.contains("No deliveries match these filters."));
+}
+
+#[tokio::test]
+async fn a_filter_by_response_covers_seven_days_unless_its_beginning_is_chosen() {
+    let fixture = PanelFixture::with_content().await;
+    fixture.clock.advance(Duration::from_secs(8 * 24 * 60 * 60));
+    for (query, is_listed, begin) in [
+        ("response=5xx", false, "2026-01-02T00:00"),
+        ("response=5xx&to=2026-01-03", true, "2025-12-28T00:00"),
+        ("response=5xx&from=2026-01-01", true, "2026-01-01T00:00"),
+        ("response=2xx", false, ""),
+        ("state=dead", true, ""),
+    ] {
+        let page = fixture.get(&format!("/panel/deliveries?{query}")).await;
+        assert_eq!(page.contains(&fixture.delivery), is_listed, "{query}");
+        let field = "name=\"from\" type=\"datetime-local\" value=\"";
+        assert_eq!(page.after(field), begin, "{query}");
+        let is_default = query.contains("5xx") && !query.contains("from");
+        assert_eq!(page.contains("covers 7 days"), is_default, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_filter_shows_the_endpoint_although_it_was_removed() {
+    let fixture = PanelFixture::with_content().await;
+    let list = format!("/panel/deliveries?endpoint={}", fixture.endpoint);
+    fixture.post(&fixture.endpoint_path("/remove"), &[]).await;
+    let page = fixture.get(&list).await;
+    let chosen = format!("<option value=\"{}\" selected>", fixture.endpoint);
+    assert!(page.contains(&chosen), "{}", page.body);
+}
+
+#[tokio::test]
+async fn a_withheld_ping_has_a_reason() {
+    let fixture = PanelFixture::with_content().await;
+    fixture.post(&fixture.delivery_path("/retry"), &[]).await;
+    fixture.end_attempt(DeliveryState::Withheld).await;
+    let page = fixture.get(&fixture.delivery_path("?done=pinged")).await;
+    let reason = "The owner of the endpoint may not receive this event.";
+    assert!(page.contains(&format!("Ping not sent. {reason}")));
+    assert_eq!(page.body.matches(reason).count(), 2, "result and state");
 }
 
 #[tokio::test]

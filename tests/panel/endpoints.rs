@@ -159,7 +159,7 @@ async fn the_list_shows_the_results_of_each_endpoint() {
     let fixture = PanelFixture::with_content().await;
     let page = fixture.get("/panel/webhooks").await;
     assert!(page.contains("enabled</span>") && !page.contains("disabled"));
-    assert!(page.contains("failing</span>") && page.contains("first failure: "));
+    assert!(page.contains("failing</span>") && page.contains("First failure: "));
     assert!(page.contains("status 500") && page.contains("0 of 1"));
     assert!(page.contains(&format!("href=\"{}\"", fixture.delivery_path(""))));
     fixture.queue(2).await;
@@ -267,4 +267,17 @@ async fn an_endpoint_is_removed_with_its_deliveries() {
     }
     let page = fixture.get(&fixture.endpoint_path("")).await;
     assert_eq!(page.status, 404);
+}
+
+#[tokio::test]
+async fn a_ping_without_a_result_is_shown_within_the_request_timeout() {
+    let mut fixture = PanelFixture::with_content().await;
+    let node = fixture.node_builder();
+    let node = node.request_timeout(Duration::from_millis(500));
+    fixture.panel = node.build().unwrap();
+    let (status, page) = fixture
+        .post_and_follow(&fixture.endpoint_path("/ping"))
+        .await;
+    assert_eq!(status, 303);
+    assert!(page.contains("Ping queued. There is no result yet."));
 }

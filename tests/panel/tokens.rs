@@ -275,7 +275,7 @@ async fn a_label_is_changed_on_the_page_of_its_token() {
     let stored = async || fixture.tokens().await[0].label.clone();
     assert_eq!(stored().await, "<script>alert(1)</script>");
     let saved = fixture.post(&path, &[("label", "<i>phone")]).await;
-    let location = format!("{path}?done=token-saved");
+    let location = format!("{path}?done=saved");
     assert_eq!(saved.status_and_location(), (303, location.as_str()));
     assert_eq!(stored().await, "<i>phone");
     let page = fixture.get(&location).await;
@@ -316,12 +316,12 @@ async fn the_page_of_a_token_shows_its_requests_by_hour_and_by_day() {
         usage(24, 100),
         usage(24 * 40, 100_000),
     ];
-    fixture.stores.usage.add(&usage).await.unwrap();
+    fixture.stores.usage.add_token_usage(&usage).await.unwrap();
     let page = fixture.get(&path).await;
     for expected in [
         "17 requests, 4 refused, 2 failed · busiest hour: 10",
         "117 requests, 6 refused, 3 failed · busiest day: 110",
-        "<time datetime=\"2025-12-31T22:00:00.000Z\">2025-12-31 22:00:00 UTC</time>",
+        "title=\"2025-12-31 22:00:00 UTC\">2025-12-31 22:00 UTC</time>",
         "<time datetime=\"2025-12-31T00:00:00.000Z\">2025-12-31</time>",
         "data-label=\"Units\"><div>34</div>",
     ] {

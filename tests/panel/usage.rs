@@ -42,7 +42,7 @@ async fn requests_are_shown_by_hour_endpoint_and_token() {
             operation: operation.into(),
             counts: counts(),
         };
-        store.add_operations(&[usage]).await.unwrap();
+        store.add_operation_usage(&[usage]).await.unwrap();
     }
     let token = Lookup::parse(&fixture.token).unwrap();
     let usage = TokenUsage {
@@ -50,7 +50,7 @@ async fn requests_are_shown_by_hour_endpoint_and_token() {
         token,
         counts: counts().usage,
     };
-    store.add(&[usage]).await.unwrap();
+    store.add_token_usage(&[usage]).await.unwrap();
     let page = fixture.get("/panel/usage").await;
     for shown in [
         "10 requests in 24 hours: 2 refused, 2 failed · busiest hour: 5",

@@ -12,8 +12,8 @@ use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::{Runtime, TokioRuntime};
 use forum_api::store::memory::MemoryAuditStore;
 use forum_api::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, FanOut, QueueStats, Settlement,
-    Stores, UsageStats, WebhookStores,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStats, FanOut, QueueStats,
+    Settlement, Stores, WebhookStores,
 };
 use forum_api::test_util::StoreInterceptor;
 use forum_api::webhook::{AttemptRecord, Delivery, Endpoint, Event, KeyId};
@@ -198,10 +198,10 @@ fn faults() -> Vec<Fault> {
     ("deliveries are swept too late", arguments("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.saturating_sub(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),
     ("the limit of a sweep is ignored", arguments("deliveries.sweep", |(_, limit): &mut (Timestamp, u32)| *limit = 999), "sweeps::a_sweep_respects_its_limit"),
     ("dead deliveries are swept", arguments("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.progress.state = forum_api::webhook::DeliveryState::Gone)), "sweeps::pending_and_dead_deliveries_are_not_swept"),
-    ("the start of the period is included", arguments("deliveries.usage", |(since, _): &mut (Timestamp, Timestamp)| *since = since.saturating_sub(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
-    ("hours are counted from another end", arguments("deliveries.usage", |(_, now): &mut (Timestamp, Timestamp)| *now = now.saturating_add(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
-    ("an endpoint is missing from the usage", result("deliveries.usage", |usage: &mut UsageStats| usage.deliveries.truncate(3)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
-    ("long attempts are not counted", result("deliveries.usage", |usage: &mut UsageStats| usage.attempt_durations[5] = 0), "usage::attempts_are_counted_by_their_duration"),
+    ("the start of the period is included", arguments("deliveries.delivery_stats", |(since, _): &mut (Timestamp, Timestamp)| *since = since.saturating_sub(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("hours are counted from another end", arguments("deliveries.delivery_stats", |(_, now): &mut (Timestamp, Timestamp)| *now = now.saturating_add(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("an endpoint is missing from the usage", result("deliveries.delivery_stats", |usage: &mut DeliveryStats| usage.deliveries.truncate(3)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("long attempts are not counted", result("deliveries.delivery_stats", |usage: &mut DeliveryStats| usage.attempt_durations[5] = 0), "usage::attempts_are_counted_by_their_duration"),
     ]
 }
 
@@ -232,13 +232,13 @@ async fn each_fault_fails_its_rule() {
         let case = CASES.iter().find(|case| case.name == rule);
         let case: &Case<StoreFixture> = case.unwrap_or_else(|| panic!("unknown rule {rule}"));
         let result = case
-            .check(StoreFixture::new(&FaultyStores(Some(&inject))))
+            .run(StoreFixture::new(&FaultyStores(Some(&inject))))
             .await;
         assert!(
             matches!(result, Err(TestFailure::Failed(_))),
             "{fault}: {rule}: {result:?}"
         );
-        let result = case.check(StoreFixture::new(&FaultyStores(None))).await;
+        let result = case.run(StoreFixture::new(&FaultyStores(None))).await;
         assert_eq!(result, Ok(()), "{rule}");
     }
 }

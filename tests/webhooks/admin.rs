@@ -15,7 +15,7 @@ use forum_api::test_util::StoreInterceptor;
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
 };
-use forum_api::webhook_admin::{EndpointChanges, NewEndpoint, WebhookAdmin, WebhookAdminError};
+use forum_api::webhook_admin::{EndpointUpdate, NewEndpoint, WebhookAdmin, WebhookAdminError};
 
 use crate::sample::{after, secret};
 use crate::secret::cipher;
@@ -69,10 +69,10 @@ async fn an_endpoint_with_a_used_id_is_not_added() {
     assert_eq!(webhooks.endpoints.list().await.unwrap().len(), 1);
 }
 
-fn topics(topics: &str) -> EndpointChanges {
-    EndpointChanges {
+fn topics(topics: &str) -> EndpointUpdate {
+    EndpointUpdate {
         topics: Some(topics.parse().unwrap()),
-        ..EndpointChanges::default()
+        ..EndpointUpdate::default()
     }
 }
 
@@ -83,14 +83,14 @@ async fn a_host_may_have_its_own_topics() {
     let id = add_endpoint(&admin, "*").await.unwrap();
     let unknown = add_endpoint(&admin, own).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
-    let unknown = admin.change(&id, topics(own), &BY).await;
+    let unknown = admin.update(&id, topics(own), &BY).await;
     assert!(matches!(unknown, Err(WebhookAdminError::UnknownTopic(_))));
     let admin = admin.custom_topics(vec![Topic::parse(own).unwrap()]);
-    let changed = admin.change(&id, topics(own), &BY).await.unwrap();
+    let changed = admin.update(&id, topics(own), &BY).await.unwrap();
     assert_eq!(changed.topics.to_string(), own);
     assert_eq!(changed, find(&webhooks, &id).await, "with its new version");
     let missing = EndpointId::parse("whe_none").unwrap();
-    let result = admin.change(&missing, topics("*"), &BY).await;
+    let result = admin.update(&missing, topics("*"), &BY).await;
     assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
 }
 
@@ -100,12 +100,12 @@ async fn a_change_keeps_the_values_that_it_does_not_name() {
     let admin = admin_without_key(&webhooks);
     let id = add_endpoint(&admin, "*").await.unwrap();
     let before = find(&webhooks, &id).await;
-    let changes = EndpointChanges {
+    let changes = EndpointUpdate {
         url: Some("https://other.example/".into()),
         owner: Some(UserId::from(2)),
         topics: None,
     };
-    let changed = admin.change(&id, changes, &BY).await.unwrap();
+    let changed = admin.update(&id, changes, &BY).await.unwrap();
     let expected = Endpoint {
         url: "https://other.example/".into(),
         owner: UserId::from(2),
@@ -114,18 +114,16 @@ async fn a_change_keeps_the_values_that_it_does_not_name() {
     };
     assert_eq!(changed, expected);
     assert_eq!(changed, find(&webhooks, &id).await);
-    let private = EndpointChanges {
+    let private = EndpointUpdate {
         url: Some("http://127.0.0.1/".into()),
-        ..EndpointChanges::default()
+        ..EndpointUpdate::default()
     };
-    let refused = admin.change(&id, private, &BY).await;
+    let refused = admin.update(&id, private, &BY).await;
     assert!(matches!(refused, Err(WebhookAdminError::Address(_))));
-    let unchanged = admin.change(&id, EndpointChanges::default(), &BY).await;
+    let unchanged = admin.update(&id, EndpointUpdate::default(), &BY).await;
     assert_eq!(unchanged.unwrap(), changed);
     let missing = EndpointId::parse("whe_none").unwrap();
-    let result = admin
-        .change(&missing, EndpointChanges::default(), &BY)
-        .await;
+    let result = admin.update(&missing, EndpointUpdate::default(), &BY).await;
     assert!(matches!(result, Err(WebhookAdminError::EndpointNotFound)));
     assert_eq!(changed, find(&webhooks, &id).await);
 }
@@ -139,12 +137,12 @@ async fn an_operation_without_effect_writes_nothing() {
     for _ in 0..2 {
         admin.set_enabled(&id, false, &BY).await.unwrap();
         let changes = topics("post.created");
-        admin.change(&id, changes, &BY).await.unwrap();
-        let unchanged = EndpointChanges {
+        admin.update(&id, changes, &BY).await.unwrap();
+        let unchanged = EndpointUpdate {
             url: Some("https://receiver.example/hook".into()),
-            ..EndpointChanges::default()
+            ..EndpointUpdate::default()
         };
-        let found = admin.change(&id, unchanged, &BY).await.unwrap();
+        let found = admin.update(&id, unchanged, &BY).await.unwrap();
         assert_eq!(found, find(&webhooks, &id).await);
         admin.reencrypt(&cipher(&[8; 16]), &BY).await.unwrap();
     }
@@ -173,7 +171,7 @@ async fn concurrent_changes_are_all_applied() {
     let (rotated, disabled, subscribed) = tokio::join!(
         admin.rotate(&id, &BY),
         admin.set_enabled(&id, false, &BY),
-        admin.change(&id, topics("post.created"), &BY),
+        admin.update(&id, topics("post.created"), &BY),
     );
     assert!(rotated.is_ok() && disabled.is_ok() && subscribed.is_ok());
     let found = find(&webhooks, &id).await;

@@ -36,7 +36,7 @@ fn a_receiver_accepts_each_verified_delivery_once() {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let url = lines.next().unwrap().unwrap();
     let printed = std::thread::spawn(|| lines.map(Result::unwrap).collect::<Vec<_>>());
-    let largest = "x".repeat(Event::MAX_BODY);
+    let largest = "x".repeat(Event::MAX_BODY_LEN);
     let mut unsigned = delivery("A", "dlv_7", "unsigned");
     unsigned.headers.remove("x-forum-signature");
     let statuses = [

@@ -1,5 +1,5 @@
 //! Handwritten server: one axum handler for each page, without features that the page does not need. Paths below
-//! [`KNOWN`] return the same pages after a lookup of the token and its owner.
+//! [`KNOWN`] return the same pages after a query for the token and its owner in the same visit to the database.
 
 mod known;
 mod query;
@@ -22,7 +22,7 @@ use tokio::runtime::Runtime;
 use tokio_postgres::types;
 
 use crate::board::db::named_params;
-use known::{Member, Token};
+use known::Token;
 use query::{Forums, Posts, Query, Thread, Threads};
 use row::Row;
 
@@ -30,7 +30,7 @@ use row::Row;
 pub const KNOWN: &str = "/known";
 
 /// Number of connections, as in the server.
-const CONNECTIONS: usize = 16;
+pub const CONNECTIONS: usize = 16;
 
 #[derive(Clone)]
 enum Database {
@@ -121,7 +121,8 @@ fn limit(uri: &Uri) -> i64 {
 
 impl Site {
     async fn answer<Q: Query>(&self, headers: &HeaderMap, query: Q) -> Response {
-        let asking = self.knows.then(|| Token::of(headers));
+        let is_postgres = matches!(self.database, Database::Postgres(_));
+        let asking = self.knows.then(|| Token::of(headers, is_postgres));
         let wire = match &self.database {
             Database::Sqlite(database) => in_sqlite(database, asking, query).await,
             Database::Postgres(pool) => in_postgres(pool, asking, query).await,
@@ -134,8 +135,7 @@ impl Site {
 async fn in_sqlite<Q: Query>(database: &sqlite::Database, asking: Asking, query: Q) -> Q::Wire {
     let read = database.read::<_, sqlite::SqliteError>(move |connection| {
         if let Some(token) = asking {
-            let owner = token.wire(rows(connection, &token)?);
-            rows(connection, &Member(owner))?;
+            token.wire(rows(connection, &token)?);
         }
         Ok(query.wire(rows(connection, &query)?))
     });
@@ -156,8 +156,7 @@ fn rows<Q: Query>(connection: &Connection, query: &Q) -> rusqlite::Result<Vec<Q:
 async fn in_postgres<Q: Query>(pool: &Pool, asking: Asking, query: Q) -> Q::Wire {
     let client = pool.get().await.unwrap();
     if let Some(token) = asking {
-        let owner = token.wire(fetched(&client, &token).await);
-        fetched(&client, &Member(owner)).await;
+        token.wire(fetched(&client, &token).await);
     }
     query.wire(fetched(&client, &query).await)
 }

@@ -38,6 +38,11 @@ impl Output {
         Self::new(text, json!({ "ok": true }))
     }
 
+    /// Prints `done` if the command changed something, otherwise `unchanged`; or `{"ok":true}` in both cases.
+    pub fn changed(is_changed: bool, done: String, unchanged: String) -> BoardResult<Self> {
+        Self::done_with(if is_changed { done } else { unchanged })
+    }
+
     pub fn print(&self, as_json: bool) {
         if as_json {
             print_line(&self.json);

@@ -72,8 +72,8 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         .environment()
         .surface(options.surface.into())
         .public_origin(&base_url);
-    let registry = options.webhooks.registry(&database, &environment);
-    registry.check_key().await.map_err(refusal)?;
+    let webhook_admin = options.webhooks.webhook_admin(&database, &environment);
+    webhook_admin.check_key().await.map_err(refusal)?;
     let banner = StartupBanner {
         base_url: base_url.clone(),
         monitor_url: operator.as_ref().map_or(base_url.clone(), Listener::url),
@@ -97,7 +97,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     }
     let stores = Stores {
         rate_limits: budgets,
-        ..database.stores()
+        ..board.stores()
     };
     let settings = settings(options);
     let sign_in = SignIn::new(
@@ -107,7 +107,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         stores.rate_limits.clone(),
     );
     let host = Arc::new(sign_in.clone());
-    let panel = Panel::builder(host, stores.clone(), registry, &environment)
+    let panel = Panel::builder(host, stores.clone(), webhook_admin, &environment)
         .base_path(PANEL)
         .api_url(format!("{base_url}{API}"))
         .reference_url(DOCS)
@@ -155,10 +155,10 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     tokio::select! {
         _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
         () = board.keep_writing_hints() => {}
-        () = api.keep_flushing_usage() => {}
+        () = api.flush_usage_periodically() => {}
     }
     if let Err(error) = api.flush_usage().await {
-        tracing::error!(%error, "failed to record usage; lost");
+        tracing::error!(%error, "failed to record usage; counts lost");
     }
     board.write_hints().await;
     database.close().await;

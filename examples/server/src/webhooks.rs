@@ -34,13 +34,13 @@ pub struct WebhookOptions {
 /// Options of retries.
 #[derive(Clone, Debug, Args)]
 pub struct RetryOptions {
-    /// Delay after the first failed attempt; doubles after each failure
+    /// Delay after the first failed attempt of a delivery; doubles after each failure
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     webhook_initial_backoff: Duration,
     /// Longest delay between two attempts
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = seconds)]
     webhook_max_backoff: Duration,
-    /// Time limit of an attempt
+    /// Time limit of an attempt: connection, request and response
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     webhook_timeout: Duration,
     /// Time to keep delivered, gone and withheld deliveries
@@ -58,8 +58,12 @@ pub struct RetryOptions {
 }
 
 impl WebhookOptions {
-    /// Returns the operations on endpoints, in this environment.
-    pub fn registry(&self, database: &BoardDatabase, environment: &Environment) -> WebhookAdmin {
+    /// Returns the administration of endpoints and deliveries, with these options.
+    pub fn webhook_admin(
+        &self,
+        database: &BoardDatabase,
+        environment: &Environment,
+    ) -> WebhookAdmin {
         WebhookAdmin::new(database.webhooks(), environment)
             .allow_private(self.allow_private_webhooks)
     }

@@ -1,6 +1,12 @@
 //! Access is looked up for every request.
 
 use super::*;
+use crate::host::{Access, BoxError, RequestInfo};
+use crate::runtime::SeededRandom;
+use crate::scope::{Scope, Surface};
+use crate::store::{Stores, TokenLoader};
+use crate::token::{Lookup, TokenRequest, issue_token};
+use std::sync::Arc;
 
 board_rules! {
     mod access;
@@ -97,6 +103,45 @@ board_rules! {
         Ok(())
     }
 
+    /// A token loader returns the token that the store returns, and its data of the owner leads to the access that
+    /// `member_access` returns without the data.
+    async fn a_token_loader_returns_the_current_token_and_owner(suite: &Suite) -> TestResult {
+        let fixture = LoaderFixture::new(suite)?;
+        let forums = suite.two_forums().await?;
+        let owners = [suite.member("alice").await?, suite.staff("sam").await?, suite.admin("ada").await?];
+        let [alice, sam, ada] = owners.map(|owner| owner.id());
+        let unknown = ["0", "-1", "007", "9223372036854775807", "no-such_member"];
+        let unknown = unknown.into_iter().flat_map(UserId::parse);
+        let mut tokens = Vec::new();
+        for owner in [alice.clone(), sam.clone(), ada].into_iter().chain(unknown) {
+            tokens.push((fixture.issue_token(&owner).await?, owner));
+        }
+        fixture.check(&tokens, &forums).await?;
+        if suite.require(Capability::HiddenForums).is_ok() {
+            suite.fixture.set_readers(&forums[0], Audience::Staff).await?;
+            fixture.check(&tokens, &forums).await?;
+        }
+        if suite.require(Capability::Offline).is_ok() {
+            suite.fixture.set_offline(true).await?;
+            fixture.check(&tokens, &forums).await?;
+        }
+        if suite.require(Capability::Bans).is_ok() {
+            suite.fixture.set_banned(&alice, true).await?;
+            fixture.check(&tokens, &forums).await?;
+        }
+        if suite.require(Capability::AccountRemoval).is_ok() {
+            suite.fixture.remove_account(&sam).await?;
+            fixture.check(&tokens, &forums).await?;
+        }
+        let store = &fixture.stores.tokens;
+        for (lookup, _) in &tokens {
+            store.revoke(lookup, suite.now(), &audit_entry()).await?;
+        }
+        fixture.check(&tokens, &forums).await?;
+        let absent = fixture.loader.load_token(&Lookup::DUMMY).await?;
+        check!(absent.is_none(), "no token has the lookup {}", Lookup::DUMMY)
+    }
+
     /// A removed account has no access and no profile. Its posts remain without an author.
     async fn posts_of_a_removed_account_remain(suite: &Suite) -> TestResult {
         suite.require(Capability::AccountRemoval)?;
@@ -151,6 +196,64 @@ board_rules! {
         let max = suite.moderator("max", &above).await?;
         expect_moderation(suite, &alice, &max, &below, false).await
     }
+}
+
+/// The stores of a board with a token loader.
+struct LoaderFixture<'a> {
+    suite: &'a Suite,
+    stores: Stores,
+    loader: Arc<dyn TokenLoader>,
+    random: SeededRandom,
+}
+
+impl<'a> LoaderFixture<'a> {
+    fn new(suite: &'a Suite) -> TestResult<Self> {
+        suite.require(Capability::TokenLoader)?;
+        let stores = suite.fixture.stores()?;
+        let loader = stores.token_loader.clone();
+        Ok(Self {
+            suite,
+            loader: loader.ok_or(BoxError::from("the stores have no token loader"))?,
+            stores,
+            random: SeededRandom::default(),
+        })
+    }
+
+    async fn issue_token(&self, owner: &UserId) -> TestResult<Lookup> {
+        let request = TokenRequest::new(owner, &[Scope::ForumsRead]).label("a label");
+        let (tokens, now) = (&*self.stores.tokens, self.suite.now());
+        let issued = issue_token(tokens, &self.random, Surface::Full, request, now).await;
+        Ok(issued.map_err(BoxError::from)?.1.lookup)
+    }
+
+    /// Compares the loader with the separate calls.
+    async fn check(&self, tokens: &[(Lookup, UserId)], forums: &[ForumId]) -> TestResult {
+        for (lookup, owner) in tokens {
+            let loaded = self.loader.load_token(lookup).await?;
+            let (record, data) = loaded.map(|token| (token.record, token.owner)).unzip();
+            check_eq!(
+                record,
+                self.stores.tokens.find(lookup).await?,
+                "the token of {owner}"
+            )?;
+            let request = RequestInfo::new(self.suite.now()).with_token_lookup(*lookup);
+            let request = request.with_owner(data.flatten());
+            let authorizer = self.suite.fixture.board().authorizer;
+            let access = authorizer.member_access(owner, &request).await?;
+            let expected = self.suite.access_of(owner).await?;
+            let [access, expected] = [access, expected].map(|access| summary(access, forums));
+            check_eq!(access, expected, "the access of {owner}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The visible ones of these forums, and whether the caller is denied while the board is offline.
+fn summary(access: Option<Access>, forums: &[ForumId]) -> Option<(Vec<&ForumId>, bool)> {
+    let access = access?;
+    let visible = forums.iter();
+    let visible = visible.filter(|forum| access.visible_forums.contains(forum));
+    Some((visible.collect(), access.deny_offline))
 }
 
 /// Checks whether `caller` can reply in a locked thread of the forum.

@@ -8,7 +8,7 @@ use super::Capability;
 use crate::host::{Authorizer, BoxError, Host, MemberCaller, RequestInfo};
 use crate::model::{ForumId, NewPost, NewThread, PostId, ThreadId, UserId};
 use crate::runtime::{Clock as _, InlineRuntime, ManualClock, Runtime, SystemClock};
-use crate::store::{FanOut, OutboxStore};
+use crate::store::{FanOut, OutboxStore, Stores};
 use crate::webhook::Event;
 
 /// The result of a step that prepares a board or a store.
@@ -41,8 +41,7 @@ pub trait BoardFactory: Send + Sync {
 /// A host implements [`board`](Self::board), [`add_member`](Self::add_member), [`add_forum`](Self::add_forum), and the
 /// methods that the capabilities of its board need. The suite does not call the other methods. A method without an
 /// implementation returns an error with its name, except `write_thread` and `write_reply`, which call the board. The
-/// anti-flood limits of the board must permit one write per member
-/// and minute.
+/// anti-flood limits of the board must permit one write per member and minute.
 #[async_trait]
 pub trait BoardFixture: Send + Sync {
     /// Returns the board, as [`ForumApi::builder`](crate::ForumApi::builder) takes it.
@@ -59,7 +58,7 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("set_readers", (forum, readers))
     }
 
-    /// Appoints or dismisses a moderator of a forum.
+    /// Appoints or dismisses a moderator of a forum. Needs [`Capability::Moderators`].
     async fn set_moderator(
         &self,
         forum: &ForumId,
@@ -69,42 +68,42 @@ pub trait BoardFixture: Send + Sync {
         unsupported_by_fixture("set_moderator", (forum, member, is_moderator))
     }
 
-    /// Bans a member or lifts the ban.
+    /// Bans a member or lifts the ban. Needs [`Capability::Bans`].
     async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
         unsupported_by_fixture("set_banned", (member, banned))
     }
 
-    /// Takes the board offline or online.
+    /// Takes the board offline or online. Needs [`Capability::Offline`].
     async fn set_offline(&self, offline: bool) -> FixtureResult<()> {
         unsupported_by_fixture("set_offline", offline)
     }
 
-    /// Locks or unlocks a thread.
+    /// Locks or unlocks a thread. Needs [`Capability::Locking`].
     async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
         unsupported_by_fixture("set_locked", (thread, locked))
     }
 
-    /// Pins or unpins a thread.
+    /// Pins or unpins a thread. Needs [`Capability::Pinning`].
     async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> FixtureResult<()> {
         unsupported_by_fixture("set_pinned", (thread, pinned))
     }
 
-    /// Approves a post that awaits approval. A thread's first post represents the thread.
+    /// Approves a post that awaits approval; a first post together with its thread. Needs [`Capability::Approval`].
     async fn approve(&self, post: &PostId) -> FixtureResult<()> {
         unsupported_by_fixture("approve", post)
     }
 
-    /// Restores a deleted post. A thread's first post represents the thread.
+    /// Restores a deleted post; a first post together with its thread. Needs [`Capability::Deletion`].
     async fn restore(&self, post: &PostId) -> FixtureResult<()> {
         unsupported_by_fixture("restore", post)
     }
 
-    /// Makes `member` ignore another member.
+    /// Makes `member` ignore another member. Needs [`Capability::IgnoreLists`].
     async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {
         unsupported_by_fixture("ignore", (member, ignored))
     }
 
-    /// Removes an account. Its posts and messages remain.
+    /// Removes an account. Its posts and messages remain. Needs [`Capability::AccountRemoval`].
     async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
         unsupported_by_fixture("remove_account", member)
     }
@@ -112,6 +111,12 @@ pub trait BoardFixture: Send + Sync {
     /// Returns the outbox to which the board writes its events, for [`events`](Self::events). Default: `None`.
     fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
         None
+    }
+
+    /// Returns stores in the board's database, with the board's [token loader](Stores::token_loader). Needs
+    /// [`Capability::TokenLoader`].
+    fn stores(&self) -> FixtureResult<Stores> {
+        unsupported_by_fixture("stores", ())
     }
 
     /// Returns the events that the board wrote to its outbox since the previous call, in insertion order. By default it
@@ -195,7 +200,7 @@ pub struct NewForum {
 }
 
 impl NewForum {
-    /// A top-level forum.
+    /// Creates a top-level forum.
     pub fn new(title: &str, readers: Audience, writers: Audience) -> Self {
         Self {
             title: title.into(),

@@ -112,6 +112,8 @@ capabilities! {
     /// Commands that check and write atomically. Without them several conflicting concurrent calls can succeed, and the
     /// suite skips the rules about them.
     AtomicCommands: "atomic commands",
+    /// A [`TokenLoader`](crate::store::TokenLoader). Without it the library finds a token and its owner with separate calls.
+    TokenLoader: "a token loader",
     /// Events. Without them no change writes to an outbox.
     Events: "events",
     /// The board reads the clock that [`BoardFactory::create`](super::BoardFactory::create) receives. Without it the suite

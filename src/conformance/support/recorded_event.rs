@@ -48,7 +48,7 @@ impl RecordedEvent {
         let actual = (body.event, body.topic.as_str(), body.occurred_at);
         let expected = (event.id.clone(), event.topic.as_str(), event.occurred_at);
         check_eq!(actual, expected, "event, topic and occurredAt in the body")?;
-        check!(event.body.len() <= Event::MAX_BODY)?;
+        check!(event.body.len() <= Event::MAX_BODY_LEN)?;
         let subject = SUBJECTS
             .iter()
             .find(|(topic, _)| body.topic.starts_with(topic));

@@ -26,7 +26,7 @@ impl<S> Case<S> {
     ///
     /// # Errors
     /// If the subject cannot be created, the rule fails, or the host does not support one of its capabilities.
-    pub async fn check(&self, subject: impl Future<Output = TestResult<S>>) -> TestResult {
+    pub async fn run(&self, subject: impl Future<Output = TestResult<S>>) -> TestResult {
         (self.run)(&subject.await?).await
     }
 
@@ -40,7 +40,7 @@ impl<S> Case<S> {
         reason = "a test reports its result this way"
     )]
     pub async fn run_or_panic(&self, subject: impl Future<Output = TestResult<S>>) {
-        match self.check(subject).await {
+        match self.run(subject).await {
             Ok(()) => {}
             Err(TestFailure::Failed(text)) => panic!("the rule {} failed: {text}", self.name),
             Err(unsupported) => println!("skipped {}: {unsupported}", self.name),
@@ -59,27 +59,27 @@ impl Report {
     ) -> Self {
         let mut report = Self::default();
         for case in cases {
-            report.0.push((case.name, case.check(subject()).await));
+            report.0.push((case.name, case.run(subject()).await));
         }
         report
     }
 
-    /// Every rule and its result.
+    /// Returns every rule with its result.
     pub fn results(&self) -> impl Iterator<Item = (&'static str, &TestResult)> {
         self.0.iter().map(|(name, result)| (*name, result))
     }
 
-    /// The names of the rules that passed.
+    /// Returns the names of the rules that passed.
     pub fn passed(&self) -> impl Iterator<Item = &'static str> {
         self.names(|result| result.is_ok())
     }
 
-    /// The names of the rules that were skipped for an unsupported capability.
+    /// Returns the names of the rules that were skipped because of an unsupported capability.
     pub fn skipped(&self) -> impl Iterator<Item = &'static str> {
         self.names(|result| matches!(result, Err(TestFailure::Unsupported(_))))
     }
 
-    /// The names of the rules that failed.
+    /// Returns the names of the rules that failed.
     pub fn failed(&self) -> impl Iterator<Item = &'static str> {
         self.names(|result| matches!(result, Err(TestFailure::Failed(_))))
     }

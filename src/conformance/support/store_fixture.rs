@@ -14,7 +14,7 @@ use crate::token::Lookup;
 /// Creates the stores of one backend.
 #[async_trait]
 pub trait StoreFactory: Send + Sync {
-    /// Creates empty stores. Each rule creates its own stores, which share no state with those of another rule.
+    /// Creates empty stores. Each rule creates its own stores, which share no state with the stores of other rules.
     ///
     /// # Errors
     /// If the stores cannot be created. The rule fails.

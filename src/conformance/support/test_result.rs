@@ -28,7 +28,7 @@ impl TestFailure {
         }
     }
 
-    /// A failure of the rule: `subject` had the `actual` result or value instead of the `expected` one.
+    /// Creates a failure of the rule: `subject` had the `actual` result or value instead of the `expected` one.
     pub fn mismatch(subject: impl Display, actual: impl Display, expected: impl Display) -> Self {
         Self::Failed(format!("{subject}: expected {expected}, found {actual}"))
     }

@@ -10,10 +10,10 @@ use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    EndpointStats, QueueStats, Settlement, UsageStats, lock,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
+    DeliveryStore, EndpointStats, QueueStats, Settlement, lock,
 };
-use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event};
 
 #[async_trait]
 impl DeliveryStore for MemoryWebhookStore {
@@ -84,7 +84,11 @@ impl DeliveryStore for MemoryWebhookStore {
         })
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats> {
+    async fn delivery_stats(
+        &self,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> BackendResult<DeliveryStats> {
         let tables = lock(&self.0);
         let mut counts = HashMap::new();
         let mut attempt_durations = [0; 6];
@@ -103,7 +107,7 @@ impl DeliveryStore for MemoryWebhookStore {
                     .or_default() += 1;
             }
             for attempt in row.attempts.iter().filter(|one| one.started_at > since) {
-                let bounds = UsageStats::ATTEMPT_DURATION_BOUNDS_MS;
+                let bounds = DeliveryStats::ATTEMPT_DURATION_BOUNDS_MS;
                 let group = bounds.partition_point(|bound| *bound <= attempt.duration_ms);
                 if let Some(count) = attempt_durations.get_mut(group) {
                     *count += 1;
@@ -116,18 +120,14 @@ impl DeliveryStore for MemoryWebhookStore {
             state,
             count,
         };
-        Ok(UsageStats {
+        Ok(DeliveryStats {
             deliveries: counts.into_iter().map(count).collect(),
             attempt_durations,
         })
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
-        let tables = lock(&self.0);
-        let endpoints = tables.endpoints.iter();
-        Ok(endpoints
-            .map(|endpoint| tables.endpoint_stats(&endpoint.id, since))
-            .collect())
+        Ok(lock(&self.0).endpoint_stats(since))
     }
 
     async fn enqueue(
@@ -258,30 +258,36 @@ impl WebhookTables {
         enabled.flat_map(|endpoint| pending(&endpoint.id)).collect()
     }
 
-    fn endpoint_stats(&self, id: &EndpointId, since: Timestamp) -> EndpointStats {
-        let mut stats = EndpointStats {
-            endpoint_id: id.clone(),
+    fn endpoint_stats(&self, since: Timestamp) -> Vec<EndpointStats> {
+        let stats = |endpoint: &Endpoint| EndpointStats {
+            endpoint_id: endpoint.id.clone(),
             delivered: 0,
             failed: 0,
             last: None,
         };
+        let mut all: HashMap<_, _> = self
+            .endpoints
+            .iter()
+            .map(|one| (&one.id, stats(one)))
+            .collect();
         for row in self.rows.newest(None) {
             let delivery = &row.delivery;
             let state = delivery.progress.state;
             let is_attempted = !matches!(state, DeliveryState::Queued | DeliveryState::Withheld);
-            if delivery.endpoint_id != *id || !is_attempted {
+            let Some(stats) = all.get_mut(&delivery.endpoint_id).filter(|_| is_attempted) else {
                 continue;
-            }
+            };
             if delivery.created_at > since {
                 match state {
                     DeliveryState::Delivered => stats.delivered += 1,
                     _ => stats.failed += 1,
                 }
             }
-            let last = || row.last_delivery();
-            stats.last = stats.last.or_else(last);
+            if stats.last.is_none() {
+                stats.last = row.last_delivery();
+            }
         }
-        stats
+        all.into_values().collect()
     }
 
     fn lease(&mut self, id: &DeliveryId, until: Timestamp) -> Option<ClaimedDelivery> {

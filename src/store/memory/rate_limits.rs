@@ -29,8 +29,9 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// Rate limits in sharded maps. Tokens, addresses and password attempts have separate shards: a flood of one kind does not
 /// affect the others.
 ///
-/// A running window is never evicted. If the shards of addresses are full, new addresses share one overflow window.
-/// They get their own windows at most 5 s after other windows have ended.
+/// The store holds windows of at most 1,376,256 addresses and 172,032 keys of password attempts; the number of tokens is
+/// not limited. A running window is never evicted. If the shard of a new key is full, the key uses the overflow window of
+/// its kind. It gets its own window at most 5 s after another window of the shard has ended.
 #[derive(Debug)]
 pub struct MemoryRateLimitStore {
     tokens: Vec<Mutex<Shard>>,

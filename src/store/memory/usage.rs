@@ -21,7 +21,7 @@ pub struct MemoryUsageStore {
 
 #[async_trait]
 impl UsageStore for MemoryUsageStore {
-    async fn add(&self, usage: &[TokenUsage]) -> BackendResult<()> {
+    async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let mut table = lock(&self.tokens);
         for one in usage {
             *table.entry((one.hour, one.token)).or_default() += one.counts;
@@ -60,7 +60,7 @@ impl UsageStore for MemoryUsageStore {
         Ok(tokens)
     }
 
-    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()> {
+    async fn add_operation_usage(&self, usage: &[OperationUsage]) -> BackendResult<()> {
         let mut table = lock(&self.operations);
         for one in usage {
             *table.entry((one.hour, one.operation.clone())).or_default() += one.counts;

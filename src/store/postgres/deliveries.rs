@@ -9,15 +9,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
+use super::PostgresStore;
 use super::execute::{Columns, Parameters};
-use super::rows::{read_attempt, read_delivery};
-use super::{PostgresError, PostgresStore};
+use super::rows::{read_attempt, read_delivery, read_endpoint_stats};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStore,
-    EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats, ended_at,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
+    DeliveryStore, EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, ended_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -148,12 +148,16 @@ impl DeliveryStore for PostgresStore {
         Ok(stats.unwrap_or_default())
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats> {
-        let bounds = UsageStats::ATTEMPT_DURATION_BOUNDS_MS
+    async fn delivery_stats(
+        &self,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> BackendResult<DeliveryStats> {
+        let bounds = DeliveryStats::ATTEMPT_DURATION_BOUNDS_MS
             .map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
         let (states, bounds) = (DeliveryState::ALL, bounds.as_slice());
         let rows = self.query(USAGE, &[&since, &now, &states, &bounds]).await?;
-        let mut usage = UsageStats::default();
+        let mut usage = DeliveryStats::default();
         for row in rows {
             let columns = &mut Columns::of(&row);
             let group: u64 = columns.number("group")?;
@@ -310,28 +314,6 @@ CROSS JOIN LATERAL (
 ) delivery
 ORDER BY delivery.created_at DESC, delivery.id DESC LIMIT $2"
     )
-}
-
-fn read_endpoint_stats(columns: &mut Columns<'_>) -> Result<EndpointStats, PostgresError> {
-    let (endpoint_id, delivered) = (columns.value("endpoint")?, columns.number("delivered")?);
-    let failed = columns.number("failed")?;
-    let id: Option<DeliveryId> = columns.value("id")?;
-    let state: Option<DeliveryState> = columns.value("state")?;
-    let attempted_at: Option<Timestamp> = columns.value("at")?;
-    let status = columns.optional_number("status")?;
-    let last = id.zip(state).zip(attempted_at);
-    let last = last.map(|((id, state), attempted_at)| LastDelivery {
-        id,
-        state,
-        attempted_at,
-        status,
-    });
-    Ok(EndpointStats {
-        endpoint_id,
-        delivered,
-        failed,
-        last,
-    })
 }
 
 fn leases(claimed: &[ClaimedDelivery]) -> (Vec<&DeliveryId>, Vec<i64>) {

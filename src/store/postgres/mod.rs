@@ -82,4 +82,5 @@ pub(crate) use error::sentence;
 pub use migrations::{MIGRATIONS, apply_migrations, migrate, migration_status, schema_status};
 pub use pool::{check_writable, connect};
 pub use store::{LeaseClock, PostgresStore};
+pub use tokens::read_token;
 pub use tokio_postgres;

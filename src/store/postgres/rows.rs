@@ -3,8 +3,8 @@
 use super::execute::{Columns, Result};
 use crate::audit::{AuditActor, AuditEntry};
 use crate::store::{
-    AuditRecord, LatencyCounts, OperationCounts, OperationUsage, ResourceIds, ScopeList,
-    StoredResponse, UsageCounts,
+    AuditRecord, EndpointStats, LastDelivery, LatencyCounts, OperationCounts, OperationUsage,
+    ResourceIds, ScopeList, StoredResponse, UsageCounts,
 };
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};

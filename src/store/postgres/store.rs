@@ -55,8 +55,8 @@ impl PostgresStore {
 opaque_debug!(PostgresStore);
 
 impl Stores {
-    /// Creates stores of tokens, idempotency keys, usage and the audit log in the database of `pool`, for any number of nodes (feature
-    /// `postgres`). Rate limits are in the memory of each node.
+    /// Creates stores of tokens, idempotency keys, usage and the audit log in the database of `pool`, for any number of
+    /// nodes (feature `postgres`). Rate limits are in the memory of each node: `n` nodes grant up to `n` budgets.
     pub fn in_postgres(pool: &Pool) -> Self {
         let postgres = Arc::new(PostgresStore::new(pool.clone()));
         Self {

@@ -1,11 +1,11 @@
 //! Token store.
 
 use async_trait::async_trait;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::PostgresStore;
-use super::execute::Parameters;
-use super::rows::read_token;
+use super::execute::{Columns, Parameters};
+use super::{PostgresError, PostgresStore, rows};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
@@ -35,6 +35,17 @@ const PURGE: &str = "
 DELETE FROM forum_api_tokens WHERE lookup IN (
     SELECT lookup FROM forum_api_tokens WHERE expires_at < $1 OR revoked_at < $1 LIMIT $2)";
 
+/// Decodes a token from the first nine columns of a row: `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`,
+/// `expires_at`, `revoked_at` and `last_used_at` of the table `forum_api_tokens`, in this order.
+///
+/// For the query of a [`TokenLoader`](crate::store::TokenLoader).
+///
+/// # Errors
+/// [`PostgresError`] if a column is missing or cannot be decoded.
+pub fn read_token(row: &Row) -> Result<TokenRecord, PostgresError> {
+    rows::read_token(&mut Columns::of(row))
+}
+
 #[async_trait]
 impl TokenStore for PostgresStore {
     async fn create(&self, token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool> {
@@ -59,7 +70,7 @@ impl TokenStore for PostgresStore {
     }
 
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
-        Ok(self.first(FIND, &[lookup], read_token).await?)
+        Ok(self.first(FIND, &[lookup], rows::read_token).await?)
     }
 
     async fn revoke(
@@ -134,7 +145,7 @@ impl TokenStore for PostgresStore {
 FROM forum_api_tokens WHERE (created_at, lookup) < ($1, $2){conditions}
 ORDER BY created_at DESC, lookup DESC LIMIT $3"
         );
-        Ok(self.all(&sql, &parameters, read_token).await?)
+        Ok(self.all(&sql, &parameters, rows::read_token).await?)
     }
 
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64> {

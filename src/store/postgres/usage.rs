@@ -38,26 +38,13 @@ DELETE FROM forum_api_operation_usage WHERE hour < $1";
 
 #[async_trait]
 impl UsageStore for PostgresStore {
-    async fn add(&self, usage: &[TokenUsage]) -> BackendResult<()> {
-        let each = |count: fn(&UsageCounts) -> u64| -> Vec<i64> {
-            let counts = usage.iter().map(|one| count(&one.counts));
-            counts
-                .map(|count| i64::try_from(count).unwrap_or(i64::MAX))
-                .collect()
-        };
+    async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let hours: Vec<_> = usage.iter().map(|one| one.hour).collect();
         let tokens: Vec<_> = usage.iter().map(|one| one.token).collect();
-        let parameters: Parameters<'_> = &[
-            &hours,
-            &tokens,
-            &each(|counts| counts.requests),
-            &each(|counts| counts.units),
-            &each(|counts| counts.rate_limited),
-            &each(|counts| counts.unauthenticated),
-            &each(|counts| counts.forbidden),
-            &each(|counts| counts.errors),
-        ];
-        self.execute(ADD, parameters).await?;
+        let rows = usage.iter().map(|one| one.counts.to_row());
+        let columns = transpose::<{ UsageCounts::COLUMNS }>(rows);
+        self.execute(ADD, &with_columns([&hours, &tokens], &columns))
+            .await?;
         Ok(())
     }
 
@@ -87,18 +74,16 @@ impl UsageStore for PostgresStore {
         Ok(rows.await?)
     }
 
-    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()> {
+    async fn add_operation_usage(&self, usage: &[OperationUsage]) -> BackendResult<()> {
         let hours: Vec<_> = usage.iter().map(|one| one.hour).collect();
         let operations: Vec<_> = usage.iter().map(|one| &*one.operation).collect();
-        let mut columns: [Vec<i64>; OperationCounts::COLUMNS] = Default::default();
-        for one in usage {
-            for (column, value) in columns.iter_mut().zip(one.counts.to_row()) {
-                column.push(value);
-            }
-        }
-        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&hours, &operations];
-        parameters.extend(columns.iter().map(|column| column as &(dyn ToSql + Sync)));
-        self.execute(ADD_OPERATIONS, &parameters).await?;
+        let rows = usage.iter().map(|one| one.counts.to_row());
+        let columns = transpose::<{ OperationCounts::COLUMNS }>(rows);
+        self.execute(
+            ADD_OPERATIONS,
+            &with_columns([&hours, &operations], &columns),
+        )
+        .await?;
         Ok(())
     }
 
@@ -112,4 +97,26 @@ impl UsageStore for PostgresStore {
         self.execute(SWEEP, &[&before]).await?;
         Ok(())
     }
+}
+
+/// Returns the columns of rows with `N` values.
+fn transpose<const N: usize>(
+    rows: impl Iterator<Item = impl IntoIterator<Item = i64>>,
+) -> [Vec<i64>; N] {
+    let mut columns = [const { Vec::new() }; N];
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+    columns
+}
+
+/// Returns the parameters of a statement: the columns of the key, then the columns of the counts.
+fn with_columns<'a>(
+    key: [&'a (dyn ToSql + Sync); 2],
+    counts: &'a [Vec<i64>],
+) -> Vec<&'a (dyn ToSql + Sync)> {
+    let counts = counts.iter().map(|column| column as &(dyn ToSql + Sync));
+    key.into_iter().chain(counts).collect()
 }

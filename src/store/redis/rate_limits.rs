@@ -60,7 +60,8 @@ impl RedisRateLimitStore {
         self.connection.is_unreachable()
     }
 
-    /// Returns the number of failed charges and connection attempts so far.
+    /// Returns the number of failed requests and connection attempts since [`connect`](Self::connect). A charge while Redis
+    /// is unreachable sends no request and is not counted.
     pub fn failures(&self) -> u64 {
         self.connection.failures()
     }

@@ -9,14 +9,14 @@ use rusqlite::{Connection, Result, params};
 use super::audit::change_audited;
 use super::execute::{all, change, changes, first, readable};
 use super::outbox::{insert, mark_fanned_out, queue};
-use super::rows::{Columns, read_attempt, read_delivery};
+use super::rows::{Columns, read_attempt, read_delivery, read_endpoint_stats};
 use super::{SqliteWebhookStore, claim, lists};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
-    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStore, EndpointStats,
-    MAX_STORED_ATTEMPTS, QueueStats, Settlement, UsageStats, ended_at, report_unreadable,
+    ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStats, DeliveryStore,
+    EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, ended_at, report_unreadable,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
@@ -174,20 +174,24 @@ impl DeliveryStore for SqliteWebhookStore {
         .await
     }
 
-    async fn usage(&self, since: Timestamp, now: Timestamp) -> BackendResult<UsageStats> {
-        self.read(move |connection| lists::usage(connection, since, now))
+    async fn delivery_stats(
+        &self,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> BackendResult<DeliveryStats> {
+        self.read(move |connection| lists::delivery_stats(connection, since, now))
             .await
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {
         self.read(move |connection| {
-            let read = lists::read_endpoint_stats;
+            let statement = lists::ENDPOINT_STATS;
             readable(
                 connection,
                 "endpoints",
-                lists::ENDPOINT_STATS,
+                statement,
                 [since],
-                read,
+                read_endpoint_stats,
             )
         })
         .await

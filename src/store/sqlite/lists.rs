@@ -1,11 +1,11 @@
-//! Lists and usage statistics of deliveries.
+//! Lists and statistics of deliveries.
 
 use rusqlite::{Connection, Result, Row, params};
 
 use super::execute::all;
 use super::rows::Columns;
-use crate::model::{DeliveryId, Timestamp};
-use crate::store::{DeliveryCount, DeliveryFilter, EndpointStats, LastDelivery, UsageStats};
+use crate::model::Timestamp;
+use crate::store::{DeliveryCount, DeliveryFilter, DeliveryStats};
 use crate::webhook::DeliveryState;
 
 pub(super) const DELIVERY_USAGE: &str = include_str!("sql/delivery_usage.sql");
@@ -60,12 +60,12 @@ fn condition(sql: &str, parameter: u8, is_set: bool) -> String {
     }
 }
 
-pub(super) fn usage(
+pub(super) fn delivery_stats(
     connection: &Connection,
     since: Timestamp,
     now: Timestamp,
-) -> Result<UsageStats> {
-    let mut usage = UsageStats::default();
+) -> Result<DeliveryStats> {
+    let mut usage = DeliveryStats::default();
     for &state in DeliveryState::ALL {
         let read = |row: &Row<'_>| {
             Ok(DeliveryCount {
@@ -79,7 +79,7 @@ pub(super) fn usage(
         let counts = all(connection, DELIVERY_USAGE, parameters, read)?;
         usage.deliveries.extend(counts);
     }
-    let [first, second, third, fourth, fifth] = UsageStats::ATTEMPT_DURATION_BOUNDS_MS
+    let [first, second, third, fourth, fifth] = DeliveryStats::ATTEMPT_DURATION_BOUNDS_MS
         .map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
     let bounds = params![since, first, second, third, fourth, fifth];
     let read = |row: &Row<'_>| Ok((row.number::<usize>("size")?, row.number("count")?));
@@ -89,24 +89,4 @@ pub(super) fn usage(
         }
     }
     Ok(usage)
-}
-
-pub(super) fn read_endpoint_stats(row: &Row<'_>) -> Result<EndpointStats> {
-    let id: Option<DeliveryId> = row.get("last")?;
-    let state: Option<DeliveryState> = row.get("state")?;
-    let attempted_at: Option<Timestamp> = row.get("at")?;
-    let status = row.optional_number("status")?;
-    let last = id.zip(state).zip(attempted_at);
-    let last = last.map(|((id, state), attempted_at)| LastDelivery {
-        id,
-        state,
-        attempted_at,
-        status,
-    });
-    Ok(EndpointStats {
-        endpoint_id: row.get("id")?,
-        delivered: row.number("delivered")?,
-        failed: row.number("failed")?,
-        last,
-    })
 }

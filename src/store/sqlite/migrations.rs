@@ -20,7 +20,7 @@ impl Database {
     /// Opens a database as [`open`](Self::open) does, with these settings.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_with(
         path: &DatabasePath,
         settings: &DatabaseSettings,
@@ -59,8 +59,9 @@ impl Database {
 
 /// Applies the missing migrations. Returns the number of migrations that were applied before: 0 for a new database.
 ///
-/// Uses the open transaction of the connection, which must be able to write like that of [`Database::write`], or else a new
-/// one. Several processes can call it at the same time.
+/// If a transaction is open on the connection, it must be a write transaction, such as the one of [`Database::write`], and
+/// the migrations are applied in it. Otherwise this function runs its own transaction. Several processes can call it at
+/// the same time.
 ///
 /// # Errors
 /// [`SqliteError`] if a migration fails, or the applied migrations are not this program's ([`MigrationError`]). No migration

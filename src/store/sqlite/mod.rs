@@ -99,6 +99,6 @@ pub use migrations::{apply_migrations, migration_status};
 pub(crate) use pool::sentence;
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
 pub use rusqlite;
-pub use tokens::SqliteTokenStore;
+pub use tokens::{SqliteTokenStore, read_token};
 pub use usage::SqliteUsageStore;
 pub use webhook_store::SqliteWebhookStore;

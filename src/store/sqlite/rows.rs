@@ -5,8 +5,8 @@ use rusqlite::{Error, Result, Row};
 
 use crate::audit::{AuditActor, AuditEntry};
 use crate::store::{
-    AuditRecord, LatencyCounts, OperationCounts, OperationUsage, ResourceIds, ScopeList,
-    StoredResponse, UsageCounts,
+    AuditRecord, EndpointStats, LastDelivery, LatencyCounts, OperationCounts, OperationUsage,
+    ResourceIds, ScopeList, StoredResponse, UsageCounts,
 };
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};

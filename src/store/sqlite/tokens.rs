@@ -1,12 +1,11 @@
 //! Token store.
 
 use async_trait::async_trait;
-use rusqlite::params;
+use rusqlite::{Row, params};
 
 use super::audit::change_audited;
 use super::execute::{all, change, first};
-use super::rows::read_token;
-use super::{Database, SqliteError};
+use super::{Database, SqliteError, rows};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
@@ -15,6 +14,17 @@ use crate::store::sqlite_schema::tokens::{
 };
 use crate::store::{ScopeList, TokenFilter, TokenStore};
 use crate::token::{Lookup, TokenRecord};
+
+/// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`, `revoked_at` and
+/// `last_used_at` of the table `forum_api_tokens`, which it finds by name.
+///
+/// For the query of a [`TokenLoader`](crate::store::TokenLoader), in which no earlier column has one of these names.
+///
+/// # Errors
+/// [`rusqlite::Error`] if a column is missing or cannot be decoded.
+pub fn read_token(row: &Row<'_>) -> rusqlite::Result<TokenRecord> {
+    rows::read_token(row)
+}
 
 /// Token records in the table `forum_api_tokens`.
 #[derive(Clone, Debug)]
@@ -51,7 +61,7 @@ impl TokenStore for SqliteTokenStore {
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
         let lookup = *lookup;
         self.0
-            .read_short(move |connection| Ok(first(connection, FIND, [lookup], read_token)?))
+            .read_short(move |connection| Ok(first(connection, FIND, [lookup], rows::read_token)?))
             .await
     }
 
@@ -65,7 +75,7 @@ impl TokenStore for SqliteTokenStore {
         let write = self.0.write(move |savepoint| {
             let row = params![lookup, now];
             let revoked = change_audited(savepoint, REVOKE, row, &audit)? > 0;
-            Ok(revoked || first(savepoint, FIND, [lookup], read_token)?.is_some())
+            Ok(revoked || first(savepoint, FIND, [lookup], rows::read_token)?.is_some())
         });
         write.await
     }
@@ -80,7 +90,7 @@ impl TokenStore for SqliteTokenStore {
         let write = self.0.write(move |savepoint| {
             let row = params![lookup, label];
             let changed = change_audited(savepoint, SET_LABEL, row, &audit)? > 0;
-            Ok(changed || first(savepoint, FIND, [lookup], read_token)?.is_some())
+            Ok(changed || first(savepoint, FIND, [lookup], rows::read_token)?.is_some())
         });
         write.await
     }
@@ -113,7 +123,12 @@ impl TokenStore for SqliteTokenStore {
                     search.map(|search| &search.text),
                     search.and_then(|search| search.owner.as_ref()),
                 ];
-                Ok(all(connection, &list(&filter), parameters, read_token)?)
+                Ok(all(
+                    connection,
+                    &list(&filter),
+                    parameters,
+                    rows::read_token,
+                )?)
             })
             .await
     }

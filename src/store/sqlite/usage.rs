@@ -60,27 +60,15 @@ impl SqliteUsageStore {
 
 #[async_trait]
 impl UsageStore for SqliteUsageStore {
-    async fn add(&self, usage: &[TokenUsage]) -> BackendResult<()> {
+    async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()> {
         let usage = usage.to_vec();
         let add = self.0.write_background::<_, SqliteError>(move |savepoint| {
-            let stored = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-            for TokenUsage {
-                hour,
-                token,
-                counts,
-            } in usage
-            {
-                let row = params![
-                    hour,
-                    token,
-                    stored(counts.requests),
-                    stored(counts.units),
-                    stored(counts.rate_limited),
-                    stored(counts.unauthenticated),
-                    stored(counts.forbidden),
-                    stored(counts.errors),
-                ];
-                change(savepoint, ADD, row)?;
+            for one in usage {
+                let hour = one.hour.as_millis();
+                let key = [Value::from(hour), one.token.as_str().to_owned().into()];
+                let counts = one.counts.to_row().map(Value::from);
+                let row = key.into_iter().chain(counts);
+                change(savepoint, ADD, params_from_iter(row))?;
             }
             Ok(())
         });
@@ -116,14 +104,12 @@ impl UsageStore for SqliteUsageStore {
         Ok(read.await?)
     }
 
-    async fn add_operations(&self, usage: &[OperationUsage]) -> BackendResult<()> {
+    async fn add_operation_usage(&self, usage: &[OperationUsage]) -> BackendResult<()> {
         let usage = usage.to_vec();
         let add = self.0.write_background::<_, SqliteError>(move |savepoint| {
             for one in usage {
-                let key = [
-                    Value::from(one.hour.as_millis()),
-                    one.operation.into_owned().into(),
-                ];
+                let hour = one.hour.as_millis();
+                let key = [Value::from(hour), one.operation.into_owned().into()];
                 let counts = one.counts.to_row().map(Value::from);
                 let row = key.into_iter().chain(counts);
                 change(savepoint, ADD_OPERATIONS, params_from_iter(row))?;

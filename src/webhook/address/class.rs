@@ -30,7 +30,7 @@ const RESERVED: AddressClass = Forbidden("reserved");
 /// Addresses of tunnels. The IPv4 address behind a tunnel cannot be checked.
 const TUNNEL: AddressClass = Forbidden("IPv4 inside IPv6");
 
-/// The class of an address is that of the first range that contains it.
+/// The first range that contains an address determines its class.
 #[rustfmt::skip]
 const RANGES: &[(IpNet, AddressClass)] = &[
     (v4([168, 63, 129, 16], 32), METADATA), // Azure

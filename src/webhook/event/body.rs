@@ -98,7 +98,7 @@ fn try_serialize<T: Serialize>(meta: &EventMeta, topic: &Topic, data: Data<T>) -
         data,
     };
     let body = serde_json::to_string(&body).ok();
-    body.filter(|body| body.len() <= Event::MAX_BODY)
+    body.filter(|body| body.len() <= Event::MAX_BODY_LEN)
 }
 
 impl Truncated {
@@ -179,13 +179,13 @@ mod tests {
             &"",
         )
         .len();
-        let long = "x".repeat(Event::MAX_BODY - frame);
+        let long = "x".repeat(Event::MAX_BODY_LEN - frame);
         let truncated = json!({ "truncated": true });
         for (data, expected) in [
             (json!(long), json!(long)),
             (json!(format!("{long}x")), truncated.clone()),
             (
-                json!({ "userIds": vec!["x"; Event::MAX_BODY] }),
+                json!({ "userIds": vec!["x"; Event::MAX_BODY_LEN] }),
                 truncated.clone(),
             ),
             (
@@ -208,7 +208,7 @@ mod tests {
                 &Topic::POST_CREATED,
                 &data,
             );
-            assert!(text.len() <= Event::MAX_BODY);
+            assert!(text.len() <= Event::MAX_BODY_LEN);
             let body: Value = serde_json::from_str(&text).unwrap();
             assert_eq!(body["data"], expected);
         }

@@ -27,7 +27,7 @@ pub struct Event {
     /// Id of the forum that the owner of an endpoint must see to receive the event; `None` for an event outside of
     /// forums.
     pub forum_id: Option<ForumId>,
-    /// The body of its deliveries, at most [`Event::MAX_BODY`] bytes.
+    /// The body of its deliveries, at most [`Event::MAX_BODY_LEN`] bytes.
     pub body: String,
 }
 
@@ -44,7 +44,7 @@ impl EventMeta {
     /// Generates a new id.
     ///
     /// # Errors
-    /// Fails when the random source fails.
+    /// [`RandomError`] if the random source fails.
     pub fn new(random: &dyn RandomSource, occurred_at: Timestamp) -> Result<Self, RandomError> {
         let id = EventId::generate(random)?;
         Ok(Self { id, occurred_at })
@@ -82,9 +82,9 @@ pub struct ForumSummary {
 }
 
 impl Event {
-    /// Largest length of a body: 256 KiB. The data of a larger body is reduced to its ids (the fields whose names end in
-    /// `Id` or `Ids`) and `"truncated":true`.
-    pub const MAX_BODY: usize = 256 * 1024;
+    /// Maximum length of a body: 256 KiB. If a body would be longer, its data contains only `"truncated":true` and the ids
+    /// of the event: the fields `inReplyTo` and those whose names end in `Id` or `Ids`.
+    pub const MAX_BODY_LEN: usize = 256 * 1024;
 
     /// SQL statement that adds an event to the outbox, for SQLite and PostgreSQL. Its parameters are
     /// [`insert_parameters`](Self::insert_parameters). Running it twice for one event adds one row.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use forum_api::async_trait;
@@ -10,6 +10,8 @@ use forum_api::host::{
     Access, Authorizer, BackendResult, BoardError, BoardResult, Caller, RequestInfo, VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
+use forum_api::store::{TokenLoader, TokenStore};
+use forum_api::token::{LoadedToken, Lookup};
 use tokio::sync::watch;
 
 use super::fixtures::{FORUMS, forum_in};
@@ -24,6 +26,8 @@ pub(crate) struct FullBoard {
     moderators: Mutex<HashSet<&'static str>>,
     /// Ids of deleted threads, posts and members.
     deleted: Mutex<HashSet<&'static str>>,
+    /// Number of look-ups of a member's access, without those of the token loader.
+    access_lookups: AtomicUsize,
     calls: Mutex<Vec<String>>,
     completed: watch::Sender<usize>,
 }
@@ -48,6 +52,7 @@ impl FullBoard {
             visible: Mutex::new(visible),
             moderators: Mutex::new(HashSet::from(["moderator", "admin"])),
             deleted: Mutex::default(),
+            access_lookups: AtomicUsize::new(0),
             calls: Mutex::default(),
             completed: watch::Sender::default(),
         })
@@ -92,6 +97,11 @@ impl FullBoard {
             true => moderators.insert(user),
             false => moderators.remove(user),
         };
+    }
+
+    /// Counts the look-ups of a member's access, without those of the token loader.
+    pub(crate) fn access_lookups(&self) -> usize {
+        self.access_lookups.load(Ordering::SeqCst)
     }
 
     /// Returns the commands that were run, with their arguments.
@@ -188,8 +198,29 @@ impl Authorizer for FullBoard {
     async fn member_access(
         &self,
         owner: &UserId,
-        _: &RequestInfo,
+        request: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
+        if let Some(access) = request.loaded_owner::<Option<Access>>() {
+            return Ok(access.clone());
+        }
+        self.access_lookups.fetch_add(1, Ordering::SeqCst);
         Ok(self.access(&owner.to_string()))
+    }
+}
+
+/// Loads tokens with the access of their owners.
+pub(crate) struct FullBoardLoader {
+    pub(crate) board: Arc<FullBoard>,
+    pub(crate) tokens: Arc<dyn TokenStore>,
+}
+
+#[async_trait]
+impl TokenLoader for FullBoardLoader {
+    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
+        let record = self.tokens.find(lookup).await?;
+        Ok(record.map(|record| {
+            let access = self.board.access(&record.owner.to_string());
+            LoadedToken::new(record).with_owner(access)
+        }))
     }
 }

@@ -22,7 +22,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::{FullBoard, Outcome, Request, fixtures, log, lookup, outcome, soon};
+use super::{FullBoard, FullBoardLoader, Outcome, Request, fixtures, log, lookup, outcome, soon};
 
 /// A service with its board, stores and clock.
 #[derive(Clone)]
@@ -68,6 +68,23 @@ impl Server {
         let board = FullBoard::new();
         let stores = Stores::in_memory();
         Self::over(environment, settings, stores, &board, board.clone())
+    }
+
+    /// Creates a server with a token loader, and returns the interceptor of its stores.
+    pub(crate) fn with_token_loader() -> (Self, StoreInterceptor) {
+        let (board, stores) = (FullBoard::new(), Stores::in_memory());
+        let loader = FullBoardLoader {
+            board: board.clone(),
+            tokens: stores.tokens.clone(),
+        };
+        let stores = Stores {
+            token_loader: Some(Arc::new(loader)),
+            ..stores
+        };
+        let interceptor = StoreInterceptor::default();
+        let (environment, stores) = (Environment::new(TokioRuntime), interceptor.stores(&stores));
+        let server = Self::over(environment, settings(), stores, &board, board.clone());
+        (server, interceptor)
     }
 
     /// Creates two servers over the same board and stores, and lets the calls of `store` fail in the second one.

@@ -73,7 +73,7 @@ async fn run_each_operation(pool: &Pool) {
     let audit = audit_entry();
     deliveries.retry_dead(&to, now, 500, &audit).await.unwrap();
     deliveries.queue_stats(now).await.unwrap();
-    deliveries.usage(now, now).await.unwrap();
+    deliveries.delivery_stats(now, now).await.unwrap();
     deliveries.endpoint_stats(now).await.unwrap();
     deliveries.remove(&id, &audit).await.unwrap();
     deliveries.find(&id).await.unwrap();

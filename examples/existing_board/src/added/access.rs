@@ -5,6 +5,10 @@ use forum_api::host::{
     Access, Authorizer, BackendResult, BoardResult, Caller, RequestInfo, VisibleForums,
 };
 use forum_api::model::{ForumId, UserId};
+use forum_api::store::TokenLoader;
+use forum_api::store::postgres::read_token;
+use forum_api::token::{LoadedToken, Lookup};
+use tokio_postgres::Row;
 
 use crate::before::{Club, ReplyError};
 
@@ -22,6 +26,32 @@ const MEMBER: &str = "
     SELECT rank, ARRAY(SELECT id FROM section WHERE section.rank <= member.rank) AS sections
     FROM member WHERE id = $1 AND NOT banned";
 
+/// A token, and its owner as [`MEMBER`] reads it. The rank is null if the owner is banned or does not exist.
+const TOKEN: &str = "
+    SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at,
+        rank, ARRAY(SELECT id FROM section WHERE section.rank <= member.rank) AS sections
+    FROM forum_api_tokens
+    LEFT JOIN member ON NOT banned
+        AND member.id = CASE WHEN owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(owner AS BIGINT) END
+    WHERE lookup = $1";
+
+/// The access of a token's owner; `None` if the owner is banned or does not exist.
+type OwnerAccess = Option<Access>;
+
+/// The tokens are in the board's database, so that one query finds a token and its owner.
+#[async_trait]
+impl TokenLoader for Club {
+    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
+        let client = self.pool.get().await?;
+        let query = client.prepare_cached(TOKEN).await?;
+        let Some(row) = client.query_opt(&query, &[lookup]).await? else {
+            return Ok(None);
+        };
+        let owner: OwnerAccess = row_access(&row);
+        Ok(Some(LoadedToken::new(read_token(&row)?).with_owner(owner)))
+    }
+}
+
 #[async_trait]
 impl Authorizer for Club {
     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
@@ -32,8 +62,11 @@ impl Authorizer for Club {
     async fn member_access(
         &self,
         owner: &UserId,
-        _: &RequestInfo,
+        request: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
+        if let Some(access) = request.loaded_owner::<OwnerAccess>() {
+            return Ok(access.clone());
+        }
         match owner.to_i64() {
             Ok(id) => Ok(access(self, MEMBER, Some(id)).await?),
             Err(_) => Ok(None),
@@ -46,9 +79,12 @@ async fn access(club: &Club, query: &str, id: Option<i64>) -> Result<Option<Acce
     let query = client.prepare_cached(query).await?;
     let parameters: Vec<_> = id.iter().map(|id| id as _).collect();
     let row = client.query_opt(&query, &parameters).await?;
-    Ok(row.map(|row| {
-        let sections: Vec<i64> = row.get("sections");
-        let forums = VisibleForums::from_ids(sections.into_iter().map(ForumId::from));
-        Access::new(forums).with_extension(Rank(row.get("rank")))
-    }))
+    Ok(row.as_ref().and_then(row_access))
+}
+
+fn row_access(row: &Row) -> Option<Access> {
+    let rank: i16 = row.get::<_, Option<_>>("rank")?;
+    let sections: Vec<i64> = row.get("sections");
+    let forums = VisibleForums::from_ids(sections.into_iter().map(ForumId::from));
+    Some(Access::new(forums).with_extension(Rank(rank)))
 }

@@ -2,7 +2,7 @@
 
 use forum_api::model::{
     Author, BodyFormat, ContentState, Forum, ForumId, LastPost, Member, Post, Thread, ThreadId,
-    Timestamp, count,
+    Timestamp, saturating_u64,
 };
 use tokio_postgres::Row;
 
@@ -18,8 +18,8 @@ pub fn forum((position, row): (u32, &Row)) -> Forum {
         title: row.get("title"),
         description: String::new(),
         position,
-        thread_count: count(topics),
-        post_count: count(entries),
+        thread_count: saturating_u64(topics),
+        post_count: saturating_u64(entries),
         last_activity_at: active_at.map(Timestamp::from_millis),
         can_start_thread: false,
         extra: None,
@@ -42,7 +42,7 @@ pub fn thread(topic: &Topic, rank: i16) -> Thread {
             author: Some(author(&topic.last_writer)),
             created_at: active_at,
         }),
-        reply_count: count(topic.entries - 1),
+        reply_count: saturating_u64(topic.entries - 1),
         pinned: false,
         locked: topic.locked,
         first_post_id: topic.first.into(),
@@ -58,7 +58,7 @@ pub fn post(entry: &Entry, format: BodyFormat) -> Post {
     Post {
         post_id: entry.id.into(),
         thread_id: ThreadId::from(entry.topic),
-        number: count(entry.number),
+        number: saturating_u64(entry.number),
         in_reply_to: None,
         author: Some(author(&entry.writer)),
         state: ContentState::Visible,
@@ -83,7 +83,7 @@ pub fn member(row: &Row) -> Member {
         avatar_url: None,
         joined_at: Timestamp::from_millis(row.get("joined_at")),
         last_seen_at: None,
-        post_count: count(entries),
+        post_count: saturating_u64(entries),
         reputation: 0,
         extra: None,
     }

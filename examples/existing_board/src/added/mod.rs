@@ -17,12 +17,19 @@ use forum_api::{BuildError, ForumApi};
 
 use crate::before::Club;
 
+/// Returns the stores in the board's database. The board loads tokens together with their owners.
+pub fn stores(club: &Club) -> Stores {
+    Stores {
+        token_loader: Some(Arc::new(club.clone())),
+        ..Stores::in_postgres(&club.pool)
+    }
+}
+
 /// Returns the API, which is mounted at `/api/v1`. Tokens and idempotency keys are in the board's database. Rate limits
 /// are in memory, which suits a single node.
 pub fn api(club: &Club) -> Result<ForumApi, BuildError> {
     let board = Arc::new(club.clone());
-    let stores = Stores::in_postgres(&club.pool);
-    ForumApi::builder(board, stores, TokioRuntime)
+    ForumApi::builder(board, stores(club), TokioRuntime)
         .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .peer_ip(|head| {
             let peer = head.extensions.get::<ConnectInfo<SocketAddr>>();

@@ -10,11 +10,12 @@ use forum_api::conformance::{
 use forum_api::host::Host;
 use forum_api::model::{ForumId, NewThread, PostId, ThreadId, UserId};
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
-use forum_api::store::OutboxStore;
 use forum_api::store::postgres::PostgresStore;
+use forum_api::store::{OutboxStore, Stores};
 use forum_test_support::postgres;
 use tokio_postgres::types::ToSql;
 
+use crate::added::stores;
 use crate::before::{Club, connect};
 
 pub use forum_test_support::postgres::run_with_postgres;
@@ -106,6 +107,10 @@ impl BoardFixture for ClubFixture {
 
     fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
         Some(Arc::new(PostgresStore::new(self.0.pool.clone())))
+    }
+
+    fn stores(&self) -> FixtureResult<Stores> {
+        Ok(stores(&self.0))
     }
 
     async fn write_thread(

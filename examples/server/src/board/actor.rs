@@ -4,11 +4,81 @@ use std::collections::HashMap;
 
 use forum_api::host::{self, BoardError};
 use forum_api::model::Timestamp;
+use forum_api::token::{Lookup, TokenRecord};
 
 use super::db::{Connection, DbResult, RowReader, Transaction, bind};
 use super::groups::{Group, Groups};
 use super::permissions::{AccessLists, ForumPermissions, ForumRules, resolve};
 use super::texts::Texts;
+
+/// The columns that [`ActorRows::collect`] reads.
+macro_rules! columns {
+    () => {
+        "
+    member.groups,
+    member.last_seen_at,
+    EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline'),
+    EXISTS (SELECT 1 FROM forum_api_endpoints WHERE enabled),
+    forum.id,
+    forum.parent_id,
+    forum.read_groups,
+    forum.start_groups,
+    forum.reply_groups,
+    forum_moderator.member_id IS NOT NULL"
+    };
+}
+
+/// Reads the guest or a member, and all forums: a row for each forum, or one row on a board without forums. No row for a
+/// member who is unknown or banned.
+pub const LOAD: &str = concat!(
+    "SELECT",
+    columns!(),
+    "
+FROM (SELECT 1) AS alone
+LEFT JOIN member ON member.id = :member
+LEFT JOIN forum ON TRUE
+LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = :member
+WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE
+ORDER BY forum.id"
+);
+
+/// Reads a token, and its owner as [`LOAD`] does. The owner's columns are null in the only row of a token whose owner is
+/// unknown or banned.
+macro_rules! load_token {
+    ($owner:literal) => {
+        concat!(
+            "SELECT
+    token.lookup,
+    token.digest,
+    token.owner,
+    token.label,
+    token.scopes,
+    token.created_at,
+    token.expires_at,
+    token.revoked_at,
+    token.last_used_at,
+    member.id,",
+            columns!(),
+            "
+FROM forum_api_tokens AS token
+LEFT JOIN member ON member.id = ",
+            $owner,
+            " AND member.banned = FALSE
+LEFT JOIN forum ON member.id IS NOT NULL
+LEFT JOIN forum_moderator ON forum_moderator.forum_id = forum.id AND forum_moderator.member_id = member.id
+WHERE token.lookup = :lookup
+ORDER BY forum.id"
+        )
+    };
+}
+
+/// The statements for SQLite and for Postgres. An owner whose id is not a number in canonical form is no member.
+pub const LOAD_TOKEN: [&str; 2] = [
+    load_token!("CAST(token.owner AS BIGINT) AND CAST(member.id AS TEXT) = token.owner"),
+    load_token!(
+        "CASE WHEN token.owner ~ '^[1-9][0-9]{0,17}$' THEN CAST(token.owner AS BIGINT) END"
+    ),
+];
 
 /// A guest, or a member who is not banned.
 #[derive(Clone, Debug)]
@@ -27,21 +97,9 @@ impl Actor {
     /// Loads the guest for `None`, or this member. Returns `None` for a member who is unknown or banned.
     pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> DbResult<Option<Self>> {
         let rows = connection
-            .all(
-                include_str!("actor.sql"),
-                bind! { ":member": member },
-                |row| Ok((Head::read(row)?, rules(row)?)),
-            )
+            .all(LOAD, bind! { ":member": member }, read_row)
             .await?;
-        let rules: Vec<ForumRules> = rows.iter().filter_map(|(_, rules)| *rules).collect();
-        Ok(rows.first().map(|(head, _)| Self {
-            member,
-            groups: head.groups,
-            last_seen: head.last_seen,
-            offline: head.offline,
-            has_endpoints: head.has_endpoints,
-            forums: resolve(&rules, head.groups, member.is_some()),
-        }))
+        Ok(ActorRows::collect(member, rows).map(|rows| rows.resolve()))
     }
 
     /// Loads the member of a command in its transaction.
@@ -75,7 +133,68 @@ impl Actor {
     }
 }
 
+/// The rows of an actor, whose permissions are not resolved yet.
+#[derive(Debug)]
+pub struct ActorRows {
+    member: Option<i64>,
+    head: Head,
+    rules: Vec<ForumRules>,
+}
+
+impl ActorRows {
+    /// Loads a token with its owner. The owner is `None` if the member is unknown or banned.
+    pub async fn load_token(
+        connection: &Connection<'_>,
+        lookup: Lookup,
+    ) -> DbResult<Option<(TokenRecord, Option<Self>)>> {
+        let [sqlite, postgres] = LOAD_TOKEN;
+        let (mut token, mut member) = (None, None);
+        let rows = connection
+            .all(
+                connection.dialect(sqlite, postgres),
+                bind! { ":lookup": lookup },
+                |row| {
+                    if token.is_none() {
+                        token = Some(row.token()?);
+                    }
+                    row.skip_token();
+                    member = row.value()?;
+                    read_row(row)
+                },
+            )
+            .await?;
+        let owner = member.and_then(|member| Self::collect(Some(member), rows));
+        Ok(token.map(|token| (token, owner)))
+    }
+
+    fn collect(member: Option<i64>, rows: Vec<(Head, Option<ForumRules>)>) -> Option<Self> {
+        let (head, _) = *rows.first()?;
+        Some(Self {
+            member,
+            head,
+            rules: rows.into_iter().filter_map(|(_, rules)| rules).collect(),
+        })
+    }
+
+    pub fn resolve(&self) -> Actor {
+        let head = self.head;
+        Actor {
+            member: self.member,
+            groups: head.groups,
+            last_seen: head.last_seen,
+            offline: head.offline,
+            has_endpoints: head.has_endpoints,
+            forums: resolve(&self.rules, head.groups, self.member.is_some()),
+        }
+    }
+}
+
+fn read_row(row: &mut RowReader<'_>) -> DbResult<(Head, Option<ForumRules>)> {
+    Ok((Head::read(row)?, rules(row)?))
+}
+
 /// The columns that are the same in each row.
+#[derive(Clone, Copy, Debug)]
 struct Head {
     groups: Groups,
     last_seen: Option<Timestamp>,

@@ -5,10 +5,27 @@ use std::sync::Arc;
 use forum_api::async_trait;
 use forum_api::host::{Access, Authorizer, BackendResult, RequestInfo, VisibleForums};
 use forum_api::model::{ForumId, UserId};
+use forum_api::store::TokenLoader;
+use forum_api::token::{LoadedToken, Lookup};
 
-use super::actor::Actor;
+use super::actor::{Actor, ActorRows};
 use super::groups::Group;
 use super::{ReferenceBoard, accounts, hints};
+
+/// The owner of a loaded token; `None` if the member is unknown or banned.
+type TokenOwner = Option<ActorRows>;
+
+#[async_trait]
+impl TokenLoader for ReferenceBoard {
+    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
+        let lookup = *lookup;
+        let load = self.read_short(move |connection| {
+            Box::pin(async move { Ok(ActorRows::load_token(connection, lookup).await?) })
+        });
+        let found: Option<(_, TokenOwner)> = load.await?;
+        Ok(found.map(|(token, owner)| LoadedToken::new(token).with_owner(owner)))
+    }
+}
 
 #[async_trait]
 impl Authorizer for ReferenceBoard {
@@ -22,7 +39,10 @@ impl Authorizer for ReferenceBoard {
         owner: &UserId,
         request: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
-        let actor = self.owner(owner).await?;
+        let actor = match request.loaded_owner::<TokenOwner>() {
+            Some(rows) => rows.as_ref().map(ActorRows::resolve),
+            None => self.owner(owner).await?,
+        };
         if !request.is_background() {
             actor.iter().for_each(|actor| self.record_last_seen(actor));
         }

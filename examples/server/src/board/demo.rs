@@ -105,13 +105,7 @@ pub async fn begin(
     now: Timestamp,
 ) -> BoardResult<Option<ExampleCaller>> {
     let content = content()?;
-    let mut writer = DemoWriter {
-        tx,
-        now,
-        members: HashMap::new(),
-        forums: HashMap::new(),
-        threads: HashMap::new(),
-    };
+    let mut writer = DemoWriter::new(tx, now);
     let count = if empty { 1 } else { content.members.len() };
     for member in content.members.iter().take(count) {
         let days_ago = if empty { 0 } else { member.days_ago };
@@ -127,6 +121,7 @@ pub async fn begin(
     }
     for forum in &content.forums {
         writer.add_forum(forum).await?;
+        writer.add_moderators(forum).await?;
     }
     writer.write_posts(&content.forums).await?;
     writer.add_poll(&content.poll).await?;
@@ -146,6 +141,17 @@ pub async fn begin(
         name: content.token.owner,
         thread: find(&writer.threads, content.token.thread)?,
     }))
+}
+
+/// Adds the demo's forums with these titles to a board without forums. They get no moderators and no threads.
+pub async fn add_forums(tx: &Transaction<'_>, titles: &[&str], now: Timestamp) -> BoardResult<()> {
+    let content = content()?;
+    let mut writer = DemoWriter::new(tx, now);
+    let forums = content.forums.iter();
+    for forum in forums.filter(|forum| titles.contains(&forum.title)) {
+        writer.add_forum(forum).await?;
+    }
+    Ok(())
 }
 
 /// Returns whether the board holds the demo's forums, members and posts and no others.
@@ -172,7 +178,17 @@ struct DemoWriter<'a> {
     threads: HashMap<&'static str, i64>,
 }
 
-impl DemoWriter<'_> {
+impl<'a> DemoWriter<'a> {
+    fn new(tx: &'a Transaction<'a>, now: Timestamp) -> Self {
+        Self {
+            tx,
+            now,
+            members: HashMap::new(),
+            forums: HashMap::new(),
+            threads: HashMap::new(),
+        }
+    }
+
     async fn add_forum(&mut self, forum: &DemoForum) -> BoardResult<()> {
         let parent = forum.parent.map(|title| find(&self.forums, title));
         let groups = |text: Option<&str>| text.map(str::parse::<Groups>).transpose();
@@ -188,6 +204,11 @@ impl DemoWriter<'_> {
         };
         let id = forums::add(self.tx, &new).await?;
         self.forums.insert(forum.title, id);
+        Ok(())
+    }
+
+    async fn add_moderators(&self, forum: &DemoForum) -> BoardResult<()> {
+        let id = find(&self.forums, forum.title)?;
         for name in &forum.moderators {
             forums::add_moderator(self.tx, id, find(&self.members, name)?).await?;
         }
@@ -231,6 +252,7 @@ impl DemoWriter<'_> {
             at,
             counts: actor.access(forum).counts,
             in_reply_to: None,
+            recent: None,
         };
         if let Some(thread) = self.threads.get(title) {
             let slot = PostSlot::next(self.tx, *thread).await?;

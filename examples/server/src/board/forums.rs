@@ -133,7 +133,9 @@ pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Boa
     Ok(tx.change(insert, bind![forum, member]).await? > 0)
 }
 
-async fn must_exist(connection: &Connection<'_>, forum: i64) -> BoardResult<()> {
+/// # Errors
+/// [`BoardError::NotFound`] if no forum has this id.
+pub async fn must_exist(connection: &Connection<'_>, forum: i64) -> BoardResult<()> {
     let find = "SELECT 1 FROM forum WHERE id = ?1";
     let found = connection.any(find, bind![forum]).await?;
     let absent = || BoardError::not_found(format!("unknown forum \"{forum}\""));

@@ -47,9 +47,31 @@ pub fn render(source: &str) -> String {
 
 /// Returns the words of the source, without marks and without the addresses of links.
 pub fn plain(source: &str) -> String {
+    if has_no_marks(source) {
+        return source.into();
+    }
+    parsed(source)
+}
+
+fn parsed(source: &str) -> String {
     let arena = Arena::new();
     let nodes = parse_document(&arena, source, &OPTIONS).descendants();
     nodes.map(|node| words(&node.data().value)).collect()
+}
+
+/// Returns whether parsing would change nothing but white space: the source has no character with a meaning in Markdown, and
+/// no line that can be an item of a list.
+fn has_no_marks(source: &str) -> bool {
+    let is_plain = |letter: char| match letter {
+        '\u{feff}' => false,
+        ' ' | '\n' | '.' | ',' | ';' | '?' | '!' | '\'' | '"' | '(' | ')' | '%' => true,
+        letter => letter.is_ascii_alphanumeric() || !letter.is_ascii(),
+    };
+    let is_item = |line: &str| {
+        line.trim_start()
+            .starts_with(|first: char| first.is_ascii_digit())
+    };
+    source.chars().all(is_plain) && !source.lines().any(is_item)
 }
 
 fn words(node: &NodeValue) -> String {
@@ -67,7 +89,9 @@ fn words(node: &NodeValue) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{plain, render};
+    use proptest::prelude::{prop_assert_eq, proptest};
+
+    use super::{parsed, plain, render};
 
     #[test]
     fn what_is_meant_is_rendered() {
@@ -115,6 +139,14 @@ mod tests {
                 plain.split_whitespace().collect::<Vec<_>>().join(" "),
                 words
             );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_source_without_marks_is_plain(source in "([a-c0-2w.,;?!'\"()%é…\u{a0}\u{2028}]{0,3}[ \n]{0,5}){1,12}") {
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            prop_assert_eq!(words(&plain(&source)), words(&parsed(&source)));
         }
     }
 

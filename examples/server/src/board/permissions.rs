@@ -32,8 +32,8 @@ pub struct ForumPermissions {
     pub counts: bool,
 }
 
-/// Lists of a top forum that sets none.
-const TOP: AccessLists<Groups> = AccessLists {
+/// Lists of a top-level forum that sets none.
+pub const TOP_FORUM: AccessLists<Groups> = AccessLists {
     read: Groups::of([Group::Guests]),
     start: Groups::of([Group::Members]),
     reply: Groups::of([Group::Members]),
@@ -48,7 +48,7 @@ pub fn resolve(
     let mut lists = HashMap::new();
     let access = forums.iter().map(|forum| {
         let above = forum.parent.and_then(|parent| lists.get(&parent));
-        let own = forum.lists.or(above.copied().unwrap_or(TOP));
+        let own = forum.lists.or(above.copied().unwrap_or(TOP_FORUM));
         lists.insert(forum.forum, own);
         (forum.forum, access(own, forum.moderator, groups, member))
     });

@@ -23,6 +23,8 @@ pub struct PostInsert<'a> {
     pub counts: bool,
     /// The post of the thread that it answers.
     pub in_reply_to: Option<i64>,
+    /// Recent posts of the author with this one. `None` if nothing has counted them: the next check does.
+    pub recent: Option<RecentPosts>,
 }
 
 impl PostInsert<'_> {
@@ -42,6 +44,22 @@ impl PostInsert<'_> {
             ":published": self.state == ContentState::Visible, ":in_reply_to": self.in_reply_to,
         };
         tx.defer(insert, parameters)
+    }
+
+    /// Records the author's recent posts, and counts the post on the profile while it is visible.
+    fn count_on_profile(self, tx: &Transaction<'_>) -> DbResult<()> {
+        let update = "
+            UPDATE member SET
+                post_count = post_count + :by, recent_posts = :posts, recent_posts_after = :after,
+                recent_posts_counted_at = :counted_at
+            WHERE id = :author";
+        let is_counted = self.counts && self.state == ContentState::Visible;
+        let parameters = own! {
+            ":author": self.author, ":by": i64::from(is_counted), ":posts": self.recent.map(|recent| recent.posts),
+            ":after": self.recent.map(|recent| recent.after),
+            ":counted_at": self.recent.map(|recent| recent.counted_at),
+        };
+        tx.defer(update, parameters)
     }
 }
 
@@ -143,14 +161,9 @@ pub async fn thread(
         last_activity: first.at,
     };
     first.insert(tx, &slot)?;
+    first.count_on_profile(tx)?;
     if first.state == ContentState::Visible {
-        let counted = CounterDelta {
-            thread,
-            author: first.author,
-            by: 1,
-            on_profiles: first.counts,
-        };
-        count_thread(tx, counted).await?;
+        count_in_forum(tx, forum, 1, 1).await?;
     }
     Ok((thread, post))
 }
@@ -158,6 +171,7 @@ pub async fn thread(
 /// Adds a reply to a visible thread as the last one in order. The caller counts it in the forum.
 pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> DbResult<()> {
     reply.insert(tx, slot)?;
+    reply.count_on_profile(tx)?;
     if reply.state != ContentState::Visible {
         let update = "UPDATE thread SET last_number = :number WHERE id = :thread";
         return tx.defer(
@@ -172,11 +186,7 @@ pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> Db
     let parameters = own! {
         ":thread": slot.thread, ":number": slot.number, ":post": slot.post, ":at": reply.at,
     };
-    tx.defer(update, parameters)?;
-    match reply.counts {
-        true => count_on_profile(tx, reply.author, 1),
-        false => Ok(()),
-    }
+    tx.defer(update, parameters)
 }
 
 /// A post that becomes visible, or no longer is.
@@ -294,39 +304,149 @@ pub struct PostTimes {
     last: Option<Timestamp>,
     /// Of the last N posts within an hour, where N is the hourly limit. `None` if there are fewer.
     oldest: Option<Timestamp>,
+    recent: Option<RecentPosts>,
 }
 
+/// The number of a member's posts after a time that is at least an hour ago.
+///
+/// The row of the member stores it, so that a check does not count the posts of an hour one by one. It is counted again
+/// when it is older than an hour: each post is counted once, and a wrong number lasts an hour.
+#[derive(Clone, Copy, Debug)]
+pub struct RecentPosts {
+    posts: i64,
+    after: Timestamp,
+    counted_at: Timestamp,
+}
+
+/// The stored number of recent posts (`posts`), if it is valid for an hour that begins at `:since`, and the hourly limit
+/// (`most`). A number far above a limit that was lowered is not valid: it is cheaper to count up to the limit.
+const RECENT: &str = "
+    WITH hourly (most) AS (
+        SELECT coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default)
+    ),
+    recent AS (
+        SELECT recent_posts AS posts, recent_posts_after AS after, recent_posts_counted_at AS counted_at
+        FROM member
+        WHERE id = :member AND recent_posts_after <= :since AND recent_posts_counted_at > :since
+            AND recent_posts < 2 * (SELECT most FROM hourly)
+    )";
+
+/// The last post, the oldest of the last N posts, and the recent posts.
+pub(super) static TIMES: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{RECENT}
+        SELECT
+            (SELECT max(created_at) FROM post WHERE author_id = :member),
+            CASE
+                WHEN recent.posts IS NULL THEN (
+                    SELECT created_at FROM post WHERE author_id = :member AND created_at > :since
+                    ORDER BY created_at DESC LIMIT 1 OFFSET (SELECT most - 1 FROM hourly)
+                )
+                WHEN recent.posts >= hourly.most THEN (
+                    SELECT created_at FROM post
+                    WHERE author_id = :member AND created_at > (SELECT after FROM recent)
+                    ORDER BY created_at LIMIT 1 OFFSET (SELECT posts - most FROM recent, hourly)
+                )
+            END,
+            CASE
+                WHEN recent.posts IS NULL THEN (
+                    SELECT count(*) FROM (
+                        SELECT 1 FROM post WHERE author_id = :member AND created_at > :since
+                        LIMIT (SELECT most FROM hourly)
+                    ) AS counted
+                )
+                ELSE recent.posts
+            END,
+            coalesce(recent.after, :since),
+            coalesce(recent.counted_at, :now),
+            recent.posts IS NOT NULL
+        FROM hourly LEFT JOIN recent ON TRUE"
+    )
+});
+
+/// As [`TIMES`], without the posts that are dated later than `:now`. Counts up to the limit.
+const TIMES_UNTIL_NOW: &str = "
+    SELECT
+        (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :now),
+        (SELECT created_at FROM post
+         WHERE author_id = :member AND created_at > :since AND created_at <= :now
+         ORDER BY created_at DESC LIMIT 1
+         OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)";
+
 impl PostTimes {
-    /// Reads the last time up to `until`, and the oldest one if it is less than an hour before `now`.
+    /// Reads the times of all the member's posts, with those that are dated later than `now`.
     pub async fn load(
         connection: &Connection<'_>,
         member: Option<i64>,
         now: Timestamp,
-        until: Timestamp,
     ) -> DbResult<Self> {
-        let query = "
-            SELECT
-                (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :until),
-                (SELECT created_at FROM post
-                 WHERE author_id = :member AND created_at > :since AND created_at <= :until
-                 ORDER BY created_at DESC LIMIT 1
-                 OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)";
         let parameters = bind! {
-            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":until": until, ":key": POSTS_PER_HOUR.key,
+            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":now": now, ":key": POSTS_PER_HOUR.key,
             ":default": i64::from(POSTS_PER_HOUR.default),
         };
-        let times = connection.one(query, parameters, |row| {
+        let times = connection.one(&TIMES, parameters, |row| {
+            let (last, oldest): (_, Option<Timestamp>) = (row.value()?, row.value()?);
+            let recent = RecentPosts {
+                posts: row.value()?,
+                after: row.value()?,
+                counted_at: row.value()?,
+            };
+            let is_complete = row.value::<bool>()? || oldest.is_none();
             Ok(Self {
-                last: row.value()?,
-                oldest: row.value()?,
+                last,
+                oldest,
+                recent: is_complete.then_some(recent),
             })
         });
         times.await
     }
+
+    async fn until_now(
+        connection: &Connection<'_>,
+        member: Option<i64>,
+        now: Timestamp,
+    ) -> DbResult<Self> {
+        let parameters = bind! {
+            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":now": now, ":key": POSTS_PER_HOUR.key,
+            ":default": i64::from(POSTS_PER_HOUR.default),
+        };
+        let times = connection.one(TIMES_UNTIL_NOW, parameters, |row| {
+            Ok(Self {
+                last: row.value()?,
+                oldest: row.value()?,
+                recent: None,
+            })
+        });
+        times.await
+    }
+
+    /// The recent posts with one more. Those up to the oldest of the last N posts, which is an hour ago, no longer count.
+    async fn with_one_more(
+        self,
+        connection: &Connection<'_>,
+        member: Option<i64>,
+    ) -> DbResult<Option<RecentPosts>> {
+        let Some(mut recent) = self.recent else {
+            return Ok(None);
+        };
+        if let Some(oldest) = self.oldest {
+            let parameters = bind! { ":member": member, ":after": recent.after, ":oldest": oldest };
+            recent.posts -= connection
+                .one(PASSED, parameters, |row| row.value::<i64>())
+                .await?;
+            recent.after = oldest;
+        }
+        recent.posts += 1;
+        Ok(Some(recent))
+    }
 }
 
+const PASSED: &str = "
+    SELECT count(*) FROM post
+    WHERE author_id = :member AND created_at > :after AND created_at <= :oldest";
+
 /// Refuses a post of a member who has to wait, given the times of all the member's posts. Those dated later than now do not
-/// count.
+/// count. Returns the member's recent posts with this one.
 pub async fn check_pace(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -334,12 +454,13 @@ pub async fn check_pace(
     settings: &SettingValues,
     now: Timestamp,
     texts: &Texts,
-) -> BoardResult<()> {
+) -> BoardResult<Option<RecentPosts>> {
     if times.last.is_some_and(|last| last > now) {
-        times = PostTimes::load(connection, actor.member, now, now).await?;
+        times = PostTimes::until_now(connection, actor.member, now).await?;
     }
     let seconds = settings.of(&POST_INTERVAL);
     rules::interval(times.last, now, seconds, actor.groups, texts)?;
     let most = settings.of(&POSTS_PER_HOUR);
-    rules::pace(times.oldest, now, most, rules::HOUR, texts.too_many_posts)
+    rules::pace(times.oldest, now, most, rules::HOUR, texts.too_many_posts)?;
+    Ok(times.with_one_more(connection, actor.member).await?)
 }

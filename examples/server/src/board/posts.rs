@@ -334,10 +334,9 @@ impl ReplyContext {
         member: i64,
         now: Timestamp,
     ) -> BoardResult<Self> {
-        let times = PostTimes::load(tx, Some(member), now, Timestamp::from_millis(i64::MAX));
         let (times, found) = tokio::try_join!(
             biased;
-            async { Ok(times.await?) },
+            async { Ok(PostTimes::load(tx, Some(member), now).await?) },
             Self::find(tx, thread, member),
         )?;
         let (scope, slot, settings) = found;
@@ -408,7 +407,7 @@ pub async fn reply(
         Some(answered) => Some(answered_post(tx, &view, &slot, answered, texts).await?),
         None => None,
     };
-    post_insert::check_pace(tx, actor, times, &settings, now, texts).await?;
+    let recent = post_insert::check_pace(tx, actor, times, &settings, now, texts).await?;
     let in_reply_to = answered.as_ref().map(|answered| answered.post_id.to_i64());
     let new = PostInsert {
         author: actor.member,
@@ -418,6 +417,7 @@ pub async fn reply(
         at: now,
         counts: view.access.counts,
         in_reply_to: in_reply_to.transpose()?,
+        recent,
     };
     post_insert::reply(tx, &slot, new)?;
     if reply.subscribe {

@@ -8,7 +8,7 @@ use forum_api::audit::AuditEntry;
 use forum_api::host::{BoardResult, MemberCaller};
 use forum_api::model::Timestamp;
 use forum_api::runtime::Clock;
-use forum_api::store::SchemaStatus;
+use forum_api::store::{SchemaStatus, Stores};
 use forum_api::webhook::Event;
 
 use super::actor::Actor;
@@ -57,6 +57,14 @@ impl ReferenceBoard {
     pub fn with_wake(self, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let waker = WorkerWaker(Arc::new(wake));
         Self { waker, ..self }
+    }
+
+    /// The stores in the board's database, with the board as the loader of tokens.
+    pub fn stores(&self) -> Stores {
+        Stores {
+            token_loader: Some(Arc::new(self.clone())),
+            ..self.database.stores()
+        }
     }
 
     /// Returns whether the database has a board already.
@@ -175,18 +183,19 @@ impl ReferenceBoard {
     }
 
     /// As [`write_audited`](Self::write_audited), but writes no entry if `change` returns `false`: the board is already in
-    /// the requested state.
+    /// the requested state. Returns what `change` returned.
     pub async fn set_audited(
         &self,
         entry: AuditEntry,
         change: impl RecordedChange<bool> + Clone + 'static,
-    ) -> BoardResult<()> {
+    ) -> BoardResult<bool> {
         let change = self.write(move |tx, events| {
             Box::pin(async move {
-                if change(tx, events).await? {
+                let changed = change(tx, events).await?;
+                if changed {
                     record(tx, &entry)?;
                 }
-                Ok(())
+                Ok(changed)
             })
         });
         change.await

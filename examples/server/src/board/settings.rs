@@ -16,41 +16,93 @@ pub struct Setting<T> {
     pub key: &'static str,
     pub default: T,
     least: T,
+    description: &'static str,
 }
 
-/// Maximum length of thread titles, message subjects, poll questions and poll options, in characters.
-pub const TITLE_MAX: Setting<u32> = Setting::new("thread.title_max", 120, 1);
-/// Maximum length of posts, messages and rating comments, in characters.
-pub const BODY_MAX: Setting<u32> = Setting::new("post.body_max", 20_000, 1);
-/// Minimum time between two posts of a member who is not staff, in seconds; 0 for no minimum.
-pub const POST_INTERVAL: Setting<u32> = Setting::new("post.interval_seconds", 15, 0);
-/// Maximum number of posts of a member per hour.
-pub const POSTS_PER_HOUR: Setting<u32> = Setting::new("post.per_hour", 60, 1);
-/// Time in which an author may edit and delete a post, in minutes; 0 forbids it.
+pub const TITLE_MAX: Setting<u32> = Setting::new(
+    "thread.title_max",
+    120,
+    1,
+    "Maximum length of thread titles, message subjects, poll questions and poll options, in characters",
+);
+pub const BODY_MAX: Setting<u32> = Setting::new(
+    "post.body_max",
+    20_000,
+    1,
+    "Maximum length of posts, messages and rating comments, in characters",
+);
+pub const POST_INTERVAL: Setting<u32> = Setting::new(
+    "post.interval_seconds",
+    15,
+    0,
+    "Minimum time between two posts of a member who is not staff, in seconds; 0 for no minimum",
+);
+pub const POSTS_PER_HOUR: Setting<u32> = Setting::new(
+    "post.per_hour",
+    60,
+    1,
+    "Maximum number of posts of a member per hour",
+);
 pub const EDIT_WINDOW: Setting<EditWindow> = Setting::new(
     "post.edit_window_minutes",
     EditWindow::Minutes(30),
     EditWindow::Minutes(0),
+    "Time in which an author may edit and delete a post, in minutes, or unlimited; 0 forbids it",
 );
-/// Maximum number of recipients of a message.
-pub const RECIPIENTS_MAX: Setting<u32> = Setting::new("message.recipients_max", 5, 1);
-/// Maximum number of messages of a member per hour.
-pub const MESSAGES_PER_HOUR: Setting<u32> = Setting::new("message.per_hour", 20, 1);
-/// Maximum number of messages in an inbox, without receipts.
-pub const INBOX_QUOTA: Setting<u32> = Setting::new("message.inbox_quota", 100, 1);
-/// `true` allows ratings with negative points.
-pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new("reputation.allow_negative", false, false);
-/// `true` allows ratings without a comment.
-pub const ALLOW_EMPTY_COMMENT: Setting<bool> =
-    Setting::new("reputation.allow_empty_comment", false, false);
-/// Maximum absolute value of the points of a rating.
-pub const MAX_POINTS: Setting<u32> = Setting::new("reputation.max_points", 5, 1);
-/// Maximum number of ratings by a member per day.
-pub const RATINGS_PER_DAY: Setting<u32> = Setting::new("reputation.per_day", 10, 1);
-/// Maximum number of options of a poll.
-pub const OPTIONS_MAX: Setting<u32> = Setting::new("poll.options_max", 20, 2);
-/// Number of the newest matches that a search ranks by relevance.
-pub const SEARCH_WINDOW: Setting<u32> = Setting::new("search.window", 1_000, 1);
+pub const RECIPIENTS_MAX: Setting<u32> = Setting::new(
+    "message.recipients_max",
+    5,
+    1,
+    "Maximum number of recipients of a message",
+);
+pub const MESSAGES_PER_HOUR: Setting<u32> = Setting::new(
+    "message.per_hour",
+    20,
+    1,
+    "Maximum number of messages of a member per hour",
+);
+pub const INBOX_QUOTA: Setting<u32> = Setting::new(
+    "message.inbox_quota",
+    100,
+    1,
+    "Maximum number of messages in an inbox, without receipts",
+);
+pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new(
+    "reputation.allow_negative",
+    false,
+    false,
+    "true allows ratings with negative points",
+);
+pub const ALLOW_EMPTY_COMMENT: Setting<bool> = Setting::new(
+    "reputation.allow_empty_comment",
+    false,
+    false,
+    "true allows ratings without a comment",
+);
+pub const MAX_POINTS: Setting<u32> = Setting::new(
+    "reputation.max_points",
+    5,
+    1,
+    "Maximum absolute value of the points of a rating",
+);
+pub const RATINGS_PER_DAY: Setting<u32> = Setting::new(
+    "reputation.per_day",
+    10,
+    1,
+    "Maximum number of ratings by a member per day",
+);
+pub const OPTIONS_MAX: Setting<u32> = Setting::new(
+    "poll.options_max",
+    20,
+    2,
+    "Maximum number of options of a poll",
+);
+pub const SEARCH_WINDOW: Setting<u32> = Setting::new(
+    "search.window",
+    1_000,
+    1,
+    "Number of the newest matches that a search ranks by relevance",
+);
 
 /// All settings, in the order in which they are listed.
 const ALL: &[&dyn AnySetting] = &[
@@ -71,11 +123,12 @@ const ALL: &[&dyn AnySetting] = &[
 ];
 
 impl<T: SettingType> Setting<T> {
-    const fn new(key: &'static str, default: T, least: T) -> Self {
+    const fn new(key: &'static str, default: T, least: T, description: &'static str) -> Self {
         Self {
             key,
             default,
             least,
+            description,
         }
     }
 
@@ -154,6 +207,9 @@ impl SettingType for EditWindow {
 pub trait AnySetting: Sync {
     fn key(&self) -> &'static str;
 
+    /// Describes the setting with its unit.
+    fn description(&self) -> &'static str;
+
     fn rule(&self) -> String;
 
     async fn value(&self, connection: &Connection<'_>) -> DbResult<Value>;
@@ -166,6 +222,10 @@ pub trait AnySetting: Sync {
 impl<T: SettingType> AnySetting for Setting<T> {
     fn key(&self) -> &'static str {
         self.key
+    }
+
+    fn description(&self) -> &'static str {
+        self.description
     }
 
     fn rule(&self) -> String {
@@ -189,10 +249,10 @@ impl<T: SettingType> AnySetting for Setting<T> {
 }
 
 /// Returns all settings with their values.
-pub async fn all(connection: &Connection<'_>) -> DbResult<Vec<(&'static str, Value)>> {
+pub async fn all(connection: &Connection<'_>) -> DbResult<Vec<(&'static dyn AnySetting, Value)>> {
     let mut values = Vec::new();
-    for setting in ALL {
-        values.push((setting.key(), setting.value(connection).await?));
+    for setting in ALL.iter().copied() {
+        values.push((setting, setting.value(connection).await?));
     }
     Ok(values)
 }

@@ -137,7 +137,7 @@ texts! {
         "Kein Beitrag dieses Mitglieds hat diese ID."
     points_zero: "must not be 0."
         "Der Wert darf nicht 0 sein."
-    too_many_points: "the amount must be at most {}."
+    too_many_points: "the absolute value must be at most {}."
         "Der Betrag darf höchstens {} sein."
     negative_points: "negative points are not allowed."
         "Negative Punkte sind nicht erlaubt."

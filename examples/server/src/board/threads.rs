@@ -94,8 +94,8 @@ pub async fn start(
         Some(poll) => Some(polls::draft(tx, poll, events.now, texts).await?),
         None => None,
     };
-    let times = PostTimes::load(tx, actor.member, events.now, events.now).await?;
-    post_insert::check_pace(tx, actor, times, &settings, events.now, texts).await?;
+    let times = PostTimes::load(tx, actor.member, events.now).await?;
+    let recent = post_insert::check_pace(tx, actor, times, &settings, events.now, texts).await?;
     let first = PostInsert {
         author: actor.member,
         body: &new.body,
@@ -104,6 +104,7 @@ pub async fn start(
         at: events.now,
         counts: access.counts,
         in_reply_to: None,
+        recent,
     };
     let (thread, post) = post_insert::thread(tx, forum, title, first).await?;
     if let Some(poll) = &poll {

@@ -64,10 +64,10 @@ enum Command {
     Worker(WorkerCommand),
     /// Write a backup of a SQLite database
     Backup(BackupCommand),
-    /// Check the configuration
+    /// Check the options of `serve` and show their values
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions {
         /// Name of the shell
         #[arg(value_enum)]
@@ -93,7 +93,7 @@ enum DatabaseCommand {
     /// List, add and ban members, set groups and passwords
     #[command(subcommand)]
     Member(MemberCommand),
-    /// List and add forums, and make moderators
+    /// List and add forums, add moderators
     #[command(subcommand)]
     Forum(ForumCommand),
     /// List, lock, unlock, pin and unpin threads
@@ -107,12 +107,12 @@ enum DatabaseCommand {
     /// List, show, retry, remove and purge webhook deliveries
     #[command(subcommand)]
     Delivery(DeliveryCommand),
-    /// List the changes that administrators made
+    /// List the audit log: changes in the control panel and on the command line
     #[command(subcommand)]
     Audit(AuditCommand),
     /// List or change the board's settings
     Setting(SettingCommand),
-    /// Fill the forums General, Help and Members with generated content
+    /// Fill the forums General, Help and Members with generated content; a board without forums gets them
     Generate(GenerateCommand),
     /// Apply pending migrations to the database
     Migrate {

@@ -46,7 +46,7 @@ pub struct ServeArgs {
     pub admin: AdminOptions,
     #[command(flatten)]
     pub connections: DatabaseOptions,
-    /// Redis URL for budgets shared by several servers: redis://… or rediss://…; if Redis is unreachable, each server meters on its own
+    /// Redis URL for rate limits shared by several servers: redis://… or rediss://…; if Redis is unreachable, each server limits on its own
     #[arg(long, value_name = "URL")]
     pub redis: Option<String>,
     /// Time limit of a request to Redis
@@ -55,16 +55,16 @@ pub struct ServeArgs {
     /// API surface to serve
     #[arg(long, value_enum, default_value = "full")]
     pub surface: SurfaceArg,
-    /// Public URL of the server [default: http://ADDR]
+    /// Public URL of the server, without a path [default: http:// and the address of --listen]
     #[arg(long, value_name = "URL", value_parser = base_url)]
     pub base_url: Option<String>,
-    /// Units per token and window
+    /// Rate limit of each token, in units per window; an operation costs 1 to 10 units
     #[arg(long, value_name = "N", default_value = "600", value_parser = number)]
     pub token_budget: u32,
-    /// Units per address prefix and window for requests without a token
+    /// Rate limit of requests without a token, in units per window and address prefix
     #[arg(long, value_name = "N", default_value = "120", value_parser = number)]
     pub guest_budget: u32,
-    /// Length of a window in seconds
+    /// Length of the rate limit window in seconds
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = number)]
     pub window: u32,
     /// Proxies whose x-forwarded-for header is trusted
@@ -92,10 +92,10 @@ pub struct ServeArgs {
     /// Do not send webhooks from this process
     #[arg(long)]
     pub no_worker: bool,
-    /// Read the administrator's password for a new database from the first line of standard input
+    /// Read the administrator's password for a new database from the first line of standard input (at least 8 characters) [default: generate and print one]
     #[arg(long)]
     pub admin_password_stdin: bool,
-    /// Create a new database with groups and the administrator only
+    /// Create a new database without demo content: with groups and the administrator only; ignored if the database exists
     #[arg(long)]
     pub empty: bool,
     #[command(flatten)]
@@ -108,7 +108,7 @@ pub struct DatabaseOptions {
     /// Maximum number of connections to Postgres
     #[arg(long, value_name = "N", default_value = "16", value_parser = pool_size)]
     pub postgres_connections: usize,
-    /// Number of threads that read from SQLite [default: the number of cores]
+    /// Number of threads that read from SQLite [default: the number of CPU cores]
     #[arg(long, value_name = "N", value_parser = pool_size)]
     pub sqlite_readers: Option<usize>,
     /// Page cache of each SQLite connection in MiB
@@ -134,7 +134,7 @@ impl DatabaseOptions {
 /// Options of the listener for the operator.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct AdminOptions {
-    /// Second address, for /metrics, /health and /ready; the other address then does not serve /metrics
+    /// Separate address and port for /metrics, /health and /ready; /metrics is then not served on the --listen address
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     pub admin_listen: Option<SocketAddr>,
     /// Time limit for requests and deliveries in progress when the process stops
@@ -146,7 +146,7 @@ pub struct AdminOptions {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct LogOptions {
     /// Format of the log on standard error; RUST_LOG filters it
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     pub log: LogFormat,
     /// Log panic messages in full; they can quote posts and private messages
     #[arg(long)]
@@ -158,7 +158,7 @@ pub struct LogOptions {
 pub enum SurfaceArg {
     /// All endpoints
     Full,
-    /// Only the endpoints that read, search and post
+    /// The 7 endpoints that read forums, threads and posts, search, and reply
     Compact,
 }
 

@@ -18,19 +18,19 @@ const PAGE: u32 = 100;
 
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
-    /// List entries, newest first
+    /// List the entries of the audit log, newest first
     List(ListArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only changes by this administrator in the control panel
+    /// Only changes by this administrator: those in the control panel, and tokens issued with --admin
     #[arg(long, value_name = "NAME")]
     actor: Option<String>,
     /// Only changes of this kind, for example token.revoked
     #[arg(long, value_name = "ACTION", value_parser = action)]
     action: Option<AuditAction>,
-    /// Only changes of this target, for example the id of an endpoint
+    /// Only changes of this target, for example an endpoint id, a token's lookup or a username
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
 }

@@ -54,7 +54,8 @@ impl BackupCommand {
             ))
         })?;
         Output::done_with(format_args!(
-            "Wrote a backup of the database to \"{}\". Keep the key file of the webhook secrets in another place.",
+            "Wrote a backup of the database to \"{}\". It does not contain the key file of the webhook secrets; back that \
+             file up separately.",
             self.path.display()
         ))
     }
@@ -67,7 +68,7 @@ fn create(path: &Path) -> BoardResult<()> {
     created.map(drop).map_err(|error| {
         let shown = path.display();
         let reason = match error.kind() {
-            ErrorKind::AlreadyExists => format!("the file \"{shown}\" exists already"),
+            ErrorKind::AlreadyExists => format!("the file \"{shown}\" already exists"),
             _ => format!("cannot create the file \"{shown}\": {error}"),
         };
         BoardError::conflict(reason)

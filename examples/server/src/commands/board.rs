@@ -23,7 +23,7 @@ use crate::prompt::Confirm;
 /// The whole board.
 #[derive(Debug, Subcommand)]
 pub enum BoardCommand {
-    /// Take the board offline
+    /// Take the board offline: the API returns 503 to all callers except administrators
     Offline,
     /// Bring the board online
     Online,
@@ -40,12 +40,12 @@ impl BoardCommand {
         let set = board.set_audited(entry, move |tx, _| {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
         });
-        set.await?;
-        Output::done_with(if offline {
-            "The board is offline."
-        } else {
-            "The board is online."
-        })
+        let state = if offline { "offline" } else { "online" };
+        Output::changed(
+            set.await?,
+            format!("The board is now {state}."),
+            format!("The board is already {state}."),
+        )
     }
 }
 
@@ -56,7 +56,7 @@ pub enum ForumCommand {
     List,
     /// Add a forum and print its id
     Add(AddForumArgs),
-    /// Make a member moderator of a forum
+    /// Make a member a moderator of a forum
     Moderator {
         /// Forum id
         #[arg(value_parser = id)]
@@ -73,13 +73,14 @@ pub struct AddForumArgs {
     /// Id of the parent forum
     #[arg(long, value_name = "ID", value_parser = id)]
     parent: Option<i64>,
-    /// Groups that may read [default: the parent's]
+    /// Groups that may read, comma-separated: guests, members, newcomers, staff, administrators [default: the parent's;
+    /// without a parent: guests]
     #[arg(long, value_name = "g,…")]
     read: Option<String>,
-    /// Groups that may start threads [default: the parent's]
+    /// Groups that may start threads [default: the parent's; without a parent: members]
     #[arg(long, value_name = "g,…")]
     start: Option<String>,
-    /// Groups that may reply [default: the parent's]
+    /// Groups that may reply [default: the parent's; without a parent: members]
     #[arg(long, value_name = "g,…")]
     reply: Option<String>,
 }
@@ -90,7 +91,8 @@ impl ForumCommand {
             Self::List => content::list_forums(board).await,
             Self::Add(args) => args.add(board).await,
             Self::Moderator { id, name } => {
-                let text = format!("Made {name:?} a moderator of forum {id}.");
+                let done = format!("Made {name:?} a moderator of forum {id}.");
+                let unchanged = format!("{name:?} is already a moderator of forum {id}.");
                 let entry = audit::entry(audit::FORUM_MODERATOR_ADDED, id)?;
                 let entry = entry.with_details(format_args!("member {name}"));
                 let set = board.set_audited(entry, move |tx, _| {
@@ -99,8 +101,7 @@ impl ForumCommand {
                         forums::add_moderator(tx, id, member).await
                     })
                 });
-                set.await?;
-                Output::done_with(text)
+                Output::changed(set.await?, done, unchanged)
             }
         }
     }
@@ -131,17 +132,17 @@ impl AddForumArgs {
 /// The board's threads.
 #[derive(Debug, Subcommand)]
 pub enum ThreadCommand {
-    /// List the threads of all forums
+    /// List the threads of all forums, or of one
     List {
         /// Only the threads of this forum
         #[arg(long, value_name = "ID", value_parser = id)]
         forum: Option<i64>,
     },
-    /// Lock a thread
+    /// Lock a thread: only moderators can reply, edit and delete in it
     Lock(ThreadId),
     /// Unlock a thread
     Unlock(ThreadId),
-    /// Pin a thread
+    /// Pin a thread: the API marks it as pinned
     Pin(ThreadId),
     /// Unpin a thread
     Unpin(ThreadId),
@@ -156,7 +157,7 @@ pub struct ThreadId {
 
 #[derive(Clone, Debug, Args)]
 pub struct PostId {
-    /// Post id; the first post of a thread represents the thread
+    /// Post id; the id of a first post approves or restores the whole thread
     #[arg(value_parser = id)]
     id: i64,
 }
@@ -168,23 +169,28 @@ fn id(text: &str) -> Result<i64, &'static str> {
 impl ThreadCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         use audit::{THREAD_LOCKED, THREAD_PINNED, THREAD_UNLOCKED, THREAD_UNPINNED};
-        let (thread, flag, on, action, done) = match self {
+        let (id, flag, on, action) = match self {
             Self::List { forum } => return content::list_threads(board, forum).await,
-            Self::Lock(ThreadId { id }) => (id, ThreadFlag::Locked, true, THREAD_LOCKED, "Locked"),
-            Self::Unlock(ThreadId { id }) => {
-                (id, ThreadFlag::Locked, false, THREAD_UNLOCKED, "Unlocked")
-            }
-            Self::Pin(ThreadId { id }) => (id, ThreadFlag::Pinned, true, THREAD_PINNED, "Pinned"),
-            Self::Unpin(ThreadId { id }) => {
-                (id, ThreadFlag::Pinned, false, THREAD_UNPINNED, "Unpinned")
-            }
+            Self::Lock(ThreadId { id }) => (id, ThreadFlag::Locked, true, THREAD_LOCKED),
+            Self::Unlock(ThreadId { id }) => (id, ThreadFlag::Locked, false, THREAD_UNLOCKED),
+            Self::Pin(ThreadId { id }) => (id, ThreadFlag::Pinned, true, THREAD_PINNED),
+            Self::Unpin(ThreadId { id }) => (id, ThreadFlag::Pinned, false, THREAD_UNPINNED),
         };
-        let entry = audit::entry(action, thread)?;
+        let (done, unchanged) = match (flag, on) {
+            (ThreadFlag::Locked, true) => ("Locked", "is already locked"),
+            (ThreadFlag::Locked, false) => ("Unlocked", "is not locked"),
+            (ThreadFlag::Pinned, true) => ("Pinned", "is already pinned"),
+            (ThreadFlag::Pinned, false) => ("Unpinned", "is not pinned"),
+        };
+        let entry = audit::entry(action, id)?;
         let set = board.set_audited(entry, move |tx, _| {
-            Box::pin(moderation::set_flag(tx, thread, flag, on))
+            Box::pin(moderation::set_flag(tx, id, flag, on))
         });
-        set.await?;
-        Output::done_with(format_args!("{done} thread {thread}."))
+        Output::changed(
+            set.await?,
+            format!("{done} thread {id}."),
+            format!("Thread {id} {unchanged}."),
+        )
     }
 }
 
@@ -201,7 +207,7 @@ fn hidden_state(text: &str) -> Result<ContentState, &'static str> {
 pub enum PostCommand {
     /// List the posts in a state
     List {
-        /// State of the posts
+        /// State of the posts: awaiting_approval or deleted
         #[arg(long, value_name = "STATE", value_parser = hidden_state)]
         state: ContentState,
     },
@@ -274,15 +280,19 @@ impl SettingCommand {
         };
         if let Some(ShowSetting::Get { key }) = self.show {
             let mut values = values.into_iter();
-            let found = values.find(|(known, _)| *known == key);
-            let (key, value) = found.ok_or_else(|| unknown_setting(&key))?;
+            let found = values.find(|(known, _)| known.key() == key);
+            let (_, value) = found.ok_or_else(|| unknown_setting(&key))?;
             return Output::new(shown(&value), json!({ key: value }));
         }
-        let mut table = Table::new(["KEY", "VALUE"]);
-        for (key, value) in &values {
-            table.row([(*key).into(), shown(value)]);
+        let mut table = Table::new(["KEY", "VALUE", "MEANING"]);
+        for (setting, value) in &values {
+            let meaning = setting.description();
+            table.row([setting.key().into(), shown(value), meaning.into()]);
         }
-        let object: BTreeMap<&str, Value> = values.into_iter().collect();
+        let values = values.into_iter();
+        let object: BTreeMap<&str, Value> = values
+            .map(|(setting, value)| (setting.key(), value))
+            .collect();
         Output::new(table, object)
     }
 }
@@ -294,7 +304,8 @@ fn unknown_setting(key: &str) -> BoardError {
 
 async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<Output> {
     let setting = settings::named(&key).ok_or_else(|| unknown_setting(&key))?;
-    let text = format!("Set {key} to {value}.");
+    let done = format!("Set {key} to {value}.");
+    let unchanged = format!("{key} is already {value}.");
     let entry = audit::entry(audit::SETTING_CHANGED, &key)?;
     let entry = entry.with_details(format_args!("value {value}"));
     let set = board.set_audited(entry, move |tx, _| {
@@ -305,8 +316,7 @@ async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<
             })
         })
     });
-    set.await?;
-    Output::done_with(text)
+    Output::changed(set.await?, done, unchanged)
 }
 
 /// Generates content: half of the threads are in General, and half of the replies in one of its threads.
@@ -321,7 +331,7 @@ pub struct GenerateCommand {
     /// Number of posts, including first posts
     #[arg(long, value_name = "N", default_value = "1000", value_parser = amount)]
     posts: u64,
-    /// Random seed
+    /// Random seed; the same seed generates the same content
     #[arg(long, default_value = "1", value_parser = seed)]
     seed: u64,
     #[command(flatten)]
@@ -337,7 +347,7 @@ impl GenerateCommand {
     pub async fn run(self, board: &ReferenceBoard) -> BoardResult<Output> {
         let fresh = board.read(|connection| Box::pin(demo::is_fresh(connection)));
         if !fresh.await? {
-            let what = "The board contains more than the demo content. Generated content cannot be removed.";
+            let what = "This adds content to a board that is not a new demo board. Generated content cannot be removed.";
             self.confirm.ask(what)?;
         }
         let amount = ContentSize {

@@ -5,13 +5,16 @@ use forum_api::model::ContentState;
 
 use crate::board::ReferenceBoard;
 use crate::board::db::stored;
+use crate::board::forums;
+use crate::board::groups::Groups;
 use crate::board::listings::{self, ForumListing, PostListing, ThreadListing};
+use crate::board::permissions::TOP_FORUM;
 use crate::output::{ListItem, Output};
 
 /// Maximum number of characters of a post in a table.
 const EXCERPT: usize = 60;
 
-/// Lists all forums. A sub-forum without a list of groups has that of its parent.
+/// Lists all forums. A sub-forum without a list of groups has the list of its parent.
 pub async fn list_forums(board: &ReferenceBoard) -> BoardResult<Output> {
     let forums =
         board.read(|connection| Box::pin(async move { Ok(listings::forums(connection).await?) }));
@@ -21,7 +24,12 @@ pub async fn list_forums(board: &ReferenceBoard) -> BoardResult<Output> {
 /// Lists the threads of a forum, or of all forums.
 pub async fn list_threads(board: &ReferenceBoard, forum: Option<i64>) -> BoardResult<Output> {
     let threads = board.read(move |connection| {
-        Box::pin(async move { Ok(listings::threads(connection, forum).await?) })
+        Box::pin(async move {
+            if let Some(forum) = forum {
+                forums::must_exist(connection, forum).await?;
+            }
+            Ok(listings::threads(connection, forum).await?)
+        })
     });
     Output::list(threads.await?)
 }
@@ -40,9 +48,10 @@ impl ListItem<8> for ForumListing {
     ];
 
     fn cells(&self) -> [String; 8] {
-        let groups = |names: &Option<Vec<String>>| match names {
+        let groups = |names: &Option<Vec<String>>, default: Groups| match names {
             Some(names) => names.join(","),
-            None => "(parent's)".into(),
+            None if self.parent_id.is_some() => "(parent's)".into(),
+            None => default.to_string(),
         };
         [
             self.forum_id.to_string(),
@@ -51,9 +60,9 @@ impl ListItem<8> for ForumListing {
                 .map_or("-".into(), ToString::to_string),
             self.thread_count.to_string(),
             self.post_count.to_string(),
-            groups(&self.read),
-            groups(&self.start),
-            groups(&self.reply),
+            groups(&self.read, TOP_FORUM.read),
+            groups(&self.start, TOP_FORUM.start),
+            groups(&self.reply, TOP_FORUM.reply),
             self.title.clone(),
         ]
     }

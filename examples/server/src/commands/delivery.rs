@@ -27,7 +27,7 @@ const PAGE: u32 = 100;
 pub enum DeliveryCommand {
     /// List deliveries, newest first
     List {
-        /// Only deliveries in this state
+        /// Only deliveries in this state: queued, retrying, delivered, dead, gone or withheld
         #[arg(long, value_name = "STATE", value_parser = state)]
         state: Option<DeliveryState>,
         /// Only deliveries to this endpoint
@@ -43,12 +43,12 @@ pub enum DeliveryCommand {
     /// Retry a finished delivery, or send a retrying one at once
     #[command(visible_alias = "redeliver")]
     Retry(RetryArgs),
-    /// Remove the old deliveries in a state
+    /// Remove old deliveries in one state
     Purge {
         /// State of the deliveries: dead, delivered, gone or withheld
         #[arg(long, value_name = "STATE", value_parser = ended_state)]
         state: DeliveryState,
-        /// Minimum age of the deliveries in days
+        /// Minimum number of days since the deliveries were created
         #[arg(long, value_name = "DAYS", value_parser = days)]
         older_than: Duration,
     },
@@ -71,7 +71,7 @@ pub struct RetryArgs {
     /// Retry all dead deliveries of an endpoint
     #[arg(long, requires = "endpoint")]
     dead: bool,
-    /// Endpoint id
+    /// Id of the endpoint whose dead deliveries are retried
     #[arg(long, value_name = "ID", requires = "dead", value_parser = endpoint)]
     endpoint: Option<EndpointId>,
 }
@@ -104,9 +104,11 @@ impl DeliveryCommand {
                     .await;
                 let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
                 let deliveries = counted(count, "dead delivery", "dead deliveries");
-                Output::done_with(format_args!(
-                    "Queued {deliveries} of endpoint {endpoint} again."
-                ))
+                Output::changed(
+                    count > 0,
+                    format!("Queued {deliveries} of endpoint {endpoint} again."),
+                    format!("Endpoint {endpoint} has no dead deliveries."),
+                )
             }
             Self::Purge { state, older_than } => purge(webhooks, state, older_than).await,
             Self::Remove { id } => {

@@ -20,7 +20,7 @@ pub enum MemberCommand {
     Add {
         /// Username
         name: String,
-        /// Comma-separated groups
+        /// Comma-separated groups: guests, members, newcomers, staff, administrators
         #[arg(long, value_name = "g,…")]
         groups: String,
     },
@@ -32,15 +32,15 @@ pub enum MemberCommand {
         #[arg(long)]
         password_stdin: bool,
     },
-    /// Ban a member; their tokens stop working
+    /// Ban a member; their tokens and webhooks stop working
     Ban(Name),
-    /// Lift a ban
+    /// Lift a ban; the member's tokens work again
     Unban(Name),
     /// Set a member's groups
     Groups {
         /// Username
         name: String,
-        /// Comma-separated groups
+        /// Comma-separated groups, which replace the current ones: guests, members, newcomers, staff, administrators
         #[arg(value_name = "g,…")]
         groups: String,
     },
@@ -125,26 +125,30 @@ async fn add(board: &ReferenceBoard, name: String, groups: String) -> BoardResul
 }
 
 async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResult<Output> {
-    let (action, details, text) = match &new {
+    let (action, details, done, unchanged) = match &new {
         Change::PasswordHash(_) => (
             audit::MEMBER_PASSWORD_CHANGED,
             String::new(),
             format!("Set the password of {name:?}."),
+            String::new(),
         ),
         Change::Banned(true) => (
             audit::MEMBER_BANNED,
             String::new(),
             format!("Banned {name:?}."),
+            format!("{name:?} is already banned."),
         ),
         Change::Banned(false) => (
             audit::MEMBER_UNBANNED,
             String::new(),
-            format!("Lifted the ban of {name:?}."),
+            format!("Unbanned {name:?}."),
+            format!("{name:?} is not banned."),
         ),
         Change::Groups(groups) => (
             audit::MEMBER_GROUPS_CHANGED,
             format!("groups {groups}"),
             format!("Set the groups of {name:?} to {groups}."),
+            format!("The groups of {name:?} are already {groups}."),
         ),
     };
     let entry = audit::entry(action, &name)?.with_details(details);
@@ -170,6 +174,5 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
             Ok(changed)
         })
     });
-    set.await?;
-    Output::done_with(text)
+    Output::changed(set.await?, done, unchanged)
 }

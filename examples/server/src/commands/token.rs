@@ -35,7 +35,7 @@ pub enum TokenCommand {
     Issue(IssueArgs),
     /// List all tokens
     List,
-    /// Remove old expired and revoked tokens
+    /// Remove tokens that expired or were revoked some time ago
     Purge {
         /// Minimum number of days since the token expired or was revoked
         #[arg(long, value_name = "DAYS", value_parser = days)]
@@ -43,13 +43,13 @@ pub enum TokenCommand {
     },
     /// Revoke a token
     Revoke {
-        /// Lookup of the token: the part between the second and the third underscore
+        /// Lookup of the token, as printed by `token list`: the part between the second and the third underscore
         #[arg(value_parser = lookup)]
         lookup: Lookup,
     },
-    /// Show the requests with each token: the 100 with the most requests
+    /// List the requests of each token, for the 100 tokens with the most requests
     Usage {
-        /// Number of days, up to 30
+        /// Period in days up to now, from 1 to 30
         #[arg(long, value_name = "DAYS", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=30))]
         days: u64,
     },
@@ -60,10 +60,10 @@ pub struct IssueArgs {
     /// Owner's username
     #[arg(long, value_name = "NAME")]
     owner: String,
-    /// Comma-separated scopes, or `all`
+    /// Comma-separated scopes, for example forums:read,posts:write, or `all`
     #[arg(long, value_name = "a,b|all")]
     scopes: String,
-    /// Days until it expires [default: never]
+    /// Days until the token expires, from 1 to 36500 [default: never]
     #[arg(
         long,
         value_name = "TEXT",
@@ -106,8 +106,14 @@ impl TokenCommand {
             Self::Purge { older_than } => purge(tokens, older_than).await,
             Self::Revoke { lookup } => {
                 let audit = audit::entry(AuditAction::TOKEN_REVOKED, lookup)?;
+                let found = tokens.find(&lookup).await?;
+                let is_active = found.is_some_and(|token| token.revoked_at.is_none());
                 if tokens.revoke(&lookup, audit.occurred_at, &audit).await? {
-                    return Output::done_with(format_args!("Revoked token {lookup}."));
+                    return Output::changed(
+                        is_active,
+                        format!("Revoked token {lookup}."),
+                        format!("Token {lookup} is already revoked."),
+                    );
                 }
                 let reason = format!("unknown token \"{lookup}\"");
                 Err(BoardError::not_found(reason))
@@ -118,10 +124,12 @@ impl TokenCommand {
 
 impl IssueArgs {
     async fn issue(self, tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {
+        let surface = self.surface.into();
+        let scopes = scopes(&self.scopes, surface)?;
+        let expiry = Expiry::parse(&self.expires_in_days).map_err(invalid)?;
         let prompt = format!("Password of {}", self.admin);
         let password = prompt::password(&prompt, self.password_stdin)?;
         check_password(board, self.admin.clone(), password).await?;
-        let surface = self.surface.into();
         let (owner, admin) = board
             .read(move |connection| {
                 Box::pin(async move {
@@ -135,8 +143,6 @@ impl IssueArgs {
             ..audit::actor()
         };
         let owner = UserId::from(owner);
-        let scopes = scopes(&self.scopes, surface)?;
-        let expiry = Expiry::parse(&self.expires_in_days).map_err(invalid)?;
         let wanted = TokenRequest::new(&owner, &scopes)
             .label(&self.label)
             .issuer(&issuer);
@@ -290,7 +296,8 @@ impl ListItem<8> for UsageListing {
 }
 
 fn lookup(text: &str) -> Result<Lookup, &'static str> {
-    Lookup::parse(text).map_err(|_| "expected a lookup of 16 letters and digits")
+    Lookup::parse(text)
+        .map_err(|_| "expected a lookup of 16 letters and digits, as printed by `token list`")
 }
 
 /// A token in the output. `token` is present when it was just issued.

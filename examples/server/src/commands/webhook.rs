@@ -7,7 +7,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{EndpointId, Timestamp};
 use forum_api::store::WebhookStores;
 use forum_api::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
-use forum_api::webhook_admin::{EndpointChanges, EndpointWithSecret, NewEndpoint, WebhookAdmin};
+use forum_api::webhook_admin::{EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
 use serde::Serialize;
 
 use super::member_named;
@@ -43,15 +43,15 @@ enum Action {
         #[command(flatten)]
         confirm: Confirm,
     },
-    /// Rotate the secret and print the new one, once; it becomes active on `activate` or after 24 hours
+    /// Create a new secret and print it once; it replaces the old one on `activate` or after 24 hours
     Rotate(Id),
-    /// Activate the new secret
+    /// Activate the new secret, which replaces the old one
     Activate(Id),
     /// Send a ping and print the id of its delivery
     Ping(Id),
-    /// Enable an endpoint; queued deliveries are sent
+    /// Enable an endpoint; its queued deliveries are sent
     Enable(Id),
-    /// Disable an endpoint; queued deliveries are kept
+    /// Disable an endpoint; its queued deliveries are kept
     Disable(Id),
     /// Encrypt all secrets with a new key; restart servers and workers with that key
     #[command(name = "reseal")]
@@ -82,10 +82,10 @@ struct AddArgs {
     /// Comma-separated topics; * is all except message.sent
     #[arg(long, value_name = "a,b|*", default_value = "*")]
     topics: String,
-    /// Owner's username
+    /// Owner's username; the endpoint receives only events that its owner may see
     #[arg(long, value_name = "NAME", default_value = "admin")]
     owner: String,
-    /// Read the secret from the first line of standard input instead of generating one
+    /// Read the secret (at least 16 characters) from the first line of standard input instead of generating one
     #[arg(long)]
     secret_stdin: bool,
 }
@@ -99,7 +99,7 @@ struct Changes {
     /// Comma-separated topics; * is all except message.sent
     #[arg(long, value_name = "a,b|*")]
     topics: Option<String>,
-    /// Owner's username
+    /// Owner's username; the endpoint receives only events that its owner may see
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
 }
@@ -128,18 +128,18 @@ impl WebhookCommand {
             return reencrypt(&self.options, database, old.as_deref(), &new).await;
         }
         let secrets = Secrets::find(url, self.options.secret_key_file.as_deref())?;
-        let registry = self.options.registry(database, &secrets.environment());
+        let webhook_admin = self.options.webhook_admin(database, &secrets.environment());
         if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
-            registry.check_key().await.map_err(refusal)?;
+            webhook_admin.check_key().await.map_err(refusal)?;
         }
         let (id, changed) = match self.action {
-            Action::Add(args) => return args.add(&registry, board).await,
+            Action::Add(args) => return args.add(&webhook_admin, board).await,
             Action::Update(UpdateArgs {
                 id: Id { id },
                 changes,
             }) => {
                 let changes = changes.parse(board).await?;
-                let changed = registry.change(&id, changes, &audit::actor()).await;
+                let changed = webhook_admin.update(&id, changes, &audit::actor()).await;
                 (id, changed.map(|_| "Changed endpoint"))
             }
             Action::List => return list(&database.webhooks(), board).await,
@@ -154,31 +154,29 @@ impl WebhookCommand {
                     found.url
                 );
                 confirm.ask(&what)?;
-                let removed = registry.remove(&id, &audit::actor()).await;
+                let removed = webhook_admin.remove(&id, &audit::actor()).await;
                 (id, removed.map(|()| "Removed endpoint"))
             }
             Action::Rotate(Id { id }) => {
-                let rotated = registry.rotate(&id, &audit::actor()).await;
+                let rotated = webhook_admin.rotate(&id, &audit::actor()).await;
                 return reveal(rotated.map_err(|error| refusal_for(&id, error))?, board).await;
             }
             Action::Activate(Id { id }) => {
-                let activated = registry.activate(&id, &audit::actor()).await;
+                let activated = webhook_admin.activate(&id, &audit::actor()).await;
                 (
                     id,
                     activated.map(|_| "Activated the new secret of endpoint"),
                 )
             }
             Action::Ping(Id { id }) => {
-                let sent = registry.ping(&id).await;
+                let sent = webhook_admin.ping(&id).await;
                 return Output::done_with(sent.map_err(|error| refusal_for(&id, error))?);
             }
             Action::Enable(Id { id }) => {
-                let enabled = registry.set_enabled(&id, true, &audit::actor()).await;
-                (id, enabled.map(|_| "Enabled endpoint"))
+                return set_enabled(&webhook_admin, database, &id, true).await;
             }
             Action::Disable(Id { id }) => {
-                let disabled = registry.set_enabled(&id, false, &audit::actor()).await;
-                (id, disabled.map(|_| "Disabled endpoint"))
+                return set_enabled(&webhook_admin, database, &id, false).await;
             }
             Action::Reencrypt { .. } => return Output::nothing(),
         };
@@ -192,6 +190,29 @@ impl Action {
     const fn needs_no_secret(&self) -> bool {
         matches!(self, Self::List | Self::Remove { .. })
     }
+}
+
+async fn set_enabled(
+    webhook_admin: &WebhookAdmin,
+    database: &BoardDatabase,
+    id: &EndpointId,
+    enabled: bool,
+) -> BoardResult<Output> {
+    let found = database.webhooks().endpoints.find(id).await?;
+    let found = found.ok_or_else(|| unknown_endpoint(id))?;
+    let set = webhook_admin
+        .set_enabled(id, enabled, &audit::actor())
+        .await;
+    set.map_err(|error| refusal_for(id, error))?;
+    let (done, state) = match enabled {
+        true => ("Enabled", "enabled"),
+        false => ("Disabled", "disabled"),
+    };
+    Output::changed(
+        found.enabled != enabled,
+        format!("{done} endpoint {id}."),
+        format!("Endpoint {id} is already {state}."),
+    )
 }
 
 async fn reencrypt(
@@ -208,8 +229,8 @@ async fn reencrypt(
         Secrets::read_or_plaintext(old_key)?,
         Secrets::read(new_key)?,
     );
-    let registry = options.registry(database, &old.environment());
-    let count = registry
+    let webhook_admin = options.webhook_admin(database, &old.environment());
+    let count = webhook_admin
         .reencrypt(&*new.0, &audit::actor())
         .await
         .map_err(refusal)?;
@@ -227,12 +248,12 @@ fn parse_topics(text: &str) -> BoardResult<TopicSet> {
 }
 
 impl Changes {
-    async fn parse(self, board: &ReferenceBoard) -> BoardResult<EndpointChanges> {
+    async fn parse(self, board: &ReferenceBoard) -> BoardResult<EndpointUpdate> {
         let owner = match self.owner {
             Some(name) => Some(member_named(board, name).await?),
             None => None,
         };
-        Ok(EndpointChanges {
+        Ok(EndpointUpdate {
             url: self.url,
             topics: self.topics.as_deref().map(parse_topics).transpose()?,
             owner,
@@ -241,14 +262,18 @@ impl Changes {
 }
 
 impl AddArgs {
-    async fn add(self, registry: &WebhookAdmin, board: &ReferenceBoard) -> BoardResult<Output> {
+    async fn add(
+        self,
+        webhook_admin: &WebhookAdmin,
+        board: &ReferenceBoard,
+    ) -> BoardResult<Output> {
         let new = NewEndpoint {
             url: self.url,
             topics: parse_topics(&self.topics)?,
             owner: member_named(board, self.owner).await?,
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
-        let added = registry.add(new, &audit::actor()).await;
+        let added = webhook_admin.add(new, &audit::actor()).await;
         reveal(added.map_err(refusal)?, board).await
     }
 }
@@ -329,7 +354,7 @@ impl ListItem<5> for EndpointListing {
     fn cells(&self) -> [String; 5] {
         let state = match (self.enabled, self.auto_disabled) {
             (true, _) => "enabled",
-            (false, true) => "failed",
+            (false, true) => "disabled after failures",
             (false, false) => "disabled",
         };
         [

@@ -42,8 +42,8 @@ impl WorkerCommand {
         let (database, board) =
             connect::existing(url, &self.connections, Migrations::Apply).await?;
         let environment = secrets.environment();
-        let registry = self.webhooks.registry(&database, &environment);
-        registry.check_key().await.map_err(refusal)?;
+        let webhook_admin = self.webhooks.webhook_admin(&database, &environment);
+        webhook_admin.check_key().await.map_err(refusal)?;
         secrets.warn_of_plaintext(url);
         let (options, retries) = (&self.webhooks, &self.retries);
         let worker = webhooks::start(&database, &board, &environment, options, retries)?;

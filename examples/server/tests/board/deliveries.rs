@@ -71,14 +71,14 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         let demo = Demo::within(place, Language::English).await;
         let receiver = ScriptedReceiver::with_behaviors(vec![LATER, OK], None).await;
         let environment = Environment::new(InlineRuntime).clock(demo.clock.clone());
-        let registry = WebhookAdmin::new(webhooks.clone(), environment).allow_private(true);
+        let webhook_admin = WebhookAdmin::new(webhooks.clone(), environment).allow_private(true);
         let new = NewEndpoint {
             url: receiver.url("http://127.0.0.1"),
             topics: "thread.created".parse().unwrap(),
             owner: demo.id("alice").await.into(),
             secret: None,
         };
-        registry.add(new, &AuditActor::SYSTEM).await.unwrap();
+        webhook_admin.add(new, &AuditActor::SYSTEM).await.unwrap();
         let new = json!({ "title": "Cellar", "body": "Who has the key?" });
         let threads = demo.threads_of("Members").await;
         assert_eq!(demo.post("bob", &threads, new).await.0, 201);

@@ -10,7 +10,7 @@ use forum_api::conformance::{
 use forum_api::host::Host;
 use forum_api::model::{ForumId, PostId, ThreadId, UserId};
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
-use forum_api::store::OutboxStore;
+use forum_api::store::{OutboxStore, Stores};
 
 use crate::backend::{Backend, Place};
 use crate::board::db::{Transaction, TransactionFuture, bind};
@@ -201,6 +201,10 @@ impl conformance::BoardFixture for Stage {
 
     fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
         Some(self.place.database.webhooks().outbox)
+    }
+
+    fn stores(&self) -> FixtureResult<Stores> {
+        Ok(self.board.stores())
     }
 
     async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {

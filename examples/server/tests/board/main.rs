@@ -26,3 +26,4 @@ mod search;
 mod sessions;
 mod shared;
 mod statements;
+mod token_loader;

@@ -19,6 +19,8 @@ use forum_api::host::{
 };
 use forum_api::model::*;
 use forum_api::runtime::{ManualClock, OsRandom};
+use forum_api::store::{Stores, TokenLoader};
+use forum_api::token::{LoadedToken, Lookup};
 use forum_api::webhook::{Event, EventMeta};
 use tokio::sync::Mutex;
 
@@ -55,6 +57,7 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
         &[
             "get_thread access::revoked_access_is_effective_at_once",
             "access service::a_token_never_outlives_its_owners_access",
+            "load_token access::a_token_loader_returns_the_current_token_and_owner",
         ],
     ),
     (
@@ -157,7 +160,7 @@ async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
         mutation,
         unsupported: Vec::new(),
     };
-    match case.check(Suite::new(&factory)).await {
+    match case.run(Suite::new(&factory)).await {
         Err(TestFailure::Failed(text)) if !text.starts_with("the fixture failed") => None,
         _ => Some(row),
     }
@@ -180,6 +183,7 @@ impl BoardFactory for MutantFactory {
         let host = stage.board();
         Ok(Box::new(Mutant(Arc::new(Inner {
             root: stage.add_member("root", Role::Administrator).await?,
+            stores: stage.stores()?,
             stage,
             authority: host.authorizer().clone(),
             board: host.board().clone(),
@@ -206,6 +210,7 @@ struct Inner {
     stage: Box<dyn BoardFixture>,
     authority: Arc<dyn Authorizer>,
     board: Arc<dyn Board>,
+    stores: Stores,
     /// An administrator.
     root: UserId,
     method: &'static str,
@@ -373,6 +378,20 @@ impl Authorizer for Mutant {
     }
 }
 
+#[async_trait]
+impl TokenLoader for Mutant {
+    async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>> {
+        let request = RequestInfo::new(Timestamp::default());
+        let guest = GuestCaller::new(Access::new(VisibleForums::none()), request);
+        let loader = self.0.stores.token_loader.as_ref().unwrap();
+        let run = |_| async { Ok(loader.load_token(lookup).await?) };
+        let token = self
+            .call("load_token", guest.into(), lookup.to_string(), run)
+            .await;
+        token.map_err(|refusal| BackendError::new(format!("{refusal:?}")))
+    }
+}
+
 trait FromCaller: Sized {
     fn caller(&self) -> Caller;
     fn from_caller(caller: &Caller) -> BoardResult<&Self>;
@@ -480,6 +499,13 @@ macro_rules! operations {
 
             async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
                 self.0.stage.add_forum(new).await
+            }
+
+            fn stores(&self) -> FixtureResult<Stores> {
+                Ok(Stores {
+                    token_loader: Some(Arc::new(self.clone())),
+                    ..self.0.stores.clone()
+                })
             }
 
             async fn events(&self) -> FixtureResult<Vec<Event>> {

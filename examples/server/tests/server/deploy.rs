@@ -84,7 +84,7 @@ fn the_program_runs_with_the_environment_of_the_container() {
         .filter_map(|line| line.strip_prefix("ENV ")?.split_once('='));
     let mut variables: Vec<_> = variables.collect();
     assert_eq!(variables.len(), 3);
-    // The address is that of another test's server, perhaps.
+    // Another test's server may use this address.
     variables.retain(|(name, _)| *name != "FORUM_LISTEN");
     let command = stage
         .lines()

@@ -19,13 +19,13 @@ fn a_backup_of_a_running_server_can_be_served() {
     let written = server.run_ok("backup copy.db");
     assert_eq!(
         written.stdout,
-        "Wrote a backup of the database to \"copy.db\". Keep the key file of the webhook secrets in another place.\n"
+        "Wrote a backup of the database to \"copy.db\". It does not contain the key file of the webhook secrets; back that file up separately.\n"
     );
     let file = |name: &str| server.directory.path().join(name);
     let mode = file("copy.db").metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let again = server.run("backup copy.db");
-    assert_eq!(again.error_message(), "the file \"copy.db\" exists already");
+    assert_eq!(again.error_message(), "the file \"copy.db\" already exists");
 
     let restored = ServerDirectory::in_sqlite();
     for (from, to) in [("copy.db", "forum.db"), ("forum.db.key", "forum.db.key")] {

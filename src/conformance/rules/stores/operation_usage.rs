@@ -12,7 +12,7 @@ store_rules! {
     async fn numbers_of_an_operation_are_added_up(fixture: &StoreFixture) -> TestResult {
         let usage_of_call = [usage(0, "getMe", 3), usage(0, "search", 1)];
         let calls = repeat_n((fixture.stores.usage.clone(), usage_of_call), 10)
-            .map(|(store, usage)| async move { store.add_operations(&usage).await });
+            .map(|(store, usage)| async move { store.add_operation_usage(&usage).await });
         for result in fixture.run_concurrently(calls).await {
             result?;
         }
@@ -25,8 +25,8 @@ store_rules! {
         let store = &fixture.stores.usage;
         let all = [usage(0, "search", 1), usage(1, "getMe", 2), usage(1, "search", 3), usage(2, "getMe", 4)];
         let [first, rest @ ..] = all;
-        store.add_operations(&rest).await?;
-        store.add_operations(std::slice::from_ref(&first)).await?;
+        store.add_operation_usage(&rest).await?;
+        store.add_operation_usage(std::slice::from_ref(&first)).await?;
         check_eq!(store.by_operation(instant(1)).await?, rest)?;
         check_eq!(store.by_operation(instant(0)).await?.first(), Some(&first))?;
         check_eq!(store.by_hour(instant(0), None).await?, [])
@@ -35,7 +35,7 @@ store_rules! {
     /// A sweep removes the hours before the given time.
     async fn old_hours_of_operations_are_swept(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
-        store.add_operations(&[usage(0, "getMe", 1), usage(1, "getMe", 2)]).await?;
+        store.add_operation_usage(&[usage(0, "getMe", 1), usage(1, "getMe", 2)]).await?;
         store.sweep(instant(HOUR)).await?;
         check_eq!(store.by_operation(instant(0)).await?, [usage(1, "getMe", 2)])
     }

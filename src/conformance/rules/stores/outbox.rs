@@ -17,7 +17,7 @@ store_rules! {
             body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),
             ..event(2)?
         };
-        let body = format!("{{\"a\":\"{}\"}}", "x".repeat(Event::MAX_BODY - 8));
+        let body = format!("{{\"a\":\"{}\"}}", "x".repeat(Event::MAX_BODY_LEN - 8));
         let long = Event { body, ..event(1)? };
         insert(fixture, &[&long, &every_field]).await?;
         expect_pending(fixture, 9, &[every_field, long]).await

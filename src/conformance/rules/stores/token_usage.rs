@@ -11,7 +11,7 @@ store_rules! {
     /// Numbers of the same token and hour are added up, also by concurrent calls.
     async fn numbers_are_added_up(fixture: &StoreFixture) -> TestResult {
         let calls = repeat_n((fixture.stores.usage.clone(), [usage(0, 1, 3)?, usage(0, 2, 1)?]), 10)
-            .map(|(store, usage)| async move { store.add(&usage).await });
+            .map(|(store, usage)| async move { store.add_token_usage(&usage).await });
         for result in fixture.run_concurrently(calls).await {
             result?;
         }
@@ -22,7 +22,7 @@ store_rules! {
     /// Sums of hours include the hours from the given time on, the oldest first, of all tokens or of one.
     async fn usage_is_summed_by_hour(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
-        store.add(&[usage(0, 1, 1)?, usage(1, 1, 2)?, usage(1, 2, 4)?, usage(3, 2, 8)?]).await?;
+        store.add_token_usage(&[usage(0, 1, 1)?, usage(1, 1, 2)?, usage(1, 2, 4)?, usage(3, 2, 8)?]).await?;
         let hour = |hour: i64, requests| (instant(hour * HOUR), counts(requests));
         check_eq!(store.by_hour(instant(0), None).await?, [hour(0, 1), hour(1, 6), hour(3, 8)])?;
         check_eq!(store.by_hour(instant(1), None).await?, [hour(1, 6), hour(3, 8)])?;
@@ -33,7 +33,7 @@ store_rules! {
     /// Sums of tokens are ordered by requests, and limited.
     async fn usage_is_summed_by_token(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
-        store.add(&[usage(0, 1, 9)?, usage(1, 1, 1)?, usage(1, 2, 4)?, usage(2, 2, 4)?, usage(2, 3, 1)?]).await?;
+        store.add_token_usage(&[usage(0, 1, 9)?, usage(1, 1, 1)?, usage(1, 2, 4)?, usage(2, 2, 4)?, usage(2, 3, 1)?]).await?;
         let sums = [(lookup(1)?, 10), (lookup(2)?, 8), (lookup(3)?, 1)];
         let sums = sums.map(|(token, requests)| (token, counts(requests)));
         check_eq!(store.by_token(instant(0), 9).await?, sums)?;
@@ -45,7 +45,7 @@ store_rules! {
     /// A sweep removes the hours before the given time.
     async fn old_hours_are_swept(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
-        store.add(&[usage(0, 1, 1)?, usage(1, 1, 2)?]).await?;
+        store.add_token_usage(&[usage(0, 1, 1)?, usage(1, 1, 2)?]).await?;
         store.sweep(instant(HOUR)).await?;
         check_eq!(store.by_hour(instant(0), None).await?, [(instant(HOUR), counts(2))])
     }

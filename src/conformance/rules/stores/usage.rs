@@ -25,7 +25,7 @@ store_rules! {
         }
         fixture.enqueue(7, &other, now).await?;
         fixture.webhooks.endpoints.remove(&removed.id, &audit_entry()).await?;
-        let mut actual = fixture.webhooks.deliveries.usage(instant(0), instant(now)).await?.deliveries;
+        let mut actual = fixture.webhooks.deliveries.delivery_stats(instant(0), instant(now)).await?.deliveries;
         actual.sort_by_key(|count| (count.hours_ago, count.state.as_str(), count.endpoint_id.clone()));
         let count = |hours_ago, endpoint: &Endpoint, state, count| DeliveryCount {
             hours_ago,
@@ -93,7 +93,7 @@ store_rules! {
             fixture.settle_attempt(&claimed, retrying, Some(&log), 0).await?;
         }
         for (since, expected) in [(-1, [2, 2, 2, 2, 2, 2]), (2, [0, 1, 2, 2, 2, 2])] {
-            let usage = fixture.webhooks.deliveries.usage(instant(since), instant(HOUR)).await?;
+            let usage = fixture.webhooks.deliveries.delivery_stats(instant(since), instant(HOUR)).await?;
             check_eq!(usage.attempt_durations, expected)?;
         }
         Ok(())

@@ -60,7 +60,7 @@ impl Database {
     /// millisecond. One reader thread runs only short reads, so that they do not wait for slower reads.
     ///
     /// # Errors
-    /// Those of [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub async fn read_short<T: Send + 'static, E: From<SqliteError> + Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
@@ -120,7 +120,7 @@ impl Database {
     /// background write by at most 20 times the duration of the previous background write.
     ///
     /// # Errors
-    /// Those of [`write`](Self::write).
+    /// The errors of [`write`](Self::write).
     pub async fn write_background<T: Send + 'static, E: From<SqliteError> + Send + 'static>(
         &self,
         run: impl FnOnce(&Savepoint<'_>) -> Result<T, E> + Send + 'static,

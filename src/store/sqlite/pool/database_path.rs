@@ -17,7 +17,7 @@ pub enum DatabasePath {
     File {
         /// Path of the file, absolute or relative to the working directory.
         path: PathBuf,
-        /// Whether to create the file if it does not exist.
+        /// `true` to create the file if it does not exist. If `false`, a missing file is an error.
         create: bool,
     },
     /// A database in memory. Its contents are lost when the last handle is dropped.

@@ -3,6 +3,8 @@
 use std::str::FromStr;
 
 use forum_api::model::{Author, ContentState, UserId};
+use forum_api::store::{postgres, sqlite};
+use forum_api::token::TokenRecord;
 use rusqlite::types::FromSql;
 use tokio_postgres::types;
 
@@ -54,6 +56,19 @@ impl<'a> RowReader<'a> {
     fn advance(&mut self) -> usize {
         self.next += 1;
         self.next - 1
+    }
+
+    /// Decodes the token in the first nine columns.
+    pub fn token(&self) -> DbResult<TokenRecord> {
+        match self.row {
+            Row::Sqlite(row) => Ok(sqlite::read_token(row)?),
+            Row::Postgres(row) => Ok(postgres::read_token(row)?),
+        }
+    }
+
+    /// Skips the nine columns of a token.
+    pub const fn skip_token(&mut self) {
+        self.next += 9;
     }
 
     /// Reads a text that is parsed, or null.

@@ -197,7 +197,10 @@ pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> DbRe
     tx.change(COUNT_IN_FORUMS, bind! { ":last": last }).await?;
     let forums = between_commas(on_profiles.iter().copied());
     let profiles = bind! { ":last": last, ":forums": forums };
-    tx.change(COUNT_ON_PROFILES, profiles).await.map(drop)
+    tx.change(COUNT_ON_PROFILES, profiles).await?;
+    tx.change(FORGET_RECENT_POSTS, bind! { ":last": last })
+        .await
+        .map(drop)
 }
 
 const COUNT_IN_THREADS: &str = "
@@ -213,6 +216,10 @@ const COUNT_IN_THREADS: &str = "
         FROM post WHERE id > :last GROUP BY thread_id
     ) AS added
     WHERE thread.id = added.thread_id";
+
+const FORGET_RECENT_POSTS: &str = "
+    UPDATE member SET recent_posts = NULL
+    WHERE recent_posts IS NOT NULL AND id IN (SELECT author_id FROM post WHERE id > :last)";
 
 const COUNT_IN_FORUMS: &str = "
     UPDATE forum SET

@@ -8,10 +8,14 @@ use forum_api::model::Timestamp;
 use super::super::accounts;
 use super::super::actor::Actor;
 use super::super::db::{self, Connection, Transaction, bind};
+use super::super::demo;
 use super::super::groups::{Group, Groups};
 use super::ContentSize;
 use super::batch::Batch;
 use super::words::Random;
+
+/// Titles of the forums that get content.
+const FORUMS: [&str; 3] = ["General", "Help", "Members"];
 
 /// Writes random content and tracks how much is written.
 #[derive(Clone, Debug)]
@@ -39,19 +43,27 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 impl ContentGenerator {
     /// Prepares content with times from the board's newest post (or a year ago) until `now`, so that ids follow time.
+    /// Finds the forums to fill. Adds them to a board without forums.
+    ///
+    /// # Errors
+    /// [`BoardError::NotFound`] if the board has forums, but not all of these.
     pub async fn begin(
         tx: &Transaction<'_>,
         amount: ContentSize,
         seed: u64,
         now: Timestamp,
     ) -> BoardResult<Self> {
+        if !tx.any("SELECT 1 FROM forum", &[]).await? {
+            demo::add_forums(tx, &FORUMS, now).await?;
+        }
+        let [general, help, members_only] = FORUMS;
         let begin = newest(tx).await?.unwrap_or(now.saturating_sub(YEAR));
         Ok(Self {
             amount,
             random: Random::new(seed),
-            general: forum(tx, "General").await?,
-            help: forum(tx, "Help").await?,
-            members_only: forum(tx, "Members").await?,
+            general: forum(tx, general).await?,
+            help: forum(tx, help).await?,
+            members_only: forum(tx, members_only).await?,
             members: Vec::new(),
             threads: Vec::new(),
             posts: 0,
@@ -133,7 +145,13 @@ async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Generate
     let id: Option<i64> = connection
         .first(find, bind![title], |row| row.value())
         .await?;
-    let id = id.ok_or_else(|| BoardError::not_found(format!("unknown forum {title:?}")))?;
+    let [general, help, members_only] = FORUMS;
+    let absent = || {
+        BoardError::not_found(format!(
+            "the board has no forum {title:?}; `generate` fills the forums {general}, {help} and {members_only}"
+        ))
+    };
+    let id = id.ok_or_else(absent)?;
     let guest = Actor::load(connection, None).await?;
     let counts = guest.is_some_and(|guest| guest.access(id).counts);
     Ok(GeneratedForum { id, counts })
@@ -204,6 +222,7 @@ mod tests {
             at: now.saturating_add(YEAR),
             counts: false,
             in_reply_to: None,
+            recent: None,
         };
         post_insert::thread(tx, 1, "x", new).await?;
         maker.make(tx, 5).await

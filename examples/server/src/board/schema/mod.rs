@@ -20,6 +20,10 @@ const SQLITE: Migrations = Migrations {
             name: "0002_in_reply_to",
             sql: include_str!("sqlite/0002_in_reply_to.sql"),
         },
+        Migration {
+            name: "0003_recent_posts",
+            sql: include_str!("sqlite/0003_recent_posts.sql"),
+        },
     ],
 };
 
@@ -37,6 +41,10 @@ const POSTGRES: Migrations = Migrations {
         Migration {
             name: "0003_post_index",
             sql: include_str!("postgres/0003_post_index.sql"),
+        },
+        Migration {
+            name: "0004_recent_posts",
+            sql: include_str!("postgres/0004_recent_posts.sql"),
         },
     ],
 };
@@ -102,6 +110,7 @@ mod tests {
                     "45d9e9a26ab72dc3b28b462470d6a031a8a0e6dc49ef53b223dee322c2398fa3",
                     "034f4e03914c57ec3b79ddf8107be406cd8b161a0ca57df49c0a542fbcb2c89e",
                     "62d97c8d8427e2694a9913af360ed69f78caf98cb0992f477addb98ec4808e13",
+                    "0a7ccdd5c6560625c7520277467b84c702c7c1202ea5552bbe8add83896cac34",
                 ],
             ),
             (
@@ -109,6 +118,7 @@ mod tests {
                 vec![
                     "a16471b58dd38fd8d1b7ce057c4b1b13609d3ea6f66b681ccb8bb656826cb182",
                     "a30da338748d5aa9133f86237ca7f86e0a48d07d5aa21e084b3ce5362fad05f3",
+                    "3ba2d4aabd838ecec0ecce0092d0ea27a75310c75a48b1aa280e602f6e7e5b5e",
                 ],
             ),
         ] {

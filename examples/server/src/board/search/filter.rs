@@ -17,10 +17,8 @@ use super::index::fold_words;
 pub struct SearchFilter {
     /// Terms in the dialect of the index.
     pub text: String,
-    /// The forums and the threads that the search leaves out, as a continuation of the text.
+    /// The threads that the search leaves out, as a continuation of the text; on Postgres also the forums.
     pub place: String,
-    /// Without the forums, as a continuation of the text.
-    pub anywhere: String,
     /// `None` for all forums of the board.
     pub forums: Option<BTreeSet<i64>>,
     pub posts: RangeInclusive<i64>,
@@ -54,8 +52,7 @@ impl SearchFilter {
         let everywhere = search.forum.is_empty() && forums.len() == all(connection).await?;
         Ok(Some(Self {
             text: dialect.text(search, author.flatten()),
-            place: (dialect.place)(&forums, everywhere, &left_out),
-            anywhere: (dialect.place)(&forums, true, &left_out),
+            place: (dialect.place)(&forums, &left_out),
             forums: match everywhere {
                 true => None,
                 false => Some(forums),
@@ -138,8 +135,8 @@ pub struct QueryDialect {
     without: &'static str,
     phrase: fn(column: SearchField, words: &str) -> String,
     author: fn(i64) -> String,
-    /// The forums and the threads that the search leaves out, as a continuation of the text.
-    pub place: fn(forums: &BTreeSet<i64>, everywhere: bool, left_out: &BTreeSet<i64>) -> String,
+    /// The threads that the search leaves out, as a continuation of the text; on Postgres also the forums.
+    pub place: fn(forums: &BTreeSet<i64>, left_out: &BTreeSet<i64>) -> String,
 }
 
 /// FTS5 of SQLite. Quotes prevent operators.
@@ -153,16 +150,12 @@ pub const FTS5: QueryDialect = QueryDialect {
         SearchField::Posts => format!("body : \"{words}\""),
     },
     author: |id| format!("place : m{id}"),
-    // FTS5 looks up each of the forums beside each match.
-    place: |forums, everywhere, left_out| {
-        let one_of = |operator, letter, ids: &BTreeSet<i64>| {
-            let words = ids.iter().map(|id| format!("place : {letter}{id}"));
-            let words = group(&words.collect::<Vec<_>>(), FTS5.or);
-            format!("{operator}{words}")
-        };
-        let within = (!everywhere).then(|| one_of(FTS5.and, 'f', forums));
-        let without = (!left_out.is_empty()).then(|| one_of(FTS5.without, 't', left_out));
-        within.into_iter().chain(without).collect()
+    place: |_, left_out| {
+        let threads = left_out.iter().map(|id| format!("place : t{id}"));
+        match &*threads.collect::<Vec<_>>() {
+            [] => String::new(),
+            threads => format!("{}{}", FTS5.without, group(threads, FTS5.or)),
+        }
     },
 };
 
@@ -182,7 +175,7 @@ pub const TSQUERY: QueryDialect = QueryDialect {
         SearchField::Posts => side_by_side("", words),
     },
     author: |id| format!("'#{id}'"),
-    place: |forums, _, left_out| {
+    place: |forums, left_out| {
         serde_json::json!({ "forums": forums, "leftOut": left_out }).to_string()
     },
 };
@@ -305,28 +298,18 @@ mod tests {
 
     #[test]
     fn places_are_forums_without_threads() {
-        let (forums, threads) = (BTreeSet::from([3, 2]), BTreeSet::from([17]));
+        let (forums, threads) = (BTreeSet::from([3, 2]), BTreeSet::from([17, 18]));
         let none = BTreeSet::new();
-        for (dialect, everywhere, place, place_without) in [
-            (
-                FTS5,
-                false,
-                " AND (place : f2 OR place : f3)",
-                " AND (place : f2 OR place : f3) NOT place : t17",
-            ),
-            (FTS5, true, "", " NOT place : t17"),
+        for (dialect, place, place_without) in [
+            (FTS5, "", " NOT (place : t17 OR place : t18)"),
             (
                 TSQUERY,
-                true,
                 r#"{"forums":[2,3],"leftOut":[]}"#,
-                r#"{"forums":[2,3],"leftOut":[17]}"#,
+                r#"{"forums":[2,3],"leftOut":[17,18]}"#,
             ),
         ] {
-            assert_eq!((dialect.place)(&forums, everywhere, &none), place);
-            assert_eq!(
-                (dialect.place)(&forums, everywhere, &threads),
-                place_without
-            );
+            assert_eq!((dialect.place)(&forums, &none), place);
+            assert_eq!((dialect.place)(&forums, &threads), place_without);
         }
     }
 }

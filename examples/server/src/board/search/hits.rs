@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use forum_api::model::{SearchField, SearchHit, SearchHitKind, SearchParams, SearchShow};
+use memchr::memmem::Finder;
 
 use super::super::db::{self, Connection, RowReader, bind};
 use super::super::markdown;
@@ -137,6 +138,8 @@ const LOOK: usize = 4096;
 #[derive(Debug)]
 pub struct TermMatcher {
     terms: BTreeSet<Vec<String>>,
+    /// Searchers of the terms, in their order.
+    finders: Vec<Finder<'static>>,
     within: SearchField,
 }
 
@@ -144,8 +147,13 @@ impl TermMatcher {
     pub fn of(search: &SearchParams) -> Self {
         let terms = search.q.terms().iter().filter(|term| !term.excluded);
         let words = |text| words(text).map(|(_, word)| word).collect();
+        let terms: BTreeSet<Vec<String>> = terms.map(|term| words(&term.text)).collect();
+        let finders = terms
+            .iter()
+            .map(|term| Finder::new(&term.join(" ")).into_owned());
         Self {
-            terms: terms.map(|term| words(&term.text)).collect(),
+            finders: finders.collect(),
+            terms,
             within: search.field,
         }
     }
@@ -155,16 +163,15 @@ impl TermMatcher {
     /// reader pages.
     pub fn score(&self, title: &str, body: &str) -> i64 {
         let length = 1.0 - LENGTH + LENGTH * body.len() as f64 / ORDINARY;
-        let title: Vec<&str> = title.split(' ').collect();
-        let body: Vec<&str> = beginning(body).split(' ').collect();
-        let scores = self.terms.iter().map(|term| {
-            let count = self.count(term, &title, &body);
+        let body = beginning(body);
+        let scores = self.finders.iter().map(|term| {
+            let count = self.count(term, title, body);
             count / (count + SATURATION * length)
         });
         (scores.sum::<f64>() * 1e6) as i64
     }
 
-    fn count(&self, term: &[String], title: &[&str], body: &[&str]) -> f64 {
+    fn count(&self, term: &Finder<'_>, title: &str, body: &str) -> f64 {
         match self.within {
             SearchField::All => TITLE * occurrences(term, title) + occurrences(term, body),
             SearchField::Titles => TITLE * occurrences(term, title),
@@ -186,10 +193,18 @@ impl TermMatcher {
     }
 }
 
-/// Number of occurrences of a phrase.
-fn occurrences(term: &[String], words: &[&str]) -> f64 {
-    let spans = words.windows(term.len().max(1));
-    spans.filter(|at| *at == term).count() as f64
+/// Number of occurrences of a phrase in folded words. Those of a phrase such as `tea tea` overlap.
+fn occurrences(term: &Finder<'_>, words: &str) -> f64 {
+    let (words, length) = (words.as_bytes(), term.needle().len());
+    let is_between = |place: usize| words.get(place).is_none_or(|byte| *byte == b' ');
+    let (mut count, mut from) = (0_u32, 0);
+    while let Some(place) = words.get(from..).and_then(|rest| term.find(rest)) {
+        let begin = from + place;
+        let begins_word = begin.checked_sub(1).is_none_or(is_between);
+        count += u32::from(begins_word && is_between(begin + length));
+        from = begin + 1;
+    }
+    count.into()
 }
 
 /// The beginning of a text that is read for scores, without a cut character.
@@ -268,6 +283,19 @@ mod tests {
         assert_eq!(score(&TermMatcher::of(&search), "Cup", "tea"), 0);
         search.field = SearchField::Posts;
         assert_eq!(score(&TermMatcher::of(&search), "Tea", "cup"), 0);
+    }
+
+    #[test]
+    fn occurrences_are_whole_words_and_overlap() {
+        for (term, text, expected) in [
+            ("tea", "tea", 1.0),
+            ("tea", "tea steam teas tea", 2.0),
+            ("tea tea", "tea tea tea teas", 2.0),
+            ("green leaf", "green leafs green leaf", 1.0),
+            ("tea", "", 0.0),
+        ] {
+            assert_eq!(occurrences(&Finder::new(term), text), expected, "{text}");
+        }
     }
 
     #[test]

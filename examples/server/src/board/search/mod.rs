@@ -28,9 +28,11 @@ pub use self::{filter::LONG_AND_HIDDEN, scan::EARLIER_ON_SQLITE};
 
 /// Scans for `query_plans`.
 #[cfg(test)]
-pub const SCANS: [fn() -> &'static str; 2] = [
+pub const SCANS: [fn() -> &'static str; 4] = [
     || ScanDirection::Descending.on_sqlite(),
     || ScanDirection::Ascending.on_sqlite(),
+    || ScanDirection::Descending.posts_on_sqlite(),
+    || ScanDirection::Ascending.posts_on_sqlite(),
 ];
 
 /// Returns a page of visible hits.

@@ -15,7 +15,7 @@ use super::super::settings::SEARCH_WINDOW;
 use super::filter::SearchFilter;
 use super::hits;
 use super::hits::TermMatcher;
-use super::scan::{Match, ScanDirection};
+use super::scan::ScanDirection;
 
 /// A match, ordered by score and age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ pub async fn page(
         Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
     };
     let found = ScanDirection::Descending
-        .matches(connection, filter, &posts, rows)
+        .posts(connection, filter, &posts, rows)
         .await?;
     let span = match after {
         None => span(&found),
@@ -57,9 +57,9 @@ pub async fn page(
 }
 
 /// The range of the `matches`, which are newest first.
-fn span(matches: &[Match]) -> RangeInclusive<i64> {
+fn span(matches: &[i64]) -> RangeInclusive<i64> {
     let ends = matches.last().zip(matches.first());
-    ends.map_or(0..=0, |(oldest, newest)| oldest.post..=newest.post)
+    ends.map_or(0..=0, |(oldest, newest)| *oldest..=*newest)
 }
 
 /// Sorts the best first; of each thread only the best if threads are shown.
@@ -88,14 +88,13 @@ fn words(found: &str) -> String {
 
 async fn ranked(
     connection: &Connection<'_>,
-    matches: &[Match],
+    posts: &[i64],
     search: &SearchParams,
 ) -> db::DbResult<Vec<Ranked>> {
     let terms = TermMatcher::of(search);
-    let posts: Vec<i64> = matches.iter().map(|found| found.post).collect();
     let find: &str = connection.dialect(&ON_SQLITE, &ON_POSTGRES);
     connection
-        .all(find, bind![hits::json(&posts)], |row| score(row, &terms))
+        .all(find, bind![hits::json(posts)], |row| score(row, &terms))
         .await
 }
 

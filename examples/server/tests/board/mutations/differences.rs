@@ -96,7 +96,7 @@ async fn rules_on_concurrent_calls_are_skipped_without_atomic_commands() {
 
 async fn check(rule: &str, factory: &MutantFactory) -> Result<(), TestFailure> {
     let case = CASES.iter().find(|case| case.name == rule).unwrap();
-    case.check(Suite::new(factory)).await
+    case.run(Suite::new(factory)).await
 }
 
 /// Gives a message without a subject one that the reference board accepts.

@@ -1,0 +1,87 @@
+//! The handwritten server on axum and sqlx, in a process of its own.
+
+use std::env;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::available_parallelism;
+
+use serde_json::{Value, json};
+
+use crate::backend::Backend;
+use crate::board::db::named_params;
+use crate::board::{actor, forums, posts, threads};
+use crate::handwritten;
+
+const TOKEN: &str = "SELECT owner, scopes FROM forum_api_tokens WHERE lookup = :lookup";
+
+/// The server, stopped on drop.
+pub struct SqlxServer {
+    pub origin: String,
+    child: Child,
+}
+
+impl SqlxServer {
+    /// Builds the server and starts it over the board.
+    pub fn start(place: &Backend) -> Self {
+        let mut child = Command::new(build())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        serde_json::to_writer(child.stdin.take().unwrap(), &config(place)).unwrap();
+        let mut origin = String::new();
+        let out = child.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut origin).unwrap();
+        let origin = origin.trim_end().to_owned();
+        Self { origin, child }
+    }
+}
+
+impl Drop for SqlxServer {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Builds the package, which is not in the workspace, and returns the path of the program.
+fn build() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sqlx");
+    let target = env::var_os("CARGO_TARGET_DIR");
+    let target = target.map_or_else(
+        || folder.join("target"),
+        |path| Path::new(&path).join("sqlx"),
+    );
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--manifest-path"])
+        .arg(folder.join("Cargo.toml"))
+        .env("CARGO_TARGET_DIR", &target)
+        .status();
+    assert!(built.unwrap().success());
+    target.join("release/forum-benches-sqlx")
+}
+
+/// As many connections as the example server has.
+fn config(place: &Backend) -> Value {
+    let (order, connections) = match place.is_postgres() {
+        true => (forums::BY_PATH, handwritten::CONNECTIONS),
+        false => (forums::DEPTH_FIRST, available_parallelism().unwrap().get()),
+    };
+    let statement = |sql: &'static str| {
+        let statement = named_params(sql);
+        json!({ "sql": statement.sql, "names": statement.names })
+    };
+    json!({
+        "database": place.url(),
+        "connections": connections,
+        "statements": {
+            "token": statement(TOKEN),
+            "owner": statement(actor::LOAD),
+            "forums": statement(order),
+            "threads": statement(&threads::LIST),
+            "thread": statement(&threads::ONE),
+            "posts": statement(&posts::PAGE),
+        },
+    })
+}

@@ -1,0 +1,73 @@
+//! The board as the loader of tokens.
+
+use std::sync::Arc;
+
+use forum_api::ApiSettings;
+use forum_api::Language;
+use forum_api::runtime::Clock;
+use forum_api::test_util::audit_entry;
+use forum_api::token::PlainToken;
+
+use crate::backend::Backend;
+use crate::board::actor::LOAD_TOKEN;
+use crate::board::db::{BoardDatabase, named_params};
+use crate::demo::{Demo, api_of};
+use crate::postgres::run_with_postgres;
+use crate::statements::token;
+
+const SEEN: &str = "SELECT count(*) FROM member WHERE last_seen_at IS NOT NULL";
+
+#[tokio::test]
+async fn only_accepted_requests_are_recorded_as_last_seen() {
+    let demo = Demo::new().await;
+    let (stores, mut settings) = (demo.board.stores(), ApiSettings::default());
+    settings.token_budget.units = 1;
+    let host = Arc::new(demo.board.clone());
+    let api = api_of(host, stores.clone(), settings, &demo.clock);
+    let text = token(demo.database()).await;
+    let lookup = *PlainToken::parse(&text).unwrap().lookup();
+    let client = api.client(Some(text));
+    for (path, status, seen) in [("/search?q=tea", 429, 0), ("/forums", 200, 1)] {
+        assert_eq!(client.get(path).await.status, status);
+        demo.board.write_hints().await;
+        assert_eq!(demo.one::<i64>(SEEN).await, seen, "{path}");
+    }
+    let forget = demo.board.write(|tx, _| {
+        Box::pin(async move { Ok(tx.run("UPDATE member SET last_seen_at = NULL").await?) })
+    });
+    forget.await.unwrap();
+    let (now, entry) = (demo.clock.now(), audit_entry());
+    assert!(stores.tokens.revoke(&lookup, now, &entry).await.unwrap());
+    assert_eq!(client.get("/forums").await.status, 401);
+    demo.board.write_hints().await;
+    assert_eq!(demo.one::<i64>(SEEN).await, 0);
+}
+
+/// On SQLite the unit test of the query plans checks it.
+#[test]
+fn the_statement_searches_indexes_of_postgres() {
+    run_with_postgres(async {
+        let demo = Demo::within(Backend::Postgres.place().await, Language::English).await;
+        let BoardDatabase::Postgres(database) = demo.database() else {
+            panic!("the database is in SQLite");
+        };
+        let client = database.pool.get().await.unwrap();
+        let statement = named_params(LOAD_TOKEN[1]);
+        // Tables of a few rows are otherwise scanned.
+        let prepare = format!(
+            "SET enable_seqscan = off; PREPARE load_token AS {}",
+            statement.sql
+        );
+        client.batch_execute(&prepare).await.unwrap();
+        let explain = "EXPLAIN EXECUTE load_token ('0123456789abcdEF')";
+        let rows = client.query(explain, &[]).await.unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        let plan = plan.join("\n");
+        for index in ["forum_api_tokens_pkey", "member_pkey"] {
+            assert!(
+                plan.contains(&format!("Index Scan using {index}")),
+                "{plan}"
+            );
+        }
+    });
+}

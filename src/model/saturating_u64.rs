@@ -1,0 +1,12 @@
+//! Conversion of the signed integers of SQL databases.
+
+/// Converts a count or a number of a database, whose integers are signed, to `u64`. A negative number becomes 0.
+///
+/// ```
+/// use forum_api::model::saturating_u64;
+///
+/// assert_eq!((saturating_u64(12), saturating_u64(-1)), (12, 0));
+/// ```
+pub fn saturating_u64(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}

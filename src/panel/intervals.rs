@@ -1,0 +1,69 @@
+//! Sums of hourly counts by hour or by day.
+
+use std::ops::AddAssign;
+use std::time::Duration;
+
+use crate::model::Timestamp;
+
+/// Counts of the interval that begins at the time.
+pub(super) type Interval<T> = (Timestamp, T);
+
+/// Returns the beginning of the first of `count` intervals of a length, of which the last contains `now`.
+pub(super) fn first_interval(now: Timestamp, length: Duration, count: u32) -> Timestamp {
+    let before = length.saturating_mul(count.saturating_sub(1));
+    now.interval_start(length).saturating_sub(before)
+}
+
+/// Sums the counts of hours by interval, the oldest interval first. Omits hours outside of the intervals.
+pub(super) fn intervals<T: AddAssign + Clone + Default>(
+    hours: impl Iterator<Item = Interval<T>>,
+    now: Timestamp,
+    length: Duration,
+    count: u32,
+) -> Vec<Interval<T>> {
+    let first = first_interval(now, length, count);
+    let starts = (0..count).map(|index| first.saturating_add(length.saturating_mul(index)));
+    let mut sums: Vec<_> = starts.map(|start| (start, T::default())).collect();
+    for (hour, counts) in hours {
+        let start = hour.interval_start(length);
+        if let Some((_, sum)) = sums.iter_mut().find(|(other, _)| *other == start) {
+            *sum += counts;
+        }
+    }
+    sums
+}
+
+/// Sums the counts of all intervals.
+pub(super) fn total<T: AddAssign + Clone + Default>(intervals: &[Interval<T>]) -> T {
+    let mut total = T::default();
+    for (_, counts) in intervals {
+        total += counts.clone();
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DAY, HOUR};
+
+    #[test]
+    fn hours_are_summed_by_interval_up_to_now() {
+        let hour = |number: i64| Timestamp::from_millis(number * 60 * 60 * 1000);
+        let now = hour(49).saturating_add(Duration::from_millis(17));
+        let stored = [
+            (hour(-24 * 30), 1),
+            (hour(23), 2),
+            (hour(26), 4),
+            (hour(47), 8),
+            (hour(49), 16),
+        ];
+        let days = intervals(stored.into_iter(), now, DAY, 30);
+        assert_eq!((days.len(), days.first()), (30, Some(&(hour(-24 * 27), 0))));
+        assert!(days.ends_with(&[(hour(0), 2), (hour(24), 12), (hour(48), 16)]));
+        let hours = intervals(stored.into_iter(), now, HOUR, 24);
+        assert_eq!(hours.first(), Some(&(hour(26), 4)));
+        assert_eq!(hours.last(), Some(&(hour(49), 16)));
+        assert_eq!(total(&hours), 28);
+    }
+}

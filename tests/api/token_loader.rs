@@ -1,0 +1,112 @@
+//! Token loaders: one call finds a token and its owner's access.
+
+use std::time::Duration;
+
+use forum_api::runtime::Clock;
+use forum_api::scope::Surface;
+use forum_api::test_util::{Intervention, StoreInterceptor, audit_entry};
+
+use crate::support::rows::FULL_SCOPES;
+use crate::support::server::settings;
+use crate::support::tokens::generate;
+use crate::support::*;
+
+/// Calls before the command: of the loader, of `TokenStore::find`, of `RateLimitStore::charge`, and look-ups of access.
+type Visits = [u32; 4];
+
+async fn visits(server: &Server, stores: &StoreInterceptor, request: Request) -> (Outcome, Visits) {
+    let before = server.board.access_lookups();
+    stores.take_counts();
+    let outcome = server.outcome(request).await;
+    let counts = stores.take_counts();
+    let count = |method| counts.get(method).copied().unwrap_or_default();
+    let lookups = server.board.access_lookups() - before;
+    let visits = [
+        count("token_loader.load_token"),
+        count("tokens.find"),
+        count("rate_limits.charge"),
+        lookups as u32,
+    ];
+    (outcome, visits)
+}
+
+#[tokio::test]
+async fn a_request_with_a_token_makes_one_call_before_the_command() {
+    let (server, stores) = Server::with_token_loader();
+    let alice = server.token("alice").await;
+    let read = Request::get("/threads/open-1/posts");
+    let write = Request::post("/threads/open-1/posts", r#"{"body":"Green."}"#);
+    for (request, status) in [(read, 200), (write, 201)] {
+        let (outcome, visits) = visits(&server, &stores, request.bearer(&alice)).await;
+        assert_eq!((outcome, visits), ((status, None), [1, 0, 1, 0]));
+    }
+    assert_eq!(server.board.writes(), 2);
+    let guest = visits(&server, &stores, Request::get("/forums")).await;
+    assert_eq!(guest, ((200, None), [0, 0, 1, 0]));
+}
+
+#[tokio::test]
+async fn a_request_that_the_budget_refuses_makes_one_call() {
+    let (server, stores) = Server::with_token_loader();
+    let alice = server.token("alice").await;
+    server.exhaust(&alice, settings().token_budget).await;
+    let request = Request::get("/forums").bearer(&alice);
+    let refused = visits(&server, &stores, request).await;
+    assert_eq!(refused, (RATE_LIMITED, [1, 0, 1, 0]));
+    assert!(server.board.calls().is_empty());
+}
+
+#[tokio::test]
+async fn an_invalid_token_is_refused_as_without_a_loader() {
+    let (server, stores) = Server::with_token_loader();
+    let good = server.token("alice").await;
+    let revoked = server.token("alice").await;
+    let (now, entry, revoked_lookup) = (server.clock.now(), audit_entry(), lookup(&revoked));
+    let revoke = server.stores.tokens.revoke(&revoked_lookup, now, &entry);
+    assert!(revoke.await.unwrap());
+    let expired = server
+        .issue(Surface::Full, &FULL_SCOPES, "1")
+        .await
+        .unwrap();
+    server.clock.advance(Duration::from_secs(86_400));
+    let unknown = generate().expose_secret().to_owned();
+    let wrong = server.guessed_token().await;
+    let expected = bare(&server.send(&Request::get("/me")).await);
+    for (token, calls) in [
+        (&*revoked, 1),
+        (&*expired, 1),
+        (&*unknown, 1),
+        (&*wrong, 1),
+        (&good[..75], 0),
+    ] {
+        let request = Request::get("/me").bearer(token);
+        let refused = visits(&server, &stores, request.clone()).await;
+        // The charge is of the address.
+        assert_eq!(refused, (UNAUTHENTICATED, [calls, 0, 1, 0]), "{token}");
+        assert_eq!(bare(&server.send(&request).await), expected, "{token}");
+    }
+    assert_eq!(server.outcome_for(&good, Request::get("/me")).await.0, 200);
+}
+
+#[tokio::test]
+async fn an_owner_without_access_is_refused_from_the_loaded_data() {
+    let (server, stores) = Server::with_token_loader();
+    let alice = server.token("alice").await;
+    server.board.ban("alice");
+    let request = Request::get("/forums").bearer(&alice);
+    let refused = visits(&server, &stores, request).await;
+    assert_eq!(refused, (OWNER_UNAVAILABLE, [1, 0, 1, 0]));
+}
+
+#[tokio::test]
+async fn a_failing_loader_is_a_500_without_a_charge() {
+    let (server, stores) = Server::with_token_loader();
+    let alice = server.token("alice").await;
+    stores.on_call(|method, _| match method {
+        "token_loader.load_token" => Intervention::Fail,
+        _ => Intervention::Proceed,
+    });
+    let request = Request::get("/forums").bearer(&alice);
+    let failed = visits(&server, &stores, request).await;
+    assert_eq!(failed, (INTERNAL_ERROR, [1, 0, 0, 0]));
+}
