@@ -60,6 +60,11 @@ impl Scope {
         scope.ok_or(ParseError::new("a scope, for example forums:read"))
     }
 
+    /// Returns the bit of the scope in a [`ScopeSet`].
+    const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+
     /// Returns whether the scope permits only operations that change no content. `messages:read` is read-only, although
     /// opening a message marks it as read and can send a receipt.
     pub const fn is_read_only(self) -> bool {
@@ -85,6 +90,29 @@ impl Scope {
 impl_from_str!(Scope);
 impl_as_str!(Scope);
 impl_serde_str!(Scope);
+
+/// Set of scopes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ScopeSet(u16);
+
+impl ScopeSet {
+    pub(crate) fn contains(self, scope: &Scope) -> bool {
+        self.0 & scope.bit() != 0
+    }
+
+    /// Returns the scopes in the order of [`Surface::scopes`].
+    pub(crate) fn iter(self) -> impl Iterator<Item = Scope> {
+        let scopes = Scope::ALL.iter().copied();
+        scopes.filter(move |scope| self.contains(scope))
+    }
+}
+
+impl FromIterator<Scope> for ScopeSet {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        let bits = scopes.into_iter().map(Scope::bit);
+        Self(bits.fold(0, |set, bit| set | bit))
+    }
+}
 
 /// API surface: the set of endpoints and scopes that a service has (`docs/protocol.md`, section 1.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

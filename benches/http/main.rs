@@ -42,7 +42,7 @@ fn main() {
             SMALL,
             bare(headers, Bare::Bytes(small.clone())),
             "bare hyper with the same bytes",
-            0.80,
+            0.78,
         ),
         (
             "requests/s over HTTP, 300-byte response",

@@ -39,7 +39,7 @@ pub fn count() {
         "request in process, 300-byte response",
         "instructions",
         "none",
-        Goal::AtMost(40_000.0),
+        Goal::AtMost(22_000.0),
         &each,
     );
 }

@@ -2,7 +2,8 @@
 //!
 //! Requests a list of posts from a board that returns a prepared page, with everything enabled: token, rate limit,
 //! metrics, request id, `etag`, headers, span. Compares it with serializing the same response, and with the parts that
-//! any API needs. callgrind counts the instructions of a request if valgrind is installed.
+//! any API needs. Also measures the request with a log and a metrics recorder. callgrind counts the instructions of a
+//! request without them if valgrind is installed.
 
 use forum_benches::{measurements, static_board};
 
@@ -12,6 +13,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod instructions;
 mod parts;
+mod recorders;
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use std::time::Instant;
 
 use measurements::{Goal, Samples, row};
 use parts::Parts;
+use recorders::with_log_and_metrics;
 use static_board::{BenchFixture, SMALL, StaticBoard, body};
 
 const ROUNDS: usize = 9;
@@ -37,15 +40,17 @@ fn main() {
     let answer = body(&board.small);
     println!("a response of {} bytes, {ROUNDS} rounds", answer.len());
     let parts = Parts::new(&board, &rig);
-    let (mut written, mut needed, mut answered, mut more) =
-        <(Samples, Samples, Samples, Samples)>::default();
+    let (mut written, mut needed, mut answered, mut more, mut recorded) =
+        <(Samples, Samples, Samples, Samples, Samples)>::default();
     for _ in 0..ROUNDS {
         let alone = micros(|| (), |()| body(&board.small));
-        let whole = micros(|| rig.request(SMALL), |request| rig.answer(request));
+        let request = || micros(|| rig.request(SMALL), |request| rig.answer(request));
+        let whole = request();
         written.add(alone);
         needed.add(micros(|| (), |()| parts.answer()));
         answered.add(whole);
         more.add(whole - alone);
+        recorded.add(with_log_and_metrics(request) - whole);
     }
     written.report("serialising the response, µs");
     needed.report("the parts that every API needs, µs");
@@ -57,6 +62,13 @@ fn main() {
         against,
         Goal::AtMost(2.0),
         &more,
+    );
+    row(
+        "log line and metrics of a request, together",
+        "µs",
+        "none",
+        Goal::AtMost(1.0),
+        &recorded,
     );
     instructions::count();
 }

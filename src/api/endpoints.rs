@@ -45,26 +45,32 @@ pub(super) fn match_route<'a>(
     })
 }
 
+/// Compares byte by byte, because most paths differ from a template in one of the first bytes.
 fn match_path<'a>(template: &str, path: &'a str) -> Option<RawPathParams<'a>> {
     let mut params = RawPathParams::default();
     let mut values = params.0.iter_mut();
-    let mut segments = path.split('/');
-    for expected in template.split('/') {
-        let segment = segments.next()?;
-        if expected.starts_with('{') {
+    let mut expected = template.bytes();
+    let mut rest = path.as_bytes();
+    while let Some(byte) = expected.next() {
+        if byte == b'{' {
+            let end = rest.iter().position(|byte| *byte == b'/');
+            let (segment, after) = rest.split_at_checked(end.unwrap_or(rest.len()))?;
             *values.next()? = variable(segment)?;
-        } else if segment != expected {
-            return None;
+            rest = after;
+            expected.find(|byte| *byte == b'}');
+        } else {
+            rest = rest.strip_prefix(&[byte])?;
         }
     }
-    segments.next().is_none().then_some(params)
+    rest.is_empty().then_some(params)
 }
 
 /// Rejects empty segments and encoded slashes.
-fn variable(segment: &str) -> Option<&str> {
+fn variable(segment: &[u8]) -> Option<&str> {
     let is_slash = |bytes: &[u8]| bytes.eq_ignore_ascii_case(b"%2f");
-    let has_slash = segment.as_bytes().windows(3).any(is_slash);
-    (!segment.is_empty() && !has_slash).then_some(segment)
+    let has_slash = segment.windows(3).any(is_slash);
+    let is_valid = !segment.is_empty() && !has_slash;
+    str::from_utf8(segment).ok().filter(|_| is_valid)
 }
 
 /// Returns the endpoints of a surface.

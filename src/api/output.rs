@@ -241,7 +241,11 @@ impl ToWire for OwnAccount {
         let can_read_messages = presented.scopes.contains(&Scope::MessagesRead);
         Ok(Me {
             owner: self.owner,
-            scopes: presented.scopes.iter().map(ToString::to_string).collect(),
+            scopes: presented
+                .scopes
+                .iter()
+                .map(|scope| scope.to_string())
+                .collect(),
             token: presented.token.clone(),
             unread_messages: self.unread_messages.filter(|_| can_read_messages),
         })

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
 use std::ops::AddAssign;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::StatusCode;
@@ -15,8 +16,17 @@ use crate::model::Timestamp;
 use crate::store::{OperationCounts, OperationUsage, TokenUsage, UsageCounts, UsageStore, lock};
 use crate::token::Lookup;
 
-/// Number of shards: concurrent requests with different tokens rarely use the same one.
+/// Number of shards. Concurrent requests rarely use the same one: requests with a token use the shard of the token, and
+/// requests of guests use the shard of their thread.
 const SHARDS: usize = 64;
+
+thread_local! {
+    /// Number of this thread, in the order of the first requests.
+    static THREAD: usize = {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        THREADS.fetch_add(1, Ordering::Relaxed)
+    };
+}
 
 /// Allocated entries of each map of tokens.
 const INITIAL_KEYS: usize = 16;
@@ -61,7 +71,6 @@ struct Shard {
 
 pub(super) struct UsageCounters {
     shards: Vec<Mutex<Shard>>,
-    hasher: RandomState,
     /// Hour of the last sweep, in milliseconds.
     swept_at: AtomicI64,
 }
@@ -112,7 +121,6 @@ impl Default for UsageCounters {
         };
         Self {
             shards: (0..SHARDS).map(|_| shard()).collect(),
-            hasher: RandomState::new(),
             swept_at: AtomicI64::new(i64::MIN),
         }
     }
@@ -136,9 +144,13 @@ impl UsageCounters {
         });
     }
 
+    /// Changes the shard of a token, or the shard of this thread.
     fn with_shard(&self, token: Option<Lookup>, change: impl FnOnce(&mut Shard)) {
-        let index = self.hasher.hash_one(token) as usize % SHARDS;
-        if let Some(shard) = self.shards.get(index) {
+        let number = match token {
+            Some(token) => token.as_bytes().iter().copied().map(usize::from).sum(),
+            None => THREAD.with(|number| *number),
+        };
+        if let Some(shard) = self.shards.get(number % SHARDS) {
             change(&mut lock(shard));
         }
     }
@@ -192,18 +204,19 @@ impl UsageCounters {
 }
 
 /// Adds numbers to a map. Drops those of a new key if the map is full.
-fn add<K: Eq + Hash, V: AddAssign + Default>(
-    map: &mut Counts<K, V>,
-    key: (Timestamp, K),
-    counts: V,
-) {
-    if map.len() < MAX_KEYS || map.contains_key(&key) {
-        *map.entry(key).or_default() += counts;
+fn add<K: Eq + Hash, V: AddAssign>(map: &mut Counts<K, V>, key: (Timestamp, K), counts: V) {
+    let is_full = map.len() >= MAX_KEYS;
+    match map.entry(key) {
+        Entry::Occupied(mut known) => *known.get_mut() += counts,
+        Entry::Vacant(new) if !is_full => drop(new.insert(counts)),
+        Entry::Vacant(_) => {}
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     fn at(minutes: i64) -> Timestamp {
@@ -318,6 +331,27 @@ mod tests {
         (taken.tokens, taken.operations) = Default::default();
         drop(taken);
         assert!(counters.take().tokens.is_empty() && counters.take().operations.is_empty());
+    }
+
+    #[test]
+    fn requests_of_guests_on_several_threads_are_added_up() {
+        let counters = UsageCounters::default();
+        thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| counters.record(&request(0, 0, 200, 1)));
+            }
+        });
+        let taken = counters.take();
+        let [operation] = &*taken.operations else {
+            panic!("{:?}", taken.operations);
+        };
+        assert_eq!(
+            operation.counts.usage,
+            UsageCounts {
+                units: 4,
+                ..requests(4)
+            }
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Callers: the board's guest, or a member.
 
 use crate::model::{TokenInfo, UserId};
-use crate::scope::Scope;
+use crate::scope::ScopeSet;
 use crate::token::Lookup;
 
 use super::{Access, BoardError, BoardResult, RequestInfo};
@@ -118,7 +118,7 @@ pub struct MemberCaller {
 #[derive(Clone, Debug)]
 pub(crate) struct PresentedToken {
     pub(crate) lookup: Lookup,
-    pub(crate) scopes: Vec<Scope>,
+    pub(crate) scopes: ScopeSet,
     pub(crate) token: TokenInfo,
 }
 

@@ -5,11 +5,17 @@
     allow(unused_variables, reason = "nothing is recorded then")
 )]
 
+#[cfg(feature = "metrics")]
+use std::cell::RefCell;
+#[cfg(feature = "metrics")]
+use std::collections::HashMap;
+#[cfg(feature = "metrics")]
+use std::hash::{Hash, Hasher};
 use std::time::Duration;
 
 use http::{Method, StatusCode};
 #[cfg(feature = "metrics")]
-use metrics::{Label, SharedString, counter, histogram};
+use metrics::{Key, Label, Level, Metadata, SharedString, counter};
 
 #[cfg(feature = "metrics")]
 use super::table;
@@ -17,6 +23,64 @@ use super::table;
 /// Label of a method or a route that is not in the table of endpoints.
 #[cfg(feature = "metrics")]
 const OTHER: &str = "other";
+
+/// Labels of the metrics of a completed request.
+#[cfg(feature = "metrics")]
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct RequestLabels {
+    method: &'static str,
+    route: &'static str,
+    status: StatusCode,
+    code: &'static str,
+}
+
+/// Hashes the lengths of the texts: they differ between most labels, and hashing the texts takes several times as long.
+#[cfg(feature = "metrics")]
+impl Hash for RequestLabels {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [method, route, code] =
+            [self.method, self.route, self.code].map(|text| text.len() as u64);
+        state.write_u64(method << 48 | route << 32 | code << 16 | u64::from(self.status.as_u16()));
+    }
+}
+
+#[cfg(feature = "metrics")]
+impl RequestLabels {
+    fn keys(&self) -> RequestKeys {
+        let [method, route, code] =
+            [self.method, self.route, self.code].map(SharedString::const_str);
+        let status = SharedString::from_owned(self.status.as_str().to_owned());
+        let seconds = labels(&table::REQUEST_SECONDS, [method.clone(), route.clone()]);
+        let requests = labels(&table::REQUESTS, [method, route, status, code]);
+        RequestKeys {
+            seconds: Key::from_parts(table::REQUEST_SECONDS.name, seconds),
+            requests: Key::from_parts(table::REQUESTS.name, requests),
+        }
+    }
+}
+
+/// Keys of the metrics of a completed request.
+#[cfg(feature = "metrics")]
+struct RequestKeys {
+    seconds: Key,
+    requests: Key,
+}
+
+#[cfg(feature = "metrics")]
+thread_local! {
+    /// The keys that were used on this thread: making a key allocates and hashes its labels.
+    static REQUEST_KEYS: RefCell<HashMap<RequestLabels, RequestKeys>> = RefCell::default();
+}
+
+#[cfg(feature = "metrics")]
+static METADATA: Metadata<'static> =
+    Metadata::new(module_path!(), Level::INFO, Some(module_path!()));
+
+#[cfg(feature = "metrics")]
+static TOKEN_BUDGET: [Label; 1] = [Label::from_static_parts("budget", "token")];
+
+#[cfg(feature = "metrics")]
+static GUEST_BUDGET: [Label; 1] = [Label::from_static_parts("budget", "guest")];
 
 /// Records a completed request. `route` is the path template; `None` for an unknown path.
 pub(crate) fn record_request(
@@ -28,14 +92,21 @@ pub(crate) fn record_request(
 ) {
     #[cfg(feature = "metrics")]
     {
-        let (method, route) = (method_label(method), route.unwrap_or(OTHER));
-        let duration_labels = labels(&table::REQUEST_SECONDS, [method, route]);
-        histogram!(table::REQUEST_SECONDS.name, duration_labels).record(elapsed);
-        let [method, route, code] =
-            [method, route, code.unwrap_or_default()].map(SharedString::const_str);
-        let status = SharedString::from_owned(status.as_str().to_owned());
-        let labels = labels(&table::REQUESTS, [method, route, status, code]);
-        counter!(table::REQUESTS.name, labels).increment(1);
+        let labels = RequestLabels {
+            method: method_label(method),
+            route: route.unwrap_or(OTHER),
+            status,
+            code: code.unwrap_or_default(),
+        };
+        REQUEST_KEYS.with_borrow_mut(|keys| {
+            let keys = keys.entry(labels).or_insert_with_key(RequestLabels::keys);
+            metrics::with_recorder(|recorder| {
+                let seconds = recorder.register_histogram(&keys.seconds, &METADATA);
+                seconds.record(elapsed);
+                let requests = recorder.register_counter(&keys.requests, &METADATA);
+                requests.increment(1);
+            });
+        });
     }
 }
 
@@ -48,7 +119,13 @@ pub(crate) fn record_charge(budget: &'static str, units: u32, allowed: bool) {
         } else {
             (table::REFUSALS, 1)
         };
-        counter!(metric.name, labels(&metric, [budget])).increment(count.into());
+        let labels = match budget {
+            "token" => &TOKEN_BUDGET,
+            _ => &GUEST_BUDGET,
+        };
+        let key = Key::from_static_labels(metric.name, labels);
+        let counter = metrics::with_recorder(|recorder| recorder.register_counter(&key, &METADATA));
+        counter.increment(count.into());
     }
 }
 
@@ -79,7 +156,7 @@ pub(crate) fn record_attempt(topic: &str, state: &'static str, duration: Option<
         let labels = labels(&table::DELIVERIES, [topic, SharedString::const_str(state)]);
         counter!(table::DELIVERIES.name, labels).increment(1);
         if let Some(duration) = duration {
-            histogram!(table::ATTEMPT_SECONDS.name).record(duration);
+            metrics::histogram!(table::ATTEMPT_SECONDS.name).record(duration);
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use itoa::Buffer;
 use schemars::{Schema, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
@@ -60,6 +61,15 @@ pub(crate) fn check_id(text: &str) -> Result<(), ParseError> {
 fn is_canonical(number: i64, text: &str) -> bool {
     text.len() == number.checked_ilog10().map_or(1, |log| log as usize + 1) || {
         number < 0 && number.to_string() == text
+    }
+}
+
+impl Serialize for Repr {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(number) => serializer.serialize_str(Buffer::new().format(*number)),
+            Self::Text(text) => serializer.serialize_str(text),
+        }
     }
 }
 
@@ -148,7 +158,7 @@ macro_rules! ids {
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(&self.0)
+                self.0.serialize(serializer)
             }
         }
 

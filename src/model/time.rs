@@ -79,6 +79,22 @@ impl Timestamp {
         time.ok().filter(|time| time.year() >= 0)
     }
 
+    /// Returns the time as RFC 3339 in UTC; `None` outside the years 0 to 9999.
+    fn to_rfc3339(self) -> Option<[u8; 24]> {
+        let time = self.civil()?;
+        let [y1, y2, y3, y4] = digits(time.year());
+        let [o1, o2] = digits(time.month().into());
+        let [d1, d2] = digits(time.day().into());
+        let [h1, h2] = digits(time.hour().into());
+        let [m1, m2] = digits(time.minute().into());
+        let [s1, s2] = digits(time.second().into());
+        let [f1, f2, f3] = digits(time.millisecond());
+        Some([
+            y1, y2, y3, y4, b'-', o1, o2, b'-', d1, d2, b'T', h1, h2, b':', m1, m2, b':', s1, s2,
+            b'.', f1, f2, f3, b'Z',
+        ])
+    }
+
     /// Parses an RFC 3339 time with any offset. Truncates to milliseconds.
     ///
     /// # Errors
@@ -107,6 +123,16 @@ impl From<SystemTime> for Timestamp {
             Err(before) => Self(millis(before.duration()).saturating_neg()),
         }
     }
+}
+
+/// Returns the last `N` decimal digits.
+fn digits<const N: usize>(mut number: i16) -> [u8; N] {
+    let mut digits = [b'0'; N];
+    for digit in digits.iter_mut().rev() {
+        *digit += (number % 10) as u8;
+        number /= 10;
+    }
+    digits
 }
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
@@ -157,8 +183,8 @@ fn millis(duration: Duration) -> i64 {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.civil() {
-            Some(time) => write!(f, "{time:.3}Z"),
+        match self.to_rfc3339() {
+            Some(text) => f.write_str(str::from_utf8(&text).unwrap_or_default()),
             None => write!(f, "{}ms", self.0),
         }
     }
@@ -167,8 +193,8 @@ impl fmt::Display for Timestamp {
 /// Fails for times outside the years 0 to 9999, which RFC 3339 cannot represent.
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.civil() {
-            Some(time) => serializer.collect_str(&format_args!("{time:.3}Z")),
+        match self.to_rfc3339() {
+            Some(text) => serializer.serialize_str(str::from_utf8(&text).unwrap_or_default()),
             None => Err(ser::Error::custom("a time is not in the years 0 to 9999")),
         }
     }

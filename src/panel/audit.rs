@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 
 use super::components::{
-    TableRow, breakable, choice, empty, filter_field, next_page_link, query_string, table,
+    TableRow, breakable, empty, filter_field, next_page_link, query_string, table,
 };
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
@@ -76,16 +76,25 @@ async fn parse_filter(context: &PageContext) -> Result<Option<AuditFilter>, Pane
 }
 
 fn filter_form(context: &PageContext) -> Markup {
-    let actions = AuditAction::STANDARD.iter().map(AuditAction::as_str);
-    let actions = actions.map(|action| (action.to_owned(), action.to_owned()));
-    let action = AuditAction::parse(field(context, "action")).ok();
-    let action = action.as_ref().map_or("", AuditAction::as_str);
     html! {
         form.filter method="get" action=(context.url("/audit")) role="search" aria-label="Audit log" {
             (filter_field("actor", "Administrator", field(context, "actor")))
-            (choice("action", "Action", "Any action", actions, action))
+            (action_field(field(context, "action")))
             (filter_field("target", "Target", field(context, "target")))
             button.quiet type="submit" { "Filter" }
+        }
+    }
+}
+
+/// Renders a field with the library's actions as suggestions. Hosts record other actions, too.
+fn action_field(value: &str) -> Markup {
+    html! {
+        div {
+            label for="action" { "Action" }
+            input id="action" name="action" type="text" value=(value) list="actions" autocomplete="off" spellcheck="false";
+            datalist id="actions" {
+                @for action in AuditAction::STANDARD { option value=(action) {} }
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use forum_api::model::{
 use forum_api::runtime::OsRandom;
 use forum_api::webhook::{Event, EventContext, EventMeta, ForumSummary};
 
-use super::db::{Connection, Transaction, bind};
+use super::db::{Connection, DbResult, RowReader, Transaction, bind};
 use super::post_insert::{self, CountedReply};
 use super::posts::PublicPost;
 use super::{posts, threads};
@@ -82,6 +82,14 @@ pub struct EventScope {
 }
 
 impl EventScope {
+    /// Columns of a scope without a post.
+    pub const COLUMNS: &str = "forum.title, actor.id, actor.username, actor.avatar_url";
+
+    /// Joins of these columns.
+    pub const OTHERS: &str = "
+        JOIN forum ON forum.id = thread.forum_id
+        LEFT JOIN member AS actor ON actor.id = :actor";
+
     /// Loads the scope in one statement.
     ///
     /// # Errors
@@ -94,15 +102,15 @@ impl EventScope {
     ) -> BoardResult<Self> {
         static QUERY: LazyLock<String> = LazyLock::new(|| {
             format!(
-                "SELECT {}, forum.title, actor.id, actor.username, actor.avatar_url, {}
-                FROM thread {}
-                JOIN forum ON forum.id = thread.forum_id
-                LEFT JOIN member AS actor ON actor.id = :actor
+                "SELECT {}, {}, {}
+                FROM thread {} {}
                 LEFT JOIN post ON post.id = :post {}
                 WHERE thread.id = :thread",
                 threads::COLUMNS,
+                EventScope::COLUMNS,
                 posts::COLUMNS,
                 threads::OTHERS,
+                EventScope::OTHERS,
                 posts::OTHERS,
             )
         });
@@ -110,14 +118,21 @@ impl EventScope {
             ":thread": thread, ":post": post, ":actor": actor, ":source": true, ":html": true,
         };
         let scope = connection.first(&QUERY, parameters, |row| {
-            Ok(Self {
-                thread: threads::fields(row)?,
-                forum_title: row.value()?,
-                actor: row.author()?,
-                post: PublicPost::read(row)?,
-            })
+            let scope = Self::read(row)?;
+            let post = PublicPost::read(row)?;
+            Ok(Self { post, ..scope })
         });
         scope.await?.ok_or(BoardError::PathNotFound)
+    }
+
+    /// Reads the columns of a thread and of a scope without a post.
+    pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
+        Ok(Self {
+            thread: threads::fields(row)?,
+            forum_title: row.value()?,
+            actor: row.author()?,
+            post: None,
+        })
     }
 
     /// Adds a visible reply of the actor to a thread that was loaded without a post.

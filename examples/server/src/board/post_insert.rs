@@ -6,7 +6,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
-use super::db::{Connection, DbError, DbResult, Transaction, bind, own, stored};
+use super::db::{Connection, DbError, DbResult, RowReader, Transaction, bind, own, stored};
 use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
 use super::texts::Texts;
 use super::{locks, rules, search};
@@ -75,29 +75,33 @@ pub struct PostSlot {
 }
 
 impl PostSlot {
+    /// Columns of the place after the last post of a thread, in SQLite and in Postgres.
+    pub const COLUMNS: [&str; 2] = [
+        "(SELECT coalesce(max(id), 0) + 1 FROM post), thread.id, thread.last_number + 1, thread.last_activity_at,
+        (SELECT ordered_at FROM post WHERE thread_id = thread.id ORDER BY ordered_at DESC, id DESC LIMIT 1)",
+        "nextval(pg_get_serial_sequence('post', 'id')), thread.id, thread.last_number + 1, thread.last_activity_at,
+        (SELECT ordered_at FROM post WHERE thread_id = thread.id ORDER BY ordered_at DESC, id DESC LIMIT 1)",
+    ];
+
+    pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
+        Ok(Self {
+            post: row.value()?,
+            thread: row.value()?,
+            number: row.value()?,
+            last_activity: row.value()?,
+            earliest: row.value()?,
+        })
+    }
+
     /// The place after the last post of a thread that is locked.
     pub async fn next(tx: &Transaction<'_>, thread: i64) -> BoardResult<Self> {
-        let query = tx.dialect(
-            "SELECT
-                (SELECT coalesce(max(id), 0) + 1 FROM post), last_number + 1, last_activity_at,
-                (SELECT ordered_at FROM post WHERE thread_id = ?1 ORDER BY ordered_at DESC, id DESC LIMIT 1)
-            FROM thread WHERE id = ?1",
-            "SELECT
-                nextval(pg_get_serial_sequence('post', 'id')), last_number + 1, last_activity_at,
-                (SELECT ordered_at FROM post WHERE thread_id = ?1 ORDER BY ordered_at DESC, id DESC LIMIT 1)
-            FROM thread WHERE id = ?1",
-        );
-        let parameters = bind![thread];
-        let slot = tx.first(query, parameters, |row| {
-            Ok(Self {
-                thread,
-                post: row.value()?,
-                number: row.value()?,
-                last_activity: row.value()?,
-                earliest: row.value()?,
-            })
+        static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
+            PostSlot::COLUMNS.map(|columns| format!("SELECT {columns} FROM thread WHERE id = ?1"))
         });
-        slot.await?.ok_or(BoardError::PathNotFound)
+        let [sqlite, postgres] = &*QUERIES;
+        let query = tx.dialect(sqlite.as_str(), postgres.as_str());
+        let slot = tx.first(query, bind![thread], Self::read).await?;
+        slot.ok_or(BoardError::PathNotFound)
     }
 
     pub fn number(&self) -> DbResult<u64> {

@@ -19,7 +19,7 @@ use super::reference_board::Command;
 use super::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
 use super::texts::Texts;
 use super::visibility::{Visibility, is_visible, sees_post, sees_thread};
-use super::{markdown, rules, search, subscriptions, visibility};
+use super::{markdown, rules, search, subscriptions, threads, visibility};
 
 /// Columns that are the same for all posts of a thread.
 const THREAD_COLUMNS: &str = "
@@ -334,13 +334,12 @@ impl ReplyContext {
         member: i64,
         now: Timestamp,
     ) -> BoardResult<Self> {
-        let (settings, times, scope, slot) = tokio::try_join!(
+        let (times, found) = tokio::try_join!(
             biased;
-            async { Ok(SettingValues::now(tx).await?) },
             async { Ok(PostTimes::load(tx, Some(member), now).await?) },
-            EventScope::load(tx, thread, None, Some(member)),
-            PostSlot::next(tx, thread),
+            Self::find(tx, thread, member),
         )?;
+        let (scope, slot, settings) = found;
         Ok(Self {
             settings,
             scope,
@@ -348,9 +347,40 @@ impl ReplyContext {
             times,
         })
     }
+
+    /// Loads the thread, the place of the reply, and the settings.
+    async fn find(
+        tx: &Transaction<'_>,
+        thread: i64,
+        member: i64,
+    ) -> BoardResult<(EventScope, PostSlot, SettingValues)> {
+        static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| [0, 1].map(context_query));
+        let [sqlite, postgres] = &*QUERIES;
+        let query = tx.dialect(sqlite.as_str(), postgres.as_str());
+        let parameters = bind! { ":thread": thread, ":actor": member };
+        let found = tx.first(query, parameters, |row| {
+            let scope = EventScope::read(row)?;
+            Ok((scope, PostSlot::read(row)?, SettingValues::read(row)?))
+        });
+        found.await?.ok_or(BoardError::PathNotFound)
+    }
 }
 
-/// Writes a reply. It follows all posts of its thread in order, even if a clock was ahead.
+/// The query of a reply's context, for the database of this index.
+fn context_query(database: usize) -> String {
+    format!(
+        "SELECT {}, {}, {}, {} FROM thread {} {} WHERE thread.id = :thread",
+        threads::COLUMNS,
+        EventScope::COLUMNS,
+        PostSlot::COLUMNS[database],
+        SettingValues::COLUMN[database],
+        threads::OTHERS,
+        EventScope::OTHERS,
+    )
+}
+
+/// Writes a reply, whose body was rendered to `html`. It follows all posts of its thread in order, even if a clock was
+/// ahead.
 pub async fn reply(
     (tx, events, actor, texts): Command<'_>,
     ReplyContext {
@@ -360,6 +390,7 @@ pub async fn reply(
         times,
     }: ReplyContext,
     reply: NewPost,
+    html: &str,
 ) -> BoardResult<InForum<Post>> {
     let (now, thread) = (events.now, &scope.thread);
     let view = PostView::of(thread, actor, settings.of(&EDIT_WINDOW), now)?;
@@ -381,7 +412,7 @@ pub async fn reply(
     let new = PostInsert {
         author: actor.member,
         body: &reply.body,
-        html: &markdown::render(&reply.body),
+        html,
         state: rules::first_state(actor.groups),
         at: now,
         counts: view.access.counts,

@@ -53,10 +53,6 @@ impl ReferenceBoard {
         }
     }
 
-    pub const fn database(&self) -> &BoardDatabase {
-        &self.database
-    }
-
     /// Calls `wake`, which has to be quick, whenever there are new events in the outbox.
     pub fn with_wake(self, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let waker = WorkerWaker(Arc::new(wake));

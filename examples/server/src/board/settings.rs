@@ -7,7 +7,7 @@ use std::str::FromStr;
 use forum_api::async_trait;
 use serde_json::Value;
 
-use super::db::{Connection, DbResult, RowReader, Transaction, bind};
+use super::db::{Connection, DbError, DbResult, RowReader, Transaction, bind};
 use super::edit_rules::EditWindow;
 
 /// A setting of the board.
@@ -156,6 +156,19 @@ impl SettingValues {
         let read = |row: &mut RowReader<'_>| Ok((row.value()?, row.value()?));
         let stored = connection.all("SELECT key, value FROM setting", &[], read);
         Ok(Self(stored.await?.into_iter().collect()))
+    }
+
+    /// Column of all stored settings, in SQLite and in Postgres: a JSON object, or null.
+    pub const COLUMN: [&str; 2] = [
+        "(SELECT json_group_object(key, value) FROM setting)",
+        "(SELECT CAST(json_object_agg(key, value) AS TEXT) FROM setting)",
+    ];
+
+    pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
+        let stored = row.text()?.map_or(Ok(HashMap::new()), serde_json::from_str);
+        Ok(Self(stored.map_err(|_| {
+            DbError::Invalid("the settings are malformed")
+        })?))
     }
 
     pub fn of<T: SettingType>(&self, setting: &Setting<T>) -> T {

@@ -32,7 +32,8 @@ impl Log {
             .with_writer(move || writer.clone());
         match options.log {
             LogFormat::Text => subscriber.init(),
-            LogFormat::Json => subscriber.json().init(),
+            // The list would repeat the span, because no span contains another.
+            LogFormat::Json => subscriber.json().with_span_list(false).init(),
         }
         panic::set_hook(Box::new(move |panic| {
             let location = panic.location().map(tracing::field::display);

@@ -142,6 +142,11 @@ impl Demo {
         .await
     }
 
+    /// Where it is.
+    pub const fn database(&self) -> &BoardDatabase {
+        &self.place.database
+    }
+
     /// What is for SQLite, or what is for Postgres.
     pub fn either<T>(&self, sqlite: T, postgres: T) -> T {
         match self.place.database {

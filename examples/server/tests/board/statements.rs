@@ -43,7 +43,7 @@ const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
         r#"{"title":"x","body":"y"}"#,
         [12, 2],
     ),
-    ("POST", "/threads/16/posts", r#"{"body":"x"}"#, [12, 2]),
+    ("POST", "/threads/16/posts", r#"{"body":"x"}"#, [10, 2]),
     ("PATCH", "/threads/16/posts/{}", r#"{"body":"x"}"#, [9, 3]),
     ("DELETE", "/threads/16/posts/{}", "", [13, 4]),
     (
