@@ -188,7 +188,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         summary: "Rates a member, optionally for one of their posts.",
         notes: "The board's settings limit `points` and decide whether negative points and empty comments are \
             allowed. A rating with 0 points, or one that the settings do not allow, is a 422. A second rating of the same \
-            post is a 409, and so is a second rating of a member without a post within 24 hours.",
+            post is a 409. A second rating of the same member within 24 hours is also a 409 if neither rating names a post.",
         scope: ReputationWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.rate_member(m, path, new), Rating::example),

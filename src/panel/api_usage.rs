@@ -61,7 +61,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
         .collect();
     let operations = by_operation(&usage);
     let operations = operations.iter().map(|(operation, counts)| {
-        let mut row = usage_row("Endpoint", endpoint(operation), &counts.usage);
+        let mut row = usage_row("API endpoint", endpoint(operation), &counts.usage);
         row.extend(latency_cells(&counts.latency));
         row
     });
@@ -87,7 +87,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
             }
         }
         section aria-labelledby="requests-by-endpoint" {
-            h2 id="requests-by-endpoint" { "API requests by endpoint" }
+            h2 id="requests-by-endpoint" { "Requests by API endpoint" }
             (number_table(operations))
         }
         section aria-labelledby="requests-by-token" {

@@ -46,7 +46,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         (quarantine_warning(context).await?)
         (filter_form(context, &texts, &endpoints))
         @if is_default_period(&context.query, &filter) {
-            p.hint { "A filter by response covers 7 days unless you choose its beginning." }
+            p.hint { "If \"Queued from\" is empty, a filter by response covers the 7 days before \"Queued until\", or before now." }
         }
         @if let Some(endpoint) = &filter.endpoint_id { (retry_dead(context, endpoint, &endpoints)) }
         @if deliveries.is_empty() {
@@ -197,8 +197,8 @@ fn filter_form(context: &PageContext, texts: &FilterTexts, endpoints: &[Endpoint
             (choice("endpoint", "Endpoint", "Any endpoint", endpoints, &texts.endpoint))
             (choice("topic", "Topic", "Any topic", topics, &texts.topic))
             (choice("response", "Response", "Any response", responses, texts.response))
-            (time_field("from", "From", &texts.from))
-            (time_field("to", "To", &texts.to))
+            (time_field("from", "Queued from", &texts.from))
+            (time_field("to", "Queued until", &texts.to))
             button.quiet type="submit" { "Filter" }
         }
     }

@@ -119,7 +119,7 @@ pub(super) fn state(context: &PageContext, endpoint: &Endpoint) -> Markup {
 
 fn last_delivery(context: &PageContext, stats: Option<&EndpointStats>) -> Markup {
     let Some(last) = stats.and_then(|stats| stats.last.as_ref()) else {
-        return html! { "none" };
+        return html! { "no attempts yet" };
     };
     let path = context.url(&format!("/deliveries/{}", last.id));
     html! {
@@ -135,7 +135,7 @@ fn success_rate(stats: Option<&EndpointStats>) -> Markup {
     let total = delivered.saturating_add(failed);
     match delivered.saturating_mul(100).checked_div(total) {
         Some(percent) => html! { (percent) "\u{a0}% " small { (delivered) " of " (total) } },
-        None => html! { "no deliveries" },
+        None => html! { "no results" },
     }
 }
 

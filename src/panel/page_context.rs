@@ -295,7 +295,7 @@ fn flash(name: &str) -> Option<&'static str> {
         "activated" => "The new secret is active.",
         "enabled" => "Endpoint enabled. Queued deliveries are sent now.",
         "disabled" => "Endpoint disabled. Queued deliveries are kept.",
-        "retried" => "The delivery is queued again.",
+        "retried" => "The delivery will be sent again.",
         "all-retried" => "All dead deliveries of the endpoint are queued again.",
         "endpoint-removed" => "Endpoint removed with its deliveries.",
         "delivery-removed" => "Delivery removed.",

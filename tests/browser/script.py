@@ -34,7 +34,7 @@ def run(page: Page, server: Server) -> None:
 def filters(page: Page) -> None:
     """A filter shows local times and sends times in UTC."""
     go(page, "/panel/deliveries?from=2026-01-31T12:00")
-    begin = page.get_by_label(f"From ({ZONE})", exact=True)
+    begin = page.get_by_label(f"Queued from ({ZONE})", exact=True)
     expect(begin).to_have_value("2026-01-31T07:00")
     begin.fill("2026-07-01T20:30")
     send(page, "Filter", 200)
@@ -50,7 +50,7 @@ def without_scripts(page: Page, server: Server) -> None:
     _, utc, shown = times(page)
     assert shown == utc, shown
     go(page, "/panel/deliveries?from=2026-01-31T12:00")
-    expect(page.get_by_label("From (UTC)", exact=True)).to_have_value("2026-01-31T12:00")
+    expect(page.get_by_label("Queued from (UTC)", exact=True)).to_have_value("2026-01-31T12:00")
 
 
 def issue(page: Page, server: Server) -> str:

@@ -31,7 +31,7 @@ def run(page: Page, server: Server) -> None:
         page.get_by_text(name, exact=True).click()
     expect(page.locator("details[open] tbody tr")).to_have_count(48)
     look(page, "usage-requests-tables")
-    endpoints = page.get_by_role("region", name="API requests by endpoint")
+    endpoints = page.get_by_role("region", name="Requests by API endpoint")
     expect(endpoints.locator("tbody tr")).to_have_count(len(NAMES))
 
 

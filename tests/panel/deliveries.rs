@@ -24,7 +24,9 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
         let page = fixture.get(&path).await;
         assert!(page.contains(&button) && page.contains(text));
         let (_, page) = fixture.post_and_follow(&retry).await;
-        assert!(page.contains("The delivery is queued again.") && page.contains("queued</span>"));
+        assert!(
+            page.contains("The delivery will be sent again.") && page.contains("queued</span>")
+        );
         assert!(!page.contains(&button));
         assert_eq!(fixture.state().await, Some(DeliveryState::Queued));
         let (status, again) = fixture.post_and_follow(&retry).await;

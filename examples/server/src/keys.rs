@@ -72,7 +72,7 @@ impl Secrets {
     pub fn warn_of_plaintext(&self, database: &str) {
         if self.are_plaintext() && database != "sqlite::memory:" {
             tracing::warn!(
-                "webhook secrets are stored in plain text; use --secret-key-file to encrypt them"
+                "webhook secrets are stored in plain text; run `webhook reseal --new-key-file FILE` to encrypt them, then start with --secret-key-file FILE"
             );
         }
     }

@@ -34,7 +34,7 @@ enum Data<T> {
 
 /// The ids of an event that would be larger than 256 KiB.
 #[derive(Serialize, JsonSchema)]
-#[serde(rename = "TruncatedEvent")]
+#[serde(rename = "TruncatedEventData")]
 struct Truncated {
     /// Always true.
     #[schemars(extend("const" = true))]

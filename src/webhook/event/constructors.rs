@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use schemars::{Schema, SchemaGenerator};
 
 use super::payload::{
-    MessageEvent, MessageIds, PingEvent, PollEvent, PostEvent, PublicView, RatingEvent,
-    ThreadEvent, VoteEvent,
+    MessageEventData, MessageIds, PingEventData, PollEventData, PostEventData, PublicView,
+    RatingEventData, ThreadEventData, VoteEventData,
 };
 use super::{Event, EventContext, EventMeta, ForumSummary, body};
 use crate::model::{
@@ -50,41 +50,41 @@ macro_rules! kinds {
 }
 
 kinds! {
-    "A thread was created. The event of its first post follows."
+    "A thread was created. Its first post has an event of its own, `post.created`, which can arrive earlier."
     THREAD_CREATED thread_created(context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => ThreadEvent, ThreadEvent::new(context);
+        in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
 
     "A thread was deleted with its posts."
     THREAD_DELETED thread_deleted(context: EventContext<'_> = example(&DELETED_THREAD))
-        in Some(&context.thread.forum_id) => ThreadEvent, ThreadEvent::new(context);
+        in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
 
     "A thread was restored with its posts."
     THREAD_RESTORED thread_restored(context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => ThreadEvent, ThreadEvent::new(context);
+        in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
 
     "A post was created: a reply, or the first post of a thread."
     POST_CREATED post_created(post: &Post = &Post::reply_example(), context: EventContext<'_> = reply_example())
-        in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
+        in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: public(post), context: ThreadEventData::new(context) };
 
     "A post was edited."
     POST_UPDATED post_updated(post: &Post = &Post::updated_example(), context: EventContext<'_> = reply_example())
-        in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
+        in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: public(post), context: ThreadEventData::new(context) };
 
     "A reply was deleted. The event does not contain its text."
     POST_DELETED post_deleted(post: &Post = &deleted_post(), context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: without_text(post), context: ThreadEvent::new(context) };
+        in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: without_text(post), context: ThreadEventData::new(context) };
 
     "A reply was restored."
     POST_RESTORED post_restored(post: &Post = &Post::reply_example(), context: EventContext<'_> = reply_example())
-        in Some(&context.thread.forum_id) => PostEvent, PostEvent { post: public(post), context: ThreadEvent::new(context) };
+        in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: public(post), context: ThreadEventData::new(context) };
 
     "A member voted or changed a vote. The event does not name the voter."
     POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => VoteEvent, VoteEvent { poll: public_poll(poll), context: ThreadEvent::with_actor((), context) };
+        in Some(&context.thread.forum_id) => VoteEventData, VoteEventData { poll: public_poll(poll), context: ThreadEventData::with_actor((), context) };
 
     "A poll was edited."
     POLL_UPDATED poll_updated(poll: &Poll = &Poll::updated_example(), context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => PollEvent, PollEvent { poll: public_poll(poll), context: ThreadEvent::new(context) };
+        in Some(&context.thread.forum_id) => PollEventData, PollEventData { poll: public_poll(poll), context: ThreadEventData::new(context) };
 
     "A member was rated. `actor` rated `member`. For the rating of a post, `forum` is the post's forum."
     MEMBER_RATED member_rated(
@@ -92,20 +92,20 @@ kinds! {
         member: &Author = &Author::other_example(),
         forum: Option<&ForumSummary> = Some(&example(&THREAD).forum()),
         actor: Option<&Author> = Some(&AUTHOR)
-    ) in forum.map(|forum| &forum.forum_id) => RatingEvent, RatingEvent { rating, member, forum, actor };
+    ) in forum.map(|forum| &forum.forum_id) => RatingEventData, RatingEventData { rating, member, forum, actor };
 
     "A private message was sent. The event contains ids only."
     MESSAGE_SENT message_sent(
         message: &MessageId = &MessageId::from(9),
         sender: &UserId = &AUTHOR.user_id,
         recipients: &[UserId] = &[UserId::from(4)]
-    ) in None => MessageEvent, MessageEvent {
+    ) in None => MessageEventData, MessageEventData {
             message: MessageIds { message_id: message, sender_id: sender, recipient_ids: recipients },
             actor: (),
         };
 
     "An operator sent a ping to test the endpoint."
-    PING ping() in None => PingEvent, PingEvent {};
+    PING ping() in None => PingEventData, PingEventData {};
 }
 
 fn public<T: Clone>(resource: &T) -> PublicView<'_, T> {

@@ -13,8 +13,8 @@ use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 /// Data of a thread event, and context of the events of its content. `A` is the type of the actor: an optional member,
 /// or `()` for topics that publish no actor.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ThreadEvent", description = "Data of a thread event.")]
-pub(super) struct ThreadEvent<'a, A = Option<&'a Author>> {
+#[schemars(rename = "ThreadEventData", description = "Data of a thread event.")]
+pub(super) struct ThreadEventData<'a, A = Option<&'a Author>> {
     /// The thread.
     pub(super) thread: PublicView<'a, Thread>,
     /// The forum of the thread.
@@ -23,13 +23,13 @@ pub(super) struct ThreadEvent<'a, A = Option<&'a Author>> {
     pub(super) actor: A,
 }
 
-impl<'a> ThreadEvent<'a> {
+impl<'a> ThreadEventData<'a> {
     pub(super) fn new(context: EventContext<'a>) -> Self {
         Self::with_actor(context.actor, context)
     }
 }
 
-impl<'a, A> ThreadEvent<'a, A> {
+impl<'a, A> ThreadEventData<'a, A> {
     pub(super) fn with_actor(actor: A, context: EventContext<'a>) -> Self {
         Self {
             thread: PublicView(Cow::Borrowed(context.thread)),
@@ -41,34 +41,34 @@ impl<'a, A> ThreadEvent<'a, A> {
 
 /// Data of a post event.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct PostEvent<'a> {
+pub(super) struct PostEventData<'a> {
     /// The post.
     pub(super) post: PublicView<'a, Post>,
     #[serde(flatten)]
-    pub(super) context: ThreadEvent<'a>,
+    pub(super) context: ThreadEventData<'a>,
 }
 
 /// Data of a poll event.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct PollEvent<'a> {
+pub(super) struct PollEventData<'a> {
     /// The poll.
     pub(super) poll: PublicView<'a, Poll>,
     #[serde(flatten)]
-    pub(super) context: ThreadEvent<'a>,
+    pub(super) context: ThreadEventData<'a>,
 }
 
 /// Data of a vote event. It does not name the voter.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct VoteEvent<'a> {
+pub(super) struct VoteEventData<'a> {
     /// The poll, with its totals.
     pub(super) poll: PublicView<'a, Poll>,
     #[serde(flatten)]
-    pub(super) context: ThreadEvent<'a, ()>,
+    pub(super) context: ThreadEventData<'a, ()>,
 }
 
 /// Data of a rating event.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct RatingEvent<'a> {
+pub(super) struct RatingEventData<'a> {
     /// The rating.
     pub(super) rating: &'a Rating,
     /// The rated member.
@@ -81,7 +81,7 @@ pub(super) struct RatingEvent<'a> {
 
 /// Data of a message event.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct MessageEvent<'a> {
+pub(super) struct MessageEventData<'a> {
     /// Ids of the message, without its content.
     pub(super) message: MessageIds<'a>,
     /// Always null.
@@ -102,7 +102,7 @@ pub(super) struct MessageIds<'a> {
 
 /// Data of a ping: an empty object.
 #[derive(Serialize, JsonSchema)]
-pub(super) struct PingEvent {}
+pub(super) struct PingEventData {}
 
 impl Event {
     /// Fields of resources that depend on the reader. Events omit them.

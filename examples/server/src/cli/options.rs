@@ -27,7 +27,7 @@ pub struct Common {
         default_value = "sqlite:forum.db"
     )]
     pub database: String,
-    /// TOML file with values of options; each option is also an environment variable, such as FORUM_TOKEN_BUDGET
+    /// TOML file with values of the options of `serve`; each of them is also an environment variable, such as FORUM_TOKEN_BUDGET
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print one JSON value instead of text
@@ -95,7 +95,7 @@ pub struct ServeArgs {
     /// Read the administrator's password for a new database from the first line of standard input (at least 8 characters) [default: generate and print one]
     #[arg(long)]
     pub admin_password_stdin: bool,
-    /// Create a new database without demo content: with groups and the administrator only; ignored if the database exists
+    /// Create a new board without demo content: with groups and the administrator only; ignored if the database already contains a board
     #[arg(long)]
     pub empty: bool,
     #[command(flatten)]
@@ -158,7 +158,7 @@ pub struct LogOptions {
 pub enum SurfaceArg {
     /// All endpoints
     Full,
-    /// The 7 endpoints that read forums, threads and posts, search, and reply
+    /// 7 endpoints: the token's owner, forums, threads, posts, replies and search
     Compact,
 }
 

@@ -114,8 +114,11 @@ impl ListItem<6> for AuditListing {
     const HEADINGS: [&'static str; 6] = ["TIME", "ACTION", "TARGET", "BY", "FROM", "DETAILS"];
 
     fn cells(&self) -> [String; 6] {
-        let by = self.actor.as_ref().or(self.system_user.as_ref());
-        let by = by.map_or("-", String::as_str);
+        let by = match (&self.actor, &self.system_user) {
+            (Some(actor), _) => actor.clone(),
+            (None, Some(user)) => format!("{user} (system user)"),
+            (None, None) => "-".into(),
+        };
         let from = self.address.as_deref().unwrap_or(self.origin);
         let target = match self.count {
             1 => self.target.clone(),
@@ -125,7 +128,7 @@ impl ListItem<6> for AuditListing {
             self.at.to_string(),
             self.action.clone(),
             target,
-            by.into(),
+            by,
             from.into(),
             self.details.clone(),
         ]

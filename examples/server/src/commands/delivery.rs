@@ -182,7 +182,7 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
     let audit = audit::entry(AuditAction::DELIVERY_REDELIVERED, id)?;
     let now = audit.occurred_at;
     if webhooks.deliveries.retry(id, now, &audit).await? {
-        return Output::done_with(format_args!("Queued delivery {id} again."));
+        return Output::done_with(format_args!("Delivery {id} will be sent again."));
     }
     let found = webhooks.deliveries.find(id).await?;
     let (found, _) = found.ok_or_else(|| not_found(id))?;

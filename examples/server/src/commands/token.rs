@@ -277,7 +277,7 @@ struct UsageListing {
 
 impl ListItem<8> for UsageListing {
     const HEADINGS: [&'static str; 8] = [
-        "LOOKUP", "REQUESTS", "UNITS", "429", "401", "403", "ERRORS", "LABEL",
+        "LOOKUP", "REQUESTS", "UNITS", "429", "401", "403", "5XX", "LABEL",
     ];
 
     fn cells(&self) -> [String; 8] {
