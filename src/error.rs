@@ -33,8 +33,8 @@ impl BackendError {
     }
 }
 
-/// An error of a database or its driver. `?` converts it to a [`BackendError`] and to a
-/// [`BoardError`](crate::host::BoardError).
+/// An error that `?` converts to a [`BackendError`] and to a [`BoardError`](crate::host::BoardError): an error of a
+/// database or its driver, or a [`RandomError`](crate::runtime::RandomError).
 pub trait IntoBackendError {
     /// Converts the error. The message of the result is one sentence, without the SQL statement and its parameters.
     fn into_backend_error(self) -> BackendError;

@@ -1,4 +1,4 @@
-//! Rules for stores: tokens, rate limits, idempotency keys and webhooks.
+//! Rules for stores: tokens, rate limits, idempotency keys, usage, webhooks and the audit log.
 //!
 //! A backend implements [`StoreFactory`], which creates empty stores. [`store_tests!`](super::store_tests) defines a
 //! `#[test]` for each rule:

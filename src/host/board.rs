@@ -13,7 +13,7 @@ use crate::model::{
     UserRef,
 };
 
-/// Reference to the resource in the path of a request.
+/// Reference to a resource: the one in the path of a request, or the one in a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceRef<'a> {

@@ -11,10 +11,11 @@ macro_rules! codes {
     ($($name:ident $status:ident $code:literal [$($surface:ident),+] $meaning:literal)+) => {
         /// Code of an error response: the value of `error.code` in an [`ErrorBody`], on which clients branch.
         ///
-        /// The library raises the lower-case codes. The board raises the upper-case codes, with its own messages: each
-        /// [`BoardError`](crate::host::BoardError) that a client can see has one. The library raises two of them as well,
-        /// for a repeated `Idempotency-Key`: `CONFLICT`, and `NOT_FOUND` if the caller can no longer see the resource of
-        /// the stored response.
+        /// The lower-case codes have messages of the library. The board raises the upper-case codes, with its own
+        /// messages: `Forbidden`, `NotFound`, `Conflict`, `Validation` and `RateLimited` of
+        /// [`BoardError`](crate::host::BoardError). The library also raises two of them: `CONFLICT` for a repeated
+        /// `Idempotency-Key`, and `NOT_FOUND` if the caller can no longer see the resource of a stored response, or if the
+        /// board returns `PathNotFound` for an endpoint that names its resources only in the body.
         ///
         /// Later versions can add codes, so the enum is non-exhaustive, and [`ErrorObject::code`] is a text. A client
         /// falls back to the status of the response for a code that it does not know.

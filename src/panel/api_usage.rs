@@ -46,8 +46,8 @@ type Hour = Interval<OperationCounts>;
 pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError> {
     let stores = &context.panel.stores;
     let since = first_interval(context.now, HOUR, HOURS);
-    let usage = stores.usage.by_operation(since).await?;
-    let tokens = stores.usage.by_token(since, TOP_TOKENS).await?;
+    let usage = stores.usage.operation_usage_by_hour(since).await?;
+    let tokens = stores.usage.most_used_tokens(since, TOP_TOKENS).await?;
     if usage.is_empty() && tokens.is_empty() {
         return Ok(empty(
             "No API requests in the last 24 hours.",

@@ -52,7 +52,7 @@ fn field<'a>(context: &'a PageContext, name: &str) -> &'a str {
 /// Parses the filter of the query; `None` if no entry can match it, because of an unknown member or a malformed action.
 async fn parse_filter(context: &PageContext) -> Result<Option<AuditFilter>, PanelError> {
     let mut filter = AuditFilter {
-        before: field(context, "before").parse().ok(),
+        after: field(context, "before").parse().ok(),
         limit: PAGE_SIZE as u32 + 1,
         ..AuditFilter::default()
     };

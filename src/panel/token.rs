@@ -150,7 +150,9 @@ pub(super) async fn revoke(context: &PageContext) -> PageResult {
 async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, PanelError> {
     let (now, store) = (context.now, &context.panel.stores.usage);
     let since = first_interval(now, DAY, DAYS);
-    let stored = store.by_hour(since, Some(&token.lookup)).await?;
+    let stored = store
+        .token_usage_by_hour(since, Some(&token.lookup))
+        .await?;
     if stored.is_empty() {
         let next = html! { "Requests are shown at most a minute after they were sent." };
         return Ok(empty("No requests in the last 30 days.", next));

@@ -26,8 +26,9 @@ pub struct AuditFilter {
     pub action: Option<AuditAction>,
     /// Only changes of this target.
     pub target: Option<String>,
-    /// Only entries with a smaller number; for the next page, the number of the last entry of the previous page.
-    pub before: Option<i64>,
+    /// Only entries after this number in the list, which have a smaller number; for the next page, the number of the last
+    /// entry of the previous page.
+    pub after: Option<i64>,
     /// Maximum number of entries. The default of 0 lists none.
     pub limit: u32,
 }

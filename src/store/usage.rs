@@ -23,7 +23,7 @@ pub trait UsageStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn by_hour(
+    async fn token_usage_by_hour(
         &self,
         since: Timestamp,
         token: Option<&Lookup>,
@@ -34,7 +34,7 @@ pub trait UsageStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn by_token(
+    async fn most_used_tokens(
         &self,
         since: Timestamp,
         limit: u32,
@@ -52,7 +52,8 @@ pub trait UsageStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
-    async fn by_operation(&self, since: Timestamp) -> BackendResult<Vec<OperationUsage>>;
+    async fn operation_usage_by_hour(&self, since: Timestamp)
+    -> BackendResult<Vec<OperationUsage>>;
 
     /// Removes the hours of tokens and operations that began before `before`.
     ///
@@ -63,9 +64,9 @@ pub trait UsageStore: Send + Sync + 'static {
 
 forward!(UsageStore {
     async fn add_token_usage(usage: &[TokenUsage]) -> BackendResult<()>;
-    async fn by_hour(since: Timestamp, token: Option<&Lookup>) -> BackendResult<Vec<(Timestamp, UsageCounts)>>;
-    async fn by_token(since: Timestamp, limit: u32) -> BackendResult<Vec<(Lookup, UsageCounts)>>;
+    async fn token_usage_by_hour(since: Timestamp, token: Option<&Lookup>) -> BackendResult<Vec<(Timestamp, UsageCounts)>>;
+    async fn most_used_tokens(since: Timestamp, limit: u32) -> BackendResult<Vec<(Lookup, UsageCounts)>>;
     async fn add_operation_usage(usage: &[OperationUsage]) -> BackendResult<()>;
-    async fn by_operation(since: Timestamp) -> BackendResult<Vec<OperationUsage>>;
+    async fn operation_usage_by_hour(since: Timestamp) -> BackendResult<Vec<OperationUsage>>;
     async fn sweep(before: Timestamp) -> BackendResult<()>;
 });

@@ -22,7 +22,8 @@ pub enum DeliveryState {
     Retrying,
     /// An attempt succeeded.
     Delivered,
-    /// Six attempts failed. Kept until an operator retries or removes it.
+    /// Six attempts failed. Kept until an operator retries or removes it, or until the `dead_retention` of the worker's
+    /// settings has passed.
     Dead,
     /// The receiver responded with 410.
     Gone,

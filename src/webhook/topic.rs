@@ -15,7 +15,7 @@ use crate::model::is_dotted_name;
 pub struct Topic(Cow<'static, str>);
 
 impl Topic {
-    /// A thread was created or approved. The event of its first post follows.
+    /// A thread was created or approved. Its first post has an event of its own.
     pub const THREAD_CREATED: Self = Self::standard("thread.created");
     /// A thread was deleted with its posts.
     pub const THREAD_DELETED: Self = Self::standard("thread.deleted");
@@ -86,8 +86,8 @@ const ALL: &str = "*";
 /// `*`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopicSet {
-    /// `true` to subscribe to all topics except `message.sent`, including topics that are added later. The text form is
-    /// `*`.
+    /// `true` to subscribe to all topics except `message.sent` and `ping`, including topics that are added later. The text
+    /// form is `*`.
     pub all: bool,
     /// Topics that the set lists by name.
     pub named: BTreeSet<Topic>,

@@ -18,7 +18,7 @@ async fn requests_with_a_token_are_counted_until_they_are_flushed() {
     }
     let usage = &server.stores.usage;
     let since = server.clock.now();
-    let sums = || usage.by_token(Default::default(), 9);
+    let sums = || usage.most_used_tokens(Default::default(), 9);
     assert_eq!(sums().await.unwrap(), [], "before the first flush");
     server.api.flush_usage().await.unwrap();
     server.api.flush_usage().await.unwrap();
@@ -48,7 +48,7 @@ async fn requests_with_a_token_are_counted_until_they_are_flushed() {
     server.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
     server.api.flush_usage().await.unwrap();
     assert_eq!(
-        usage.by_hour(since, None).await.unwrap(),
+        usage.token_usage_by_hour(since, None).await.unwrap(),
         [],
         "kept for 30 days"
     );
@@ -68,7 +68,10 @@ async fn requests_of_guests_and_unknown_paths_are_counted_by_operation() {
     }
     server.api.flush_usage().await.unwrap();
     let usage = &server.stores.usage;
-    let operations = usage.by_operation(Default::default()).await.unwrap();
+    let operations = usage
+        .operation_usage_by_hour(Default::default())
+        .await
+        .unwrap();
     let numbers = operations.iter().map(|one| {
         let (counts, latency) = (one.counts.usage, one.counts.latency);
         let operation = &*one.operation;
@@ -86,10 +89,19 @@ async fn requests_of_guests_and_unknown_paths_are_counted_by_operation() {
         ("other", 1, 0, 1),
     ];
     assert_eq!(numbers.collect::<Vec<_>>(), expected);
-    assert_eq!(usage.by_hour(Default::default(), None).await.unwrap(), []);
+    assert_eq!(
+        usage
+            .token_usage_by_hour(Default::default(), None)
+            .await
+            .unwrap(),
+        []
+    );
 
     server.clock.advance(Duration::from_secs(31 * 24 * 60 * 60));
     server.api.flush_usage().await.unwrap();
-    let left = usage.by_operation(Default::default()).await.unwrap();
+    let left = usage
+        .operation_usage_by_hour(Default::default())
+        .await
+        .unwrap();
     assert_eq!(left, [], "kept for 30 days");
 }

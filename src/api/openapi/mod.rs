@@ -17,10 +17,12 @@ use crate::environment::Environment;
 use crate::model::ErrorCode;
 use crate::scope::Surface;
 
-/// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json`.
+/// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json`. The
+/// settings must be valid.
 pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
     let surface = environment.surface;
-    let server = format!("{}{}", environment.public_origin, settings.base_path);
+    let base_path = settings.base_path.trim_end_matches('/');
+    let server = format!("{}{base_path}", environment.public_origin);
     let mut components = Components::new(surface, &settings.error_messages);
     let paths = paths(&mut components);
     let headers = responses::headers_in(&[&paths, &components.responses]);

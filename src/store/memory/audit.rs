@@ -51,7 +51,7 @@ impl AuditStore for MemoryAuditStore {
 impl AuditFilter {
     fn matches(&self, AuditRecord { number, entry, .. }: &AuditRecord) -> bool {
         let actor = entry.actor.user_id.as_ref();
-        self.before.is_none_or(|before| *number < before)
+        self.after.is_none_or(|after| *number < after)
             && self.actor.as_ref().is_none_or(|one| Some(one) == actor)
             && self.action.as_ref().is_none_or(|one| *one == entry.action)
             && self.target.as_ref().is_none_or(|one| *one == entry.target)

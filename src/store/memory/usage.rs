@@ -29,7 +29,7 @@ impl UsageStore for MemoryUsageStore {
         Ok(())
     }
 
-    async fn by_hour(
+    async fn token_usage_by_hour(
         &self,
         since: Timestamp,
         token: Option<&Lookup>,
@@ -43,7 +43,7 @@ impl UsageStore for MemoryUsageStore {
         Ok(hours.into_iter().collect())
     }
 
-    async fn by_token(
+    async fn most_used_tokens(
         &self,
         since: Timestamp,
         limit: u32,
@@ -68,7 +68,10 @@ impl UsageStore for MemoryUsageStore {
         Ok(())
     }
 
-    async fn by_operation(&self, since: Timestamp) -> BackendResult<Vec<OperationUsage>> {
+    async fn operation_usage_by_hour(
+        &self,
+        since: Timestamp,
+    ) -> BackendResult<Vec<OperationUsage>> {
         let table = lock(&self.operations);
         let hours = table.iter().filter(|((hour, _), _)| *hour >= since);
         let usage = hours.map(|((hour, operation), counts)| OperationUsage {

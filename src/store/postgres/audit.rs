@@ -23,8 +23,8 @@ impl AuditStore for PostgresStore {
         let limit = i64::from(filter.limit);
         let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&limit];
         let mut conditions = String::new();
-        if let Some(before) = &filter.before {
-            parameters.push(before);
+        if let Some(after) = &filter.after {
+            parameters.push(after);
             conditions += &format!(" AND number < ${}", parameters.len());
         }
         if let Some(actor) = &filter.actor {

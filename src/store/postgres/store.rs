@@ -7,8 +7,8 @@ use deadpool_postgres::Pool;
 use crate::model::Timestamp;
 use crate::store::{Stores, WebhookStores};
 
-/// Tokens, idempotency keys, webhooks and the audit log in the library's tables, through a pool of connections that a
-/// host can share.
+/// Tokens, idempotency keys, usage, webhooks and the audit log in the library's tables, through a pool of connections that
+/// a host can share.
 #[derive(Clone)]
 pub struct PostgresStore {
     pub(super) pool: Pool,

@@ -48,7 +48,7 @@ impl UsageStore for PostgresStore {
         Ok(())
     }
 
-    async fn by_hour(
+    async fn token_usage_by_hour(
         &self,
         since: Timestamp,
         token: Option<&Lookup>,
@@ -61,7 +61,7 @@ impl UsageStore for PostgresStore {
         })
     }
 
-    async fn by_token(
+    async fn most_used_tokens(
         &self,
         since: Timestamp,
         limit: u32,
@@ -87,7 +87,10 @@ impl UsageStore for PostgresStore {
         Ok(())
     }
 
-    async fn by_operation(&self, since: Timestamp) -> BackendResult<Vec<OperationUsage>> {
+    async fn operation_usage_by_hour(
+        &self,
+        since: Timestamp,
+    ) -> BackendResult<Vec<OperationUsage>> {
         let parameters: Parameters<'_> = &[&since];
         let rows = self.all(BY_OPERATION, parameters, read_operation_usage);
         Ok(rows.await?)

@@ -36,7 +36,7 @@ impl AuditStore for SqliteAuditStore {
         let list = self.0.read::<_, SqliteError>(move |connection| {
             let sql = list_statement(&filter);
             let mut parameters: Vec<&dyn ToSql> = vec![&filter.limit];
-            parameters.extend(filter.before.iter().map(|one| one as &dyn ToSql));
+            parameters.extend(filter.after.iter().map(|one| one as &dyn ToSql));
             parameters.extend(filter.actor.iter().map(|one| one as &dyn ToSql));
             parameters.extend(filter.action.iter().map(|one| one as &dyn ToSql));
             parameters.extend(filter.target.iter().map(|one| one as &dyn ToSql));
@@ -57,7 +57,7 @@ impl AuditStore for SqliteAuditStore {
 pub(super) fn list_statement(filter: &AuditFilter) -> String {
     let mut sql = "SELECT * FROM forum_api_audit_log WHERE TRUE".to_owned();
     let conditions = [
-        (filter.before.is_some(), " AND number < ?"),
+        (filter.after.is_some(), " AND number < ?"),
         (filter.actor.is_some(), " AND actor = ?"),
         (filter.action.is_some(), " AND action = ?"),
         (filter.target.is_some(), " AND target = ?"),

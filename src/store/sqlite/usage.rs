@@ -75,7 +75,7 @@ impl UsageStore for SqliteUsageStore {
         Ok(add.await?)
     }
 
-    async fn by_hour(
+    async fn token_usage_by_hour(
         &self,
         since: Timestamp,
         token: Option<&Lookup>,
@@ -91,7 +91,7 @@ impl UsageStore for SqliteUsageStore {
         Ok(read.await?)
     }
 
-    async fn by_token(
+    async fn most_used_tokens(
         &self,
         since: Timestamp,
         limit: u32,
@@ -119,7 +119,10 @@ impl UsageStore for SqliteUsageStore {
         Ok(add.await?)
     }
 
-    async fn by_operation(&self, since: Timestamp) -> BackendResult<Vec<OperationUsage>> {
+    async fn operation_usage_by_hour(
+        &self,
+        since: Timestamp,
+    ) -> BackendResult<Vec<OperationUsage>> {
         let read = self.0.read::<_, SqliteError>(move |connection| {
             Ok(all(
                 connection,

@@ -245,7 +245,7 @@ async fn usage(stores: &Stores, days: u64) -> BoardResult<Output> {
     let hours = Duration::from_secs((days * 24 - 1) * 60 * 60);
     let since = TokenUsage::hour_of(SystemClock.now().saturating_sub(hours));
     let mut all = Vec::new();
-    for (token, counts) in stores.usage.by_token(since, PAGE).await? {
+    for (token, counts) in stores.usage.most_used_tokens(since, PAGE).await? {
         let record = stores.tokens.find(&token).await?;
         all.push(UsageListing {
             lookup: token.to_string(),

@@ -56,7 +56,7 @@ store_rules! {
                         actor: actor.clone(),
                         action: action.clone(),
                         target: target.clone(),
-                        before: None,
+                        after: None,
                         limit: 5,
                     };
                     let mut listed = Vec::new();
@@ -66,7 +66,7 @@ store_rules! {
                         listed.extend(page.into_iter().map(|record| record.entry));
                         last
                     } {
-                        filter.before = Some(last);
+                        filter.after = Some(last);
                     }
                     let expected = all.iter().filter(|one| {
                         actor.as_ref().is_none_or(|actor| one.actor.user_id.as_ref() == Some(actor))

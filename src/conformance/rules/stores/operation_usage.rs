@@ -17,7 +17,7 @@ store_rules! {
             result?;
         }
         let expected = [usage(0, "getMe", 30), usage(0, "search", 10)];
-        check_eq!(fixture.stores.usage.by_operation(instant(0)).await?, expected)
+        check_eq!(fixture.stores.usage.operation_usage_by_hour(instant(0)).await?, expected)
     }
 
     /// Operations are listed by hour and operation, from the given time on.
@@ -27,9 +27,9 @@ store_rules! {
         let [first, rest @ ..] = all;
         store.add_operation_usage(&rest).await?;
         store.add_operation_usage(std::slice::from_ref(&first)).await?;
-        check_eq!(store.by_operation(instant(1)).await?, rest)?;
-        check_eq!(store.by_operation(instant(0)).await?.first(), Some(&first))?;
-        check_eq!(store.by_hour(instant(0), None).await?, [])
+        check_eq!(store.operation_usage_by_hour(instant(1)).await?, rest)?;
+        check_eq!(store.operation_usage_by_hour(instant(0)).await?.first(), Some(&first))?;
+        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [])
     }
 
     /// A sweep removes the hours before the given time.
@@ -37,7 +37,7 @@ store_rules! {
         let store = &fixture.stores.usage;
         store.add_operation_usage(&[usage(0, "getMe", 1), usage(1, "getMe", 2)]).await?;
         store.sweep(instant(HOUR)).await?;
-        check_eq!(store.by_operation(instant(0)).await?, [usage(1, "getMe", 2)])
+        check_eq!(store.operation_usage_by_hour(instant(0)).await?, [usage(1, "getMe", 2)])
     }
 }
 

@@ -16,7 +16,7 @@ store_rules! {
             result?;
         }
         let expected = [(lookup(1)?, counts(30)), (lookup(2)?, counts(10))];
-        check_eq!(fixture.stores.usage.by_token(instant(0), 9).await?, expected)
+        check_eq!(fixture.stores.usage.most_used_tokens(instant(0), 9).await?, expected)
     }
 
     /// Sums of hours include the hours from the given time on, the oldest first, of all tokens or of one.
@@ -24,10 +24,10 @@ store_rules! {
         let store = &fixture.stores.usage;
         store.add_token_usage(&[usage(0, 1, 1)?, usage(1, 1, 2)?, usage(1, 2, 4)?, usage(3, 2, 8)?]).await?;
         let hour = |hour: i64, requests| (instant(hour * HOUR), counts(requests));
-        check_eq!(store.by_hour(instant(0), None).await?, [hour(0, 1), hour(1, 6), hour(3, 8)])?;
-        check_eq!(store.by_hour(instant(1), None).await?, [hour(1, 6), hour(3, 8)])?;
-        check_eq!(store.by_hour(instant(0), Some(&lookup(1)?)).await?, [hour(0, 1), hour(1, 2)])?;
-        check_eq!(store.by_hour(instant(0), Some(&lookup(9)?)).await?, [])
+        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [hour(0, 1), hour(1, 6), hour(3, 8)])?;
+        check_eq!(store.token_usage_by_hour(instant(1), None).await?, [hour(1, 6), hour(3, 8)])?;
+        check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(1)?)).await?, [hour(0, 1), hour(1, 2)])?;
+        check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(9)?)).await?, [])
     }
 
     /// Sums of tokens are ordered by requests, and limited.
@@ -36,10 +36,10 @@ store_rules! {
         store.add_token_usage(&[usage(0, 1, 9)?, usage(1, 1, 1)?, usage(1, 2, 4)?, usage(2, 2, 4)?, usage(2, 3, 1)?]).await?;
         let sums = [(lookup(1)?, 10), (lookup(2)?, 8), (lookup(3)?, 1)];
         let sums = sums.map(|(token, requests)| (token, counts(requests)));
-        check_eq!(store.by_token(instant(0), 9).await?, sums)?;
-        check_eq!(store.by_token(instant(0), 2).await?.as_slice(), sums.get(..2).unwrap_or_default())?;
+        check_eq!(store.most_used_tokens(instant(0), 9).await?, sums)?;
+        check_eq!(store.most_used_tokens(instant(0), 2).await?.as_slice(), sums.get(..2).unwrap_or_default())?;
         let later = [(lookup(2)?, counts(8)), (lookup(1)?, counts(1)), (lookup(3)?, counts(1))];
-        check_eq!(store.by_token(instant(1), 9).await?, later)
+        check_eq!(store.most_used_tokens(instant(1), 9).await?, later)
     }
 
     /// A sweep removes the hours before the given time.
@@ -47,7 +47,7 @@ store_rules! {
         let store = &fixture.stores.usage;
         store.add_token_usage(&[usage(0, 1, 1)?, usage(1, 1, 2)?]).await?;
         store.sweep(instant(HOUR)).await?;
-        check_eq!(store.by_hour(instant(0), None).await?, [(instant(HOUR), counts(2))])
+        check_eq!(store.token_usage_by_hour(instant(0), None).await?, [(instant(HOUR), counts(2))])
     }
 }
 
