@@ -62,6 +62,7 @@ impl Scope {
 
     /// Returns the bit of the scope in a [`ScopeSet`].
     const fn bit(self) -> u16 {
+        const { assert!(Self::ALL.len() <= u16::BITS as usize) };
         1 << self as u16
     }
 

@@ -10,7 +10,7 @@
 //! commit each reply. It also measures replies in one thread. `http` compares replies over sockets on SQLite, on Postgres,
 //! and on two nodes that share a Postgres. `webhooks` compares a board with ten endpoints that receive each reply with a
 //! board without endpoints. `flood` compares the CPU time of replies by a member with 25,000 posts in the last hour with
-//! replies by members without posts, on SQLite.
+//! replies by members with few posts, on SQLite.
 //!
 //! Configurations take turns in five rounds; each figure is printed as least, median and most. Takes a minute and 1 GB
 //! of disk.

@@ -98,15 +98,18 @@ pub(crate) fn record_request(
             status,
             code: code.unwrap_or_default(),
         };
-        REQUEST_KEYS.with_borrow_mut(|keys| {
+        let (seconds, requests) = REQUEST_KEYS.with_borrow_mut(|keys| {
             let keys = keys.entry(labels).or_insert_with_key(RequestLabels::keys);
             metrics::with_recorder(|recorder| {
                 let seconds = recorder.register_histogram(&keys.seconds, &METADATA);
-                seconds.record(elapsed);
-                let requests = recorder.register_counter(&keys.requests, &METADATA);
-                requests.increment(1);
-            });
+                (
+                    seconds,
+                    recorder.register_counter(&keys.requests, &METADATA),
+                )
+            })
         });
+        seconds.record(elapsed);
+        requests.increment(1);
     }
 }
 

@@ -139,8 +139,6 @@ impl FilterTexts {
             date if date.len() == 10 => format!("{date}T{time_of_date}"),
             time => time.into(),
         };
-        let minute = |at: Timestamp| at.to_string().chars().take(16).collect();
-        let default = filter.since.filter(|_| is_default_period(query, filter));
         Self {
             state: filter.state.map_or("", DeliveryState::as_str),
             endpoint: filter
@@ -152,7 +150,7 @@ impl FilterTexts {
                 .as_ref()
                 .map_or_else(String::new, ToString::to_string),
             response: filter.response.map_or("", ResponseFilter::as_str),
-            from: default.map_or_else(|| time("from", filter.since.is_some(), "00:00"), minute),
+            from: time("from", filter.since.is_some(), "00:00"),
             to: time("to", filter.before.is_some(), "23:59"),
         }
     }

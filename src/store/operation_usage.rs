@@ -100,7 +100,6 @@ pub struct OperationCounts {
 
 impl OperationCounts {
     /// Number of columns in the table `forum_api_operation_usage`, without hour and operation.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     #[cfg(feature = "postgres")]
     pub(crate) const COLUMNS: usize = UsageCounts::COLUMNS + 1 + LatencyCounts::COLUMNS.len();
 

@@ -156,7 +156,8 @@ forward!(TokenStore {
 /// const TOKEN_AND_OWNER: &str = "
 ///     SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at, member.rank
 ///     FROM forum_api_tokens
-///     LEFT JOIN member ON member.id = CAST(owner AS INTEGER) AND NOT member.banned
+///     LEFT JOIN member ON member.id = CAST(owner AS INTEGER)
+///         AND CAST(member.id AS TEXT) = owner AND NOT member.banned
 ///     WHERE lookup = ?1";
 ///
 /// #[async_trait]

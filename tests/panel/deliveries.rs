@@ -164,8 +164,8 @@ async fn a_filter_by_response_covers_seven_days_unless_its_beginning_is_chosen()
     let fixture = PanelFixture::with_content().await;
     fixture.clock.advance(Duration::from_secs(8 * 24 * 60 * 60));
     for (query, is_listed, begin) in [
-        ("response=5xx", false, "2026-01-02T00:00"),
-        ("response=5xx&to=2026-01-03", true, "2025-12-28T00:00"),
+        ("response=5xx", false, ""),
+        ("response=5xx&to=2026-01-03", true, ""),
         ("response=5xx&from=2026-01-01", true, "2026-01-01T00:00"),
         ("response=2xx", false, ""),
         ("state=dead", true, ""),
@@ -175,7 +175,7 @@ async fn a_filter_by_response_covers_seven_days_unless_its_beginning_is_chosen()
         let field = "name=\"from\" type=\"datetime-local\" value=\"";
         assert_eq!(page.after(field), begin, "{query}");
         let is_default = query.contains("5xx") && !query.contains("from");
-        assert_eq!(page.contains("covers 7 days"), is_default, "{query}");
+        assert_eq!(page.contains("covers the 7 days before"), is_default, "{query}");
     }
 }
 

@@ -110,8 +110,9 @@ board_rules! {
         let forums = suite.two_forums().await?;
         let owners = [suite.member("alice").await?, suite.staff("sam").await?, suite.admin("ada").await?];
         let [alice, sam, ada] = owners.map(|owner| owner.id());
-        let unknown = ["0", "-1", "007", "9223372036854775807", "no-such_member"];
-        let unknown = unknown.into_iter().flat_map(UserId::parse);
+        let unknown = ["0", "-1", "007", "9223372036854775807", "no-such_member"].map(str::to_owned);
+        let similar = [format!("0{alice}"), format!("{alice}x")];
+        let unknown = unknown.iter().chain(&similar).flat_map(|id| UserId::parse(id));
         let mut tokens = Vec::new();
         for owner in [alice.clone(), sam.clone(), ada].into_iter().chain(unknown) {
             tokens.push((fixture.issue_token(&owner).await?, owner));

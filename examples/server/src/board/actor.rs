@@ -72,7 +72,8 @@ ORDER BY forum.id"
     };
 }
 
-/// The statements for SQLite and for Postgres. An owner whose id is not a number in canonical form is no member.
+/// The statements for SQLite and for Postgres. An owner whose id is not a number in canonical form, on
+/// Postgres of at most 18 digits, is no member.
 pub const LOAD_TOKEN: [&str; 2] = [
     load_token!("CAST(token.owner AS BIGINT) AND CAST(member.id AS TEXT) = token.owner"),
     load_token!(

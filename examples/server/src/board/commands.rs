@@ -18,8 +18,8 @@ use super::locks::LockTarget;
 use super::posts::ReplyContext;
 use super::visibility::{self, ContentRef};
 use super::{
-    ReferenceBoard, accounts, forums, markdown, messages, polls, posts, ratings, search,
-    subscriptions, threads,
+    ReferenceBoard, accounts, forums, messages, polls, posts, ratings, search, subscriptions,
+    threads,
 };
 
 #[deny(clippy::missing_trait_methods)]
@@ -120,15 +120,11 @@ impl host::Board for ReferenceBoard {
         reply: NewPost,
     ) -> BoardResult<InForum<Post>> {
         let thread = thread.to_i64()?;
-        // Rendered before the transaction: other writes wait for it.
-        let html = markdown::render(&reply.body);
         self.act_on(
             by,
             LockTarget::Thread(thread),
             move |tx, member, now| Box::pin(ReplyContext::load(tx, thread, member, now)),
-            move |command, context| {
-                Box::pin(async move { posts::reply(command, context, reply, &html).await })
-            },
+            move |command, context| Box::pin(posts::reply(command, context, reply)),
         )
         .await
     }

@@ -47,7 +47,7 @@ impl PostInsert<'_> {
     }
 
     /// Records the author's recent posts, and counts the post on the profile while it is visible.
-    fn count_on_profile(self, tx: &Transaction<'_>) -> DbResult<()> {
+    fn record_on_author(self, tx: &Transaction<'_>) -> DbResult<()> {
         let update = "
             UPDATE member SET
                 post_count = post_count + :by, recent_posts = :posts, recent_posts_after = :after,
@@ -161,7 +161,7 @@ pub async fn thread(
         last_activity: first.at,
     };
     first.insert(tx, &slot)?;
-    first.count_on_profile(tx)?;
+    first.record_on_author(tx)?;
     if first.state == ContentState::Visible {
         count_in_forum(tx, forum, 1, 1).await?;
     }
@@ -171,7 +171,7 @@ pub async fn thread(
 /// Adds a reply to a visible thread as the last one in order. The caller counts it in the forum.
 pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> DbResult<()> {
     reply.insert(tx, slot)?;
-    reply.count_on_profile(tx)?;
+    reply.record_on_author(tx)?;
     if reply.state != ContentState::Visible {
         let update = "UPDATE thread SET last_number = :number WHERE id = :thread";
         return tx.defer(

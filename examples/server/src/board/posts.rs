@@ -379,8 +379,7 @@ fn context_query(database: usize) -> String {
     )
 }
 
-/// Writes a reply, whose body was rendered to `html`. It follows all posts of its thread in order, even if a clock was
-/// ahead.
+/// Writes a reply. It follows all posts of its thread in order, even if a clock was ahead.
 pub async fn reply(
     (tx, events, actor, texts): Command<'_>,
     ReplyContext {
@@ -390,7 +389,6 @@ pub async fn reply(
         times,
     }: ReplyContext,
     reply: NewPost,
-    html: &str,
 ) -> BoardResult<InForum<Post>> {
     let (now, thread) = (events.now, &scope.thread);
     let view = PostView::of(thread, actor, settings.of(&EDIT_WINDOW), now)?;
@@ -412,7 +410,7 @@ pub async fn reply(
     let new = PostInsert {
         author: actor.member,
         body: &reply.body,
-        html,
+        html: &markdown::render(&reply.body),
         state: rules::first_state(actor.groups),
         at: now,
         counts: view.access.counts,
