@@ -1,4 +1,4 @@
-//! Properties of each parser of untrusted input. The fuzzer calls them with random bytes, `cargo test` with the stored
+//! Properties of parsers of untrusted input. The fuzzer calls them with random bytes, `cargo test` with the stored
 //! corpora.
 
 mod address;
