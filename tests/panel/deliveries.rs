@@ -175,7 +175,11 @@ async fn a_filter_by_response_covers_seven_days_unless_its_beginning_is_chosen()
         let field = "name=\"from\" type=\"datetime-local\" value=\"";
         assert_eq!(page.after(field), begin, "{query}");
         let is_default = query.contains("5xx") && !query.contains("from");
-        assert_eq!(page.contains("covers the 7 days before"), is_default, "{query}");
+        assert_eq!(
+            page.contains("covers the 7 days before"),
+            is_default,
+            "{query}"
+        );
     }
 }
 
