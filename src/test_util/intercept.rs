@@ -314,11 +314,11 @@ intercepted! {
 intercepted! {
     usage: UsageStore {
         add_token_usage(usage: &[TokenUsage]) -> (): (usage.to_vec()) => (usage);
-        by_hour(since: Timestamp, token: Option<&Lookup>) -> Vec<(Timestamp, UsageCounts)>:
+        token_usage_by_hour(since: Timestamp, token: Option<&Lookup>) -> Vec<(Timestamp, UsageCounts)>:
             (since, token.copied()) => (*since, token.as_ref());
-        by_token(since: Timestamp, limit: u32) -> Vec<(Lookup, UsageCounts)>: (since, limit) => (*since, *limit);
+        most_used_tokens(since: Timestamp, limit: u32) -> Vec<(Lookup, UsageCounts)>: (since, limit) => (*since, *limit);
         add_operation_usage(usage: &[OperationUsage]) -> (): (usage.to_vec()) => (usage);
-        by_operation(since: Timestamp) -> Vec<OperationUsage>: (since) => (*since);
+        operation_usage_by_hour(since: Timestamp) -> Vec<OperationUsage>: (since) => (*since);
         sweep(before: Timestamp) -> (): (before) => (*before);
     }
 }
