@@ -354,7 +354,14 @@ impl ReplyContext {
         thread: i64,
         member: i64,
     ) -> BoardResult<(EventScope, PostSlot, SettingValues)> {
-        static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| [0, 1].map(context_query));
+        static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
+            let ([sqlite, postgres], settings) = (PostSlot::COLUMNS, SettingValues::COLUMN);
+            let [sqlite_settings, postgres_settings] = settings;
+            [
+                context_query(sqlite, sqlite_settings),
+                context_query(postgres, postgres_settings),
+            ]
+        });
         let [sqlite, postgres] = &*QUERIES;
         let query = tx.dialect(sqlite.as_str(), postgres.as_str());
         let parameters = bind! { ":thread": thread, ":actor": member };
@@ -366,14 +373,14 @@ impl ReplyContext {
     }
 }
 
-/// The query of a reply's context, for the database of this index.
-fn context_query(database: usize) -> String {
+/// The query of a reply's context, given the columns of its place and of the settings.
+fn context_query(slot: &str, settings: &str) -> String {
     format!(
         "SELECT {}, {}, {}, {} FROM thread {} {} WHERE thread.id = :thread",
         threads::COLUMNS,
         EventScope::COLUMNS,
-        PostSlot::COLUMNS[database],
-        SettingValues::COLUMN[database],
+        slot,
+        settings,
         threads::OTHERS,
         EventScope::OTHERS,
     )
