@@ -33,6 +33,8 @@ pub fn count() {
     let line = output.split("Collected : ").nth(1);
     let sum: f64 = line
         .and_then(|rest| rest.lines().next()?.trim().parse().ok())
+        // A program without symbols has no such function.
+        .filter(|sum| *sum > 0.0)
         .unwrap_or_else(|| panic!("{output}"));
     let each = Samples::from_iter([sum / REQUESTS as f64]);
     row(
