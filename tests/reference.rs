@@ -220,6 +220,13 @@ async fn texts_of_the_document_are_escaped() {
 }
 
 #[tokio::test]
+async fn examples_of_schemas_have_their_constants_and_nulls() {
+    let html = render(&document(Surface::Full)).await;
+    assert!(html.contains("<b>&quot;truncated&quot;</b>: true"));
+    assert!(html.contains("<b>&quot;actor&quot;</b>: null"));
+}
+
+#[tokio::test]
 async fn circular_references_end() {
     let html = render(&json!({
         "paths": { "/a": { "get": { "parameters": [{ "$ref": "#/paths/~1a/get/parameters/0" }],

@@ -400,8 +400,9 @@ fn collect_fields<'a>(
 }
 
 fn stated_example<'a>(document: &Document<'a>, schema: &'a Value) -> Option<&'a Value> {
-    let example = document.keyword(schema, "examples")?.get(0);
-    example
+    let examples = document.keyword(schema, "examples");
+    examples
+        .and_then(|examples| examples.get(0))
         .or_else(|| document.keyword(schema, "example"))
         .or_else(|| document.keyword(schema, "const"))
 }
@@ -427,6 +428,7 @@ fn build_example<'a>(document: &Document<'a>, schema: &'a Value, depth: usize) -
             vec![build_example(document, item, depth + 1)].into()
         }
         "boolean" => false.into(),
+        "null" => Value::Null,
         "integer" | "number" => resolved.get("minimum").cloned().unwrap_or(1.into()),
         "string" => "text".into(),
         _ => {
