@@ -193,20 +193,20 @@ impl ScanDirection {
     }
 
     pub fn on_sqlite(self) -> &'static str {
-        static BACK: LazyLock<String> = LazyLock::new(|| on_sqlite(PLACED, "DESC"));
-        static FORTH: LazyLock<String> = LazyLock::new(|| on_sqlite(PLACED, "ASC"));
+        static DESCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite(MATCH_COLUMNS, "DESC"));
+        static ASCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite(MATCH_COLUMNS, "ASC"));
         match self {
-            Self::Descending => &BACK,
-            Self::Ascending => &FORTH,
+            Self::Descending => &DESCENDING,
+            Self::Ascending => &ASCENDING,
         }
     }
 
     pub fn posts_on_sqlite(self) -> &'static str {
-        static BACK: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "DESC"));
-        static FORTH: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "ASC"));
+        static DESCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "DESC"));
+        static ASCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "ASC"));
         match self {
-            Self::Descending => &BACK,
-            Self::Ascending => &FORTH,
+            Self::Descending => &DESCENDING,
+            Self::Ascending => &ASCENDING,
         }
     }
 
@@ -276,7 +276,7 @@ async fn read<T>(
 
 /// The columns of a match. FTS5 looks up all but the first in a table beside the index, which takes three times as long
 /// as the match.
-const PLACED: &str = "rowid, thread_id, forum_id";
+const MATCH_COLUMNS: &str = "rowid, thread_id, forum_id";
 
 fn on_sqlite(columns: &str, order: &str) -> String {
     format!(
