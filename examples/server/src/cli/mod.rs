@@ -324,7 +324,7 @@ mod tests {
 
     /// The keys of the TOML blocks, and the words in backticks that have the form of an option of two words.
     #[test]
-    fn options_of_the_page_for_operators_exist() {
+    fn options_in_the_operations_guide_exist() {
         let options = ServeArgs::augment_args(Common::augment_args(clap::Command::new("options")));
         let options: BTreeSet<_> = options
             .get_arguments()
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_and_files_of_the_page_for_operators_exist() {
+    fn metrics_and_files_in_the_operations_guide_exist() {
         let is_part = |character: char| !(character.is_ascii_lowercase() || character == '_');
         let names = OPERATING.split(is_part);
         let names = names.filter(|name| name.starts_with("forum_api_") || name.ends_with("_tasks"));

@@ -183,7 +183,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
     #[tokio::test]
-    async fn what_is_made_is_newer_than_what_others_write_meanwhile() {
+    async fn generated_posts_are_not_older_than_posts_written_meanwhile() {
         let database = Database::open(&DatabasePath::Memory).unwrap();
         let clock = Arc::new(ManualClock::new(NOW));
         let board = ReferenceBoard::new(database, clock, Language::English);
