@@ -50,7 +50,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    "A thread was created. Its first post has an event of its own, `post.created`, which can arrive earlier."
+    "A thread was created or approved. Its first post has an event of its own, `post.created`, which can arrive earlier."
     THREAD_CREATED thread_created(context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
 
@@ -62,7 +62,7 @@ kinds! {
     THREAD_RESTORED thread_restored(context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
 
-    "A post was created: a reply, or the first post of a thread."
+    "A post was created or approved: a reply, or the first post of a thread."
     POST_CREATED post_created(post: &Post = &Post::reply_example(), context: EventContext<'_> = reply_example())
         in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: public(post), context: ThreadEventData::new(context) };
 
