@@ -11,8 +11,9 @@
 //! - Resources, bodies, ids and times implement `Serialize` and `Deserialize`, so that a client in Rust can use them.
 //!   The query parameters of lists and [`OpenMessageParams`] implement only `Deserialize`. Types that are not on the
 //!   wire, such as [`Page`] and [`OwnAccount`], implement neither.
-//! - Counts are `u64`; [`saturating_u64`] converts the integers of a database. Versions and points are `i64`; the library does not
-//!   limit them, and the board rejects values out of range with [`BoardError::validation`](crate::host::BoardError::validation).
+//! - Counts are `u64`; [`saturating_u64`] converts the integers of a database. Versions and points are `i64`; the library
+//!   does not limit them, and the board rejects values out of range with
+//!   [`BoardError::validation`](crate::host::BoardError::validation).
 //! - Texts in requests contain neither U+0000 nor byte-order marks. A request body has at most
 //!   [`ApiSettings::body_limit`](crate::ApiSettings::body_limit) bytes; the board limits the length of each text.
 //!

@@ -19,12 +19,12 @@ use crate::webhook_admin::WebhookAdminError;
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-static STYLE: LazyLock<Content> = LazyLock::new(|| {
+static STYLE_CONTENT: LazyLock<Content> = LazyLock::new(|| {
     let style = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
     Content::tagged("text/css; charset=utf-8", style)
 });
 
-static CODE: LazyLock<Content> = LazyLock::new(|| {
+static SCRIPT_CONTENT: LazyLock<Content> = LazyLock::new(|| {
     let script = concat!(include_str!("../html/copy.js"), include_str!("script.js"));
     Content::tagged("text/javascript; charset=utf-8", script)
 });
@@ -61,8 +61,8 @@ impl PageResponse {
     /// Returns the style sheet or the script at a path below the base path; `None` for any other path.
     pub(super) fn asset(path: &str) -> Option<Self> {
         let content = match path {
-            STYLE_SHEET => Content::clone(&STYLE),
-            SCRIPT => Content::clone(&CODE),
+            STYLE_SHEET => Content::clone(&STYLE_CONTENT),
+            SCRIPT => Content::clone(&SCRIPT_CONTENT),
             _ => return None,
         };
         Some(Self::new(StatusCode::OK, "no-cache", Some(content)))

@@ -65,7 +65,7 @@ pub const INBOX_QUOTA: Setting<u32> = Setting::new(
     "message.inbox_quota",
     100,
     1,
-    "Maximum number of messages in an inbox, without receipts",
+    "Maximum number of messages in an inbox, not counting receipts",
 );
 pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new(
     "reputation.allow_negative",
