@@ -38,11 +38,17 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
         )
 }
 
+/// Note after the table of scopes of the compact surface. The descriptions of scopes are those of the full surface.
+const COMPACT_SCOPES: &str = "\n\nThe table also names operations that this API does not have. Its operations are those in this document.";
+
 /// Returns the description of the security scheme, with a table of scopes.
 pub(super) fn authentication(surface: Surface) -> String {
     let scopes = surface.scopes();
     let scopes = scopes.map(|scope| [format!("`{scope}`"), scope.description().into()]);
-    let scopes = table(["scope", "allows"], scopes);
+    let mut scopes = table(["scope", "allows"], scopes);
+    if surface == Surface::Compact {
+        scopes += COMPACT_SCOPES;
+    }
     AUTHENTICATION.trim_end().replace("{scopes}", &scopes)
 }
 

@@ -17,8 +17,8 @@ use crate::environment::Environment;
 use crate::model::ErrorCode;
 use crate::scope::Surface;
 
-/// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json`. The
-/// settings must be valid.
+/// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json` below the
+/// base path. The settings must be valid.
 pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
     let surface = environment.surface;
     let base_path = settings.base_path.trim_end_matches('/');

@@ -14,7 +14,7 @@ use crate::api::extract::error::InputError;
 use crate::model::{ErrorBody, ErrorCode, Expected};
 use crate::scope::Surface;
 
-/// Headers: name, description, type, and whether every response has it.
+/// Headers: name, description, type, and `true` if every response has it.
 #[rustfmt::skip]
 const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("cache-control", "Caching policy of the response.", "string", true),

@@ -80,7 +80,7 @@ kinds! {
 
     "A member voted or changed a vote. The event does not name the voter."
     POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => VoteEventData, VoteEventData { poll: public_poll(poll), context: ThreadEventData::with_actor((), context) };
+        in Some(&context.thread.forum_id) => VoteEventData, VoteEventData::new(public_poll(poll), context);
 
     "A poll was edited."
     POLL_UPDATED poll_updated(poll: &Poll = &Poll::updated_example(), context: EventContext<'_> = example(&THREAD))
