@@ -24,10 +24,10 @@ pub struct WorkerSettings {
     /// transport, such as
     /// [`HttpTransportSettings::attempt_timeout`](crate::webhook::HttpTransportSettings::attempt_timeout).
     pub step_timeout: Duration,
-    /// Time after which delivered, gone and withheld deliveries are removed. Default: 7 days.
+    /// Time for which delivered, gone and withheld deliveries are kept after they reach this state. Default: 7 days.
     pub retention: Duration,
-    /// Time after their creation after which dead deliveries are removed; `None` to keep them until an administrator retries or
-    /// removes them. Default: `None`.
+    /// Age at which dead deliveries are removed, measured from the time at which they were first queued; `None` keeps them
+    /// until an administrator retries or removes them. Default: `None`.
     pub dead_retention: Option<Duration>,
     /// Time for which all attempts of an endpoint must have failed before the worker disables it; `None` to never disable an
     /// endpoint. The worker checks it when a delivery becomes dead. Default: 5 days.

@@ -10,7 +10,7 @@ use crate::scope::Surface;
 const INTRODUCTION: &str = include_str!("introduction.md");
 const AUTHENTICATION: &str = include_str!("authentication.md");
 
-/// Returns the description of the document, with tables of errors and budgets.
+/// Returns the description of the document, with a table of errors, the budgets and the limit of request bodies.
 pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
     let errors = ErrorCode::of(surface).map(|code| {
         let status = code.status().as_str().to_owned();
@@ -31,6 +31,7 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
         .trim_end()
         .replace("{errors}", &table(["status", "code", "meaning"], errors))
         .replace("{budgets}", &budgets)
+        .replace("{body_limit}", &settings.body_limit.to_string())
         .replace(
             "{overloaded}",
             ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE),

@@ -97,7 +97,10 @@ const TAGS: &[(&str, &str)] = &[
     ("members", "Public profiles and reputation."),
     ("messages", "The caller's private messages."),
     ("polls", "Voting in polls and editing them."),
-    ("subscriptions", "The caller's subscriptions."),
+    (
+        "subscriptions",
+        "The threads and forums that the caller is subscribed to. The API does not notify subscribers.",
+    ),
     ("search", "Full-text search."),
 ];
 
