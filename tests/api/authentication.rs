@@ -6,7 +6,7 @@ use forum_api::token::PlainToken;
 use crate::support::*;
 
 #[tokio::test]
-async fn every_reason_is_the_same_401_and_only_the_log_names_it() {
+async fn every_authentication_failure_is_the_same_401_and_only_the_log_names_its_reason() {
     let server = Server::new();
     let good = server.token("alice").await;
     let [revoked, expired, unknown, wrong] = server.invalid_tokens().await;

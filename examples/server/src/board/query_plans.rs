@@ -10,7 +10,7 @@ use super::{
 
 /// Each query searches the index, sorts nothing, and reads no table from end to end.
 #[test]
-fn lists_walk_an_index() {
+fn lists_scan_an_index() {
     let (posts, _) = plan(&posts::PAGE)
         .split_once("SCAN (subquery")
         .map(own)

@@ -5,7 +5,7 @@ use crate::demo::{Demo, all, code};
 use forum_api::host::BoardError;
 
 #[tokio::test]
-async fn each_sees_what_their_groups_may_read() {
+async fn callers_see_the_forums_that_their_groups_may_read() {
     let demo = Demo::new().await;
     for (name, seen) in [
         ("guest", vec!["Announcements", "General", "Help"]),
@@ -29,7 +29,7 @@ async fn each_sees_what_their_groups_may_read() {
 }
 
 #[tokio::test]
-async fn a_moderator_can_read_the_forum() {
+async fn a_moderator_must_be_able_to_read_the_forum() {
     let demo = Demo::new().await;
     demo.change(|tx| {
         Box::pin(async {
@@ -51,7 +51,7 @@ async fn a_moderator_can_read_the_forum() {
 }
 
 #[tokio::test]
-async fn an_owner_loses_a_forum_with_a_group() {
+async fn a_member_loses_a_forum_with_a_group() {
     let demo = Demo::new().await;
     let members = demo.threads_of("Members").await;
     assert_eq!(demo.get("bob", &members).await.0, 200);

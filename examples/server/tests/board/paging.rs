@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
-    fn threads_that_rest_are_met_once_and_in_order(
+    fn unchanged_threads_are_listed_once_and_in_order(
         before in prop::collection::vec(write(), 0..20),
         pages in walk(),
     ) {
@@ -174,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn posts_are_met_once_and_in_order(
+    fn posts_are_listed_once_and_in_order(
         before in prop::collection::vec((0..1_usize).prop_map(Write::Reply), 0..20),
         pages in walk(),
     ) {
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn threads_that_are_found_are_met_once(
+    fn found_threads_are_listed_once(
         before in prop::collection::vec(write(), 0..20),
         pages in walk(),
         sort in prop_oneof!["relevance", "newest", "oldest"],

@@ -13,7 +13,7 @@ use crate::demo::Demo;
 
 /// Whatever the database takes for a capital: there is another K, of which it is the small letter, too.
 #[tokio::test]
-async fn a_name_is_found_by_letters_of_ascii_alone() {
+async fn usernames_ignore_the_case_of_ascii_letters_only() {
     let demo = Demo::new().await;
     demo.change(|tx| {
         Box::pin(async move {
@@ -33,7 +33,7 @@ async fn a_name_is_found_by_letters_of_ascii_alone() {
 }
 
 #[tokio::test]
-async fn being_seen_is_noted_every_five_minutes() {
+async fn the_last_seen_time_is_updated_every_five_minutes() {
     let demo = Demo::new().await;
     let seen = async || demo.get("guest", "/members/@bob").await.1["lastSeenAt"].clone();
     assert_eq!(seen().await, json!(null));
@@ -54,7 +54,7 @@ async fn being_seen_is_noted_every_five_minutes() {
 }
 
 #[tokio::test]
-async fn whose_webhooks_are_sent_is_not_seen() {
+async fn background_requests_do_not_update_the_last_seen_time() {
     let demo = Demo::new().await;
     let (_, bob) = demo.get("guest", "/members/@bob").await;
     let id = UserId::parse(bob["userId"].as_str().unwrap()).unwrap();

@@ -42,7 +42,7 @@ async fn used(demo: &Demo) {
 }
 
 #[tokio::test]
-async fn one_that_is_idle_for_two_hours_is_over() {
+async fn a_session_ends_after_two_idle_hours() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     assert!(!is_on(&demo, ANOTHER).await);
@@ -56,7 +56,7 @@ async fn one_that_is_idle_for_two_hours_is_over() {
 
 /// The use may have been on another node.
 #[tokio::test]
-async fn a_use_that_is_not_written_yet_counts() {
+async fn an_unwritten_use_extends_a_session() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     demo.wait(120 * MINUTE - 2);
@@ -66,7 +66,7 @@ async fn a_use_that_is_not_written_yet_counts() {
 }
 
 #[tokio::test]
-async fn after_a_day_it_is_over_however_much_it_was_used() {
+async fn a_session_ends_after_a_day_of_continuous_use() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     for _ in 1..24 {
@@ -91,7 +91,7 @@ async fn a_use_is_recorded_once_a_minute() {
 }
 
 #[tokio::test]
-async fn the_next_one_clears_away_what_is_over() {
+async fn a_new_session_removes_expired_sessions() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     demo.wait(IDLE);
@@ -101,7 +101,7 @@ async fn the_next_one_clears_away_what_is_over() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_ended_is_over() {
+async fn an_ended_session_is_invalid() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     begin(&demo, ANOTHER).await;
@@ -126,7 +126,7 @@ async fn a_session_ends_when_the_password_changes() {
 }
 
 #[tokio::test]
-async fn it_does_not_come_back_when_a_ban_is_taken_back() {
+async fn a_lifted_ban_does_not_restore_sessions() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     for banned in [true, false] {

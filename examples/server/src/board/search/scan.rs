@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn forums_are_named_to_the_index_only_after_most_of_many_matches_were_elsewhere() {
+    async fn the_index_filters_by_forum_only_after_most_of_many_matches_were_in_other_forums() {
         for (posts, every, rows, named) in [
             (90, 90, 21, false),
             (2000, 2, 21, false),
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn matches_in_some_forums_come_in_order_however_many_others_are_between() {
+    async fn matches_in_some_forums_are_ordered_and_complete() {
         for every in [1, 2, 7, 60, 700] {
             let board = board(1500, every);
             let connection = Connection::Sqlite(SendWrapper::new(&board));
