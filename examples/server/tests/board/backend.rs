@@ -1,4 +1,4 @@
-//! Where the boards of these tests are.
+//! Databases of the boards under test.
 
 use std::any::Any;
 use std::env;
@@ -27,20 +27,19 @@ pub enum Backend {
     Postgres,
 }
 
-/// A database with a board's tables, and what it needs while it is used.
+/// A database with the tables of a board, which is removed with this value.
 pub struct Place {
-    /// The database.
     pub database: BoardDatabase,
     _kept: Box<dyn Any + Send + Sync>,
 }
 
 impl Backend {
-    /// The one that the environment chooses, or else this.
+    /// Returns Postgres if `FORUM_API_BACKEND` is set, and `self` otherwise.
     pub fn unless_chosen(self) -> Self {
         env::var_os("FORUM_API_BACKEND").map_or(self, |_| Self::Postgres)
     }
 
-    /// A new place, with nothing on its board.
+    /// Creates a database with an empty board.
     pub async fn place(self) -> Place {
         match self {
             Self::Memory => in_sqlite(&DatabasePath::Memory, ()).await,
@@ -55,12 +54,12 @@ impl Backend {
 }
 
 impl Place {
-    /// Its board.
+    /// Returns the board in this database.
     pub fn board(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
         ReferenceBoard::new(self.database.clone(), clock, language)
     }
 
-    /// Its webhooks. Their leases go by the times that a test passes.
+    /// Returns the webhook stores. Leases use the times that a test passes.
     pub fn webhooks(&self) -> WebhookStores {
         match &self.database {
             BoardDatabase::Sqlite(database) => WebhookStores::in_sqlite(database),
@@ -91,7 +90,7 @@ impl Place {
         assert!(endpoints.add(&endpoint, &entry).await.unwrap());
     }
 
-    /// Its board, once everything of the demo board is on it.
+    /// Creates the demo board in this database.
     pub async fn demo(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
         let board = self.board(clock, language);
         let begin = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
@@ -110,7 +109,7 @@ async fn in_sqlite(location: &DatabasePath, kept: impl Any + Send + Sync) -> Pla
     place
 }
 
-/// To make a database like another takes half the time of making its tables.
+/// Copies a database with the tables, which takes half the time of creating them.
 fn in_postgres() -> Place {
     static LIKE: OnceLock<postgres::Database> = OnceLock::new();
     let made = postgres::Database::copy_of(LIKE.get_or_init(with_tables));

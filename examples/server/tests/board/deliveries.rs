@@ -23,7 +23,7 @@ const LATER: Behavior = Behavior::Respond(b"HTTP/1.1 503 Later\r\ncontent-length
 
 type Change = for<'a> fn(&'a Transaction<'a>) -> TransactionFuture<'a, ()>;
 
-/// What happens to alice, the owner of an endpoint, after the first attempt, and the state of the delivery then.
+/// Changes to alice, the owner of an endpoint, after the first attempt, and the state of the delivery afterwards.
 const CHANGES: [(&str, Change, DeliveryState); 4] = [
     (
         "nothing happens",

@@ -34,29 +34,26 @@ pub fn api_of(
 
 /// The demo board.
 pub struct Demo {
-    /// Behind the API.
     pub api: TestApi,
-    /// The board itself.
     pub board: ReferenceBoard,
-    /// The clock that both go by.
+    /// The clock of the board and of the API.
     pub clock: Arc<ManualClock>,
-    /// Where it is.
     place: Place,
 }
 
 impl Demo {
-    /// A new one.
+    /// Creates a demo board with English refusals.
     pub async fn new() -> Self {
-        Self::that_speaks(Language::English).await
+        Self::with_language(Language::English).await
     }
 
-    /// A new one that refuses in `language`.
-    pub async fn that_speaks(language: Language) -> Self {
+    /// Creates a demo board whose refusals are in `language`.
+    pub async fn with_language(language: Language) -> Self {
         let place = Backend::Memory.unless_chosen().place().await;
         Self::within(place, language).await
     }
 
-    /// A new one in this place.
+    /// Creates a demo board in this database.
     pub async fn within(place: Place, language: Language) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
         let board = place.demo(clock.clone(), language).await;
@@ -70,14 +67,14 @@ impl Demo {
         }
     }
 
-    /// The API of another node on the same Postgres.
+    /// Creates the API of another node on the same Postgres.
     pub fn another_node(&self) -> TestApi {
         let board = ReferenceBoard::new(self.pool(), self.clock.clone(), Language::English);
         let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
         api_of(Arc::new(board), stores, settings, &self.clock)
     }
 
-    /// Connections to its Postgres.
+    /// Returns the connections to Postgres.
     pub fn pool(&self) -> Pool {
         match &self.place.database {
             BoardDatabase::Sqlite(_) => panic!("the board is in SQLite"),
@@ -85,18 +82,18 @@ impl Demo {
         }
     }
 
-    /// A member of the demo board, with all scopes.
+    /// Returns a client of a member, with all scopes.
     pub async fn as_member(&self, name: &'static str) -> TestClient<'_> {
         self.api.as_member(&self.id(name).await.to_string())
     }
 
-    /// A member's id.
+    /// Returns the id of a member.
     pub async fn id(&self, name: &'static str) -> i64 {
         self.read(move |connection| Box::pin(accounts::named(connection, name)))
             .await
     }
 
-    /// What `path` answers to a guest, or to a member.
+    /// Sends `GET` as a guest or a member. Returns status and body.
     pub async fn get(&self, name: &'static str, path: &str) -> (u16, Value) {
         let client = match name {
             "guest" => self.api.as_guest(),
@@ -106,13 +103,13 @@ impl Demo {
         (answer.status, answer.json())
     }
 
-    /// What posting `body` answers to a member.
+    /// Sends `POST` as a member. Returns status and body.
     pub async fn post(&self, name: &'static str, path: &str, body: Value) -> (u16, Value) {
         let answer = self.as_member(name).await.post(path, &body).await;
         (answer.status, answer.json())
     }
 
-    /// Changes the board behind the API's back.
+    /// Changes the board without the API.
     pub async fn change(
         &self,
         change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()>
@@ -123,7 +120,7 @@ impl Demo {
         self.board.write(move |tx, _| change(tx)).await.unwrap();
     }
 
-    /// Looks at the board behind the API's back.
+    /// Reads the board without the API.
     pub async fn read<T: Send + 'static>(
         &self,
         look: impl for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send + 'static,
@@ -131,7 +128,7 @@ impl Demo {
         self.board.read(look).await.unwrap()
     }
 
-    /// The one value that a query gives.
+    /// Returns the only value that a query selects.
     pub async fn one<T>(&self, sql: &'static str) -> T
     where
         T: FromSql + FromSqlOwned + Send + 'static,
@@ -142,12 +139,11 @@ impl Demo {
         .await
     }
 
-    /// Where it is.
     pub const fn database(&self) -> &BoardDatabase {
         &self.place.database
     }
 
-    /// What is for SQLite, or what is for Postgres.
+    /// Returns the value for the board's kind of database.
     pub fn either<T>(&self, sqlite: T, postgres: T) -> T {
         match self.place.database {
             BoardDatabase::Sqlite(_) => sqlite,
@@ -155,7 +151,7 @@ impl Demo {
         }
     }
 
-    /// Fills the board with so much.
+    /// Adds generated content of this size.
     pub async fn generate(&self, amount: ContentSize) {
         generate::run(&self.board, amount, 1, audit_entry(), |_| ())
             .await
@@ -199,24 +195,24 @@ impl Demo {
         .await;
     }
 
-    /// Lets time go by.
+    /// Advances the clock.
     pub fn wait(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// The forum with this title, as an administrator sees it.
+    /// Returns the forum with this title, as an administrator sees it.
     pub async fn forum(&self, title: &str) -> Value {
         let (_, forums) = self.get("admin", "/forums").await;
         find(&forums, "title", title)
     }
 
-    /// The path of the list of threads of the forum with this title.
+    /// Returns the path of the threads of the forum with this title.
     pub async fn threads_of(&self, title: &str) -> String {
         let forum = self.forum(title).await;
         format!("/forums/{}/threads", forum["forumId"].as_str().unwrap())
     }
 
-    /// The thread with this title, of the forum with that one.
+    /// Returns the thread with this title, in the forum with this title.
     pub async fn thread(&self, forum: &str, title: &str) -> Value {
         let (_, threads) = self
             .get(
@@ -227,7 +223,7 @@ impl Demo {
         find(&threads, "title", title)
     }
 
-    /// The path of the list of posts of the thread in General about tea.
+    /// Returns the path of the posts of the thread about tea in General.
     pub async fn tea(&self) -> String {
         let thread = self
             .thread("General", "Which tea for a rainy afternoon?")
@@ -236,12 +232,12 @@ impl Demo {
     }
 }
 
-/// The path of the list of a thread's posts.
+/// Returns the path of a thread's posts.
 pub fn posts_of(thread: &Value) -> String {
     format!("/threads/{}/posts", thread["threadId"].as_str().unwrap())
 }
 
-/// The item of a list that has this value in this field.
+/// Returns the item of a list that has this value in this field.
 pub fn find(list: &Value, field: &str, value: &str) -> Value {
     let items = list["items"].as_array().unwrap();
     let found = items.iter().find(|item| item[field] == value);
@@ -250,7 +246,7 @@ pub fn find(list: &Value, field: &str, value: &str) -> Value {
         .clone()
 }
 
-/// One field of every item of a list.
+/// Returns one field of each item of a list.
 pub fn all<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     let items = list["items"].as_array().unwrap();
     items
@@ -259,12 +255,12 @@ pub fn all<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// The code of an error.
+/// Returns the status and the error code; the code is empty if there is no error.
 pub fn code((status, body): &(u16, Value)) -> (u16, &str) {
     (*status, body["error"]["code"].as_str().unwrap_or(""))
 }
 
-/// A post's body.
+/// Returns the JSON of a new post.
 pub fn body(text: &str) -> Value {
     json!({ "body": text })
 }

@@ -60,7 +60,7 @@ pub async fn happen(demo: &Demo) {
     demo.restore(number(&thread["firstPostId"])).await.unwrap();
 }
 
-/// A board on which all of that happened.
+/// Creates a demo board with every event.
 async fn eventful() -> Demo {
     let demo = Demo::new().await;
     demo.add_endpoint().await;
@@ -168,7 +168,7 @@ fn number(id: &Value) -> i64 {
     id.as_str().unwrap().parse().unwrap()
 }
 
-/// What was put into the outbox until now, in its order.
+/// Returns the bodies of all events in insertion order.
 async fn outbox(board: &ReferenceBoard) -> Vec<String> {
     let outbox = board.read(|connection| {
         let bodies = "SELECT body FROM forum_api_events ORDER BY number";

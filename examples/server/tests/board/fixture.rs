@@ -1,4 +1,4 @@
-//! The reference board as the conformance suite meets it: empty, in any database.
+//! The fixture of the reference board for the conformance suite, in each kind of database.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::board::moderation::{self, ThreadFlag};
 use crate::board::permissions::AccessLists;
 use crate::board::{ReferenceBoard, accounts, forums, settings};
 
-/// Posts count on a profile in the forums that every member may read; on a board whose readers an operator could
-/// change, this would go with it.
+/// Counts the posts of all members again: visible posts in forums that every member can read. No command of an operator
+/// changes the readers of a forum.
 const RECOUNT: &str = "
     UPDATE member SET post_count = (
         SELECT count(*) FROM post
@@ -29,7 +29,7 @@ const RECOUNT: &str = "
             AND (instr(forum.read_groups, 'guests') > 0 OR instr(forum.read_groups, 'members') > 0)
     )";
 
-/// One board, and where it is.
+/// A board in its database.
 struct Stage {
     board: Arc<ReferenceBoard>,
     place: Place,

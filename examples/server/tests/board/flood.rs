@@ -58,7 +58,7 @@ async fn a_post_that_is_dated_ahead_locks_no_member_out() {
 }
 
 #[tokio::test]
-async fn a_setting_counts_at_once() {
+async fn a_setting_takes_effect_at_once() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
     assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
@@ -93,7 +93,8 @@ async fn posts_in_an_hour_are_limited() {
     assert_eq!(demo.post("mod", &tea, body("x")).await.0, 429);
 }
 
-/// The hourly limit, decided by the times of all posts.
+/// Returns the seconds until the hourly limit permits a post, computed from the times of all posts; `None` if it permits
+/// one now.
 fn wait(posts: &[u64], now: u64, limit: usize) -> Option<u64> {
     let mut recent: Vec<u64> = posts
         .iter()

@@ -1,11 +1,11 @@
-//! Who sees which forum of the demo board, and who moderates one.
+//! Visibility of the demo board's forums, and their moderators.
 
 use crate::board::{accounts, forums};
 use crate::demo::{Demo, all, code};
 use forum_api::host::BoardError;
 
 #[tokio::test]
-async fn each_sees_what_their_groups_may_read() {
+async fn a_caller_sees_the_forums_that_their_groups_can_read() {
     let demo = Demo::new().await;
     for (name, seen) in [
         ("guest", vec!["Announcements", "General", "Help"]),
@@ -51,7 +51,7 @@ async fn a_moderator_can_read_the_forum() {
 }
 
 #[tokio::test]
-async fn an_owner_loses_a_forum_with_a_group() {
+async fn a_member_loses_a_forum_with_a_group() {
     let demo = Demo::new().await;
     let members = demo.threads_of("Members").await;
     assert_eq!(demo.get("bob", &members).await.0, 200);

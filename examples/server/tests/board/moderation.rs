@@ -81,7 +81,7 @@ async fn visible_and_unknown_posts_are_neither_approved_nor_restored() {
 
 #[tokio::test]
 async fn refusals_are_in_the_language_of_the_board() {
-    let demo = Demo::that_speaks(Language::German).await;
+    let demo = Demo::with_language(Language::German).await;
     let bob = demo.as_member("bob").await;
     let refused = bob.delete("/subscriptions/thread/1").await.json();
     assert_eq!(

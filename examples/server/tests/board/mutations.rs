@@ -1,5 +1,5 @@
-//! Mutations that no change of an expression makes: races, stale answers, decisions on the rights of an earlier time, and
-//! pages by offset. The conformance rule beside each has to fail.
+//! Faults that no change of one expression causes: races, stale results, decisions on former permissions, and pages by
+//! offset. The conformance rule of each fault must fail.
 
 mod differences;
 
@@ -27,7 +27,7 @@ use tokio::sync::Mutex;
 use crate::backend::Backend;
 use crate::board::actor::Actor;
 
-/// What goes wrong with a method.
+/// The fault of a method.
 #[derive(Clone, Copy)]
 enum Mutation {
     /// Each call gets the result of the first equal call.

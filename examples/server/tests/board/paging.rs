@@ -1,4 +1,4 @@
-//! Any walk by cursors, whatever is written between its pages, meets what was there all along once and in order.
+//! Pagination during writes: a list contains each item that existed before its first page once and in order.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use crate::demo::all;
 
 const BACKEND: Backend = Backend::Memory;
 
-/// What happens after a page.
+/// A write after a page.
 #[derive(Clone, Debug)]
 enum Write {
     Thread,
     /// A reply to the thread with this number.
     Reply(usize),
-    /// So many milliseconds go by.
+    /// Advances the clock by this number of milliseconds.
     Wait(u64),
 }
 
@@ -30,12 +30,12 @@ fn write() -> impl Strategy<Value = Write> {
     ]
 }
 
-/// How many items each page asks for, and what is written after it.
+/// Generates the limit of each page and the writes after it.
 fn walk() -> impl Strategy<Value = Vec<(u8, Vec<Write>)>> {
     prop::collection::vec((1..6_u8, prop::collection::vec(write(), 0..4)), 1..12)
 }
 
-/// A forum whose people write whatever is asked of them.
+/// A forum with members who write in turn.
 struct Town {
     suite: Suite,
     forum: ForumId,
@@ -100,7 +100,7 @@ impl Town {
         }
     }
 
-    /// The ids of a whole list, page by page, with what is written between.
+    /// Returns the ids of a list, which is read page by page with writes in between.
     async fn walk(&mut self, list: &str, id: &str, pages: &[(u8, Vec<Write>)]) -> Vec<String> {
         let api = self.suite.api();
         let reader = api.as_member(&self.people[0].id().to_string());
@@ -140,7 +140,7 @@ async fn whole(town: &Town, list: &str, id: &str) -> Vec<String> {
     .0
 }
 
-/// A server between the board and its database makes each take longer.
+/// Returns the number of cases, which take longer on Postgres.
 fn cases() -> u32 {
     match BACKEND.unless_chosen() {
         Backend::Postgres => 4,
@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
-    fn threads_that_rest_are_met_once_and_in_order(
+    fn threads_without_new_replies_are_listed_once_and_in_order(
         before in prop::collection::vec(write(), 0..20),
         pages in walk(),
     ) {
@@ -174,7 +174,7 @@ proptest! {
     }
 
     #[test]
-    fn posts_are_met_once_and_in_order(
+    fn posts_are_listed_once_and_in_order(
         before in prop::collection::vec((0..1_usize).prop_map(Write::Reply), 0..20),
         pages in walk(),
     ) {
@@ -191,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn threads_that_are_found_are_met_once(
+    fn found_threads_are_listed_once(
         before in prop::collection::vec(write(), 0..20),
         pages in walk(),
         sort in prop_oneof!["relevance", "newest", "oldest"],

@@ -1,4 +1,4 @@
-//! Posts: what comes first of several refusals, and what a clock does that is put back.
+//! Posts: the order of refusals, and clocks that are set back.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ async fn a_missing_permission_precedes_errors_of_the_reply() {
     }
 }
 
-/// A reply of a day ahead: it does not date the replies after it, which follow it all the same.
+/// A reply that is dated a day ahead does not change the times of later replies, which follow it in the list.
 #[tokio::test]
 async fn a_post_that_is_dated_ahead_dates_no_other_post() {
     let demo = Demo::new().await;

@@ -1,4 +1,4 @@
-//! Members as others see them.
+//! Profiles of members.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::board::accounts;
 use crate::board::groups::{Group, Groups};
 use crate::demo::Demo;
 
-/// Whatever the database takes for a capital: there is another K, of which it is the small letter, too.
+/// The lower case of the Kelvin sign in Unicode is `k`.
 #[tokio::test]
-async fn a_name_is_found_by_letters_of_ascii_alone() {
+async fn usernames_ignore_the_case_of_ascii_letters_only() {
     let demo = Demo::new().await;
     demo.change(|tx| {
         Box::pin(async move {
@@ -33,7 +33,7 @@ async fn a_name_is_found_by_letters_of_ascii_alone() {
 }
 
 #[tokio::test]
-async fn being_seen_is_noted_every_five_minutes() {
+async fn the_last_seen_time_is_recorded_every_five_minutes() {
     let demo = Demo::new().await;
     let seen = async || demo.get("guest", "/members/@bob").await.1["lastSeenAt"].clone();
     assert_eq!(seen().await, json!(null));
@@ -47,14 +47,14 @@ async fn being_seen_is_noted_every_five_minutes() {
     assert_eq!(ask().await, "2026-01-01T00:00:00.000Z");
     demo.wait(1);
     assert_eq!(ask().await, "2026-01-01T00:05:00.000Z");
-    // Hints are noted after a clock was set back.
+    // Hints are written after a clock was set back.
     demo.clock
         .set(demo.clock.now().saturating_sub(Duration::from_secs(600)));
     assert_eq!(ask().await, "2025-12-31T23:55:00.000Z");
 }
 
 #[tokio::test]
-async fn whose_webhooks_are_sent_is_not_seen() {
+async fn a_delivery_does_not_change_the_last_seen_time_of_its_owner() {
     let demo = Demo::new().await;
     let (_, bob) = demo.get("guest", "/members/@bob").await;
     let id = UserId::parse(bob["userId"].as_str().unwrap()).unwrap();

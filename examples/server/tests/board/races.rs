@@ -140,7 +140,7 @@ impl Race {
         assert_eq!(wrong, [] as [&str; 0]);
     }
 
-    /// Returns what `ask` answers if `change` commits after the command has begun.
+    /// Returns the response to `ask` if `change` commits after the command has begun.
     async fn overtaken(self: &Arc<Self>, change: &str, ask: Ask) -> (u16, Value) {
         let client = self.client().await;
         client.batch_execute("BEGIN").await.unwrap();

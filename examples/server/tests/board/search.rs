@@ -1,4 +1,4 @@
-//! Search, where the reference board does more than every board must.
+//! Search: behaviour of the reference board beyond the conformance rules.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ async fn a_score_does_not_depend_on_hidden_content() {
 }
 
 #[tokio::test]
-async fn what_is_a_word_to_look_for_is_one_in_a_text() {
+async fn queries_and_texts_have_the_same_words() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
     let text = body("Ⓐ 🄰 ⅷ हिन्दी ٣ straße ❤\u{fe0f}");
@@ -42,7 +42,7 @@ async fn what_is_a_word_to_look_for_is_one_in_a_text() {
 }
 
 #[tokio::test]
-async fn words_are_few_in_phrases_too() {
+async fn words_of_a_phrase_count_towards_the_limit_of_a_query() {
     let demo = Demo::new().await;
     for (count, status) in [(32, 200), (33, 400)] {
         let phrase = vec!["tea"; count].join(".");
@@ -52,7 +52,7 @@ async fn words_are_few_in_phrases_too() {
 }
 
 #[tokio::test]
-async fn the_best_are_found_among_the_newest_of_a_window() {
+async fn the_best_hits_are_among_the_newest_of_the_window() {
     let demo = Demo::new().await;
     let newest = hits(&demo, "guest", "q=tea&sort=newest").await;
     demo.sql("INSERT INTO setting VALUES ('search.window', '2')")
@@ -103,7 +103,7 @@ async fn a_walk_by_relevance_keeps_its_hits_when_others_are_restored() {
 
 /// Removed accounts have no id.
 #[tokio::test]
-async fn who_is_gone_is_found_by_no_id() {
+async fn posts_of_removed_accounts_are_found_by_no_author() {
     let demo = Demo::new().await;
     assert_ne!(hits(&demo, "guest", "q=tea&by=@alice").await, json!([]));
     demo.sql("DELETE FROM member WHERE username = 'alice'")
@@ -114,9 +114,9 @@ async fn who_is_gone_is_found_by_no_id() {
     }
 }
 
-/// Most of the matches are in threads that the walk has met, and many pages are short.
+/// Most of the matches are in threads of previous pages.
 #[tokio::test]
-async fn a_walk_through_threads_meets_each_and_no_page_is_empty() {
+async fn each_matching_thread_is_listed_and_no_page_is_empty() {
     let demo = Demo::new().await;
     let amount = ContentSize {
         members: 2,
@@ -162,7 +162,7 @@ async fn walk(demo: &Demo, query: &str, limit: u8) -> (Vec<Value>, usize) {
     }
 }
 
-/// Its posts stay in the index, all but the first.
+/// All posts of a deleted long thread except the first remain in the index.
 #[tokio::test]
 async fn a_long_thread_is_not_found_while_it_is_deleted() {
     let demo = Demo::new().await;
@@ -194,7 +194,7 @@ async fn a_long_thread_is_not_found_while_it_is_deleted() {
     assert_eq!(hits(&demo, "mod", "q=tea").await, before);
 }
 
-/// How many posts are in the index.
+/// Returns the number of posts in the index.
 async fn indexed(demo: &Demo) -> i64 {
     let (sqlite, postgres) = (
         "SELECT count(*) FROM post_text_docsize",

@@ -1,4 +1,4 @@
-//! Sessions: when they are over, and when they are cleared away.
+//! Sessions: their end and their removal.
 
 use forum_api::runtime::Clock;
 
@@ -35,14 +35,14 @@ async fn last_use(demo: &Demo) -> i64 {
     demo.one("SELECT max(used_at) FROM session").await
 }
 
-/// Uses the session, and writes that down.
+/// Uses the session and writes the hints.
 async fn used(demo: &Demo) {
     assert!(is_on(demo, ONE).await);
     demo.board.write_hints().await;
 }
 
 #[tokio::test]
-async fn one_that_is_idle_for_two_hours_is_over() {
+async fn a_session_ends_after_two_idle_hours() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     assert!(!is_on(&demo, ANOTHER).await);
@@ -56,7 +56,7 @@ async fn one_that_is_idle_for_two_hours_is_over() {
 
 /// The use may have been on another node.
 #[tokio::test]
-async fn a_use_that_is_not_written_yet_counts() {
+async fn a_use_that_is_not_written_yet_extends_a_session() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     demo.wait(120 * MINUTE - 2);
@@ -66,7 +66,7 @@ async fn a_use_that_is_not_written_yet_counts() {
 }
 
 #[tokio::test]
-async fn after_a_day_it_is_over_however_much_it_was_used() {
+async fn a_session_ends_after_a_day_of_use() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     for _ in 1..24 {
@@ -91,7 +91,7 @@ async fn a_use_is_recorded_once_a_minute() {
 }
 
 #[tokio::test]
-async fn the_next_one_clears_away_what_is_over() {
+async fn a_new_session_removes_ended_ones() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     demo.wait(IDLE);
@@ -101,7 +101,7 @@ async fn the_next_one_clears_away_what_is_over() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_ended_is_over() {
+async fn only_the_session_that_signs_out_ends() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     begin(&demo, ANOTHER).await;
@@ -126,7 +126,7 @@ async fn a_session_ends_when_the_password_changes() {
 }
 
 #[tokio::test]
-async fn it_does_not_come_back_when_a_ban_is_taken_back() {
+async fn a_session_that_a_ban_ended_does_not_return_with_the_account() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     for banned in [true, false] {

@@ -1,4 +1,4 @@
-//! What the board does in a Postgres that it shares with other nodes.
+//! The board in a Postgres that other nodes use as well.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::board::{self, ReferenceBoard};
 use crate::postgres::{Database, run_with_postgres};
 
 #[test]
-fn who_looks_does_not_wait_for_those_who_write() {
+fn reads_do_not_wait_for_writes() {
     run_with_postgres(async {
         let place = Backend::Postgres.place().await;
         let (end, ended) = watch::channel(false);
@@ -48,7 +48,7 @@ async fn wait(
 }
 
 #[test]
-fn a_step_takes_as_long_as_it_takes() {
+fn a_migration_has_no_statement_timeout() {
     run_with_postgres(async {
         let database = Database::new();
         database.query(

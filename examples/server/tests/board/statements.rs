@@ -1,4 +1,4 @@
-//! How many SQL statements a request costs: few, and as many however much there is on the board.
+//! Numbers of SQL statements of requests, which do not depend on the amount of content.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -22,7 +22,7 @@ use crate::board::db::BoardDatabase;
 use crate::board::generate::{self, ContentSize};
 use crate::demo::api_of;
 
-/// What mod asks for, and how many statements it takes. One finds the token and its owner, and before a write one finds
+/// Requests of mod, each with its maximum number of statements. One finds the token and its owner, and before a write one finds
 /// the place; one reads the data of its events (none of a message), and one writes each event, if an endpoint is
 /// enabled. The second number is that of the statements that lock rows, or find those to lock, on Postgres only. `{}` is a
 /// post of thread 16, `{message}` the message that was sent last.
@@ -184,7 +184,7 @@ pub async fn token(database: &BoardDatabase) -> String {
 /// The statements that each database's thread has run.
 static RUN: LazyLock<Mutex<HashMap<ThreadId, Vec<String>>>> = LazyLock::new(Mutex::default);
 
-/// What a thread has run since the last time.
+/// Takes the statements that a thread has run since the previous call.
 fn take(thread: ThreadId) -> Vec<String> {
     RUN.lock().unwrap().remove(&thread).unwrap_or_default()
 }

@@ -11,7 +11,7 @@ pub type Any = usize;
 /// A member, by number, or the guest.
 pub type Who = Option<usize>;
 
-/// What is followed.
+/// The target of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     Forum(usize),

@@ -1,4 +1,4 @@
-//! Requests of the API, and what the model responds to each.
+//! Requests of the API, each with the response of the model.
 
 use forum_api::conformance::{Audience, Role};
 use serde_json::{Value, json};
@@ -54,7 +54,7 @@ pub struct Request {
 type ModelResult = Result<(u16, Option<Vec<Value>>), Denied>;
 
 impl ModelState {
-    /// The request of an action, and the model's status and rows. `None` for what operators do.
+    /// Returns the request of an action, with the model's status and rows; `None` for an action of an operator.
     pub fn respond(&mut self, action: &Action) -> Option<(Request, ModelResult)> {
         let Action {
             kind,
@@ -268,7 +268,7 @@ impl ModelState {
         seen.map(row).collect()
     }
 
-    /// The nearest forum above that this caller sees.
+    /// Returns the nearest ancestor of a forum that this caller sees.
     fn nearest(&self, who: Who, forum: usize) -> Option<usize> {
         let above = self.forums[forum].parent?;
         if self.sees_forum(who, above) {
@@ -366,7 +366,7 @@ impl ModelState {
         seen.map(|post| json!([self.posts[post].id])).collect()
     }
 
-    /// How many there are, and of which many are read: of receipts, too, only the reader knows the id.
+    /// Compares no ids: only the reader knows the id of a receipt.
     fn inbox(&self, who: Who) -> Rows {
         let member = self.member(who)?;
         let inbox = self
@@ -439,7 +439,7 @@ impl ModelState {
         Ok(201)
     }
 
-    /// What newcomers write awaits approval.
+    /// Posts of newcomers await approval.
     fn put(&mut self, author: usize, thread: usize) {
         let state = match self.members[author].role {
             Role::Newcomer => State::Awaiting,
@@ -616,7 +616,7 @@ impl ModelState {
         Ok(if is_new { 201 } else { 200 })
     }
 
-    /// What is hidden can be unfollowed as well.
+    /// Subscriptions to hidden targets can be ended.
     fn unfollow(&mut self, who: Who, target: Target) -> Status {
         let member = self.member(who)?;
         let target = self.following(target).ok_or(NAMED_NOTHING)?;
@@ -624,7 +624,7 @@ impl ModelState {
         was_there.then_some(204).ok_or(NAMED_NOTHING)
     }
 
-    /// The same, with the thread's number.
+    /// Returns the target with the number of an existing thread.
     fn following(&self, target: Target) -> Option<Target> {
         match target {
             Target::Thread(thread) => self.thread(thread).map(Target::Thread),

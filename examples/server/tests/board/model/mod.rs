@@ -1,8 +1,8 @@
-//! A model of the board, a few plain rules in memory, and random histories that the board has to live through as the
-//! model does: each answer's status, its code, and what is seen.
+//! Model-based test: random histories of actions on the board and on a model in memory. Each response must have the
+//! status, the error code and the items of the model's response.
 //!
-//! `MODEL_STEPS=100000 cargo test --test board model` takes so many steps in place of 2,000, and `MODEL_SEED` others.
-//! A history that goes wrong is reported in its shortest form.
+//! `MODEL_STEPS=100000 cargo test -p forum-server --test board model` runs this number of steps instead of 2,000.
+//! `MODEL_SEED` sets the random seed. A failing history is reported in its shortest form.
 
 mod action;
 mod commands;
@@ -19,11 +19,11 @@ use crate::backend::Backend;
 use action::Action;
 use runner::ModelRunner;
 
-/// How many steps a history has, about.
+/// Average number of steps of a history.
 const LENGTH: usize = 100;
 
 #[test]
-fn the_board_lives_through_any_history_as_its_model_does() {
+fn the_board_responds_to_any_history_as_its_model_does() {
     let histories = number("MODEL_STEPS", 2_000) / LENGTH;
     let config = Config {
         cases: u32::try_from(histories).unwrap(),
@@ -43,7 +43,7 @@ fn the_board_lives_through_any_history_as_its_model_does() {
     lived.unwrap_or_else(|difference| panic!("{difference}"));
 }
 
-/// Takes the board and the model through `actions`.
+/// Runs `actions` on the board and on the model.
 fn lived(actions: &[Action]) -> Result<(), String> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)

@@ -21,7 +21,7 @@ use super::state::{FORUMS, Forum, MEMBERS, Member, ModelState, State};
 use crate::backend::Backend;
 use crate::demo::api_of;
 
-/// Between two steps: longer than the minimum interval between two posts.
+/// Time between two steps: longer than the minimum interval between two posts.
 const STEP: Duration = Duration::from_secs(61);
 
 /// A board and its model.
@@ -128,7 +128,7 @@ impl ModelRunner {
         }
     }
 
-    /// The ids that the board gave.
+    /// Stores the ids that the board returned.
     async fn learn(&mut self, action: &Action, answer: &TestResponse) {
         let body = || answer.json();
         match (action.kind, answer.status) {
@@ -169,7 +169,7 @@ impl ModelRunner {
         }
     }
 
-    /// Does what operators do, on both. The first administrator is never banned, because one has to read everything.
+    /// Runs an operator's action on both. The first administrator is never banned, because the model reads with this account.
     async fn operate(&mut self, action: &Action) -> Result<(), String> {
         let (state, stage) = (&mut self.state, &self.stage);
         let Action {
@@ -265,7 +265,7 @@ impl ModelRunner {
     }
 }
 
-/// A status, and what was read, in one order; or the code of a refusal.
+/// Returns the status with the sorted rows or with the error code.
 fn found(request: &Request, answer: &TestResponse) -> Value {
     match answer.code() {
         Some(code) => json!([answer.status, code]),

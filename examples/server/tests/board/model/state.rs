@@ -1,4 +1,4 @@
-//! The model's state: what it knows of the board, who sees what, and who may do what.
+//! The state of the model: content, visibility and permissions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ pub const TOO_MANY: Denied = (429, "RATE_LIMITED");
 /// An author may change a post for half an hour.
 const EDIT_WINDOW: u64 = 30 * 60;
 
-/// Who there is.
+/// The members with their roles.
 pub const MEMBERS: [(&str, Role); 6] = [
     ("ada", Role::Administrator),
     ("sam", Role::Staff),
@@ -28,7 +28,7 @@ pub const MEMBERS: [(&str, Role); 6] = [
     ("nina", Role::Newcomer),
 ];
 
-/// Which forums there are: the one above, who reads, and who writes.
+/// The forums: parent, readers and writers.
 pub const FORUMS: [(Option<usize>, Audience, Audience); 5] = [
     (None, Audience::Guests, Audience::Members),
     (Some(0), Audience::Members, Audience::Members),
@@ -37,7 +37,7 @@ pub const FORUMS: [(Option<usize>, Audience, Audience); 5] = [
     (None, Audience::Members, Audience::Guests),
 ];
 
-/// The board.
+/// The content of the board.
 #[derive(Debug, Default)]
 pub struct ModelState {
     /// Seconds since the beginning.
@@ -67,7 +67,7 @@ pub struct Member {
     pub banned: bool,
     pub ignores: BTreeSet<usize>,
     pub follows: BTreeSet<Target>,
-    /// When each of their messages was sent.
+    /// Times at which the member sent messages.
     pub sent: Vec<u64>,
 }
 
@@ -87,7 +87,7 @@ pub struct Poll {
     pub options: Vec<String>,
     /// True if the poll has the question that an edit gives it.
     pub edited: bool,
-    /// Which option each voter chose.
+    /// The chosen option of each voter.
     pub votes: BTreeMap<usize, usize>,
 }
 
@@ -105,13 +105,13 @@ pub struct Post {
     pub thread: usize,
     pub author: usize,
     pub state: State,
-    /// What it was before it was deleted.
+    /// The state before the deletion.
     pub before: State,
     pub written: u64,
     pub version: u32,
 }
 
-/// What one member has of a message.
+/// A message in a folder of one member.
 #[derive(Debug, Default)]
 pub struct Copy {
     /// Empty until its owner has seen it in a list.
@@ -133,7 +133,7 @@ pub struct Rating {
 }
 
 impl ModelState {
-    /// Whether the API answers this caller at all.
+    /// Checks that the API admits this caller.
     pub fn admits(&self, who: Who) -> Result<(), Denied> {
         if who.is_some_and(|member| self.members[member].banned) {
             return Err((403, "owner_unavailable"));
@@ -144,7 +144,7 @@ impl ModelState {
         Ok(())
     }
 
-    /// The member who calls, as one has to for this.
+    /// Returns the calling member. Guests are denied.
     pub fn member(&self, who: Who) -> Result<usize, Denied> {
         who.ok_or((401, "unauthenticated"))
             .and_then(|member| self.admits(who).map(|()| member))
@@ -178,7 +178,7 @@ impl ModelState {
         self.administers(who) || self.sees_forum(who, forum) && who.is_some_and(named)
     }
 
-    /// What awaits approval is there for its author and moderators, what is deleted for moderators.
+    /// The author and moderators see a post that awaits approval. Moderators see a deleted one.
     fn sees_state(&self, who: Who, forum: usize, post: usize) -> bool {
         let post = &self.posts[post];
         match post.state {
@@ -204,14 +204,14 @@ impl ModelState {
             && self.state(self.posts[post].thread) == State::Visible
     }
 
-    /// Whether this caller, who sees the thread, may reply.
+    /// Returns whether this caller, who sees the thread, can reply.
     pub fn may_reply(&self, who: Who, thread: usize) -> bool {
         let it = &self.threads[thread];
         let open = !it.locked || self.moderates(who, it.forum);
         self.writes(who, it.forum) && open && self.state(thread) == State::Visible
     }
 
-    /// Whether this caller, who sees the post, may edit or delete it.
+    /// Checks that this caller, who sees the post, can edit or delete it.
     pub fn may_change(&self, who: Who, post: usize, deletes: bool) -> Result<(), Denied> {
         let (number, post) = (post, &self.posts[post]);
         let thread = &self.threads[post.thread];
@@ -227,40 +227,40 @@ impl ModelState {
         (post.state != State::Deleted).then_some(()).ok_or(CONFLICT)
     }
 
-    /// The thread, if there is one that this caller sees.
+    /// Returns the thread if this caller sees it.
     pub fn seen_thread(&self, who: Who, thread: Option<usize>) -> Result<usize, Denied> {
         thread
             .filter(|thread| self.sees_thread(who, *thread))
             .ok_or(NOT_FOUND)
     }
 
-    /// The post, if there is one that this caller sees.
+    /// Returns the post if this caller sees it.
     pub fn seen_post(&self, who: Who, post: Option<usize>) -> Result<usize, Denied> {
         post.filter(|post| self.sees_post(who, *post))
             .ok_or(NOT_FOUND)
     }
 
-    /// The number of a thread, if there is any.
+    /// Returns the number of a thread; `None` if there are none.
     pub fn thread(&self, any: Any) -> Option<usize> {
         round(any, self.threads.len())
     }
 
-    /// The number of a post, if there is any.
+    /// Returns the number of a post; `None` if there are none.
     pub fn post(&self, any: Any) -> Option<usize> {
         round(any, self.posts.len())
     }
 
-    /// The number of a message's copy, if there is any whose id is known.
+    /// Returns the number of a message's copy; `None` if its id is not known.
     pub fn copy(&self, any: Any) -> Option<usize> {
         round(any, self.copies.len()).filter(|copy| !self.copies[*copy].id.is_empty())
     }
 
-    /// The state of a thread.
+    /// Returns the state of a thread.
     pub fn state(&self, thread: usize) -> State {
         self.posts[self.threads[thread].first].state
     }
 
-    /// The posts of a thread, by number.
+    /// Returns the numbers of a thread's posts.
     pub fn posts_of(&self, thread: usize) -> impl Iterator<Item = usize> {
         let numbers = 0..self.posts.len();
         numbers.filter(move |post| self.posts[*post].thread == thread)
