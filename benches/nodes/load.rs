@@ -16,7 +16,6 @@ use tokio::time::Instant;
 
 use crate::cluster::Cluster;
 use crate::connection::{ApiClient, ApiRequest, Nodes};
-use crate::node::Node;
 use crate::processor::ProcessGroup;
 use crate::random::Random;
 
@@ -187,13 +186,7 @@ pub async fn measure(cluster: Cluster, redis: u32) {
         let addresses = Nodes::new(&cluster.nodes.addresses()[..nodes]);
         // Warm-up: opens the connections and prepares the statements.
         run(&addresses, &content, &tokens, period / 20).await;
-        let servers = cluster.servers[..nodes].iter().map(Node::id).collect();
-        let groups = [
-            ProcessGroup::new("servers", servers),
-            ProcessGroup::postgres(&cluster.database).await,
-            ProcessGroup::new("Redis", vec![redis]),
-            ProcessGroup::this(),
-        ];
+        let groups = ProcessGroup::all(&cluster, nodes, redis).await;
         let outcomes = run(&addresses, &content, &tokens, period).await;
         report(nodes, seconds, outcomes, &groups);
     }

@@ -11,7 +11,7 @@ use static_board::{BenchFixture, SMALL, StaticBoard};
 const MOST: u64 = 20;
 
 #[test]
-fn a_request_asks_for_memory_20_times_at_most() {
+fn a_request_makes_at_most_20_allocations() {
     let rig = BenchFixture::over(Arc::new(StaticBoard::default()));
     let ask = || {
         let request = rig.request(SMALL);

@@ -53,8 +53,9 @@ pub(super) fn parse_form(
     Ok(form)
 }
 
-/// Returns whether a form was sent from a page of the same origin, according to the headers `origin`, `referer` and
-/// `sec-fetch-site`. A missing header does not reject the form. For a host's own forms, for example its sign-in form.
+/// Returns `true` if a form was sent from a page of the same origin, according to the headers `origin`, `referer` and
+/// `sec-fetch-site`. A missing header does not reject the form. A host can use it for its own forms, for example
+/// its sign-in form.
 ///
 /// The same origin is the host of the request or of `public_origin`, for example `https://board.example`. `public_origin`
 /// may be empty, and may contain the default port of its scheme.

@@ -168,7 +168,7 @@ impl PageContext {
                 return self.conflict(reason, back);
             }
             BeginOutcome::OutcomeUnknown => {
-                let reason = "This form was already submitted, and its outcome is unknown. Check the list before you submit a new form.";
+                let reason = "This form was already submitted, and its outcome is unknown. Check whether it took effect before you submit a new form.";
                 return self.conflict(reason, back);
             }
         };
@@ -297,7 +297,7 @@ fn flash(name: &str) -> Option<&'static str> {
         "disabled" => "Endpoint disabled. Queued deliveries are kept.",
         "retried" => "The delivery will be sent again.",
         "all-retried" => "All dead deliveries of the endpoint are queued again.",
-        "endpoint-removed" => "Endpoint removed with its deliveries.",
+        "endpoint-removed" => "Endpoint deleted with its deliveries.",
         "delivery-removed" => "Delivery removed.",
         _ => return None,
     })

@@ -110,7 +110,8 @@ impl Settlement {
         }
     }
 
-    /// Returns whether the endpoint accepted the delivery; `None` if nothing is known about the endpoint.
+    /// Returns `Some(true)` if the endpoint accepted the delivery, `Some(false)` if the attempt failed, and `None` if no
+    /// attempt was made.
     pub(crate) fn succeeded(&self) -> Option<bool> {
         match self.progress.state {
             DeliveryState::Delivered => Some(true),

@@ -54,8 +54,8 @@ impl DeliveryState {
         }
     }
 
-    /// Returns whether the worker makes another attempt (queued and retrying). Only an operator changes a delivery in
-    /// another state.
+    /// Returns `true` if another attempt follows: the delivery is queued or retrying. Only an operator changes a
+    /// delivery in another state.
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Queued | Self::Retrying)
     }

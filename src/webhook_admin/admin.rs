@@ -77,7 +77,7 @@ impl WebhookAdmin {
         }
     }
 
-    /// Resolves the host names of new endpoints with `resolver`. Default: [`SystemResolver`].
+    /// Sets the resolver of the host names in new URLs. Default: [`SystemResolver`].
     #[must_use]
     pub fn resolver(self, resolver: Arc<dyn Resolver>) -> Self {
         Self { resolver, ..self }

@@ -119,7 +119,7 @@ impl Attempt<'_> {
         Ok(Disposition::Completed(self.send(&secret).await))
     }
 
-    /// Returns whether the worker is not stopping and the rest of the lease covers the time limit of sending.
+    /// Returns `true` if the worker is not stopping and the rest of the lease covers the time limit of sending.
     fn may_send(&self) -> bool {
         let context = self.context;
         let ends_by = context.now().saturating_add(context.settings.step_timeout);

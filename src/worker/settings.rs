@@ -16,11 +16,11 @@ pub struct WorkerSettings {
     pub max_in_flight: u32,
     /// Largest number of concurrent attempts for one endpoint, at least 1. Default: 4.
     pub max_in_flight_per_endpoint: u32,
-    /// Longest pause before the worker looks for new events and due deliveries again, above zero. After an error the pause
-    /// grows to at most 30 s. Default: 1 s.
+    /// Longest pause before the worker looks for new events and due deliveries again, at least 1 ms. After an error the
+    /// pause grows to at most 30 s. Default: 1 s.
     pub poll_interval: Duration,
     /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
-    /// sending, sending, recording the result. Above zero. Default: 15 s. Must be longer than the timeout of the
+    /// sending, sending, recording the result. At least 1 ms. Default: 15 s. Must be longer than the timeout of the
     /// transport, such as
     /// [`HttpTransportSettings::attempt_timeout`](crate::webhook::HttpTransportSettings::attempt_timeout).
     pub step_timeout: Duration,
@@ -32,7 +32,7 @@ pub struct WorkerSettings {
     /// Time for which all attempts of an endpoint must have failed before the worker disables it; `None` to never disable an
     /// endpoint. The worker checks it when a delivery becomes dead. Default: 5 days.
     pub disable_after: Option<Duration>,
-    /// Time between two sweeps that remove old deliveries, above zero. Default: 1 hour.
+    /// Time between two sweeps that remove old deliveries, at least 1 ms. Default: 1 hour.
     pub sweep_interval: Duration,
 }
 

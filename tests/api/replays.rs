@@ -6,7 +6,7 @@ use crate::idempotency::{is_replay, is_unknown, reply};
 use crate::support::*;
 
 #[tokio::test]
-async fn every_post_is_answered_again_as_it_was_the_first_time() {
+async fn a_repeated_post_gets_the_first_response() {
     let server = Server::new();
     let alice = server.token("alice").await;
     for row in ROWS.iter().filter(|row| row.method == "POST") {
@@ -84,7 +84,7 @@ const REPEATED: &[(&str, &str, Loses, Option<&str>)] = &[
 ];
 
 #[tokio::test]
-async fn a_replay_is_refused_while_the_caller_cannot_see_what_it_is_about() {
+async fn a_replay_is_refused_while_its_resource_is_hidden() {
     for (path, body, loses, code) in REPEATED {
         let server = Server::new();
         let request = Request::post(path, body).key("k");
@@ -124,7 +124,7 @@ async fn the_rating_of_a_hidden_post_is_withheld() {
 
 /// The board executed the command, but its result is hidden from the caller.
 #[tokio::test]
-async fn a_withheld_answer_leaves_the_outcome_unknown() {
+async fn a_withheld_response_leaves_the_outcome_unknown() {
     let server = Server::new();
     server.board.set_mode(FailureMode::Leak);
     let body = r#"{"target":"forum","targetId":"staff"}"#;

@@ -315,7 +315,7 @@ impl WebhookTables {
         is_leased
     }
 
-    /// Returns whether the delivery was queued again or made due.
+    /// Returns `true` if the delivery was queued again or made due.
     fn retry(&mut self, id: &DeliveryId, now: Timestamp) -> bool {
         let row = self.row(id).filter(|row| !row.is_leased(now));
         let requeued = row.and_then(|row| row.delivery.progress.requeued(now));
@@ -336,7 +336,7 @@ impl WebhookTables {
         is_current
     }
 
-    /// Records at the endpoint whether the attempt succeeded.
+    /// Records the success or the failure of the attempt at the endpoint.
     fn record_health(&mut self, settlement: &Settlement, now: Timestamp) {
         let Some((row, succeeded)) = self
             .row(&settlement.delivery_id)

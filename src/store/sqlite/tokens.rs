@@ -18,7 +18,8 @@ use crate::token::{Lookup, TokenRecord};
 /// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`, `revoked_at` and
 /// `last_used_at` of the table `forum_api_tokens`, which it finds by name.
 ///
-/// For the query of a [`TokenLoader`](crate::store::TokenLoader), in which no earlier column has one of these names.
+/// The query of a [`TokenLoader`](crate::store::TokenLoader) calls it for each row. No earlier column of the row may
+/// have one of these names.
 ///
 /// # Errors
 /// [`rusqlite::Error`] if a column is missing or cannot be decoded.

@@ -141,7 +141,7 @@ mod tests {
     };
 
     #[test]
-    fn authors_change_own_replies_in_time_and_moderators_all_that_is_not_deleted() {
+    fn the_edit_window_limits_authors_and_not_moderators() {
         use PostChange::{Delete, Edit};
         let first = PostFacts { first: true, ..OWN };
         let locked = PostFacts {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_open_until_its_end_and_is_a_number_or_the_word() {
+    fn an_edit_window_is_open_until_its_end_and_is_parsed_from_its_text() {
         let open = |window: EditWindow, passed| {
             let written = Timestamp::from_millis(7);
             window.is_open(written, Timestamp::from_millis(7 + passed))

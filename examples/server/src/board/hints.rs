@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hint_is_noted_once_and_their_number_is_bounded() {
+    fn a_hint_is_stored_once_and_the_number_of_hints_is_bounded() {
         let (hints, time) = (Hints::default(), Timestamp::from_millis);
         for member in 0..MAX as i64 + 5 {
             hints.seen(member, time(1));

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_poll_has_different_options_and_ends_later() {
+    fn a_new_poll_needs_distinct_options_and_a_future_end() {
         let ends = |millis: i64| Timestamp::from_millis(NOW.as_millis() + millis);
         for (change, expected) in [
             (json!({}), None),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_is_checked_with_what_it_leaves_out() {
+    fn an_edit_is_checked_with_the_current_values_of_omitted_fields() {
         let both = json!([{ "optionId": "7", "text": "yes" }, { "optionId": "8", "text": "no" }]);
         let twice = json!([{ "optionId": "7", "text": "a" }, { "optionId": "7", "text": "b" }]);
         let unknown = |id: &str| json!([{ "text": "a" }, { "optionId": id, "text": "b" }]);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn editors_may_reply_and_are_the_author_or_a_moderator() {
+    fn a_poll_editor_may_reply_and_is_the_author_or_a_moderator() {
         for (replies, writer, moderator, locked, expected) in [
             (false, true, true, false, Some(TEXTS.may_not_reply)),
             (true, false, false, false, Some(TEXTS.poll_may_not_edit)),
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vote_names_options_of_the_poll_each_once() {
+    fn a_vote_has_distinct_options_of_its_poll() {
         let cast = |poll: &Poll, options: Value| {
             vote(
                 poll,
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_keeps_what_was_voted_for() {
+    fn a_writer_cannot_change_question_or_options_after_a_vote() {
         let unchanged = || PollDraft {
             question: "Tea?",
             options: None,

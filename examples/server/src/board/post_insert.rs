@@ -75,13 +75,15 @@ pub struct PostSlot {
 }
 
 impl PostSlot {
-    /// Columns of the place after the last post of a thread, in SQLite and in Postgres.
-    pub const COLUMNS: [&str; 2] = [
-        "(SELECT coalesce(max(id), 0) + 1 FROM post), thread.id, thread.last_number + 1, thread.last_activity_at,
-        (SELECT ordered_at FROM post WHERE thread_id = thread.id ORDER BY ordered_at DESC, id DESC LIMIT 1)",
-        "nextval(pg_get_serial_sequence('post', 'id')), thread.id, thread.last_number + 1, thread.last_activity_at,
-        (SELECT ordered_at FROM post WHERE thread_id = thread.id ORDER BY ordered_at DESC, id DESC LIMIT 1)",
+    /// First column of the place after the last post of a thread, in SQLite and in Postgres: the id of the new post.
+    pub const POST_ID: [&str; 2] = [
+        "(SELECT coalesce(max(id), 0) + 1 FROM post)",
+        "nextval(pg_get_serial_sequence('post', 'id'))",
     ];
+
+    /// The other columns.
+    pub const COLUMNS: &str = "thread.id, thread.last_number + 1, thread.last_activity_at,
+        (SELECT ordered_at FROM post WHERE thread_id = thread.id ORDER BY ordered_at DESC, id DESC LIMIT 1)";
 
     pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
         Ok(Self {
@@ -96,7 +98,8 @@ impl PostSlot {
     /// The place after the last post of a thread that is locked.
     pub async fn next(tx: &Transaction<'_>, thread: i64) -> BoardResult<Self> {
         static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
-            PostSlot::COLUMNS.map(|columns| format!("SELECT {columns} FROM thread WHERE id = ?1"))
+            let columns = PostSlot::COLUMNS;
+            PostSlot::POST_ID.map(|id| format!("SELECT {id}, {columns} FROM thread WHERE id = ?1"))
         });
         let [sqlite, postgres] = &*QUERIES;
         let query = tx.dialect(sqlite.as_str(), postgres.as_str());
@@ -318,9 +321,11 @@ pub struct RecentPosts {
     counted_at: Timestamp,
 }
 
-/// The stored number of recent posts (`posts`), if it is valid for an hour that begins at `:since`, and the hourly limit
-/// (`most`). A number far above a limit that was lowered is not valid: it is cheaper to count up to the limit.
-const RECENT: &str = "
+/// The last post, the oldest of the last N posts, and the recent posts.
+///
+/// `recent` is the stored number of recent posts, if it is valid for an hour that begins at `:since`, and `most` is the
+/// hourly limit. A number far above a limit that was lowered is not valid: it is cheaper to count up to the limit.
+pub(super) const TIMES: &str = "
     WITH hourly (most) AS (
         SELECT coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default)
     ),
@@ -329,40 +334,33 @@ const RECENT: &str = "
         FROM member
         WHERE id = :member AND recent_posts_after <= :since AND recent_posts_counted_at > :since
             AND recent_posts < 2 * (SELECT most FROM hourly)
-    )";
-
-/// The last post, the oldest of the last N posts, and the recent posts.
-pub(super) static TIMES: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "{RECENT}
-        SELECT
-            (SELECT max(created_at) FROM post WHERE author_id = :member),
-            CASE
-                WHEN recent.posts IS NULL THEN (
-                    SELECT created_at FROM post WHERE author_id = :member AND created_at > :since
-                    ORDER BY created_at DESC LIMIT 1 OFFSET (SELECT most - 1 FROM hourly)
-                )
-                WHEN recent.posts >= hourly.most THEN (
-                    SELECT created_at FROM post
-                    WHERE author_id = :member AND created_at > (SELECT after FROM recent)
-                    ORDER BY created_at LIMIT 1 OFFSET (SELECT posts - most FROM recent, hourly)
-                )
-            END,
-            CASE
-                WHEN recent.posts IS NULL THEN (
-                    SELECT count(*) FROM (
-                        SELECT 1 FROM post WHERE author_id = :member AND created_at > :since
-                        LIMIT (SELECT most FROM hourly)
-                    ) AS counted
-                )
-                ELSE recent.posts
-            END,
-            coalesce(recent.after, :since),
-            coalesce(recent.counted_at, :now),
-            recent.posts IS NOT NULL
-        FROM hourly LEFT JOIN recent ON TRUE"
     )
-});
+    SELECT
+        (SELECT max(created_at) FROM post WHERE author_id = :member),
+        CASE
+            WHEN recent.posts IS NULL THEN (
+                SELECT created_at FROM post WHERE author_id = :member AND created_at > :since
+                ORDER BY created_at DESC LIMIT 1 OFFSET (SELECT most - 1 FROM hourly)
+            )
+            WHEN recent.posts >= hourly.most THEN (
+                SELECT created_at FROM post
+                WHERE author_id = :member AND created_at > (SELECT after FROM recent)
+                ORDER BY created_at LIMIT 1 OFFSET (SELECT posts - most FROM recent, hourly)
+            )
+        END,
+        CASE
+            WHEN recent.posts IS NULL THEN (
+                SELECT count(*) FROM (
+                    SELECT 1 FROM post WHERE author_id = :member AND created_at > :since
+                    LIMIT (SELECT most FROM hourly)
+                ) AS counted
+            )
+            ELSE recent.posts
+        END,
+        coalesce(recent.after, :since),
+        coalesce(recent.counted_at, :now),
+        recent.posts IS NOT NULL
+    FROM hourly LEFT JOIN recent ON TRUE";
 
 /// As [`TIMES`], without the posts that are dated later than `:now`. Counts up to the limit.
 const TIMES_UNTIL_NOW: &str = "
@@ -380,11 +378,7 @@ impl PostTimes {
         member: Option<i64>,
         now: Timestamp,
     ) -> DbResult<Self> {
-        let parameters = bind! {
-            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":now": now, ":key": POSTS_PER_HOUR.key,
-            ":default": i64::from(POSTS_PER_HOUR.default),
-        };
-        let times = connection.one(&TIMES, parameters, |row| {
+        Self::read(connection, TIMES, member, now, |row| {
             let (last, oldest): (_, Option<Timestamp>) = (row.value()?, row.value()?);
             let recent = RecentPosts {
                 posts: row.value()?,
@@ -397,8 +391,8 @@ impl PostTimes {
                 oldest,
                 recent: is_complete.then_some(recent),
             })
-        });
-        times.await
+        })
+        .await
     }
 
     async fn until_now(
@@ -406,18 +400,28 @@ impl PostTimes {
         member: Option<i64>,
         now: Timestamp,
     ) -> DbResult<Self> {
-        let parameters = bind! {
-            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":now": now, ":key": POSTS_PER_HOUR.key,
-            ":default": i64::from(POSTS_PER_HOUR.default),
-        };
-        let times = connection.one(TIMES_UNTIL_NOW, parameters, |row| {
+        Self::read(connection, TIMES_UNTIL_NOW, member, now, |row| {
             Ok(Self {
                 last: row.value()?,
                 oldest: row.value()?,
                 recent: None,
             })
-        });
-        times.await
+        })
+        .await
+    }
+
+    async fn read(
+        connection: &Connection<'_>,
+        query: &'static str,
+        member: Option<i64>,
+        now: Timestamp,
+        read: impl FnMut(&mut RowReader<'_>) -> DbResult<Self> + Send,
+    ) -> DbResult<Self> {
+        let parameters = bind! {
+            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":now": now, ":key": POSTS_PER_HOUR.key,
+            ":default": i64::from(POSTS_PER_HOUR.default),
+        };
+        connection.one(query, parameters, read).await
     }
 
     /// The recent posts with one more. Those up to the oldest of the last N posts, which is an hour ago, no longer count.
@@ -432,7 +436,7 @@ impl PostTimes {
         if let Some(oldest) = self.oldest {
             let parameters = bind! { ":member": member, ":after": recent.after, ":oldest": oldest };
             recent.posts -= connection
-                .one(PASSED, parameters, |row| row.value::<i64>())
+                .one(POSTS_BETWEEN, parameters, |row| row.value::<i64>())
                 .await?;
             recent.after = oldest;
         }
@@ -441,7 +445,7 @@ impl PostTimes {
     }
 }
 
-const PASSED: &str = "
+const POSTS_BETWEEN: &str = "
     SELECT count(*) FROM post
     WHERE author_id = :member AND created_at > :after AND created_at <= :oldest";
 

@@ -355,8 +355,8 @@ impl ReplyContext {
         member: i64,
     ) -> BoardResult<(EventScope, PostSlot, SettingValues)> {
         static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
-            let ([sqlite, postgres], settings) = (PostSlot::COLUMNS, SettingValues::COLUMN);
-            let [sqlite_settings, postgres_settings] = settings;
+            let [sqlite, postgres] = PostSlot::POST_ID;
+            let [sqlite_settings, postgres_settings] = SettingValues::COLUMN;
             [
                 context_query(sqlite, sqlite_settings),
                 context_query(postgres, postgres_settings),
@@ -373,14 +373,13 @@ impl ReplyContext {
     }
 }
 
-/// The query of a reply's context, given the columns of its place and of the settings.
-fn context_query(slot: &str, settings: &str) -> String {
+/// The query of a reply's context, given the columns that differ between SQLite and Postgres.
+fn context_query(post_id: &str, settings: &str) -> String {
     format!(
-        "SELECT {}, {}, {}, {} FROM thread {} {} WHERE thread.id = :thread",
+        "SELECT {}, {}, {post_id}, {}, {settings} FROM thread {} {} WHERE thread.id = :thread",
         threads::COLUMNS,
         EventScope::COLUMNS,
-        slot,
-        settings,
+        PostSlot::COLUMNS,
         threads::OTHERS,
         EventScope::OTHERS,
     )

@@ -10,7 +10,7 @@ use super::{
 
 /// Each query searches the index, sorts nothing, and reads no table from end to end.
 #[test]
-fn lists_walk_an_index() {
+fn lists_scan_an_index() {
     let (posts, _) = plan(&posts::PAGE)
         .split_once("SCAN (subquery")
         .map(own)
@@ -129,7 +129,7 @@ fn the_hourly_limit_does_not_count_posts_one_by_one() {
         SELECT 1, n, 2, 'visible', n, n, '', '', '' FROM number;
         UPDATE member SET recent_posts = 25000, recent_posts_after = 0, recent_posts_counted_at = 1000 WHERE id = 2";
     board.execute_batch(fill).unwrap();
-    let mut times = board.prepare(&post_insert::TIMES).unwrap();
+    let mut times = board.prepare(post_insert::TIMES).unwrap();
     let mut steps = |member: i64, limit: i64| {
         times.reset_status(StatementStatus::VmStep);
         let parameters = named_params! {

@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_and_comments_keep_to_the_settings() {
+    fn points_and_comments_are_checked_against_the_settings() {
         let texts = Texts::of(Language::English);
         let strict = Limits {
             points: 5,

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_characters_without_blanks_around_a_title() {
+    fn lengths_are_counted_in_characters_and_titles_are_trimmed() {
         for (text, allowed) in [
             ("", false),
             (" \n\u{200b}", false),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_ends_exactly_and_does_not_hold_for_staff() {
+    fn the_post_interval_ends_exactly_and_exempts_staff() {
         let member = Groups::of([Group::Guests, Group::Members]);
         for (last, seconds, groups, allowed) in [
             (None, 15, member, true),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn an_hour_ends_exactly_and_the_refusal_says_how_long_to_wait() {
+    fn the_hourly_limit_ends_exactly_and_its_error_has_the_retry_delay() {
         let fourth = |oldest| pace(oldest, at(5000), 3, HOUR, TEXTS.too_many_posts);
         assert!(fourth(None).is_ok() && fourth(Some(at(1400))).is_ok());
         let refusal = fourth(Some(at(1401))).unwrap_err();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_need_permission_an_open_thread_and_a_visible_one() {
+    fn replies_need_permission_and_a_visible_unlocked_thread() {
         let none = ForumPermissions::default();
         let member = ForumPermissions {
             reply: true,

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_leave_files_to_the_rest() {
+    fn the_connection_limit_reserves_files_for_other_uses() {
         for (connections, files, expected) in [
             (10_000, None, 10_000),
             (10_000, Some(1_048_576), 10_000),

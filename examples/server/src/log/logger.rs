@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_formatted_message_is_shown_on_request_only() {
+    fn formatted_panic_messages_are_logged_only_on_request() {
         let formatted: Box<dyn Any> = Box::new("index 3, length 2".to_owned());
         assert_eq!(panic_message(&*formatted, true), "index 3, length 2");
         assert!(!panic_message(&*formatted, false).contains("index"));

@@ -79,7 +79,7 @@ pub async fn check_public(demo: &Demo, text: &str) {
 }
 
 #[tokio::test]
-async fn every_event_is_as_the_document_says() {
+async fn every_event_matches_the_openapi_document() {
     let document = openapi_document(&ApiSettings::default(), &Environment::new(InlineRuntime));
     let mut topics = BTreeSet::new();
     for body in outbox(&eventful().await.board).await {

@@ -13,7 +13,7 @@ use crate::demo::{Demo, body, code};
 const DAY: u64 = 24 * 60 * 60;
 
 #[tokio::test]
-async fn some_seconds_have_to_pass_between_two_posts() {
+async fn a_member_waits_the_post_interval_between_two_posts() {
     let demo = Demo::new().await;
     let (tea, general) = (demo.tea().await, demo.threads_of("General").await);
     let thread = json!({ "title": "x", "body": "x" });
@@ -33,7 +33,7 @@ async fn some_seconds_have_to_pass_between_two_posts() {
 }
 
 #[tokio::test]
-async fn a_post_that_is_dated_ahead_locks_no_member_out() {
+async fn a_post_dated_in_the_future_does_not_block_its_author() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
     demo.set(settings::POSTS_PER_HOUR.key, "2").await;
@@ -58,7 +58,7 @@ async fn a_post_that_is_dated_ahead_locks_no_member_out() {
 }
 
 #[tokio::test]
-async fn a_setting_takes_effect_at_once() {
+async fn a_changed_setting_takes_effect_at_once() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
     assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);

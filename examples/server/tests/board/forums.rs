@@ -5,7 +5,7 @@ use crate::demo::{Demo, all, code};
 use forum_api::host::BoardError;
 
 #[tokio::test]
-async fn a_caller_sees_the_forums_that_their_groups_can_read() {
+async fn callers_see_the_forums_that_their_groups_may_read() {
     let demo = Demo::new().await;
     for (name, seen) in [
         ("guest", vec!["Announcements", "General", "Help"]),
@@ -29,7 +29,7 @@ async fn a_caller_sees_the_forums_that_their_groups_can_read() {
 }
 
 #[tokio::test]
-async fn a_moderator_can_read_the_forum() {
+async fn a_moderator_must_be_able_to_read_the_forum() {
     let demo = Demo::new().await;
     demo.change(|tx| {
         Box::pin(async {

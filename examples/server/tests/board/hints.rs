@@ -27,7 +27,7 @@ async fn see_all_members(demo: &Demo) -> i64 {
 }
 
 #[tokio::test]
-async fn no_request_writes_that_a_member_was_seen() {
+async fn requests_do_not_write_last_seen_times() {
     let demo = Demo::new().await;
     let members = see_all_members(&demo).await;
     assert!(members > 4);
@@ -45,7 +45,7 @@ async fn no_request_writes_that_a_member_was_seen() {
 
 /// A command holds the lock of one of the members.
 #[test]
-fn hints_wait_for_no_command() {
+fn hints_do_not_wait_for_commands() {
     run_with_postgres(async {
         let demo = Demo::within(Backend::Postgres.place().await, Language::English).await;
         let members = see_all_members(&demo).await;

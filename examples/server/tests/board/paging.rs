@@ -156,7 +156,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
-    fn threads_without_new_replies_are_listed_once_and_in_order(
+    fn unchanged_threads_are_listed_once_and_in_order(
         before in prop::collection::vec(write(), 0..20),
         pages in walk(),
     ) {

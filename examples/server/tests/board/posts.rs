@@ -26,7 +26,7 @@ async fn a_missing_permission_precedes_errors_of_the_reply() {
 
 /// A reply that is dated a day ahead does not change the times of later replies, which follow it in the list.
 #[tokio::test]
-async fn a_post_that_is_dated_ahead_dates_no_other_post() {
+async fn a_post_dated_in_the_future_does_not_change_the_times_of_others() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
     demo.wait(DAY);
@@ -75,7 +75,7 @@ async fn a_post_that_is_dated_ahead_dates_no_other_post() {
 }
 
 #[tokio::test]
-async fn titles_and_bodies_have_a_maximum_of_characters() {
+async fn titles_and_bodies_have_a_maximum_length() {
     let demo = Demo::new().await;
     let general = demo.threads_of("General").await;
     for (title, text, expected) in [

@@ -33,7 +33,7 @@ async fn usernames_ignore_the_case_of_ascii_letters_only() {
 }
 
 #[tokio::test]
-async fn the_last_seen_time_is_recorded_every_five_minutes() {
+async fn the_last_seen_time_is_updated_every_five_minutes() {
     let demo = Demo::new().await;
     let seen = async || demo.get("guest", "/members/@bob").await.1["lastSeenAt"].clone();
     assert_eq!(seen().await, json!(null));
@@ -54,7 +54,7 @@ async fn the_last_seen_time_is_recorded_every_five_minutes() {
 }
 
 #[tokio::test]
-async fn a_delivery_does_not_change_the_last_seen_time_of_its_owner() {
+async fn background_requests_do_not_update_the_last_seen_time() {
     let demo = Demo::new().await;
     let (_, bob) = demo.get("guest", "/members/@bob").await;
     let id = UserId::parse(bob["userId"].as_str().unwrap()).unwrap();

@@ -172,7 +172,7 @@ fn number(id: &str) -> i64 {
 }
 
 #[test]
-fn replies_at_once_are_numbered_in_the_order_of_their_ids() {
+fn concurrent_replies_are_numbered_in_the_order_of_their_ids() {
     run_with_postgres(async {
         let race = Race::new().await;
         let threads = [
@@ -306,7 +306,7 @@ fn a_member_votes_and_rates_once() {
 }
 
 #[test]
-fn an_inbox_takes_no_more_than_its_quota() {
+fn concurrent_messages_do_not_exceed_the_inbox_quota() {
     run_with_postgres(async {
         let race = Race::new().await;
         race.demo.set(settings::INBOX_QUOTA.key, "3").await;
@@ -323,7 +323,7 @@ fn an_inbox_takes_no_more_than_its_quota() {
 
 /// Each of two members locks both.
 #[test]
-fn members_who_write_to_and_rate_each_other_do_not_wait_in_a_cycle() {
+fn members_who_message_and_rate_each_other_do_not_deadlock() {
     run_with_postgres(async {
         let race = Race::new().await;
         let before = deadlocks(&race).await;
@@ -416,7 +416,7 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
 /// Members reply, start threads, edit, rate, send messages and vote, moderators delete, and an operator approves and
 /// restores, all at the same time.
 #[test]
-fn counters_after_a_storm_equal_the_recount() {
+fn counters_equal_a_recount_after_concurrent_writes() {
     run_with_postgres(async {
         let race = Race::new().await;
         let (moderator, newbie) = (race.id("mod").await, race.id("newbie").await);

@@ -25,7 +25,7 @@ async fn a_score_does_not_depend_on_hidden_content() {
 }
 
 #[tokio::test]
-async fn queries_and_texts_have_the_same_words() {
+async fn queries_and_posts_are_split_into_the_same_words() {
     let demo = Demo::new().await;
     let tea = demo.tea().await;
     let text = body("Ⓐ 🄰 ⅷ हिन्दी ٣ straße ❤\u{fe0f}");
@@ -42,7 +42,7 @@ async fn queries_and_texts_have_the_same_words() {
 }
 
 #[tokio::test]
-async fn words_of_a_phrase_count_towards_the_limit_of_a_query() {
+async fn the_maximum_number_of_words_includes_those_of_phrases() {
     let demo = Demo::new().await;
     for (count, status) in [(32, 200), (33, 400)] {
         let phrase = vec!["tea"; count].join(".");
@@ -52,7 +52,7 @@ async fn words_of_a_phrase_count_towards_the_limit_of_a_query() {
 }
 
 #[tokio::test]
-async fn the_best_hits_are_among_the_newest_of_the_window() {
+async fn relevance_ranks_only_the_newest_matches_within_the_search_window() {
     let demo = Demo::new().await;
     let newest = hits(&demo, "guest", "q=tea&sort=newest").await;
     demo.sql("INSERT INTO setting VALUES ('search.window', '2')")
@@ -70,7 +70,7 @@ async fn the_best_hits_are_among_the_newest_of_the_window() {
 
 /// A page reads twice the window, so that hits that were restored meanwhile displace none.
 #[tokio::test]
-async fn a_walk_by_relevance_keeps_its_hits_when_others_are_restored() {
+async fn pages_by_relevance_keep_their_hits_when_posts_are_restored() {
     let demo = Demo::new().await;
     demo.set(settings::POST_INTERVAL.key, "0").await;
     demo.set(settings::SEARCH_WINDOW.key, "5").await;
@@ -103,7 +103,7 @@ async fn a_walk_by_relevance_keeps_its_hits_when_others_are_restored() {
 
 /// Removed accounts have no id.
 #[tokio::test]
-async fn posts_of_removed_accounts_are_found_by_no_author() {
+async fn posts_of_a_removed_member_are_not_found_by_author() {
     let demo = Demo::new().await;
     assert_ne!(hits(&demo, "guest", "q=tea&by=@alice").await, json!([]));
     demo.sql("DELETE FROM member WHERE username = 'alice'")
@@ -116,7 +116,7 @@ async fn posts_of_removed_accounts_are_found_by_no_author() {
 
 /// Most of the matches are in threads of previous pages.
 #[tokio::test]
-async fn each_matching_thread_is_listed_and_no_page_is_empty() {
+async fn pages_of_threads_list_each_thread_once_and_are_not_empty() {
     let demo = Demo::new().await;
     let amount = ContentSize {
         members: 2,

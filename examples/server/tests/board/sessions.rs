@@ -56,7 +56,7 @@ async fn a_session_ends_after_two_idle_hours() {
 
 /// The use may have been on another node.
 #[tokio::test]
-async fn a_use_that_is_not_written_yet_extends_a_session() {
+async fn an_unwritten_use_extends_a_session() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     demo.wait(120 * MINUTE - 2);
@@ -66,7 +66,7 @@ async fn a_use_that_is_not_written_yet_extends_a_session() {
 }
 
 #[tokio::test]
-async fn a_session_ends_after_a_day_of_use() {
+async fn a_session_ends_after_a_day_of_continuous_use() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     for _ in 1..24 {
@@ -91,7 +91,7 @@ async fn a_use_is_recorded_once_a_minute() {
 }
 
 #[tokio::test]
-async fn a_new_session_removes_ended_ones() {
+async fn a_new_session_removes_expired_sessions() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     demo.wait(IDLE);
@@ -101,7 +101,7 @@ async fn a_new_session_removes_ended_ones() {
 }
 
 #[tokio::test]
-async fn only_the_session_that_signs_out_ends() {
+async fn an_ended_session_is_invalid() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     begin(&demo, ANOTHER).await;
@@ -126,7 +126,7 @@ async fn a_session_ends_when_the_password_changes() {
 }
 
 #[tokio::test]
-async fn a_session_that_a_ban_ended_does_not_return_with_the_account() {
+async fn a_lifted_ban_does_not_restore_sessions() {
     let demo = Demo::new().await;
     begin(&demo, ONE).await;
     for banned in [true, false] {

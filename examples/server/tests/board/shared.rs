@@ -14,7 +14,7 @@ use crate::board::{self, ReferenceBoard};
 use crate::postgres::{Database, run_with_postgres};
 
 #[test]
-fn reads_do_not_wait_for_writes() {
+fn readers_do_not_wait_for_writers() {
     run_with_postgres(async {
         let place = Backend::Postgres.place().await;
         let (end, ended) = watch::channel(false);
@@ -48,7 +48,7 @@ async fn wait(
 }
 
 #[test]
-fn a_migration_has_no_statement_timeout() {
+fn migrations_have_no_statement_timeout() {
     run_with_postgres(async {
         let database = Database::new();
         database.query(

@@ -45,7 +45,7 @@ const BUDGETS: [&str; 8] = [
 const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
 
 #[test]
-fn killed_nodes_lose_and_repeat_nothing() {
+fn killed_nodes_lose_and_repeat_no_write() {
     run_drill(|addresses| killed(addresses, Scale::new(4, 3)));
 }
 

@@ -169,7 +169,7 @@ fn ambiguous_requests_are_refused_and_end_the_connection() {
 }
 
 #[test]
-fn every_form_of_a_head_is_answered_once() {
+fn every_notation_of_a_head_gets_one_response() {
     let server = Server::new(&["--guest-budget", "1000000"]);
     for (head, status) in READ {
         let request = format!("{head}connection: close\r\n\r\n");

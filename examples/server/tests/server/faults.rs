@@ -167,7 +167,7 @@ fn a_database_that_another_process_locks_for_long_is_read() {
 }
 
 #[test]
-fn a_full_disk_keeps_what_was_answered() {
+fn acknowledged_writes_survive_a_full_disk() {
     let disk = SmallDisk::mount();
     let mut board = Board::new(disk.0.clone());
     let filling = disk.fill();

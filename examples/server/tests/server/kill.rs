@@ -26,7 +26,7 @@ const ARGUMENTS: [&str; 3] = [
 ];
 
 #[test]
-fn kill_9_loses_nothing() {
+fn acknowledged_writes_survive_kill_9() {
     let kills = std::env::var("FORUM_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let requests = AtomicU32::new(0);
     let receiver = Receiver::with_statuses(move |_| {

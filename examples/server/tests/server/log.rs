@@ -82,7 +82,7 @@ fn the_line_of_a_refused_token_names_the_token_and_the_client() {
 }
 
 #[test]
-fn a_log_without_a_reader_stops_nothing() {
+fn an_unread_log_does_not_block_the_server() {
     let (directory, demo) = ServerDirectory::with_demo_board();
     let arguments = "--json --log json --listen 127.0.0.1:0 --token-budget 9999";
     let arguments: Vec<_> = arguments.split(' ').collect();

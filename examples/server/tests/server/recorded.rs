@@ -129,7 +129,7 @@ fn replay(path: &Path) {
 }
 
 #[test]
-fn commands_answer_as_recorded() {
+fn commands_print_the_recorded_output() {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let cases = cases.read_dir().unwrap().map(|case| case.unwrap().path());
     let cases: Vec<PathBuf> = cases.collect();

@@ -198,7 +198,7 @@ pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> DbRe
     let forums = between_commas(on_profiles.iter().copied());
     let profiles = bind! { ":last": last, ":forums": forums };
     tx.change(COUNT_ON_PROFILES, profiles).await?;
-    tx.change(FORGET_RECENT_POSTS, bind! { ":last": last })
+    tx.change(RESET_RECENT_POSTS, bind! { ":last": last })
         .await
         .map(drop)
 }
@@ -217,7 +217,7 @@ const COUNT_IN_THREADS: &str = "
     ) AS added
     WHERE thread.id = added.thread_id";
 
-const FORGET_RECENT_POSTS: &str = "
+const RESET_RECENT_POSTS: &str = "
     UPDATE member SET recent_posts = NULL
     WHERE recent_posts IS NOT NULL AND id IN (SELECT author_id FROM post WHERE id > :last)";
 

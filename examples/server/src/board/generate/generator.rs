@@ -148,7 +148,7 @@ async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Generate
     let [general, help, members_only] = FORUMS;
     let absent = || {
         BoardError::not_found(format!(
-            "the board has no forum {title:?}; `generate` fills the forums {general}, {help} and {members_only}"
+            "the board has no forum {title:?}; `generate` fills the forums {general}, {help} and {members_only}: add it with `forum add`"
         ))
     };
     let id = id.ok_or_else(absent)?;
@@ -183,7 +183,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_767_225_600_000);
 
     #[tokio::test]
-    async fn what_is_made_is_newer_than_what_others_write_meanwhile() {
+    async fn generated_posts_are_not_older_than_posts_written_meanwhile() {
         let database = Database::open(&DatabasePath::Memory).unwrap();
         let clock = Arc::new(ManualClock::new(NOW));
         let board = ReferenceBoard::new(database, clock, Language::English);

@@ -90,14 +90,14 @@ mod tests {
     use super::{DOUBLINGS, rank, word};
 
     #[test]
-    fn no_two_words_are_the_same() {
+    fn different_ranks_have_different_words() {
         let words: HashSet<String> = (0..1 << DOUBLINGS).map(word).collect();
         assert_eq!(words.len(), 1 << DOUBLINGS);
         assert_eq!([word(1), word(14), word(70)], ["da", "be", "bada"]);
     }
 
     #[test]
-    fn ranks_begin_at_the_most_common_one() {
+    fn ranks_are_between_one_and_the_number_of_words() {
         assert_eq!(rank(|_| 0), 1);
         assert_eq!(rank(|below| below - 1), (1 << DOUBLINGS) - 1);
     }

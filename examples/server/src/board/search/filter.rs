@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_queries_of_both_indexes() {
+    fn search_parameters_are_translated_to_both_dialects() {
         for (query, within, author, fts5, tsquery) in [
             (
                 "tea",
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_forums_without_threads() {
+    fn places_contain_forums_and_exclude_threads() {
         let (forums, threads) = (BTreeSet::from([3, 2]), BTreeSet::from([17]));
         let none = BTreeSet::new();
         for (dialect, everywhere, place, place_without) in [

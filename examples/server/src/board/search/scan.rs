@@ -193,20 +193,20 @@ impl ScanDirection {
     }
 
     pub fn on_sqlite(self) -> &'static str {
-        static BACK: LazyLock<String> = LazyLock::new(|| on_sqlite(PLACED, "DESC"));
-        static FORTH: LazyLock<String> = LazyLock::new(|| on_sqlite(PLACED, "ASC"));
+        static DESCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite(MATCH_COLUMNS, "DESC"));
+        static ASCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite(MATCH_COLUMNS, "ASC"));
         match self {
-            Self::Descending => &BACK,
-            Self::Ascending => &FORTH,
+            Self::Descending => &DESCENDING,
+            Self::Ascending => &ASCENDING,
         }
     }
 
     pub fn posts_on_sqlite(self) -> &'static str {
-        static BACK: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "DESC"));
-        static FORTH: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "ASC"));
+        static DESCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "DESC"));
+        static ASCENDING: LazyLock<String> = LazyLock::new(|| on_sqlite("rowid", "ASC"));
         match self {
-            Self::Descending => &BACK,
-            Self::Ascending => &FORTH,
+            Self::Descending => &DESCENDING,
+            Self::Ascending => &ASCENDING,
         }
     }
 
@@ -276,7 +276,7 @@ async fn read<T>(
 
 /// The columns of a match. FTS5 looks up all but the first in a table beside the index, which takes three times as long
 /// as the match.
-const PLACED: &str = "rowid, thread_id, forum_id";
+const MATCH_COLUMNS: &str = "rowid, thread_id, forum_id";
 
 fn on_sqlite(columns: &str, order: &str) -> String {
     format!(
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn forums_are_named_to_the_index_only_after_most_of_many_matches_were_elsewhere() {
+    async fn the_index_filters_by_forum_only_after_most_of_many_matches_were_in_other_forums() {
         for (posts, every, rows, named) in [
             (90, 90, 21, false),
             (2000, 2, 21, false),
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn matches_in_some_forums_come_in_order_however_many_others_are_between() {
+    async fn matches_in_some_forums_are_ordered_and_complete() {
         for every in [1, 2, 7, 60, 700] {
             let board = board(1500, every);
             let connection = Connection::Sqlite(SendWrapper::new(&board));

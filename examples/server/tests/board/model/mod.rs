@@ -23,7 +23,7 @@ use runner::ModelRunner;
 const LENGTH: usize = 100;
 
 #[test]
-fn the_board_responds_to_any_history_as_its_model_does() {
+fn the_board_matches_its_model_in_random_histories() {
     let histories = number("MODEL_STEPS", 2_000) / LENGTH;
     let config = Config {
         cases: u32::try_from(histories).unwrap(),
