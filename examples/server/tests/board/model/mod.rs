@@ -51,7 +51,7 @@ fn lived(actions: &[Action]) -> Result<(), String> {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let mut runner = ModelRunner::new(Backend::Memory.unless_chosen()).await;
+        let mut runner = ModelRunner::new(Backend::Memory.or_from_environment()).await;
         for action in actions {
             runner.step(action).await?;
         }

@@ -27,7 +27,7 @@ const STEP: Duration = Duration::from_secs(61);
 /// A board and its model.
 pub struct ModelRunner {
     pub state: ModelState,
-    pub stage: Box<dyn BoardFixture>,
+    pub fixture: Box<dyn BoardFixture>,
     pub clock: Arc<ManualClock>,
     api: TestApi,
     tokens: Vec<String>,
@@ -36,7 +36,7 @@ pub struct ModelRunner {
 impl ModelRunner {
     pub async fn new(backend: Backend) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
-        let stage = backend.create(clock.clone()).await.unwrap();
+        let fixture = backend.create(clock.clone()).await.unwrap();
         let plenty = Budget {
             units: u32::MAX,
             ..ApiSettings::default().token_budget
@@ -44,10 +44,10 @@ impl ModelRunner {
         let mut settings = ApiSettings::default();
         settings.token_budget = plenty;
         settings.guest_budget = plenty;
-        let api = api_of(stage.board(), Stores::in_memory(), settings, &clock);
+        let api = api_of(fixture.board(), Stores::in_memory(), settings, &clock);
         let mut runner = Self {
             state: ModelState::default(),
-            stage,
+            fixture,
             api,
             clock,
             tokens: Vec::new(),
@@ -58,7 +58,7 @@ impl ModelRunner {
 
     async fn people(&mut self) {
         for (name, role) in MEMBERS {
-            let id = self.stage.add_member(name, role).await.unwrap();
+            let id = self.fixture.add_member(name, role).await.unwrap();
             let scopes: Vec<_> = Surface::Full.scopes().collect();
             let token = self
                 .api
@@ -77,7 +77,7 @@ impl ModelRunner {
             let above = parent.map(|parent| ForumId::parse(&self.state.forums[parent].id).unwrap());
             let mut forum = NewForum::new("Forum", readers, writers);
             forum.parent_id = above;
-            let id = self.stage.add_forum(&forum).await.unwrap().to_string();
+            let id = self.fixture.add_forum(&forum).await.unwrap().to_string();
             let moderators = BTreeSet::new();
             self.state.forums.push(Forum {
                 id,
@@ -171,7 +171,7 @@ impl ModelRunner {
 
     /// Does what operators do, on both. The first administrator is never banned, because one has to read everything.
     async fn operate(&mut self, action: &Action) -> Result<(), String> {
-        let (state, stage) = (&mut self.state, &self.stage);
+        let (state, fixture) = (&mut self.state, &self.fixture);
         let Action {
             kind,
             one,
@@ -190,19 +190,19 @@ impl ModelRunner {
         match kind {
             Kind::Ban if member > 0 => {
                 state.members[member].banned = flag;
-                stage.set_banned(&user, flag).await.unwrap();
+                fixture.set_banned(&user, flag).await.unwrap();
             }
             Kind::Offline => {
                 state.offline = another.is_multiple_of(5);
-                stage.set_offline(state.offline).await.unwrap();
+                fixture.set_offline(state.offline).await.unwrap();
             }
             Kind::Readers => {
                 let readers = [Audience::Guests, Audience::Members, Audience::Staff][another % 3];
                 state.forums[forum].readers = readers;
-                stage.set_readers(&place, readers).await.unwrap();
+                fixture.set_readers(&place, readers).await.unwrap();
             }
             Kind::Moderator => {
-                let done = stage.set_moderator(&place, &other_user, flag).await;
+                let done = fixture.set_moderator(&place, &other_user, flag).await;
                 let reads = state.sees_forum(Some(other), forum) && !state.members[other].banned;
                 if done.is_ok() != (reads || !flag) {
                     return Err(format!("{action:?}: {done:?}"));
@@ -218,14 +218,14 @@ impl ModelRunner {
                 if let Some(thread) = state.thread(one) {
                     state.threads[thread].locked = flag;
                     let id = ThreadId::parse(&state.threads[thread].id).unwrap();
-                    stage.set_locked(&id, flag).await.unwrap();
+                    fixture.set_locked(&id, flag).await.unwrap();
                 }
             }
             Kind::Approve => return self.moderate(one, State::Awaiting).await,
             Kind::Restore => return self.moderate(one, State::Deleted).await,
             Kind::Ignore => {
                 state.members[member].ignores.insert(other);
-                stage.ignore(&user, &other_user).await.unwrap();
+                fixture.ignore(&user, &other_user).await.unwrap();
             }
             Kind::Wait => {
                 let minutes = one as u64 % 60;
@@ -245,8 +245,8 @@ impl ModelRunner {
         let post = &mut self.state.posts[number];
         let id = PostId::parse(&post.id).unwrap();
         let done = match from {
-            State::Awaiting => self.stage.approve(&id).await,
-            _ => self.stage.restore(&id).await,
+            State::Awaiting => self.fixture.approve(&id).await,
+            _ => self.fixture.restore(&id).await,
         };
         if done.is_ok() != (post.state == from) {
             return Err(format!(
