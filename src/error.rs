@@ -11,8 +11,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// [`AdminAuth`](crate::host::AdminAuth).
 pub type BackendResult<T> = Result<T, BackendError>;
 
-/// Error of a store or another backend. The API returns 500 `internal_error`, or 503 if the source is an
-/// [`OverloadedError`], and logs the source.
+/// Error of a store or another backend. The API returns 500 `internal_error` and logs the source, or returns 503 if an
+/// [`OverloadedError`] is in the chain of sources.
 ///
 /// `?` converts errors of the database drivers that the library knows ([`IntoBackendError`]). [`OrInternal`] converts all
 /// other errors.

@@ -2,8 +2,8 @@
 //!
 //! A host (a board server in Rust) implements [`Authorizer`](host::Authorizer) and [`Board`](host::Board) over its own
 //! database. The library provides a [`tower_service::Service`] with all endpoints of the API, scoped tokens, rate limits,
-//! idempotent writes, an OpenAPI 3.1 document, signed webhooks and a control panel. Methods of [`Board`](host::Board)
-//! that the host does not implement return 501:
+//! idempotent writes, an OpenAPI 3.1 document, signed webhooks and a control panel. An endpoint whose
+//! [`Board`](host::Board) method the host does not implement returns 501:
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -60,10 +60,11 @@
 //! | `test_util` | In-process client and deterministic runtime for tests (feature `test-util`). |
 //! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
 //!
-//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`ErrorMessages`]), the
-//! [`Environment`] that all services of a board share, the error of their builders ([`BuildError`]), the body and the
-//! future of their responses ([`ResponseBody`], [`ResponseFuture`]), [`client_ip`] and [`openapi_document`]. The cited
-//! file `docs/protocol.md` is in the repository.
+//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`ErrorMessages`], [`Language`]),
+//! the [`Environment`] that all services of a board share, the error of their builders ([`BuildError`]), the body and the
+//! future of their responses ([`ResponseBody`], [`ResponseFuture`]), the request extension [`MalformedRequest`], and the
+//! functions [`client_ip`] and [`openapi_document`]. It re-exports `async_trait` and [`IpNet`]. The cited file
+//! `docs/protocol.md` is in the repository.
 //!
 //! # Features
 //!

@@ -72,7 +72,7 @@ impl<T> Page<T> {
     /// Builds a page like [`from_overfetch`](Self::from_overfetch), and ends it before the first item with which the sum
     /// of `size` exceeds `max_size`. The page has at least one item, so that a client can continue the list.
     ///
-    /// For lists of long texts: 100 posts of 100 kB each would be a response of 10 MB.
+    /// Use it for lists of long texts: 100 posts of 100 kB each would be a response of 10 MB.
     ///
     /// ```
     /// use forum_api::model::{Page, PageKey, PageLimit};
@@ -149,7 +149,7 @@ impl<T> From<Vec<T>> for Page<T> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PageKey(String);
 
-/// Error of a page key with an unexpected format: no list of the board returned it.
+/// Error of a page key whose format the list does not use, for example because a client forged the cursor.
 ///
 /// `?` converts it to [`BoardError::InvalidParameter`](crate::host::BoardError::InvalidParameter) for `after`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

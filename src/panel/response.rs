@@ -90,8 +90,8 @@ impl PageResponse {
 }
 
 /// Returns the security headers of all pages of the panel: they allow scripts and style sheets of the same origin only,
-/// and images of the same origin and from `data:` URLs, and forbid frames. For a host's own pages, for example its sign-in
-/// page.
+/// and images of the same origin and from `data:` URLs, and forbid frames. A host can use them for its own pages, for
+/// example its sign-in page.
 pub fn security_headers() -> HeaderMap {
     http_util::page_headers(CONTENT_SECURITY_POLICY)
 }

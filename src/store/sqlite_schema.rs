@@ -1,12 +1,12 @@
 //! Schema and statements of the SQLite tables, for hosts whose SQLite driver is not `rusqlite`.
 //!
 //! The feature `sqlite` links the SQLite of `rusqlite`, and a program can contain only one version of `libsqlite3-sys`. A host
-//! whose driver needs another version, such as sqlx 0.8, does not enable the feature. In its own pool it
+//! whose driver needs another version, such as sqlx 0.8, does not enable the feature. Instead it uses its own pool:
 //!
-//! - implements [`TokenStore`](crate::store::TokenStore) and [`IdempotencyStore`](crate::store::IdempotencyStore) with the
-//!   statements of this module;
-//! - inserts events with [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL);
-//! - inserts entries of the audit log with [`AuditEntry::INSERT_SQL`](crate::audit::AuditEntry::INSERT_SQL).
+//! - It implements [`TokenStore`](crate::store::TokenStore) and [`IdempotencyStore`](crate::store::IdempotencyStore)
+//!   with the statements of this module.
+//! - It inserts events with [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL).
+//! - It inserts entries of the audit log with [`AuditEntry::INSERT_SQL`](crate::audit::AuditEntry::INSERT_SQL).
 //!
 //! This module needs no feature. The feature `sqlite` uses the same schema and the same statements, so that a second
 //! program with that feature can open the file, for example to deliver the webhooks ([guide](crate::guide::stores)).

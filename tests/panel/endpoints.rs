@@ -259,7 +259,7 @@ async fn a_disabled_endpoint_cannot_be_pinged() {
 async fn an_endpoint_is_removed_with_its_deliveries() {
     let fixture = PanelFixture::with_content().await;
     let (status, page) = fixture.run_action("/remove").await;
-    assert!(status == 303 && page.contains("Endpoint removed"));
+    assert!(status == 303 && page.contains("Endpoint deleted"));
     assert!(fixture.stored_endpoint().await.is_none() && fixture.state().await.is_none());
     for action in "remove rotate activate enable disable ping retry-dead".split(' ') {
         let action = &format!("/{action}");

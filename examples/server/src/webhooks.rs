@@ -147,6 +147,10 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
             };
             BoardError::validation("key", format!("{mismatch}; {remedy}"))
         }
+        WebhookAdminError::NoPendingSecret => BoardError::validation(
+            "secret",
+            format!("{error}; run `webhook rotate` to create one"),
+        ),
         other => BoardError::validation("endpoint", other.to_string()),
     }
 }

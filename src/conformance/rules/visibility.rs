@@ -140,7 +140,7 @@ async fn expect_thread_not_found(
     page.expect_path_not_found()
 }
 
-/// Returns callers, each with whether it sees a post by `author` that awaits approval.
+/// Returns callers, each with `true` if it sees a post by `author` that awaits approval.
 async fn callers_and_visibility(
     suite: &Suite,
     forum: &ForumId,

@@ -38,7 +38,7 @@ DELETE FROM forum_api_tokens WHERE lookup IN (
 /// Decodes a token from the first nine columns of a row: `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`,
 /// `expires_at`, `revoked_at` and `last_used_at` of the table `forum_api_tokens`, in this order.
 ///
-/// For the query of a [`TokenLoader`](crate::store::TokenLoader).
+/// The query of a [`TokenLoader`](crate::store::TokenLoader) calls it for each row.
 ///
 /// # Errors
 /// [`PostgresError`] if a column is missing or cannot be decoded.

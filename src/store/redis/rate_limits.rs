@@ -55,7 +55,7 @@ impl RedisRateLimitStore {
         })
     }
 
-    /// Returns whether Redis was unreachable at the last attempt.
+    /// Returns `true` if Redis was unreachable at the last attempt.
     pub fn is_unreachable(&self) -> bool {
         self.connection.is_unreachable()
     }

@@ -79,6 +79,14 @@ impl ReferenceBoard {
             .await
     }
 
+    /// Returns the number of migrations that were applied to the library's and the board's tables.
+    pub async fn applied_migrations(&self) -> BoardResult<u64> {
+        self.read_short(|connection| {
+            Box::pin(async move { Ok(schema::applied(connection).await?) })
+        })
+        .await
+    }
+
     /// Applies the migrations that the board's tables lack.
     ///
     /// # Errors

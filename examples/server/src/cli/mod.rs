@@ -34,8 +34,10 @@ use crate::commands::token::TokenCommand;
 use crate::commands::webhook::WebhookCommand;
 use crate::commands::worker::WorkerCommand;
 use crate::connect::{self, Migrations};
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::serve;
+
+const UP_TO_DATE: &str = "The database is up to date.";
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -188,12 +190,17 @@ impl Cli {
 
 impl DatabaseCommand {
     async fn run(self, url: &str) -> BoardResult<Output> {
-        let migrations = match self {
-            Self::Migrate { check: false } => Migrations::Apply,
-            _ => Migrations::Require,
-        };
+        if let Self::Migrate { check: false } = self {
+            let applied = connect::migrate(url).await?;
+            let migrations = counted(applied, "migration", "migrations");
+            return Output::changed(
+                applied > 0,
+                format!("Applied {migrations}."),
+                UP_TO_DATE.into(),
+            );
+        }
         let options = &DatabaseOptions::COMMAND;
-        let (database, board) = connect::existing(url, options, migrations).await?;
+        let (database, board) = connect::existing(url, options, Migrations::Require).await?;
         let outcome = match self {
             Self::Token(command) => command.run(&database, &board).await,
             Self::Board(command) => command.run(&board).await,
@@ -206,7 +213,7 @@ impl DatabaseCommand {
             Self::Audit(command) => command.run(&database, &board).await,
             Self::Setting(command) => command.run(&board).await,
             Self::Generate(command) => command.run(&board).await,
-            Self::Migrate { .. } => Output::done_with("The schema is up to date."),
+            Self::Migrate { .. } => Output::done_with(UP_TO_DATE),
         };
         database.close().await;
         outcome

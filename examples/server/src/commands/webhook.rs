@@ -43,15 +43,15 @@ enum Action {
         #[command(flatten)]
         confirm: Confirm,
     },
-    /// Create a new secret and print it once; it replaces the old one on `activate` or after 24 hours
+    /// Rotate the secret and print the new one, once; it becomes active on `activate` or after 24 hours
     Rotate(Id),
     /// Activate the new secret, which replaces the old one
     Activate(Id),
     /// Send a ping and print the id of its delivery
     Ping(Id),
-    /// Enable an endpoint; its queued deliveries are sent
+    /// Enable an endpoint; queued deliveries are sent
     Enable(Id),
-    /// Disable an endpoint; its queued deliveries are kept
+    /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
     /// Encrypt all secrets with a new key; restart servers and workers with that key
     #[command(name = "reseal")]

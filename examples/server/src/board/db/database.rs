@@ -136,6 +136,17 @@ impl BoardDatabase {
         }
     }
 
+    /// Applies the migrations that the library's tables lack.
+    pub async fn migrate_library(&self) -> BoardResult<()> {
+        if self.library_schema_status().await? == SchemaStatus::UpToDate {
+            return Ok(());
+        }
+        match self {
+            Self::Sqlite(database) => Ok(database.migrate().await?),
+            Self::Postgres(database) => Ok(postgres::migrate(&database.pool).await?),
+        }
+    }
+
     /// Closes the database once all is written.
     pub async fn close(self) {
         match self {
