@@ -14,7 +14,7 @@ use rusqlite::types::FromSql;
 use serde_json::{Value, json};
 use tokio_postgres::types::FromSqlOwned;
 
-use crate::backend::{Backend, Place};
+use crate::backend::{Backend, Storage};
 use crate::board::db::{BoardDatabase, Connection, Transaction, TransactionFuture};
 use crate::board::generate::{self, ContentSize};
 use crate::board::{ReferenceBoard, accounts, moderation, settings};
@@ -32,38 +32,37 @@ pub fn api_of(
     })
 }
 
-/// The demo board.
+/// The demo board and its API.
 pub struct Demo {
     pub api: TestApi,
     pub board: ReferenceBoard,
-    /// The clock of the board and of the API.
+    /// The clock of the API and the board.
     pub clock: Arc<ManualClock>,
-    place: Place,
+    storage: Storage,
 }
 
 impl Demo {
-    /// Creates a demo board with English refusals.
     pub async fn new() -> Self {
-        Self::with_language(Language::English).await
+        Self::in_language(Language::English).await
     }
 
-    /// Creates a demo board whose refusals are in `language`.
-    pub async fn with_language(language: Language) -> Self {
-        let place = Backend::Memory.unless_chosen().place().await;
-        Self::within(place, language).await
+    /// Creates a demo board with error texts in this language.
+    pub async fn in_language(language: Language) -> Self {
+        let storage = Backend::Memory.or_from_environment().create_storage().await;
+        Self::in_storage(storage, language).await
     }
 
-    /// Creates a demo board in this database.
-    pub async fn within(place: Place, language: Language) -> Self {
+    /// Creates a demo board in this storage.
+    pub async fn in_storage(storage: Storage, language: Language) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
-        let board = place.demo(clock.clone(), language).await;
+        let board = storage.demo(clock.clone(), language).await;
         let shared: Arc<ReferenceBoard> = Arc::new(board.clone());
         let api = api_of(shared, Stores::in_memory(), ApiSettings::default(), &clock);
         Self {
             api,
             board,
             clock,
-            place,
+            storage,
         }
     }
 
@@ -74,15 +73,15 @@ impl Demo {
         api_of(Arc::new(board), stores, settings, &self.clock)
     }
 
-    /// Returns the connections to Postgres.
+    /// Returns the connections to Postgres. Panics if the board is in SQLite.
     pub fn pool(&self) -> Pool {
-        match &self.place.database {
+        match &self.storage.database {
             BoardDatabase::Sqlite(_) => panic!("the board is in SQLite"),
             BoardDatabase::Postgres(database) => database.pool.clone(),
         }
     }
 
-    /// Returns a client of a member, with all scopes.
+    /// Returns a client with a token of this member with all scopes.
     pub async fn as_member(&self, name: &'static str) -> TestClient<'_> {
         self.api.as_member(&self.id(name).await.to_string())
     }
@@ -93,7 +92,7 @@ impl Demo {
             .await
     }
 
-    /// Sends `GET` as a guest or a member. Returns status and body.
+    /// Returns status and body of `GET path` by this member, or by `guest`.
     pub async fn get(&self, name: &'static str, path: &str) -> (u16, Value) {
         let client = match name {
             "guest" => self.api.as_guest(),
@@ -103,13 +102,13 @@ impl Demo {
         (answer.status, answer.json())
     }
 
-    /// Sends `POST` as a member. Returns status and body.
+    /// Returns status and body of `POST path` by this member.
     pub async fn post(&self, name: &'static str, path: &str, body: Value) -> (u16, Value) {
         let answer = self.as_member(name).await.post(path, &body).await;
         (answer.status, answer.json())
     }
 
-    /// Changes the board without the API.
+    /// Runs a transaction on the board without the API.
     pub async fn change(
         &self,
         change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()>
@@ -120,16 +119,16 @@ impl Demo {
         self.board.write(move |tx, _| change(tx)).await.unwrap();
     }
 
-    /// Reads the board without the API.
+    /// Runs a query on the board without the API.
     pub async fn read<T: Send + 'static>(
         &self,
-        look: impl for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send + 'static,
+        query: impl for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send + 'static,
     ) -> T {
-        self.board.read(look).await.unwrap()
+        self.board.read(query).await.unwrap()
     }
 
     /// Returns the only value that a query selects.
-    pub async fn one<T>(&self, sql: &'static str) -> T
+    pub async fn query_value<T>(&self, sql: &'static str) -> T
     where
         T: FromSql + FromSqlOwned + Send + 'static,
     {
@@ -140,27 +139,27 @@ impl Demo {
     }
 
     pub const fn database(&self) -> &BoardDatabase {
-        &self.place.database
+        &self.storage.database
     }
 
-    /// Returns the value for the board's kind of database.
-    pub fn either<T>(&self, sqlite: T, postgres: T) -> T {
-        match self.place.database {
+    /// Returns the value for the backend of the board.
+    pub fn for_backend<T>(&self, sqlite: T, postgres: T) -> T {
+        match self.storage.database {
             BoardDatabase::Sqlite(_) => sqlite,
             BoardDatabase::Postgres(_) => postgres,
         }
     }
 
-    /// Adds generated content of this size.
+    /// Fills the board with generated content.
     pub async fn generate(&self, amount: ContentSize) {
         generate::run(&self.board, amount, 1, audit_entry(), |_| ())
             .await
             .unwrap();
     }
 
-    /// Registers an endpoint for all topics.
+    /// Adds an endpoint for all topics.
     pub async fn add_endpoint(&self) {
-        self.place.add_endpoint().await;
+        self.storage.add_endpoint().await;
     }
 
     /// Approves a post, as an operator does.
@@ -177,7 +176,7 @@ impl Demo {
             .await
     }
 
-    /// Runs SQL.
+    /// Runs a statement.
     pub async fn sql(&self, sql: &'static str) {
         self.change(move |tx| Box::pin(async move { Ok(tx.run(sql).await?) }))
             .await;
@@ -196,49 +195,49 @@ impl Demo {
     }
 
     /// Advances the clock.
-    pub fn wait(&self, seconds: u64) {
+    pub fn advance(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
     /// Returns the forum with this title, as an administrator sees it.
     pub async fn forum(&self, title: &str) -> Value {
         let (_, forums) = self.get("admin", "/forums").await;
-        find(&forums, "title", title)
+        find_item(&forums, "title", title)
     }
 
     /// Returns the path of the threads of the forum with this title.
-    pub async fn threads_of(&self, title: &str) -> String {
+    pub async fn threads_path(&self, title: &str) -> String {
         let forum = self.forum(title).await;
         format!("/forums/{}/threads", forum["forumId"].as_str().unwrap())
     }
 
-    /// Returns the thread with this title, in the forum with this title.
+    /// Returns the thread with this title in the forum `forum`.
     pub async fn thread(&self, forum: &str, title: &str) -> Value {
         let (_, threads) = self
             .get(
                 "admin",
-                &format!("{}?limit=100", self.threads_of(forum).await),
+                &format!("{}?limit=100", self.threads_path(forum).await),
             )
             .await;
-        find(&threads, "title", title)
+        find_item(&threads, "title", title)
     }
 
     /// Returns the path of the posts of the thread about tea in General.
-    pub async fn tea(&self) -> String {
+    pub async fn tea_posts_path(&self) -> String {
         let thread = self
             .thread("General", "Which tea for a rainy afternoon?")
             .await;
-        posts_of(&thread)
+        posts_path(&thread)
     }
 }
 
 /// Returns the path of a thread's posts.
-pub fn posts_of(thread: &Value) -> String {
+pub fn posts_path(thread: &Value) -> String {
     format!("/threads/{}/posts", thread["threadId"].as_str().unwrap())
 }
 
 /// Returns the item of a list that has this value in this field.
-pub fn find(list: &Value, field: &str, value: &str) -> Value {
+pub fn find_item(list: &Value, field: &str, value: &str) -> Value {
     let items = list["items"].as_array().unwrap();
     let found = items.iter().find(|item| item[field] == value);
     found
@@ -246,8 +245,8 @@ pub fn find(list: &Value, field: &str, value: &str) -> Value {
         .clone()
 }
 
-/// Returns one field of each item of a list.
-pub fn all<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
+/// Returns this field of every item of a list.
+pub fn field_values<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     let items = list["items"].as_array().unwrap();
     items
         .iter()
@@ -255,12 +254,12 @@ pub fn all<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Returns the status and the error code; the code is empty if there is no error.
-pub fn code((status, body): &(u16, Value)) -> (u16, &str) {
+/// Returns the status and the error code of a response; the code is empty for a success.
+pub fn status_and_code((status, body): &(u16, Value)) -> (u16, &str) {
     (*status, body["error"]["code"].as_str().unwrap_or(""))
 }
 
-/// Returns the JSON of a new post.
+/// Returns the request body of a post with this text.
 pub fn body(text: &str) -> Value {
     json!({ "body": text })
 }
