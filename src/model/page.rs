@@ -199,7 +199,10 @@ impl<const N: usize> From<[i64; N]> for PageKey {
 
 impl_as_str!(PageKey);
 
+/// Maximum of a [`PageLimit`].
 const MAX_LIMIT: u8 = 100;
+
+/// Default of a [`PageLimit`].
 const DEFAULT_LIMIT: u8 = 20;
 
 /// Maximum number of items of a page, from 1 to 100. Default: 20.
