@@ -9,8 +9,7 @@ use http::Uri;
 use http::request::Parts;
 use ipnet::IpNet;
 
-use super::context::PeerIp;
-use super::context::{ApiInner, RequestIdGenerator};
+use super::context::{ApiInner, PeerIp, RequestIdGenerator};
 use super::error_messages::ErrorMessages;
 use super::rate_limit;
 use super::usage::UsageCounters;

@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 
 use super::form::Form;
 use super::response::PanelError;
-use crate::base62;
+use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::host::Session;
 use crate::http_util::BodyError;
 
@@ -33,7 +33,7 @@ pub(super) fn csrf_token(session: &Session) -> String {
             .into_bytes()
             .into()
     });
-    let digits = base62::encode::<43, 32>(digest.unwrap_or_default());
+    let digits = base62::encode::<DIGITS_OF_256_BITS, 32>(digest.unwrap_or_default());
     digits.map(char::from).iter().collect()
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::context::WorkerContext;
+use super::context::{STORE, WorkerContext};
 use crate::audit::{AuditAction, AuditActor};
 use crate::error::BackendResult;
 use crate::webhook::DeliveryState;
@@ -77,7 +77,7 @@ mod queue_metrics {
                 recorder::record_queue(stats.depth, age, stats.dead, stats.disabled_endpoints);
             }
             Err(error) => {
-                recorder::record_store_error("webhooks");
+                recorder::record_store_error(STORE);
                 tracing::warn!(error = %ErrorChain(&error), "failed to read queue statistics");
             }
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::build_error::BuildError;
+use crate::model::{DAY, HOUR};
 use crate::webhook::Backoff;
 
 /// Settings of a [`Worker`](super::Worker). [`WorkerBuilder`](super::WorkerBuilder) has a setter for each, and rejects
@@ -44,10 +45,10 @@ impl Default for WorkerSettings {
             max_in_flight_per_endpoint: 4,
             poll_interval: Duration::from_secs(1),
             step_timeout: Duration::from_secs(15),
-            retention: Duration::from_secs(7 * 24 * 60 * 60),
+            retention: DAY * 7,
             dead_retention: None,
-            disable_after: Some(Duration::from_secs(5 * 24 * 60 * 60)),
-            sweep_interval: Duration::from_secs(60 * 60),
+            disable_after: Some(DAY * 5),
+            sweep_interval: HOUR,
         }
     }
 }

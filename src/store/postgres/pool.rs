@@ -14,6 +14,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Limit of unacknowledged data, and idle time before a keepalive probe.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Interval of keepalive probes.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Number of unanswered keepalive probes after which a connection is broken.
+const KEEPALIVE_RETRIES: u32 = 3;
+
 /// Timeouts of a statement and of an idle transaction, so that a crashed or halted node does not hold its locks
 /// indefinitely.
 const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_timeout=20s";
@@ -92,10 +98,10 @@ fn config(address: &str) -> Result<Config, PostgresError> {
         config.tcp_user_timeout(TCP_USER_TIMEOUT);
     }
     if config.get_keepalives_interval().is_none() {
-        config.keepalives_interval(CONNECT_TIMEOUT);
+        config.keepalives_interval(KEEPALIVE_INTERVAL);
     }
     if config.get_keepalives_retries().is_none() {
-        config.keepalives_retries(3);
+        config.keepalives_retries(KEEPALIVE_RETRIES);
     }
     if config.get_application_name().is_none() {
         config.application_name("forum-api");

@@ -17,6 +17,8 @@ use crate::rate_limit::Budget;
 use crate::runtime::{Runtime, TokioRuntime};
 use crate::store::lock;
 
+/// Label of the store of budgets in the metrics.
+const STORE: &str = "budgets";
 /// Interval between two connection attempts.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum number of charges that a connection buffers.
@@ -145,7 +147,7 @@ impl ReconnectingConnection {
         };
         result.inspect_err(|error| {
             self.failures.fetch_add(1, Ordering::Relaxed);
-            recorder::record_store_error("budgets");
+            recorder::record_store_error(STORE);
             tracing::debug!(error = %ErrorChain(error), "Redis request failed");
         })
     }

@@ -92,14 +92,14 @@ fn quarantined_events_are_found_by_their_index() {
 }
 
 #[test]
-fn usage_is_counted_from_covering_indexes_of_the_period() {
+fn delivery_stats_are_read_from_covering_indexes_of_the_period() {
     for (statement, search) in [
         (
-            lists::DELIVERY_USAGE,
+            lists::DELIVERY_COUNTS,
             "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_state (state=? AND created_at>?)",
         ),
         (
-            lists::ATTEMPT_USAGE,
+            lists::ATTEMPT_DURATIONS,
             "forum_api_attempts USING COVERING INDEX forum_api_attempts_by_time (at>?)",
         ),
     ] {

@@ -179,12 +179,14 @@ impl BoardFactory for MutantFactory {
             Different => differences::SETTINGS,
             _ => &[],
         };
-        let stage = Backend::Memory.stage(clock, settings).await?;
-        let host = stage.board();
+        let fixture = Backend::Memory
+            .create_with_settings(clock, settings)
+            .await?;
+        let host = fixture.board();
         Ok(Box::new(Mutant(Arc::new(Inner {
-            root: stage.add_member("root", Role::Administrator).await?,
-            stores: stage.stores()?,
-            stage,
+            root: fixture.add_member("root", Role::Administrator).await?,
+            stores: fixture.stores()?,
+            fixture,
             authority: host.authorizer().clone(),
             board: host.board().clone(),
             method: self.method,
@@ -207,7 +209,7 @@ impl BoardFactory for MutantFactory {
 struct Mutant(Arc<Inner>);
 
 struct Inner {
-    stage: Box<dyn BoardFixture>,
+    fixture: Box<dyn BoardFixture>,
     authority: Arc<dyn Authorizer>,
     board: Arc<dyn Board>,
     stores: Stores,
@@ -421,8 +423,8 @@ macro_rules! methods {
     ($($by:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
         #[async_trait]
         impl Board for Mutant {
-            async fn containing_forum(&self, caller: &Caller, place: ResourceRef<'_>) -> BoardResult<ForumId> {
-                self.0.board.containing_forum(caller, place).await
+            async fn containing_forum(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId> {
+                self.0.board.containing_forum(caller, resource).await
             }
 
             async fn list_threads(&self, by: &Caller, forum: ForumId, list: ListThreadsParams) -> BoardResult<Page<Thread>> {
@@ -494,11 +496,11 @@ macro_rules! operations {
             }
 
             async fn add_member(&self, name: &str, role: Role) -> FixtureResult<UserId> {
-                self.0.stage.add_member(name, role).await
+                self.0.fixture.add_member(name, role).await
             }
 
             async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
-                self.0.stage.add_forum(new).await
+                self.0.fixture.add_forum(new).await
             }
 
             fn stores(&self) -> FixtureResult<Stores> {
@@ -509,7 +511,7 @@ macro_rules! operations {
             }
 
             async fn events(&self) -> FixtureResult<Vec<Event>> {
-                let mut events = self.0.stage.events().await?;
+                let mut events = self.0.fixture.events().await?;
                 if let Different = self.0.mutation {
                     events.iter_mut().for_each(differences::change_event);
                 }
@@ -521,11 +523,11 @@ macro_rules! operations {
                 let mut all = self.0.banned.lock().await;
                 all.remove(member);
                 all.extend(banned.then(|| member.clone()));
-                self.0.stage.set_banned(member, banned).await
+                self.0.fixture.set_banned(member, banned).await
             }
 
             $(async fn $name(&self, $($argument: $type),*) -> FixtureResult<()> {
-                self.0.stage.$name($($argument),*).await
+                self.0.fixture.$name($($argument),*).await
             })+
         }
     };
