@@ -42,7 +42,7 @@ pub enum TokenStates {
 pub struct TokenSearch {
     /// Text to search for. Each token matches an empty text.
     pub text: String,
-    /// Member whose tokens match as well, for example the one whose username is the text; `None` if there is none.
+    /// Member whose tokens match as well, for example the member whose username is the text; `None` for no member.
     pub owner: Option<UserId>,
 }
 
@@ -130,7 +130,7 @@ forward!(TokenStore {
 /// the library also calls it for requests that it then rejects. Work that a host does only for accepted requests, such as
 /// recording the time at which a member was last seen, belongs in `member_access`.
 ///
-/// The query of a known lookup can take longer than that of an unknown one, as with `find`. The difference reveals no
+/// The query of a known lookup can take longer than the query of an unknown one, as with `find`. The difference reveals no
 /// secret: a lookup is random, is shown in lists, and grants no access.
 ///
 /// # Examples
