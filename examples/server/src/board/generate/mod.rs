@@ -52,7 +52,7 @@ pub async fn run(
         let step = board.write(move |tx, _| {
             Box::pin(async move {
                 locks::board(tx).await?;
-                search::together(tx, maker.make(tx, BATCH)).await?;
+                search::index_in_bulk(tx, maker.make(tx, BATCH)).await?;
                 Ok(maker)
             })
         });
@@ -60,6 +60,6 @@ pub async fn run(
         report(maker.made());
     }
     board
-        .write(|tx, _| Box::pin(async move { Ok(search::learn(tx).await?) }))
+        .write(|tx, _| Box::pin(async move { Ok(search::update_statistics(tx).await?) }))
         .await
 }
