@@ -341,15 +341,15 @@ async fn next_threads(
     visited: &mut HashSet<i64>,
     most: usize,
 ) -> db::DbResult<Vec<Match>> {
-    let mut fresh = Vec::new();
-    while fresh.len() < most
+    let mut matches_of_threads = Vec::new();
+    while matches_of_threads.len() < most
         && let Some(found) = matches.next().await?
     {
         if visited.insert(found.thread) {
-            fresh.push(found);
+            matches_of_threads.push(found);
         }
     }
-    Ok(fresh)
+    Ok(matches_of_threads)
 }
 
 /// Returns the threads of the `found` matches that have another match `behind`.
