@@ -268,7 +268,7 @@ impl host::Board for ReferenceBoard {
         new: NewSubscription,
     ) -> BoardResult<SubscribeOutcome> {
         self.act(by, LockTarget::Nothing, move |command| {
-            Box::pin(subscriptions::follow(command, new.target))
+            Box::pin(subscriptions::subscribe(command, new.target))
         })
         .await
     }
@@ -280,7 +280,7 @@ impl host::Board for ReferenceBoard {
         _: UnsubscribeParams,
     ) -> BoardResult<()> {
         self.act(by, LockTarget::Nothing, move |command| {
-            Box::pin(subscriptions::unfollow(command, what))
+            Box::pin(subscriptions::unsubscribe(command, what))
         })
         .await
     }
