@@ -245,14 +245,14 @@ impl PostView {
 
     fn may(&self, change: PostChange, post: &Post) -> bool {
         let author = post.author.as_ref().map(|author| &author.user_id);
-        let subject = PostFacts {
+        let facts = PostFacts {
             own: author.is_some() && author == self.member.as_ref(),
             first: self.first.as_ref() == Some(&post.post_id),
             locked: self.locked,
             state: post.state,
             written: post.created_at,
         };
-        edit_rules::check(self.access, subject, change, self.window, self.now).is_none()
+        edit_rules::check(self.access, facts, change, self.window, self.now).is_none()
     }
 }
 
@@ -509,7 +509,7 @@ pub async fn edit(
         ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };
     tx.change(update, parameters).await?;
-    item.follow(tx, state).await?;
+    item.apply_state(tx, state).await?;
     let scope = item.event_scope(tx, actor.member).await?;
     let edited = seen(&scope, actor, window, events.now)?;
     if item.is_public() {
@@ -526,7 +526,7 @@ pub async fn delete(
     let may = (PostChange::Delete, EDIT_WINDOW.get(tx).await?, events.now);
     let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
     let was_public = item.is_public();
-    item.shift(tx, ContentState::Deleted).await?;
+    item.set_state(tx, ContentState::Deleted).await?;
     if was_public {
         item.record(tx, events, (THREAD_DELETED, REPLY_DELETED))
             .await?;
@@ -546,8 +546,8 @@ async fn changeable(
     let item = PostRow::load(tx, post)
         .await?
         .ok_or(BoardError::PathNotFound)?;
-    let (access, subject) = (actor.access(forum), item.subject(actor.member));
-    match edit_rules::check(access, subject, change, window, now) {
+    let (access, facts) = (actor.access(forum), item.facts(actor.member));
+    match edit_rules::check(access, facts, change, window, now) {
         Some((refusal, text)) => Err(refusal(text(texts).into())),
         None => Ok(item),
     }
