@@ -32,7 +32,7 @@ struct Pending {
 }
 
 impl Hints {
-    pub fn seen(&self, member: i64, now: Timestamp) {
+    pub fn record_last_seen(&self, member: i64, now: Timestamp) {
         insert_hint(&mut self.pending().seen, member, now);
     }
 
@@ -44,7 +44,7 @@ impl Hints {
         Ok(())
     }
 
-    pub fn used(&self, session: sessions::Hash, now: Timestamp) {
+    pub fn record_session_use(&self, session: sessions::Hash, now: Timestamp) {
         insert_hint(&mut self.pending().used, session, now);
     }
 
@@ -175,8 +175,8 @@ mod tests {
     fn a_hint_is_stored_once_and_the_number_of_hints_is_bounded() {
         let (hints, time) = (Hints::default(), Timestamp::from_millis);
         for member in 0..MAX as i64 + 5 {
-            hints.seen(member, time(1));
-            hints.seen(member, time(2));
+            hints.record_last_seen(member, time(1));
+            hints.record_last_seen(member, time(2));
         }
         let pending = hints.take();
         assert_eq!((pending.seen.len(), pending.used.len()), (MAX, 0));

@@ -10,7 +10,7 @@ use forum_api::model::{
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 
-use super::rules::line;
+use super::rules::check_single_line;
 use super::texts::{Texts, fill};
 
 /// A valid poll.
@@ -92,7 +92,7 @@ pub fn apply_update<'a>(
 
 fn question<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResult<&'a str> {
     let (missing, too_long) = (texts.question_missing, texts.question_too_long);
-    line("question", text, limits.text, (missing, too_long), texts)
+    check_single_line("question", text, limits.text, (missing, too_long), texts)
 }
 
 fn choice<'a>(
@@ -116,7 +116,7 @@ fn choices<'a>(
     let (missing, too_long) = (texts.option_missing, texts.option_too_long);
     let trimmed = choices.map(|choice| {
         let PollChoice { id, text } = choice?;
-        let text = line("options", text, limits.text, (missing, too_long), texts)?;
+        let text = check_single_line("options", text, limits.text, (missing, too_long), texts)?;
         Ok(PollChoice { id, text })
     });
     let choices = trimmed.collect::<BoardResult<Vec<_>>>()?;

@@ -14,7 +14,7 @@ use super::events::{DomainEvent, EventRecorder, PollEventFn};
 use super::poll_rules;
 use super::poll_rules::{Limits, PollChoice, PollDraft, PollEditor};
 use super::reference_board::Command;
-use super::rules::expected;
+use super::rules::check_version;
 use super::settings::{OPTIONS_MAX, TITLE_MAX};
 use super::texts::Texts;
 use super::visibility::{Visibility, sees_thread};
@@ -65,7 +65,7 @@ pub async fn edit(
     poll_rules::check_not_deleted(found.state, texts)?;
     let editor = found.editor(actor);
     poll_rules::may_edit(editor, found.locked, texts)?;
-    expected(edit.expected_version, found.poll.version, texts)?;
+    check_version(edit.expected_version, found.poll.version, texts)?;
     let draft = poll_rules::apply_update(&found.poll, &edit, limits(tx).await?, texts)?;
     if !editor.moderator {
         let largest_vote = largest_vote(tx, poll).await?;

@@ -365,7 +365,7 @@ pub(super) const TIMES: &str = "
         recent.posts IS NOT NULL
     FROM hourly LEFT JOIN recent ON TRUE";
 
-/// As [`TIMES`], without the posts that are dated later than `:now`. Counts up to the limit.
+/// As [`TIMES`], without posts dated after `:now`. Counts up to the limit.
 const TIMES_UNTIL_NOW: &str = "
     SELECT
         (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :now),
@@ -375,7 +375,7 @@ const TIMES_UNTIL_NOW: &str = "
          OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)";
 
 impl PostTimes {
-    /// Reads the times of all the member's posts, with those that are dated later than `now`.
+    /// Reads the times of the member's posts, including posts dated in the future.
     pub async fn load(
         connection: &Connection<'_>,
         member: Option<i64>,
@@ -452,9 +452,9 @@ const POSTS_BETWEEN: &str = "
     SELECT count(*) FROM post
     WHERE author_id = :member AND created_at > :after AND created_at <= :oldest";
 
-/// Refuses a post of a member who has to wait, given the times of all the member's posts. Those dated later than now do not
+/// Checks the interval and the hourly limit, given the times of all the member's posts. Posts dated in the future do not
 /// count. Returns the member's recent posts with this one.
-pub async fn check_pace(
+pub async fn check_post_frequency(
     connection: &Connection<'_>,
     actor: &Actor,
     mut times: PostTimes,
@@ -466,8 +466,8 @@ pub async fn check_pace(
         times = PostTimes::until_now(connection, actor.member, now).await?;
     }
     let seconds = settings.of(&POST_INTERVAL);
-    rules::interval(times.last, now, seconds, actor.groups, texts)?;
+    rules::check_interval(times.last, now, seconds, actor.groups, texts)?;
     let most = settings.of(&POSTS_PER_HOUR);
-    rules::pace(times.oldest, now, most, rules::HOUR, texts.too_many_posts)?;
+    rules::check_frequency(times.oldest, now, most, rules::HOUR, texts.too_many_posts)?;
     Ok(times.with_one_more(connection, actor.member).await?)
 }

@@ -406,12 +406,12 @@ pub async fn reply(
     if let Some(denial) = rules::reply_denial(view.access, thread.state, thread.locked) {
         return Err(BoardError::forbidden(denial(texts)));
     }
-    rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
+    rules::check_body(&reply.body, settings.of(&BODY_MAX), texts)?;
     let answered = match &reply.in_reply_to {
         Some(answered) => Some(answered_post(tx, &view, &slot, answered, texts).await?),
         None => None,
     };
-    let recent = post_insert::check_pace(tx, actor, times, &settings, now, texts).await?;
+    let recent = post_insert::check_post_frequency(tx, actor, times, &settings, now, texts).await?;
     let in_reply_to = answered.as_ref().map(|answered| answered.post_id.to_i64());
     let new = PostInsert {
         author: actor.member,
@@ -492,10 +492,10 @@ pub async fn edit(
     let window = settings.of(&EDIT_WINDOW);
     let may = (PostChange::Edit, window, events.now);
     let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
-    rules::expected(edit.expected_version, item.version, texts)?;
-    rules::body(&edit.body, settings.of(&BODY_MAX), texts)?;
+    rules::check_version(edit.expected_version, item.version, texts)?;
+    rules::check_body(&edit.body, settings.of(&BODY_MAX), texts)?;
     if let Some(reason) = &edit.reason {
-        rules::reason(reason, settings.of(&TITLE_MAX), texts)?;
+        rules::check_reason(reason, settings.of(&TITLE_MAX), texts)?;
     }
     let update = "
         UPDATE post SET

@@ -42,7 +42,7 @@ impl ReferenceBoard {
             return Ok(None);
         };
         if hints::is_due(found.used_at, now, LAST_USED_RESOLUTION) {
-            self.hints.used(session, now);
+            self.hints.record_session_use(session, now);
         }
         Ok(Some(found.account))
     }

@@ -73,7 +73,7 @@ impl ContentGenerator {
         })
     }
 
-    pub fn made(&self) -> u64 {
+    pub fn generated_items(&self) -> u64 {
         self.members.len() as u64 + self.posts
     }
 

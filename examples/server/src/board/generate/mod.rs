@@ -48,7 +48,7 @@ pub async fn run(
         })
     });
     let mut generator = begin.await?;
-    while generator.made() < amount.total() {
+    while generator.generated_items() < amount.total() {
         let step = board.write(move |tx, _| {
             Box::pin(async move {
                 locks::board(tx).await?;
@@ -57,7 +57,7 @@ pub async fn run(
             })
         });
         generator = step.await?;
-        report(generator.made());
+        report(generator.generated_items());
     }
     board
         .write(|tx, _| Box::pin(async move { Ok(search::update_statistics(tx).await?) }))
