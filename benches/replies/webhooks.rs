@@ -13,7 +13,7 @@ use crate::{ROUND, ROUNDS};
 /// Number of endpoints.
 const ENDPOINTS: usize = 10;
 
-/// Where deliveries are sent.
+/// The process that sends the deliveries.
 #[derive(Clone, Copy)]
 enum Worker {
     /// A worker in this process: like the receivers, it shares processor and database with the API.

@@ -60,7 +60,11 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
         }
         @if usage.deliveries.is_empty() {
             (empty("No deliveries in the last 24 hours.", html! {
-                "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery."
+                @if endpoints.is_empty() {
+                    a href=(context.url("/webhooks")) { "Add an endpoint" } " to receive events."
+                } @else {
+                    "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery."
+                }
             }))
         } @else {
             (deliveries_by_hour(&by_hour(&usage.deliveries)))

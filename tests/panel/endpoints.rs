@@ -269,7 +269,7 @@ async fn an_endpoint_is_removed_with_its_deliveries() {
     assert_eq!(page.status, 404);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_ping_without_a_result_is_shown_within_the_request_timeout() {
     let mut fixture = PanelFixture::with_content().await;
     let node = fixture.node_builder();

@@ -41,7 +41,7 @@ enum Database {
 #[derive(Clone)]
 struct Site {
     database: Database,
-    /// Whether requests look up their token.
+    /// True if requests look up their token.
     knows: bool,
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -95,9 +96,7 @@ fn create(path: &Path) -> io::Result<()> {
     partial.push(format!(".{}", std::process::id()));
     let partial = PathBuf::from(partial);
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create_new(true).mode(0o600);
     let mut file = options.open(&partial)?;
     let written = file
         .write_all(text.as_bytes())

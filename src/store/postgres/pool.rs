@@ -37,7 +37,7 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// | of a transaction for its next statement | 20 s | `options`: `-c idle_in_transaction_session_timeout` |
 /// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
 ///
-/// A node needs 10 to 20 connections in addition to those of the board. The sum of all nodes must be below the server's
+/// A node needs 10 to 20 connections in addition to the connections of the board. The sum of all nodes must be below the server's
 /// `max_connections`.
 ///
 /// # TLS
@@ -52,7 +52,7 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// | `verify-ca` | yes | signed by a trusted root |
 /// | `verify-full` | yes | signed by a trusted root, for the host name of the address |
 ///
-/// `sslrootcert=FILE` names a PEM file with the trusted roots, by default those of the system. With this parameter, `prefer`
+/// `sslrootcert=FILE` names a PEM file with the trusted roots. Default: the roots of the system. With this parameter, `prefer`
 /// and `require` verify the certificate as `verify-ca` does. `sslrootcert=system` selects the roots of the system. The mode is
 /// then `verify-full`, and each other mode is an error.
 ///

@@ -32,7 +32,7 @@ impl RedisRateLimitStore {
     /// Connects to the Redis at `url`: `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`, or `rediss://…` with TLS.
     ///
     /// With TLS, a trusted root must have signed the server's certificate for the host name of the URL. The parameter
-    /// `?sslrootcert=FILE` names a PEM file with the trusted roots, by default those of the system.
+    /// `?sslrootcert=FILE` names a PEM file with the trusted roots. Default: the roots of the system.
     ///
     /// Waits for a connection for up to [`RedisSettings::timeout`]. An unreachable Redis is not an error: the
     /// [fallback](RedisSettings::fallback) applies until it is reachable.

@@ -62,6 +62,7 @@ enum Action {
         /// File of the new key (at least 16 bytes)
         #[arg(long, value_name = "FILE")]
         new_key_file: PathBuf,
+        // Hides the option of the other actions, which this action refuses.
         #[arg(long, hide = true)]
         secret_key_file: Option<PathBuf>,
     },

@@ -27,6 +27,9 @@ use crate::shutdown::Shutdown;
 /// Files that a server has open beside its connections: databases, webhooks, the log.
 const OTHER_FILES: usize = 512;
 
+/// Time between a failed attempt to accept a connection and the next.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Time between two warnings about the number of connections.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -155,14 +158,15 @@ impl Slots {
     }
 }
 
-/// Accepts a connection. After an error, such as an aborted connection or too many open files, tries again after 50 ms.
+/// Accepts a connection. After an error, such as an aborted connection or too many open files, tries again after
+/// [`ACCEPT_RETRY_INTERVAL`].
 async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,
             Err(error) => {
                 tracing::warn!(%error, "failed to accept connection");
-                sleep(Duration::from_millis(50)).await;
+                sleep(ACCEPT_RETRY_INTERVAL).await;
             }
         }
     }

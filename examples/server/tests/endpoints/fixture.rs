@@ -1,4 +1,4 @@
-//! A demo board behind the API, in the storage that the environment chooses.
+//! A demo board behind the API, in the backend of `FORUM_API_BACKEND`.
 
 use std::any::Any;
 use std::collections::HashMap;

@@ -52,13 +52,15 @@ fn answering(status: u16) -> (Receiver, Arc<AtomicU16>) {
     (receiver, status)
 }
 
-/// Waits until a delivery is in this state: the receiver has its answer before the worker records it.
+/// Waits until a delivery is in this state: the receiver has its response before the worker records it.
 fn becomes(server: &Server, id: &str, state: &str) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(90);
     loop {
         let shown = server.run_ok(&format!("delivery show {id} --json")).json();
         if shown["state"] == state {
             return shown;
         }
+        assert!(Instant::now() < deadline, "not {state}: {shown}");
     }
 }
 
@@ -251,7 +253,9 @@ fn proxies_of_the_environment_are_not_used() {
         "By no detour.",
     );
     receiver.next();
+    let deadline = Instant::now() + Duration::from_secs(90);
     while secure.accept().is_err() {
+        assert!(Instant::now() < deadline, "no delivery arrives");
         thread::yield_now();
     }
     proxy.accept().expect_err("the proxy is used");

@@ -1,5 +1,5 @@
-//! Faults of SQLite beneath the running server: a 500 without a reason, reads that go on, and nothing lost of what was
-//! answered.
+//! Faults of SQLite under a running server: writes return a 500 without a reason, reads succeed, and no acknowledged
+//! write is lost.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -39,13 +39,13 @@ impl SmallDisk {
         self.0.path().to_str().unwrap()
     }
 
-    /// Makes it read-only with `ro`, and writable with `rw`.
+    /// Makes the disk read-only with `ro`, and writable with `rw`.
     fn remount(&self, mode: &str) {
         let options = format!("remount,size=8m,{mode}");
         assert!(succeeds("mount", &["-o", &options, self.path()]));
     }
 
-    /// Fills it. Returns the file that takes the space.
+    /// Fills the disk. Returns the file that takes the space.
     fn fill(&self) -> PathBuf {
         let path = self.0.path().join("filling");
         let mut file = File::create(&path).unwrap();
@@ -64,7 +64,7 @@ impl Drop for SmallDisk {
 struct Immutable(ServerDirectory);
 
 impl Immutable {
-    /// Leaves the shared memory alone: the kernel kills a process that writes it where it may not be written.
+    /// Does not change the file of shared memory: the kernel would kill a process that writes to it.
     fn change(&self, flag: &str) -> bool {
         let files = ["forum.db", "forum.db-wal"].map(|name| self.0.path().join(name));
         let files = files.each_ref().map(|file| file.to_str().unwrap());
@@ -78,7 +78,7 @@ impl Drop for Immutable {
     }
 }
 
-/// A server over SQLite without limits of posts, and the posts that it answered with 201.
+/// A server with SQLite and without limits of posts, and the posts that it acknowledged with 201.
 struct Board {
     server: Server,
     token: String,
@@ -112,7 +112,7 @@ impl Board {
         answer
     }
 
-    /// Asserts that a write is refused without a reason, and that reads go on.
+    /// Asserts that a write is refused without a reason, and that reads succeed.
     fn assert_reads_only(&mut self) {
         let refused = self.reply("refused", "refused");
         assert_eq!(
@@ -127,7 +127,7 @@ impl Board {
         }
     }
 
-    /// Asserts that the refused write runs now, and that the answered posts are there and no others.
+    /// Asserts that the refused write now succeeds, and that exactly the acknowledged posts exist.
     fn assert_recovers(mut self) {
         let again = self.reply("refused", "refused");
         assert_eq!(

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -63,7 +64,9 @@ fn acknowledged_writes_survive_kill_9() {
     let server = Server::start(directory, &ARGUMENTS);
     let (mut delivered, mut taken, mut refused) = (BTreeMap::<i64, BTreeSet<String>>::new(), 0, 0);
     let mut ended = false;
+    let deadline = Instant::now() + Duration::from_secs(600);
     while !ended || delivered.len() < committed.len() {
+        assert!(Instant::now() < deadline, "events are not delivered");
         ended = is_queue_empty(&server);
         for received in std::iter::from_fn(|| receiver.try_next()) {
             assert!(received.is_signed_with(secret(&endpoint)));

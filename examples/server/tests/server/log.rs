@@ -1,4 +1,4 @@
-//! The log: its fields, its behaviour without a reader, and what it never holds (`docs/protocol.md`, section 18).
+//! The log: its fields, its behaviour without a reader, and the absence of secrets (`docs/protocol.md`, section 18).
 
 use std::io::{BufRead, BufReader};
 
@@ -162,7 +162,7 @@ impl Secrets {
     }
 }
 
-/// A server that logs everything, and what its commands printed on stderr.
+/// A server that logs everything, and the stderr of its commands.
 struct Scenario {
     server: Server,
     password: String,

@@ -12,7 +12,7 @@ use snapbox::{Assert, Data};
 
 use crate::program::{ExitedProcess, Server, ServerDirectory};
 
-/// What is replaced by numbered placeholders.
+/// Patterns of the texts that numbered placeholders replace.
 const NUMBERED: [(&str, &str); 4] = [
     ("TOKEN", r"forum_pat_[0-9A-Za-z]+_[0-9A-Za-z]+"),
     ("SECRET", r"whsec_[0-9A-Za-z+/=_-]+"),

@@ -290,6 +290,7 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     receiver.next();
     let delivered = r#"forum_api_deliveries_total{state="delivered",topic="ping"}"#;
     let metrics = std::iter::repeat_with(|| get(&server.url("/metrics")))
+        .take(100_000)
         .find(|metrics| value(metrics, delivered) == Some(1.0))
         .unwrap();
     assert_eq!(

@@ -281,7 +281,9 @@ fn requests_in_flight_are_finished_and_no_new_ones_are_accepted() {
     assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.write_all(begin.as_bytes()).unwrap();
     server.signal("TERM");
+    let deadline = Instant::now() + Duration::from_secs(60);
     while TcpStream::connect(host).is_ok() {
+        assert!(Instant::now() < deadline, "the server accepts connections");
         std::thread::yield_now();
     }
     stream.write_all(end.as_bytes()).unwrap();

@@ -13,7 +13,7 @@ pub struct Kind {
     pub method: &'static str,
     /// Relative frequency.
     pub weight: usize,
-    /// Whether guests may send it.
+    /// True if guests can send it.
     pub guests: bool,
     /// Returns path and body, if the client has the ids.
     pub intent: fn(&mut Client) -> Option<(String, Value)>,

@@ -23,7 +23,7 @@ pub struct Sent {
     /// Owner of the budget: a token, or a guest's address.
     pub budget_owner: String,
     pub ask: ApiRequest,
-    /// Whether it has an idempotency key.
+    /// True if the request has an idempotency key.
     pub has_key: bool,
     /// Time of sending.
     pub at: Instant,
