@@ -76,7 +76,7 @@ pub const MIGRATIONS: Migrations = migrations!(
 /// `created_at`, `expires_at`, `revoked_at` and `last_used_at`, in this order: the fields of
 /// [`TokenRecord`](crate::token::TokenRecord). The last three can be null.
 pub mod tokens {
-    use crate::store::{TokenFilter, TokenStates};
+    use crate::store::{TokenFilter, TokenStateFilter};
     use crate::token::TokenState;
 
     /// Adds a token. Changes no row if its lookup exists.
@@ -121,13 +121,15 @@ pub mod tokens {
             None => "?5 IS NULL",
         };
         let states = match filter.states {
-            TokenStates::Any => "TRUE",
-            TokenStates::NotRevoked => "revoked_at IS NULL",
-            TokenStates::Only(TokenState::Valid) => {
+            TokenStateFilter::Any => "TRUE",
+            TokenStateFilter::NotRevoked => "revoked_at IS NULL",
+            TokenStateFilter::Only(TokenState::Valid) => {
                 "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)"
             }
-            TokenStates::Only(TokenState::Expired) => "revoked_at IS NULL AND expires_at <= ?4",
-            TokenStates::Only(TokenState::Revoked) => "revoked_at IS NOT NULL",
+            TokenStateFilter::Only(TokenState::Expired) => {
+                "revoked_at IS NULL AND expires_at <= ?4"
+            }
+            TokenStateFilter::Only(TokenState::Revoked) => "revoked_at IS NOT NULL",
         };
         let search = match filter.search {
             Some(_) => {

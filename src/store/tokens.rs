@@ -13,7 +13,7 @@ pub struct TokenFilter {
     /// Only tokens of this owner; `None` for all owners.
     pub owner: Option<UserId>,
     /// Only tokens in these states.
-    pub states: TokenStates,
+    pub states: TokenStateFilter,
     /// Only tokens that match the search; `None` for all tokens.
     pub search: Option<TokenSearch>,
     /// Only tokens after the one with this creation time and lookup, which need not exist; `None` for the beginning.
@@ -24,7 +24,7 @@ pub struct TokenFilter {
 
 /// States of the tokens in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TokenStates {
+pub enum TokenStateFilter {
     /// Tokens in any state.
     #[default]
     Any,
