@@ -99,7 +99,7 @@ fn searches_and_counts_use_only_an_index() {
             "SCAN post_text EXISTS VIRTUAL TABLE INDEX",
         ),
         (
-            search::LONG_AND_HIDDEN,
+            search::HIDDEN_LONG_THREADS,
             "SCAN thread USING INDEX thread_long_and_hidden",
         ),
         (

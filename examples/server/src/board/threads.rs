@@ -86,16 +86,17 @@ pub async fn start(
     new: NewThread,
 ) -> BoardResult<Thread> {
     let access = actor.access(forum);
-    rules::start(access, texts)?;
+    rules::check_start(access, texts)?;
     let settings = SettingValues::now(tx).await?;
-    let title = rules::title(&new.title, settings.of(&TITLE_MAX), texts)?;
-    rules::body(&new.body, settings.of(&BODY_MAX), texts)?;
+    let title = rules::check_title(&new.title, settings.of(&TITLE_MAX), texts)?;
+    rules::check_body(&new.body, settings.of(&BODY_MAX), texts)?;
     let poll = match &new.poll {
         Some(poll) => Some(polls::draft(tx, poll, events.now, texts).await?),
         None => None,
     };
     let times = PostTimes::load(tx, actor.member, events.now).await?;
-    let recent = post_insert::check_pace(tx, actor, times, &settings, events.now, texts).await?;
+    let recent =
+        post_insert::check_post_frequency(tx, actor, times, &settings, events.now, texts).await?;
     let first = PostInsert {
         author: actor.member,
         body: &new.body,

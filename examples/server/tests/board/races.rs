@@ -377,7 +377,7 @@ fn a_deferred_statement_that_fails_undoes_the_write() {
                     "UPDATE member SET reputation = 1 WHERE id = :id",
                     "UPDATE member SET username = NULL WHERE id = :id",
                 ] {
-                    tx.defer(update, crate::board::db::own! { ":id": member })?;
+                    tx.defer(update, crate::board::db::bind_owned! { ":id": member })?;
                 }
                 Ok(())
             })
@@ -406,7 +406,7 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
                         if !is_repeated.swap(true, Ordering::SeqCst) {
                             both.wait().await;
                         }
-                        tx.defer(update, crate::board::db::own! { "?1": second })?;
+                        tx.defer(update, crate::board::db::bind_owned! { "?1": second })?;
                         Ok(())
                     })
                 });

@@ -12,7 +12,7 @@ store_rules! {
     async fn a_created_token_is_found_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = TokenRecord {
             digest: SecretDigest::new(std::array::from_fn(|index| index as u8)),
-            owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
+            owner: UserId::parse("a_Member-01")?,
             label: "Bob's \"laptop\", ☎\n".into(),
             scopes: ["a:b", "", "c d,e"].map(str::to_owned).into(),
             created_at: instant(1),

@@ -22,7 +22,7 @@ pub async fn send(
     new: NewMessage,
 ) -> BoardResult<Message> {
     let most = TITLE_MAX.get(tx).await?;
-    let subject = rules::line(
+    let subject = rules::check_single_line(
         "subject",
         &new.subject,
         most,
@@ -30,7 +30,7 @@ pub async fn send(
         texts,
     )?;
     let most = BODY_MAX.get(tx).await?;
-    rules::within(
+    rules::check_text(
         "body",
         &new.body,
         most,
@@ -74,7 +74,7 @@ async fn flood(
         parameters,
         |row| row.value(),
     );
-    rules::pace(
+    rules::check_frequency(
         oldest.await?,
         now,
         most,
@@ -104,7 +104,7 @@ struct Recipient {
 }
 
 /// Returns the ids of the members in `to`, in order and without duplicates, if all of them accept a message from
-/// `sender`. Banned members do.
+/// `sender`. Banned members accept messages.
 async fn find_recipients(
     connection: &Connection<'_>,
     sender: i64,
