@@ -19,7 +19,7 @@ const LENGTH: usize = 32;
 pub struct Secrets(pub Arc<dyn SecretCipher>);
 
 impl Secrets {
-    /// Reads the key file that the option names, or else the one default a SQLite database. Without either, secrets are
+    /// Reads the key file that the option names, or else the default key file of the database. Without either, secrets are
     /// stored in plain text.
     pub fn find(database: &str, option: Option<&Path>) -> BoardResult<Self> {
         let default = default_path(database).filter(|path| path.exists());
@@ -51,7 +51,7 @@ impl Secrets {
         Ok(Self(Arc::new(key)))
     }
 
-    /// Creates the key file default a new SQLite database, unless a key was found.
+    /// Creates the key file of a new SQLite database, unless a key was found.
     pub fn create_if_missing(self, database: &str) -> BoardResult<Self> {
         match default_path(database) {
             Some(path) if self.are_plaintext() => {
