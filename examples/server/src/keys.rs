@@ -19,11 +19,11 @@ const LENGTH: usize = 32;
 pub struct Secrets(pub Arc<dyn SecretCipher>);
 
 impl Secrets {
-    /// Reads the key file that the option names, or else the one beside a SQLite database. Without either, secrets are
+    /// Reads the key file that the option names, or else the default key file of the database. Without either, secrets are
     /// stored in plain text.
     pub fn find(database: &str, option: Option<&Path>) -> BoardResult<Self> {
-        let beside = beside(database).filter(|path| path.exists());
-        Self::read_or_plaintext(option.or(beside.as_deref()))
+        let default = default_path(database).filter(|path| path.exists());
+        Self::read_or_plaintext(option.or(default.as_deref()))
     }
 
     /// Returns the environment of this process, with this cipher.
@@ -51,9 +51,9 @@ impl Secrets {
         Ok(Self(Arc::new(key)))
     }
 
-    /// Creates the key file beside a new SQLite database, unless a key was found.
-    pub fn or_created(self, database: &str) -> BoardResult<Self> {
-        match beside(database) {
+    /// Creates the key file of a new SQLite database, unless a key was found.
+    pub fn create_if_missing(self, database: &str) -> BoardResult<Self> {
+        match default_path(database) {
             Some(path) if self.are_plaintext() => {
                 let refused =
                     |error| format!("cannot create the key file \"{}\": {error}", path.display());
@@ -79,8 +79,8 @@ impl Secrets {
     }
 }
 
-/// The default key file of a SQLite database in a file: `<database>.key`.
-fn beside(database: &str) -> Option<PathBuf> {
+/// Returns the default key file of a SQLite database in a file: `<database>.key`.
+fn default_path(database: &str) -> Option<PathBuf> {
     let path = database.strip_prefix("sqlite:")?;
     (path != ":memory:").then(|| format!("{path}.key").into())
 }

@@ -95,7 +95,7 @@ impl host::Board for ReferenceBoard {
     ) -> BoardResult<Thread> {
         let (actor, thread) = (actor(caller)?, thread.to_i64()?);
         self.read(move |connection| {
-            Box::pin(async move { threads::one(connection, &actor, thread).await })
+            Box::pin(async move { threads::load(connection, &actor, thread).await })
         })
         .await
     }

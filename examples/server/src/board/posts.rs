@@ -1,4 +1,4 @@
-//! Posts: listed, written, edited and deleted.
+//! Lists, writes, edits and deletes posts.
 
 use std::sync::LazyLock;
 
@@ -41,9 +41,9 @@ pub(super) const OTHERS: &str = "
     LEFT JOIN member AS editor ON editor.id = post.edited_by
     LEFT JOIN post AS answered ON answered.id = post.in_reply_to AND answered.thread_id = post.thread_id";
 
-/// A row for each post, or a single one for a thread without posts to show; none for a thread that the caller does
-/// not see. The page begins after the later of two places: where the caller says, and before the post `:from`. It ends
-/// with the post whose texts exceed the limit. Each row has the number of posts that would fit without that limit.
+/// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
+/// at the later of two positions: after the page key, or at the post `:from`. It ends with the post whose texts exceed
+/// the size limit. Each row has the number of posts that the page would have without the size limit.
 pub static PAGE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH start (time, id) AS (

@@ -1,4 +1,4 @@
-//! Threads: listed, read and started.
+//! Lists, reads and starts threads.
 
 use std::sync::LazyLock;
 
@@ -30,7 +30,7 @@ pub(super) const OTHERS: &str = "
     LEFT JOIN member AS last_author ON last_author.id = last_post.author_id
     LEFT JOIN poll ON poll.thread_id = thread.id";
 
-/// Query that walks the index by activity from the page key on.
+/// Query of a list: scans the index by activity from the page key on.
 pub static LIST: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS} FROM thread {OTHERS}
@@ -70,7 +70,7 @@ pub async fn list(
     }))
 }
 
-pub async fn one(connection: &Connection<'_>, actor: &Actor, thread: i64) -> BoardResult<Thread> {
+pub async fn load(connection: &Connection<'_>, actor: &Actor, thread: i64) -> BoardResult<Thread> {
     let visibility = Visibility::of(actor);
     let parameters = bind! { ":thread": thread };
     let thread = connection

@@ -79,23 +79,23 @@ impl Drop for Immutable {
 }
 
 /// A server with SQLite and without limits of posts, and the posts that it acknowledged with 201.
-struct Board {
+struct FaultFixture {
     server: Server,
     token: String,
-    answered: BTreeSet<String>,
+    acknowledged: BTreeSet<String>,
 }
 
-impl Board {
+impl FaultFixture {
     fn new(directory: ServerDirectory) -> Self {
         let server = Server::start(directory, &["--token-budget", "1000000"]);
         server.remove_post_limits();
-        let mut board = Self {
+        let mut fixture = Self {
             token: server.token("alice"),
             server,
-            answered: BTreeSet::new(),
+            acknowledged: BTreeSet::new(),
         };
-        assert_eq!(board.reply("answered", "first").status, 201);
-        board
+        assert_eq!(fixture.reply("acknowledged", "first").status, 201);
+        fixture
     }
 
     fn reply(&mut self, body: &str, key: &str) -> Response {
@@ -108,7 +108,8 @@ impl Board {
         let body = json!({ "body": body }).to_string();
         let answer = send("POST", &self.server.api_url(POSTS), &headers, &body);
         let id = answer.json()["postId"].as_str().map(str::to_owned);
-        self.answered.extend(id.filter(|_| answer.status == 201));
+        self.acknowledged
+            .extend(id.filter(|_| answer.status == 201));
         answer
     }
 
@@ -135,9 +136,9 @@ impl Board {
             (201, None)
         );
         let posts =
-            "SELECT CAST(id AS TEXT) FROM post WHERE body LIKE 'answered%' OR body = 'refused'";
+            "SELECT CAST(id AS TEXT) FROM post WHERE body LIKE 'acknowledged%' OR body = 'refused'";
         let posts = BTreeSet::from_iter(self.server.directory.query(posts));
-        assert_eq!(posts, self.answered);
+        assert_eq!(posts, self.acknowledged);
         let (_, log) = self.server.stop_with_log();
         assert!(log.contains("ERROR") && !log.contains("panic"), "{log}");
     }
@@ -145,38 +146,38 @@ impl Board {
 
 #[test]
 fn files_that_became_immutable_are_read() {
-    let mut board = Board::new(ServerDirectory::in_sqlite());
-    let immutable = Immutable(board.server.directory.clone());
+    let mut fixture = FaultFixture::new(ServerDirectory::in_sqlite());
+    let immutable = Immutable(fixture.server.directory.clone());
     assert!(
         immutable.change("+i"),
         "files cannot be made immutable here"
     );
-    board.assert_reads_only();
+    fixture.assert_reads_only();
     drop(immutable);
-    board.assert_recovers();
+    fixture.assert_recovers();
 }
 
 #[test]
 fn a_database_that_another_process_locks_for_long_is_read() {
-    let mut board = Board::new(ServerDirectory::in_sqlite());
-    let other = Connection::open(board.server.directory.path().join("forum.db")).unwrap();
+    let mut fixture = FaultFixture::new(ServerDirectory::in_sqlite());
+    let other = Connection::open(fixture.server.directory.path().join("forum.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    board.assert_reads_only();
+    fixture.assert_reads_only();
     other.execute_batch("ROLLBACK").unwrap();
-    board.assert_recovers();
+    fixture.assert_recovers();
 }
 
 #[test]
 fn acknowledged_writes_survive_a_full_disk() {
     let disk = SmallDisk::mount();
-    let mut board = Board::new(disk.0.clone());
+    let mut fixture = FaultFixture::new(disk.0.clone());
     let filling = disk.fill();
-    let long = |number| format!("answered {number} {}", "long ".repeat(3_000));
-    let is_full = |number: usize| board.reply(&long(number), &number.to_string()).status != 201;
+    let long = |number| format!("acknowledged {number} {}", "long ".repeat(3_000));
+    let is_full = |number: usize| fixture.reply(&long(number), &number.to_string()).status != 201;
     assert!((0..2_000).any(is_full), "the disk is never full");
-    board.assert_reads_only();
+    fixture.assert_reads_only();
     fs::remove_file(filling).unwrap();
-    board.assert_recovers();
+    fixture.assert_recovers();
 }
 
 #[test]

@@ -13,7 +13,7 @@ use snapbox::{Assert, Data};
 use crate::program::{ExitedProcess, Server, ServerDirectory};
 
 /// Patterns of the texts that numbered placeholders replace.
-const NUMBERED: [(&str, &str); 4] = [
+const NUMBERED_PLACEHOLDERS: [(&str, &str); 4] = [
     ("TOKEN", r"forum_pat_[0-9A-Za-z]+_[0-9A-Za-z]+"),
     ("SECRET", r"whsec_[0-9A-Za-z+/=_-]+"),
     ("ENDPOINT", r"whe_[0-9A-Za-z]{10,}"),
@@ -81,7 +81,7 @@ impl Session {
     }
 
     fn redact(&mut self, text: &str) -> String {
-        for (kind, pattern) in NUMBERED {
+        for (kind, pattern) in NUMBERED_PLACEHOLDERS {
             for found in Regex::new(pattern).unwrap().find_iter(text) {
                 let found = found.as_str();
                 if self.names.iter().any(|(value, _)| value == found) {

@@ -55,7 +55,7 @@ fn the_printed_calls_work_on_either_surface() {
         let (_server, text) =
             Server::start_until(ServerDirectory::new(), &arguments, &[], "", last);
         let calls = text.lines().filter(|line| line.starts_with("curl "));
-        assert_eq!(calls.map(call).collect::<Vec<_>>(), [200, 200, 201]);
+        assert_eq!(calls.map(run_curl).collect::<Vec<_>>(), [200, 200, 201]);
         for printed in ["/health", "/panel", "/openapi.json", "admin, password "] {
             assert!(text.contains(printed), "{text}");
         }
@@ -63,7 +63,7 @@ fn the_printed_calls_work_on_either_surface() {
 }
 
 /// Sends the request of a `curl` line. Returns the status.
-fn call(line: &str) -> u16 {
+fn run_curl(line: &str) -> u16 {
     let parts = line.split('\'').enumerate();
     let mut words = parts.flat_map(|(part, text)| match part % 2 {
         1 => vec![text],

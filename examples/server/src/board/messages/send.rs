@@ -12,7 +12,7 @@ use super::super::reference_board::Command;
 use super::super::settings::{BODY_MAX, INBOX_QUOTA, MESSAGES_PER_HOUR, RECIPIENTS_MAX, TITLE_MAX};
 use super::super::texts::{Texts, fill};
 use super::super::{markdown, rules};
-use super::folder::{one, stored};
+use super::folder::{load, stored};
 
 /// Sends a message and returns the sender's copy. Errors of the message precede limits of the sender, which precede
 /// those of recipients.
@@ -52,7 +52,7 @@ pub async fn send(
         sender: sender.into(),
         recipients: recipients.into_iter().map(UserId::from).collect(),
     });
-    one(tx, sender, copy).await
+    load(tx, sender, copy).await
 }
 
 /// Checks the number of messages in the last hour.
