@@ -43,9 +43,7 @@ impl RedisRateLimitStore {
     /// [`BackendError`] if `url` is malformed, has `sslrootcert` without TLS, or the root certificates cannot be read.
     pub async fn connect(url: &str, settings: RedisSettings) -> BackendResult<Self> {
         let client = client(url)?;
-        let connection =
-            ReconnectingConnection::new(client, probe_key(&settings.prefix), settings.timeout);
-        let connection = Arc::new(connection);
+        let connection = Arc::new(ReconnectingConnection::new(client, &settings));
         connection.connect().await;
         Ok(Self {
             connection,
@@ -232,9 +230,4 @@ fn key_name(prefix: &str, key: &RateLimitKey) -> String {
         RateLimitKey::UnknownAddress => format!("{prefix}budget:no_address"),
         RateLimitKey::PasswordAttempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
     }
-}
-
-/// Returns the key that is charged to check that Redis accepts writes.
-fn probe_key(prefix: &str) -> String {
-    format!("{prefix}budget:probe")
 }
