@@ -1,5 +1,5 @@
-//! Pages over HTTP, compared with a handwritten server: `cargo bench -p forum-benches --bench pages`, or with `--
-//! posts`, `forums`, `threads` or `thread` one kind of page.
+//! Pages over HTTP, compared with a handwritten server: `cargo build --release -p forum-server`, then `cargo bench -p
+//! forum-benches --bench pages`, or with `-- posts`, `forums`, `threads` or `thread` one kind of page.
 //!
 //! Fills a board with `forum-server generate` and serves it with `forum-server` in a process of its own. The baseline
 //! is a handwritten axum server over the same database, with as many reader threads or connections, the board's SQL and

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::context::{STORE, WorkerContext};
+use super::context::WorkerContext;
 use crate::audit::{AuditAction, AuditActor};
 use crate::error::BackendResult;
 use crate::webhook::DeliveryState;
@@ -54,6 +54,7 @@ mod queue_metrics {
     use super::{Arc, Duration, WorkerContext};
     use crate::error_chain::ErrorChain;
     use crate::metrics::recorder;
+    use crate::worker::context::STORE;
 
     /// Time between two measurements, unless the poll interval is longer.
     const INTERVAL: Duration = Duration::from_secs(5);

@@ -149,17 +149,24 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
         &reencrypt("--new-key-file short"),
         "the key must have at least 16 bytes",
     );
-    assert_refused(
-        &reencrypt("--new-key-file key --secret-key-file key"),
-        "instead of",
-    );
-    let done = reencrypt("--new-key-file key").stdout;
+    let done = reencrypt("--new-key-file key --secret-key-file key").stdout;
     assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
     assert!(!directory.stores_in_plain_text(endpoint_secret(&endpoint)));
     assert_refused(&serve(""), "no key was given");
     assert_refused(&reencrypt("--new-key-file other"), "no key was given");
-    let done = reencrypt("--old-key-file key --new-key-file other --json");
+    let lost = "--secret-key-file lost";
+    assert_refused(
+        &reencrypt(&format!("--new-key-file other {lost}")),
+        "no key was given",
+    );
+    let done = reencrypt("--secret-key-file key --new-key-file other --json");
     assert_eq!(done.json(), json!({ "ok": true }));
+    let done = reencrypt("--old-key-file other --new-key-file key --secret-key-file other");
+    assert!(done.stdout.starts_with("Encrypted"), "{done:?}");
+    let done = reencrypt("--old-key-file key --new-key-file other");
+    assert!(done.stdout.starts_with("Encrypted"), "{done:?}");
+    let listed = run(&directory, &format!("webhook list {lost}"));
+    assert!(listed.stdout.contains(id(&endpoint)), "{listed:?}");
     let old = serve(" --secret-key-file key");
     assert_refused(&old, "pass the file of their key");
     let path = directory.path();
