@@ -18,7 +18,7 @@ fn a_request_makes_at_most_20_allocations() {
         let counted = measure(|| assert_eq!(fixture.answer(request).status(), 200));
         counted.count_total
     };
-    // Warm-up: the first request allocates what is kept.
+    // Warm-up: the first request allocates data that later requests reuse.
     let (_, second, third) = (ask(), ask(), ask());
     assert_eq!(second, third);
     assert!(second <= MAX_ALLOCATIONS, "{second} times");

@@ -27,7 +27,7 @@ use tokio::sync::Mutex;
 use crate::backend::Backend;
 use crate::board::actor::Actor;
 
-/// What goes wrong with a method.
+/// Fault of a mutated method.
 #[derive(Clone, Copy)]
 enum Mutation {
     /// Each call gets the result of the first equal call.
