@@ -25,7 +25,7 @@ async fn a_repeated_post_gets_the_first_response() {
 }
 
 #[tokio::test]
-async fn a_rejected_request_frees_its_key_and_a_failed_one_leaves_its_outcome_unknown() {
+async fn a_rejected_request_frees_its_key_and_a_failed_request_leaves_its_outcome_unknown() {
     #[rustfmt::skip]
     let more: [(fn() -> BoardError, u16); 5] = [
         (|| BoardError::NotImplemented, 501),

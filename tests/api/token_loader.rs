@@ -40,7 +40,7 @@ async fn a_request_with_a_token_makes_one_call_before_the_command() {
 }
 
 #[tokio::test]
-async fn a_request_that_the_budget_refuses_makes_one_call() {
+async fn a_rate_limited_request_makes_one_call() {
     let (server, stores) = Server::with_token_loader();
     let alice = server.token("alice").await;
     server.exhaust(&alice, settings().token_budget).await;
