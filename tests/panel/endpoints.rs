@@ -104,7 +104,7 @@ async fn url_owner_and_topics_are_changed_together() {
 }
 
 #[tokio::test]
-async fn a_form_that_was_opened_before_another_change_does_not_undo_it() {
+async fn an_outdated_form_does_not_undo_another_change() {
     let fixture = PanelFixture::with_content().await;
     let path = fixture.endpoint_path("");
     let opened = fixture.get(&path).await;
