@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, Command};
+use std::process::Child;
 use std::{io, thread};
 
 use serde_json::Value;

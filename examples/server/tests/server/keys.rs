@@ -166,7 +166,7 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     let done = reencrypt("--old-key-file key --new-key-file other");
     assert!(done.stdout.starts_with("Encrypted"), "{done:?}");
     let listed = run(&directory, &format!("webhook list {lost}"));
-    assert!(listed.stdout.contains(id(&endpoint)), "{listed:?}");
+    assert!(listed.stdout.contains(endpoint_id(&endpoint)), "{listed:?}");
     let old = serve(" --secret-key-file key");
     assert_refused(&old, "pass the file of their key");
     let path = directory.path();
