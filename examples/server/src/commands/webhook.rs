@@ -62,7 +62,8 @@ enum Action {
         /// File of the new key (at least 16 bytes)
         #[arg(long, value_name = "FILE")]
         new_key_file: PathBuf,
-        #[arg(long, hide = true)]
+        // A value of the configuration is ignored, so that the command can replace a lost key.
+        #[arg(long, hide = true, conflicts_with = "new_key_file")]
         secret_key_file: Option<PathBuf>,
     },
 }
@@ -127,9 +128,13 @@ impl WebhookCommand {
         {
             return reencrypt(&self.options, database, old.as_deref(), &new).await;
         }
-        let secrets = Secrets::find(url, self.options.secret_key_file.as_deref())?;
+        let needs_key = self.action.needs_key();
+        let secrets = match needs_key {
+            true => Secrets::find(url, self.options.secret_key_file.as_deref())?,
+            false => Secrets::read_or_plaintext(None)?,
+        };
         let webhook_admin = self.options.webhook_admin(database, &secrets.environment());
-        if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
+        if needs_key {
             webhook_admin.check_key().await.map_err(refusal)?;
         }
         let (id, changed) = match self.action {
@@ -186,9 +191,9 @@ impl WebhookCommand {
 }
 
 impl Action {
-    /// Returns whether the action also works without the key, so that endpoints can be listed and removed when it is lost.
-    const fn needs_no_secret(&self) -> bool {
-        matches!(self, Self::List | Self::Remove { .. })
+    /// Returns whether the action needs the key. Endpoints can be listed and removed when it is lost.
+    const fn needs_key(&self) -> bool {
+        !matches!(self, Self::List | Self::Remove { .. })
     }
 }
 
@@ -221,10 +226,6 @@ async fn reencrypt(
     old_key: Option<&Path>,
     new_key: &Path,
 ) -> BoardResult<Output> {
-    if options.secret_key_file.is_some() {
-        let reason = "use --old-key-file and --new-key-file instead of --secret-key-file";
-        return Err(BoardError::validation("key", reason));
-    }
     let (old, new) = (
         Secrets::read_or_plaintext(old_key)?,
         Secrets::read(new_key)?,

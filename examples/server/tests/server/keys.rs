@@ -87,12 +87,45 @@ fn every_program_refuses_another_key() {
         let add = format!("webhook add --url https://receiver.example/{options}");
         assert_refused(&server.run(&add), reason);
     }
-    let remove = format!("webhook remove {id} --yes");
-    let with_other = format!("{remove} --secret-key-file other");
-    assert_refused(&server.run(&with_other), other);
     assert_eq!(list(), before);
-    // Without a key file, an endpoint can be removed when the key is lost.
-    server.run_ok(&remove);
+}
+
+/// The configuration names the key file, as on a server with Postgres.
+#[test]
+fn a_lost_key_is_replaced_after_all_endpoints_are_removed() {
+    let key = ["--empty", PRIVATE, "--secret-key-file", "key"];
+    let server = Server::start(with_keys(ServerDirectory::new()), &key);
+    let endpoint = add(&server, &Receiver::new(), "--secret-key-file key");
+    let remove = format!("webhook remove {} --yes", id(&endpoint));
+    let directory = server.stop();
+    let file = |name: &str| directory.path().join(name);
+    fs::write(file("forum.toml"), "secret-key-file = \"key\"\n").unwrap();
+    let configured = |command: &str| run(&directory, &format!("{command} --config forum.toml"));
+    fs::remove_file(file("key")).unwrap();
+    let list = || configured("webhook list --json").json();
+    assert_eq!(list().as_array().unwrap().len(), 1);
+    let reencrypt = "webhook reseal --new-key-file other";
+    assert_refused(&configured(reencrypt), "no key was given");
+    configured(&remove);
+    assert_eq!(list(), json!([]));
+    let done = configured(reencrypt).stdout;
+    assert!(done.starts_with("Encrypted the secrets of 0 endpoints with the key "));
+    fs::rename(file("other"), file("key")).unwrap();
+    let add = configured("webhook add --url https://1.1.1.1/ --json");
+    assert!(add.json()["id"].is_string());
+}
+
+#[test]
+fn reencrypt_ignores_the_key_file_of_the_configuration() {
+    let key = ["--empty", PRIVATE, "--secret-key-file", "key"];
+    let server = Server::start(with_keys(ServerDirectory::new()), &key);
+    add(&server, &Receiver::new(), "--secret-key-file key");
+    let directory = server.stop();
+    let file = directory.path().join("forum.toml");
+    fs::write(file, "secret-key-file = \"key\"\n").unwrap();
+    let reencrypt = "webhook reseal --old-key-file key --new-key-file other --config forum.toml";
+    let done = run(&directory, reencrypt).stdout;
+    assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
 }
 
 #[test]
@@ -149,10 +182,8 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
         &reencrypt("--new-key-file short"),
         "the key must have at least 16 bytes",
     );
-    assert_refused(
-        &reencrypt("--new-key-file key --secret-key-file key"),
-        "instead of",
-    );
+    let refused = reencrypt("--new-key-file key --secret-key-file key");
+    assert_eq!(refused.status, 2, "{refused:?}");
     let done = reencrypt("--new-key-file key").stdout;
     assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
     assert!(!directory.stores_in_plain_text(secret(&endpoint)));
