@@ -83,7 +83,7 @@ impl AuditAction {
     /// Creates an action for a constant of the host.
     ///
     /// # Panics
-    /// Unless the name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters. In a constant this is a compile error.
+    /// If the name is not `[a-z_]+(\.[a-z_]+)+` of at most 64 characters. In a constant this is a compile error.
     pub const fn from_static(name: &'static str) -> Self {
         assert!(is_dotted_name(name), "the name of the action is malformed");
         Self(Cow::Borrowed(name))
@@ -239,8 +239,8 @@ pub struct AuditEntry {
     /// Target of the change, such as the lookup of a token or the id of an endpoint; can be empty. At most 200 characters
     /// are stored. Characters that a [single-line text](crate::model::is_single_line) cannot contain are stored as spaces.
     pub target: String,
-    /// New values, as text for an administrator; can be empty. At most 1000 characters are stored, in the
-    /// same way.
+    /// New values, as text for an administrator; can be empty. At most 1000 characters are stored, with the same
+    /// replacements.
     pub details: String,
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Error of a builder with an invalid setting.
+/// Error of a service whose setting is invalid.
 ///
 /// The message names the setting and the values that it accepts:
 ///

@@ -61,13 +61,14 @@ impl Environment {
         Self { clock, ..self }
     }
 
-    /// Sets the source of tokens, secrets and ids. Default: [`OsRandom`].
+    /// Sets the random source of tokens, secrets and ids. Default: [`OsRandom`].
     #[must_use]
     pub fn random(self, random: Arc<dyn RandomSource>) -> Self {
         Self { random, ..self }
     }
 
-    /// Sets the surface that is served, and whose scopes tokens can have. Default: [`Surface::Full`].
+    /// Sets the surface that the API serves. The panel issues tokens with the scopes of this surface. Default:
+    /// [`Surface::Full`].
     #[must_use]
     pub fn surface(self, surface: Surface) -> Self {
         Self { surface, ..self }

@@ -11,8 +11,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// [`AdminAuth`](crate::host::AdminAuth).
 pub type BackendResult<T> = Result<T, BackendError>;
 
-/// Error of a store or another backend. The API returns 500 `internal_error`, or 503 if the source is an
-/// [`OverloadedError`], and logs the source.
+/// Error of a store or another backend. The API returns 500 `internal_error` and logs the source, or returns 503 if an
+/// [`OverloadedError`] is in the chain of sources.
 ///
 /// `?` converts errors of the database drivers that the library knows ([`IntoBackendError`]). [`OrInternal`] converts all
 /// other errors.
@@ -80,7 +80,8 @@ impl<T, E: Into<BoxError>> OrInternal<T> for Result<T, E> {
 }
 
 /// Error of parsing a text, or converting a number, to a type of [`audit`](crate::audit), [`model`](crate::model),
-/// [`scope`](crate::scope), [`token`](crate::token) or [`webhook`](crate::webhook). `Display` names the expected format.
+/// [`scope`](crate::scope), [`store`](crate::store), [`token`](crate::token) or [`webhook`](crate::webhook). `Display` names
+/// the expected format.
 ///
 /// ```
 /// use forum_api::model::Timestamp;

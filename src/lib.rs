@@ -2,8 +2,8 @@
 //!
 //! A host (a board server in Rust) implements [`Authorizer`](host::Authorizer) and [`Board`](host::Board) over its own
 //! database. The library provides a [`tower_service::Service`] with all endpoints of the API, scoped tokens, rate limits,
-//! idempotent writes, an OpenAPI 3.1 document, signed webhooks and a control panel. Methods of [`Board`](host::Board)
-//! that the host does not implement return 501:
+//! idempotent writes, an OpenAPI 3.1 document, signed webhooks and a control panel. An endpoint whose
+//! [`Board`](host::Board) method the host does not implement returns 501:
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -48,7 +48,7 @@
 //! | [`guide`] | Chapters about embedding, testing and operating the API. |
 //! | [`host`] | The traits that a host implements, the caller and its access, errors of a board. |
 //! | [`model`] | Resources, requests, ids, times and pages. |
-//! | [`store`] | Storage of tokens, rate limits, idempotency records, webhooks, the audit log and usage: the traits and their backends. |
+//! | [`store`] | Storage of tokens, rate limits, idempotency keys, webhooks, the audit log and usage: the traits and their backends. |
 //! | [`token`], [`scope`], [`rate_limit`] | Format, states and issue of tokens; scopes and surfaces; windows and budgets. |
 //! | [`audit`] | Entries of the audit log. |
 //! | [`webhook`] | Events, endpoints, deliveries and signatures. [`webhook::verify`] is for receivers. |
@@ -60,10 +60,11 @@
 //! | `test_util` | In-process client and deterministic runtime for tests (feature `test-util`). |
 //! | [`runtime`] | Interfaces to the clock, the random source and the executor. |
 //!
-//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`ErrorMessages`]), the
-//! [`Environment`] that all services of a board share, the error of their builders ([`BuildError`]), the body and the
-//! future of their responses ([`ResponseBody`], [`ResponseFuture`]), [`client_ip`] and [`openapi_document`]. The cited
-//! file `docs/protocol.md` is in the repository.
+//! The root contains the service ([`ForumApi`], [`ForumApiBuilder`], [`ApiSettings`], [`ErrorMessages`], [`Language`]),
+//! the [`Environment`] that all services of a board share, the error of their builders ([`BuildError`]), the body and the
+//! future of their responses ([`ResponseBody`], [`ResponseFuture`]), the request extension [`MalformedRequest`], and the
+//! functions [`client_ip`] and [`openapi_document`]. It re-exports `async_trait` and [`IpNet`]. The cited file
+//! `docs/protocol.md` is in the repository.
 //!
 //! # Features
 //!
@@ -71,7 +72,7 @@
 //!
 //! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
 //!   enforced.
-//! - `sqlite`: stores for tokens, idempotency records, webhooks, the audit log and usage in SQLite.
+//! - `sqlite`: stores for tokens, idempotency keys, webhooks, the audit log and usage in SQLite.
 //! - `postgres`: the same in Postgres, for any number of nodes, with or without TLS.
 //! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.

@@ -1,5 +1,5 @@
-//! Rate limits: fixed windows of units, each starting with the first charge after the previous one ended
-//! (`docs/protocol.md`, section 4.1).
+//! Rate limits in fixed windows (`docs/protocol.md`, section 4.1). A window begins with the first charge after the end of
+//! the previous window.
 
 use std::time::Duration;
 
@@ -85,10 +85,10 @@ pub struct RateLimitDecision {
 }
 
 impl Budget {
-    /// Returns whether the window of `state` is still running at `now`.
+    /// Returns `true` if the window of `state` is still running at `now`.
     ///
-    /// If the window ends more than one window length after `now`, the clock was set back after the window began. The
-    /// window then counts as ended.
+    /// A window that ends more than one window length after `now` counts as ended: the clock was set back, or the length
+    /// was reduced, after the window began.
     pub fn is_running(self, state: &WindowState, now: Timestamp) -> bool {
         now < state.ends_at && state.ends_at <= now.saturating_add(self.window)
     }

@@ -1,8 +1,9 @@
 //! Interfaces to the clock, the random source and the executor: [`Clock`], [`RandomSource`], [`Runtime`].
 //!
 //! The library reads the time, generates random bytes and starts tasks only through these traits. Exceptions: the SQL
-//! and Redis stores, the HTTP transport, the system's resolver and the check of a new endpoint's URL also use threads
-//! and timers of std and tokio.
+//! and Redis stores, the HTTP transport, the system's resolver and the check of an endpoint's URL also use the clocks,
+//! threads and timers of std and tokio. TLS and hash tables have random sources of their own. If the clock panics, the
+//! response uses [`SystemClock`].
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -164,7 +165,7 @@ impl RandomSource for SeededRandom {
 /// Executor without background tasks: a task runs only while the future that [`spawn`](Runtime::spawn) returned is
 /// polled. Timers never fire, so timeouts are not enforced.
 ///
-/// For synchronous tests, and for hosts whose server never drops the future of a request. With any other server, a
+/// Use it for synchronous tests, and for servers that never drop the future of a request. With any other server, a
 /// write is interrupted at an `.await` when the client disconnects.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InlineRuntime;

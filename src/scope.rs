@@ -66,7 +66,7 @@ impl Scope {
         1 << self as u16
     }
 
-    /// Returns whether the scope permits only operations that change no content. `messages:read` is read-only, although
+    /// Returns `true` if the scope permits only operations that change no content. `messages:read` is read-only, although
     /// opening a message marks it as read and can send a receipt.
     pub const fn is_read_only(self) -> bool {
         match self {
@@ -135,7 +135,7 @@ impl Surface {
             .filter(move |scope| self.has_scope(*scope))
     }
 
-    /// Returns whether this surface defines the scope.
+    /// Returns `true` if this surface defines the scope.
     pub fn has_scope(self, scope: Scope) -> bool {
         scope.surfaces().contains(&self)
     }

@@ -16,7 +16,6 @@ use tokio::time::Instant;
 
 use crate::cluster::Cluster;
 use crate::connection::{ApiClient, ApiRequest, Nodes};
-use crate::node::Node;
 use crate::processor::ProcessGroup;
 use crate::random::Random;
 
@@ -187,13 +186,7 @@ pub async fn measure(cluster: Cluster, redis: u32) {
         let addresses = Nodes::new(&cluster.nodes.addresses()[..nodes]);
         // Warm-up: opens the connections and prepares the statements.
         run(&addresses, &content, &tokens, period / 20).await;
-        let servers = cluster.servers[..nodes].iter().map(Node::id).collect();
-        let groups = [
-            ProcessGroup::new("servers", servers),
-            ProcessGroup::postgres(&cluster.database).await,
-            ProcessGroup::new("Redis", vec![redis]),
-            ProcessGroup::this(),
-        ];
+        let groups = ProcessGroup::all(&cluster, nodes, redis).await;
         let outcomes = run(&addresses, &content, &tokens, period).await;
         report(nodes, seconds, outcomes, &groups);
     }
@@ -302,8 +295,8 @@ fn report_latencies(name: &str, outcome: &mut Outcome, seconds: u64) {
     let Outcome { latencies, errors } = outcome;
     latencies.sort_unstable();
     let percentile = |share: f64| {
-        let place = (latencies.len().saturating_sub(1)) as f64 * share;
-        let micros = latencies.get(place as usize).copied().unwrap_or_default();
+        let index = (latencies.len().saturating_sub(1)) as f64 * share;
+        let micros = latencies.get(index as usize).copied().unwrap_or_default();
         f64::from(micros) / 1e3
     };
     let [p50, p99, p999] = [0.5, 0.99, 0.999].map(percentile);

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use crate::cluster::Cluster;
+use crate::node::Node;
 use crate::postgres::Database;
 
 /// Clock ticks of the kernel per second.
@@ -23,7 +25,7 @@ impl ProcessGroup {
     }
 
     /// This process.
-    pub fn this() -> Self {
+    fn this() -> Self {
         Self::new("this program", vec![std::process::id()])
     }
 
@@ -33,6 +35,17 @@ impl ProcessGroup {
         let rows = database.connect().await.query(query, &[]).await.unwrap();
         let ids = rows.iter().map(|row| row.get::<_, i32>(0).cast_unsigned());
         Self::new("Postgres", ids.collect())
+    }
+
+    /// The servers of the first `nodes` nodes, their Postgres and Redis, and this process.
+    pub async fn all(cluster: &Cluster, nodes: usize, redis: u32) -> [Self; 4] {
+        let servers = cluster.servers[..nodes].iter().map(Node::id);
+        [
+            Self::new("servers", servers.collect()),
+            Self::postgres(&cluster.database).await,
+            Self::new("Redis", vec![redis]),
+            Self::this(),
+        ]
     }
 
     /// Returns the group's name and its processor time in microseconds for each of `count` operations.
@@ -53,6 +66,6 @@ fn ticks(id: u32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<_> = fields.split_whitespace().collect();
-    let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
+    let number = |index: usize| fields.get(index)?.parse::<f64>().ok();
     Some(number(11)? + number(12)?)
 }

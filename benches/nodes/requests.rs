@@ -9,7 +9,6 @@ use tokio::time::{Instant, timeout_at};
 use crate::cluster::Cluster;
 use crate::connection::{ApiClient, ApiRequest, Nodes};
 use crate::measurements::Samples;
-use crate::node::Node;
 use crate::processor::ProcessGroup;
 use crate::random::Random;
 use crate::{NODES, ROUNDS};
@@ -88,13 +87,7 @@ async fn round(
     let some = Nodes::new(&cluster.nodes.addresses()[..nodes]);
     // Warm-up: opens the connections and prepares the statements.
     ask_for(&some, asks, ROUND / 4).await;
-    let servers = cluster.servers[..nodes].iter().map(Node::id).collect();
-    let parties = [
-        ProcessGroup::new("servers", servers),
-        ProcessGroup::postgres(&cluster.database).await,
-        ProcessGroup::new("Redis", vec![redis]),
-        ProcessGroup::this(),
-    ];
+    let parties = ProcessGroup::all(cluster, nodes, redis).await;
     let commits = commits(cluster).await;
     let (count, median) = ask_for(&some, asks, ROUND).await;
     let mut figures: Vec<_> = parties.iter().map(|party| party.share(count)).collect();

@@ -205,7 +205,7 @@ impl RequestIdGenerator {
     pub(super) fn new(random: &dyn RandomSource) -> Self {
         let mut seed = [0; 8];
         if let Err(error) = random.fill(&mut seed) {
-            tracing::error!(%error, "no randomness for request ids; using the clock");
+            tracing::error!(%error, "random source failed; request ids are predictable");
         }
         Self {
             seed: u64::from_le_bytes(seed),

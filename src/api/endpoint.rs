@@ -66,7 +66,7 @@ impl ApiEndpoint {
         self.privacy == Privacy::NoStore
     }
 
-    /// Returns whether successful responses have an `etag`.
+    /// Returns `true` if successful responses have an `etag`.
     pub(super) fn is_conditional(&self) -> bool {
         !self.has_side_effects
     }

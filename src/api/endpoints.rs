@@ -169,8 +169,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::DELETE, path: "/threads/{threadId}/posts/{postId}", operation_id: "deletePost", tag: "threads",
         summary: "Soft-deletes a post.",
-        notes: "Deleting the first post deletes the thread. The post's `canDelete` shows whether the caller may delete it. A moderator can restore it, but not \
-            through this API. Deleting a deleted post is a 404, or a 409 for a moderator, who can still see it.",
+        notes: "Deleting the first post deletes the thread. The post's `canDelete` shows whether the caller may delete it. The \
+            board's own tools can restore a deleted post; this API cannot. Deleting a deleted post is a 404, or a 409 for a moderator, who can still see it.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::no_content(|b, m: &MemberCaller, path, params| b.delete_post(m, path, params)),

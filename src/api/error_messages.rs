@@ -20,11 +20,11 @@ pub struct ErrorMessages {
     pub owner_unavailable: Text,
     /// 404 `no_such_route`.
     pub no_such_route: Text,
-    /// 404 `not_found`.
+    /// 404 `not_found`, and 404 `NOT_FOUND` without a message of the board.
     pub not_found: Text,
     /// 429 `rate_limited`.
     pub rate_limited: Text,
-    /// 500 `internal_error`.
+    /// 500 and 503 `internal_error`.
     pub internal_error: Text,
     /// 501 `not_implemented`.
     pub not_implemented: Text,

@@ -24,7 +24,7 @@ pub(super) struct RenderContext<'a> {
     pub(super) operation_id: &'static str,
 }
 
-/// Returns whether the caller sees the forum of a result. Logs a warning if not, because the board returned it.
+/// Returns `true` if the caller sees the forum of a result. Logs a warning if not, because the board returned it.
 pub(super) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> bool {
     let is_visible = caller.access().visible_forums.contains(forum);
     if !is_visible {

@@ -65,7 +65,7 @@ impl CursorScope {
     }
 }
 
-/// Returns whether a list may return the key. A client can forge a cursor with any key, but not every database accepts
+/// Returns `true` if a list may return the key. A client can forge a cursor with any key, but not every database accepts
 /// U+0000.
 fn is_valid_key(key: &PageKey) -> bool {
     let text = key.as_str();

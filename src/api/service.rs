@@ -28,13 +28,13 @@ const STORE: &str = "usage";
 
 /// The REST API of a board, as a [`Service`].
 ///
-/// Handles every request whose path begins with [`ApiSettings::base_path`](crate::ApiSettings::base_path), and returns
-/// errors as responses, never as `Err`. Cloning is cheap. Created by [`ForumApi::builder`].
+/// Serves the endpoints below [`ApiSettings::base_path`](crate::ApiSettings::base_path); any other path is a 404
+/// `no_such_route`. Returns errors as responses, never as `Err`. Cloning is cheap. [`ForumApi::builder`] builds it.
 #[derive(Clone)]
 pub struct ForumApi(pub(super) Arc<ApiInner>);
 
 impl ForumApi {
-    /// Returns the OpenAPI document that the service serves at `/openapi.json`.
+    /// Returns the OpenAPI document that the service serves at `/openapi.json` below the base path.
     #[must_use]
     pub fn openapi(&self) -> Value {
         openapi::document(&self.0.settings, &self.0.environment)
@@ -64,7 +64,7 @@ impl ForumApi {
     }
 
     /// Calls [`flush_usage`](Self::flush_usage) once a minute, and logs its errors. The future never completes: run it beside
-    /// the server. A crash of the process loses the usage of at most one minute.
+    /// the server. A crash of the process loses the usage since the last successful call, usually of at most one minute.
     pub async fn flush_usage_periodically(&self) {
         loop {
             self.0.environment.runtime.sleep(FLUSH_INTERVAL).await;

@@ -196,7 +196,7 @@ impl UsageCounters {
         }
     }
 
-    /// Returns whether no sweep was made in this hour yet, and records it.
+    /// Returns `true` if no sweep was made in this hour yet, and records it.
     pub(super) fn is_sweep_due(&self, now: Timestamp) -> bool {
         let hour = TokenUsage::hour_of(now).as_millis();
         self.swept_at.swap(hour, Ordering::Relaxed) != hour

@@ -136,7 +136,8 @@
 //! - An optional feature is a [`Capability`]. A call or a helper that needs an unsupported one skips the rule;
 //!   [`Suite::require`] does the same explicitly.
 //! - A change that bypasses the API is a method of [`BoardFixture`]. The default implementation of such a method
-//!   returns an error with the method's name. Those of `write_thread` and `write_reply` call the board.
+//!   returns an error with the method's name. The default implementations of `write_thread` and
+//!   `write_reply` call the board.
 //! - Each write takes place a minute after the previous one, so that no rule exceeds an anti-flood limit.
 //!   [`Suite::advance`] advances the clock further, and [`Suite::run_concurrently`] makes calls concurrently.
 

@@ -12,32 +12,37 @@ use crate::model::UserId;
 
 /// Authentication of administrators for the control panel, implemented by the host.
 ///
-/// Results are not cached: an administrator who loses the role is rejected from the next request on. Password hashes stay
-/// with the host.
+/// The panel does not cache the results: an administrator who loses the role is rejected from the next request on.
+/// Password hashes stay with the host.
 #[async_trait]
 pub trait AdminAuth: Send + Sync + 'static {
     /// Returns the session of a request, usually by its cookie; `None` if the browser is not signed in.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
     async fn session(&self, head: &Parts) -> BackendResult<Option<Session>>;
 
-    /// Returns whether `password` is the password of the signed-in member. The panel limits the number of failed attempts.
+    /// Returns `true` if `password` is the password of the signed-in member. The panel limits the number of failed
+    /// attempts.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
     async fn verify_password(&self, session: &Session, password: &str) -> BackendResult<bool>;
 
     /// Returns the id of the member with this name; `None` if the board has no such member.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
     async fn user_id_by_name(&self, username: &str) -> BackendResult<Option<UserId>>;
 
     /// Returns the name of a member; `None` if the account was removed.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
     async fn username(&self, user_id: &UserId) -> BackendResult<Option<String>>;
 
     /// Returns the names of several members. Removed accounts are absent from the result.
@@ -45,7 +50,8 @@ pub trait AdminAuth: Send + Sync + 'static {
     /// The panel calls it once for each list. Default: one call of [`username`](Self::username) for each member.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The panel answers 500.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
     async fn usernames(&self, user_ids: &[UserId]) -> BackendResult<HashMap<UserId, String>> {
         let mut names = HashMap::new();
         for user_id in user_ids {
@@ -89,11 +95,11 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates the session of a member. The panel answers 404 unless `is_admin` is `true`.
+    /// Creates the session of a member. Every page is a 404 unless `is_admin` is `true`.
     ///
     /// `secret` is a random value that is unique to the session and the same on all nodes, such as the value of the
-    /// session cookie. The panel derives the CSRF tokens of its forms from it and does not send it. With an empty secret
-    /// every form is rejected.
+    /// session cookie. The panel derives the CSRF tokens of its forms from it and does not send it. If the secret is empty,
+    /// the panel rejects every form.
     pub fn new(
         user_id: UserId,
         username: impl Into<String>,

@@ -12,9 +12,10 @@ use crate::model::{ForumId, UserId};
 
 /// Resolves the access of the guest and of members.
 ///
-/// The library calls it on each request that passes authentication, rate limiting and the scope check, and before each
-/// attempt of a webhook delivery. It does not cache the result: a ban or a change of permissions is effective from the
-/// next request on. The [`RequestInfo`] lets a host apply rules about addresses, such as bans.
+/// The library calls it on each request that passes authentication, rate limiting and the scope check. The webhook
+/// worker calls it before it queues deliveries and before it attempts them. Neither caches the result for later
+/// requests or deliveries: a ban or a change of permissions is effective from the next request on. The [`RequestInfo`]
+/// lets a host apply rules about addresses, such as bans.
 ///
 /// # Examples
 /// ```
@@ -50,17 +51,20 @@ pub trait Authorizer: Send + Sync + 'static {
     /// Returns the access of callers without a token.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
     async fn guest_access(&self, request: &RequestInfo) -> BackendResult<Access>;
 
     /// Returns the access of a member. `None` if the account is unknown, removed or banned, or cannot act for any other
     /// reason: the response is a 403 `owner_unavailable`.
     ///
     /// The webhook worker also calls it before it queues and before it sends deliveries to the endpoints of `owner`. On
-    /// `None` it queues nothing, or withholds the delivery; on an error it sends nothing and tries again later.
+    /// `None` it queues nothing, or withholds the delivery. On an error it queues the deliveries, and tries their attempts
+    /// again later.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500.
+    /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
+    /// 503 if the source is an [`OverloadedError`](super::OverloadedError).
     async fn member_access(
         &self,
         owner: &UserId,
@@ -204,7 +208,7 @@ impl VisibleForums {
         }
     }
 
-    /// Returns whether the set contains no forum. Always `false` for [`from_fn`](Self::from_fn).
+    /// Returns `true` if the set contains no forum. Always `false` for [`from_fn`](Self::from_fn).
     pub fn is_empty(&self) -> bool {
         matches!(&self.0, ForumSet::Ids(forums) if forums.is_empty())
     }

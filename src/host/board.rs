@@ -33,8 +33,8 @@ pub enum ResourceRef<'a> {
 ///
 /// Each method of an endpoint takes the caller, the ids of the path, and one value with the query parameters or the body.
 /// A method that guests can call takes a [`Caller`]. Every write, and every read of the member's own data, takes a
-/// [`MemberCaller`]. The types of the parameters are `#[non_exhaustive]`, also those that are empty, so that a later version
-/// can add a parameter without a new signature.
+/// [`MemberCaller`]. The type of this value is `#[non_exhaustive]`, even if it is empty, so that a later version can add
+/// a parameter without a new signature.
 ///
 /// Before the call, the library decodes path and parameters, and checks authentication, rate limit and scope. If the path
 /// names a forum, it checks that the caller can see the forum. If the path of a write names a thread, a post or a poll,

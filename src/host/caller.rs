@@ -9,9 +9,9 @@ use super::{Access, BoardError, BoardResult, RequestInfo};
 /// Caller of a command: the guest or a member.
 #[derive(Clone, Debug)]
 pub enum Caller {
-    /// A caller without a token.
+    /// A client without a token, or a visitor of a web page who is not signed in.
     Guest(GuestCaller),
-    /// A member.
+    /// The owner of the request's token, or the member who uses a web form.
     Member(MemberCaller),
 }
 
@@ -81,7 +81,7 @@ impl From<MemberCaller> for Caller {
     }
 }
 
-/// Guest: a caller without a token.
+/// The guest as the caller of a command.
 #[derive(Clone, Debug)]
 pub struct GuestCaller {
     access: Access,
@@ -123,7 +123,7 @@ pub(crate) struct PresentedToken {
 }
 
 impl MemberCaller {
-    /// Creates a caller without a token, so that a host's web form can run the same command as the API.
+    /// Creates the caller of a web form, which has no token, so that the form can run the same command as the API.
     pub fn new(user_id: UserId, access: Access, request: RequestInfo) -> Self {
         Self {
             user_id,

@@ -8,8 +8,8 @@ use thiserror::Error;
 use crate::error::{BackendError, BoxError, IntoBackendError, OverloadedError};
 use crate::model::{ErrorCode, Expected, InvalidIdError, InvalidPageKeyError};
 
-/// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one [code](Self::code)
-/// and status.
+/// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one
+/// [code](Self::code).
 ///
 /// The host writes the messages, in the board's language. The library sends them to the client, except the source of
 /// `Internal`. `?` converts the errors of ids, page keys, the random source and the database drivers that the library
@@ -84,8 +84,8 @@ pub enum BoardError {
     /// The host has not implemented the method: 501 `not_implemented`.
     #[error("the board does not implement this method")]
     NotImplemented,
-    /// The board's backend failed: 500 `internal_error`, or 503 if the source is [`OverloadedError`]. The source is logged and
-    /// not sent to the client.
+    /// The board's backend failed: 500 `internal_error`, or 503 if an [`OverloadedError`] is in the chain of sources. The
+    /// library logs the source of a 500. It never sends the source to the client.
     #[error("{0}")]
     Internal(#[source] BoxError),
 }
@@ -188,7 +188,8 @@ impl BoardError {
         }
     }
 
-    /// Returns the time until the client can retry; `None` if it is unknown.
+    /// Returns the time until the client can retry: for [`RateLimited`](Self::RateLimited), and for an overloaded backend.
+    /// `None` if it is unknown, and for other errors.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after, .. } => *retry_after,
@@ -217,8 +218,8 @@ impl BoardError {
 /// # assert!(matches!(answered_post(&new), Err(BoardError::NotFound(_))));
 /// ```
 ///
-/// On endpoints with a body whose path has no variable, such as `POST /messages`, the API answers both errors with 404
-/// `NOT_FOUND`.
+/// On endpoints with a body whose path has no variable, such as `POST /messages`, the API converts both errors to
+/// 404 `NOT_FOUND`.
 impl From<InvalidIdError> for BoardError {
     fn from(_: InvalidIdError) -> Self {
         Self::PathNotFound

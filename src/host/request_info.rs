@@ -1,4 +1,4 @@
-//! Request for which the library or a web form calls the host: id, client and time.
+//! Metadata of a request: time, id, client address, token and user agent.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use http::HeaderValue;
 use crate::model::{Timestamp, is_single_line_char};
 use crate::token::{LoadedOwner, Lookup};
 
-/// Request for which the library or a web form calls the host.
+/// Metadata of a request: its time and id, and the address, token and user agent of the client.
 ///
 /// An [`Authorizer`](super::Authorizer) receives it with each call, and a [`Board`](super::Board) with each caller
 /// ([`Caller::request`](super::Caller::request)). It lets a host apply the bans, limits and logs of its own web pages to
@@ -92,7 +92,7 @@ impl RequestInfo {
         }
     }
 
-    /// Sets the lookup of the token. Web forms have none.
+    /// Sets the lookup of the token. A web form has no token.
     #[must_use]
     pub fn with_token_lookup(self, lookup: Lookup) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl RequestInfo {
     }
 
     /// Sets the data of the token's owner that [`loaded_owner`](Self::loaded_owner) returns, for tests of an
-    /// [`Authorizer`](super::Authorizer). Web forms have none.
+    /// [`Authorizer`](super::Authorizer).
     #[must_use]
     pub fn with_loaded_owner<T: Send + Sync + 'static>(self, owner: T) -> Self {
         self.with_owner(Some(LoadedOwner::new(owner)))
@@ -115,7 +115,7 @@ impl RequestInfo {
         }
     }
 
-    /// Sets the user agent. A text that a header cannot contain, for example with a line break, is ignored.
+    /// Sets the user agent, or removes it if a header cannot contain the text, for example because of a line break.
     #[must_use]
     pub fn with_user_agent(self, user_agent: &str) -> Self {
         self.with_user_agent_header(HeaderValue::from_bytes(user_agent.as_bytes()).ok())
@@ -138,9 +138,9 @@ impl RequestInfo {
         self.received_at
     }
 
-    /// Returns whether the value was created with [`background`](Self::background). The webhook worker passes such a value
-    /// to the [`Authorizer`](super::Authorizer) when it selects the endpoints that receive an event, and before each
-    /// attempt of a delivery.
+    /// Returns `true` if the value was created with [`background`](Self::background). The webhook worker passes such a
+    /// value to the [`Authorizer`](super::Authorizer) when it selects the endpoints that receive an event, and before
+    /// each attempt of a delivery.
     pub fn is_background(&self) -> bool {
         self.is_background
     }
@@ -167,16 +167,17 @@ impl RequestInfo {
     }
 
     /// Returns the data of the token's owner that a [`TokenLoader`](crate::store::TokenLoader) attached with
-    /// [`LoadedToken::with_owner`](crate::token::LoadedToken::with_owner). `None` if there is no loader, if it attached
-    /// no data or data of another type, and outside of [`member_access`](super::Authorizer::member_access) for the
-    /// owner: the request of a [`Caller`](super::Caller) does not contain the data.
+    /// [`LoadedToken::with_owner`](crate::token::LoadedToken::with_owner). `None` if there is no loader, or if it
+    /// attached no data or data of another type. Only the request that the library passes to
+    /// [`member_access`](super::Authorizer::member_access) contains the data; the request of a [`Caller`](super::Caller)
+    /// does not.
     pub fn loaded_owner<T: 'static>(&self) -> Option<&T> {
         self.loaded_owner.as_ref()?.downcast_ref()
     }
 
-    /// Returns the client's `user-agent`, cut to [`MAX_USER_AGENT_LEN`](Self::MAX_USER_AGENT_LEN) bytes, before the first
-    /// byte that is not UTF-8, and before the first character other than a tab that a
-    /// [single-line text](crate::model::is_single_line) cannot contain. `None` if it is absent or empty.
+    /// Returns the client's `user-agent`, cut to [`MAX_USER_AGENT_LEN`](Self::MAX_USER_AGENT_LEN) bytes, before the
+    /// first byte that is not UTF-8, and before the first character other than a tab that a [single-line
+    /// text](crate::model::is_single_line) cannot contain. `None` if the header is absent or the rest is empty.
     pub fn user_agent(&self) -> Option<&str> {
         let bytes = self.user_agent.as_ref()?.as_bytes();
         let length = bytes.len().min(Self::MAX_USER_AGENT_LEN);

@@ -22,7 +22,7 @@ impl EntityTag {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    /// Returns whether `if-none-match` lists this tag or is `*`. Compares weakly (RFC 9110, section 13.1.2).
+    /// Returns `true` if `if-none-match` lists this tag or is `*`. Compares weakly (RFC 9110, section 13.1.2).
     pub(crate) fn matches(&self, headers: &HeaderMap) -> bool {
         let lines = headers.get_all(IF_NONE_MATCH).iter();
         let mut tags = lines.flat_map(|line| line.to_str().unwrap_or_default().split(','));

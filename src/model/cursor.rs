@@ -24,7 +24,7 @@ impl Cursor {
         Self(text)
     }
 
-    /// Parses the text that a client received. The service checks whether the list returned it.
+    /// Parses the text that a client received. The service rejects a cursor that the list did not return.
     ///
     /// # Errors
     /// [`ParseError`] if the text is empty or longer than [`MAX_LEN`](Self::MAX_LEN).

@@ -12,7 +12,7 @@ use super::{Expected, Timestamp};
 use crate::error::{ParseError, impl_as_str, impl_from_str};
 
 /// Date range of a search: `24h`, `7d`, `30d`, `1y`, or two dates in UTC such as `2026-01-01..2026-02-01`, the end
-/// exclusive. Either date can be omitted, but not both.
+/// exclusive. Either date can be omitted, but not both. `1y` is 365 days.
 ///
 /// ```
 /// use forum_api::model::{DateRange, Timestamp};

@@ -23,7 +23,7 @@ pub enum FieldUpdate<T> {
 }
 
 impl<T> FieldUpdate<T> {
-    /// Returns whether the value does not change.
+    /// Returns `true` if the value does not change.
     pub const fn is_keep(&self) -> bool {
         matches!(self, Self::Keep)
     }

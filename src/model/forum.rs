@@ -30,7 +30,12 @@ pub struct Forum {
     pub title: String,
     /// Description; can be empty.
     pub description: String,
-    /// Position among the sibling forums, from 1.
+    /// Position among the sibling forums that the caller can see, from 1. The library numbers them in the order of
+    /// the host's list.
+    #[schemars(
+        description = "Position among the sibling forums that the caller can see, from 1.",
+        extend("minimum" = 1)
+    )]
     pub position: u32,
     /// Number of visible threads.
     pub thread_count: u64,

@@ -96,9 +96,10 @@ macro_rules! ids {
         #[doc = $description]
         ///
         /// An opaque string of 1 to 64 characters of `[A-Za-z0-9_-]`. Boards with numeric ids use `From<i64>` and
-        /// [`to_i64`](Self::to_i64), boards with other ids [`parse`](Self::parse) and `to_string`.
+        /// [`to_i64`](Self::to_i64). Boards with other ids use [`parse`](Self::parse) and `to_string`.
         ///
-        /// A malformed id in a request body is decoded as the empty id, which no resource has. In a path it is a 404.
+        /// `Deserialize` converts a malformed text to the empty id, which no resource has. In a path a malformed id is
+        /// a 404.
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Repr);
 

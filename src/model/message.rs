@@ -42,7 +42,8 @@ pub struct MessageSummary {
     pub sent_at: Timestamp,
     /// `true` if the copy was opened. A sent copy is read from the start.
     pub read: bool,
-    /// Time at which the copy was first opened; null if it is unread or the board does not record the time.
+    /// Time at which the copy was first opened, or the time of sending for a sent copy; null if the copy is unread or the
+    /// board does not record the time.
     pub read_at: Option<Timestamp>,
     /// `true` if the sender asked for a read receipt.
     pub receipt_requested: bool,

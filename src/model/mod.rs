@@ -2,17 +2,18 @@
 //!
 //! They are the parameters and results of [`Board`](crate::host::Board), and the schemas of the OpenAPI document.
 //!
-//! - Types that a host *builds*, such as [`Thread`] and [`Post`], are exhaustive: after an upgrade, the compiler
+//! - Structs that a host *builds*, such as [`Thread`] and [`Post`], are exhaustive: after an upgrade, the compiler
 //!   reports each struct expression that does not set a new field. `None` is sent as `null`; the documentation of the
-//!   field says what it means.
-//! - Types that a host *receives*, such as [`ListPostsParams`] and [`NewThread`], are `#[non_exhaustive]`: a new parameter
-//!   does not break the host. An omitted optional parameter has its default or is `None`, which means "not filtered" in
-//!   parameters and "not changed" in updates.
-//! - Resources, bodies, ids and times implement `Serialize` and `Deserialize`, so that a client in Rust can use them. The
-//!   query parameters of lists implement only `Deserialize`. Types that are not on the wire, such as [`Page`] and
-//!   [`OwnAccount`], implement neither.
-//! - Counts are `u64`; [`saturating_u64`] converts the integers of a database. Versions and points are `i64`; the library does not
-//!   limit them, and the board rejects values out of range with [`BoardError::validation`](crate::host::BoardError::validation).
+//!   field gives its meaning.
+//! - Parameters and bodies that a host *receives*, such as [`ListPostsParams`] and [`NewThread`], are `#[non_exhaustive]`:
+//!   a new parameter does not break the host. An omitted optional parameter has its default or is `None`, which means
+//!   "not filtered" in the filters of a list and "not changed" in an update.
+//! - Resources, bodies, ids and times implement `Serialize` and `Deserialize`, so that a client in Rust can use them.
+//!   The query parameters of lists and [`OpenMessageParams`] implement only `Deserialize`. Types that are not on the
+//!   wire, such as [`Page`] and [`OwnAccount`], implement neither.
+//! - Counts are `u64`; [`saturating_u64`] converts the integers of a database. Versions and points are `i64`; the library
+//!   does not limit them, and the board rejects values out of range with
+//!   [`BoardError::validation`](crate::host::BoardError::validation).
 //! - Texts in requests contain neither U+0000 nor byte-order marks. A request body has at most
 //!   [`ApiSettings::body_limit`](crate::ApiSettings::body_limit) bytes; the board limits the length of each text.
 //!

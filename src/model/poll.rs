@@ -56,7 +56,7 @@ pub struct Poll {
 }
 
 impl Poll {
-    /// Removes all totals unless each one is set. Returns whether only some of them were set.
+    /// Removes all totals unless each one is set. Returns `true` if only some of them were set.
     pub(crate) fn hide_partial_totals(&mut self) -> bool {
         let set = self.options.iter().filter(|option| option.votes.is_some());
         let set = set.count() + usize::from(self.total_votes.is_some());
@@ -184,7 +184,7 @@ impl PollOptionUpdate {
 
 /// Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.
 ///
-/// The library rejects an update without a change: at least one field except `expected_version` is `Some`.
+/// The library rejects an update without a change: at least one field except `expected_version` is set.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(description = "Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.")]

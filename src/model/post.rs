@@ -18,6 +18,7 @@ pub struct Post {
     /// The thread of the post.
     pub thread_id: ThreadId,
     /// Number in the thread, from 1. Numbers are stable and can have gaps.
+    #[schemars(extend("minimum" = 1))]
     pub number: u64,
     /// The post of the same thread that this post answers; null if it answers the thread, or if the caller cannot see the
     /// answered post.

@@ -1,6 +1,6 @@
 //! Rules for texts that members and administrators enter (`docs/protocol.md`, section 6.2).
 
-/// Returns whether a text contains no control characters, line breaks or bidirectional overrides. Titles, subjects, poll
+/// Returns `true` if a text contains no control characters, line breaks or bidirectional overrides. Titles, subjects, poll
 /// questions, poll options and token labels must be single-line texts.
 ///
 /// Rejects the general category `Cc` (which includes tab, line feed and U+0085), U+2028 and U+2029, and the explicit
@@ -16,13 +16,14 @@ pub fn is_single_line(text: &str) -> bool {
     text.chars().all(is_single_line_char)
 }
 
-/// Returns whether a single-line text can contain the character.
+/// Returns `true` if a single-line text can contain the character.
 pub(crate) fn is_single_line_char(c: char) -> bool {
     !c.is_control()
         && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns whether a name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters, like the names of topics and audited actions.
+/// Returns `true` if a name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters, like the names of topics and audited
+/// actions.
 pub(crate) const fn is_dotted_name(name: &str) -> bool {
     if name.len() > 64 {
         return false;
@@ -42,8 +43,8 @@ pub(crate) const fn is_dotted_name(name: &str) -> bool {
     has_dot && word_len > 0
 }
 
-/// Converts a plain text to HTML, for boards without markup: escapes it, and makes a paragraph of each block of lines and
-/// a line break of each line end in a block.
+/// Converts a plain text to HTML, for boards without markup: escapes it, encloses each block of lines in `<p>`, and
+/// separates the lines of a block by `<br>`. Blank lines separate the blocks.
 ///
 /// ```
 /// use forum_api::model::text_to_html;

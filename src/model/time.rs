@@ -137,7 +137,7 @@ fn digits<const N: usize>(mut number: i16) -> [u8; N] {
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
-/// Returns whether the separators are those of RFC 3339: `jiff` also accepts other formats.
+/// Returns `true` if the separators are those of RFC 3339: `jiff` also accepts other formats.
 fn has_separators(text: &str) -> bool {
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
     marks.into_iter().all(|(position, mark)| {

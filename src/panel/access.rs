@@ -11,7 +11,7 @@ use subtle::ConstantTimeEq;
 
 use super::form::Form;
 use super::response::PanelError;
-use crate::base62;
+use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::host::Session;
 use crate::http_util::BodyError;
 
@@ -33,7 +33,7 @@ pub(super) fn csrf_token(session: &Session) -> String {
             .into_bytes()
             .into()
     });
-    let digits = base62::encode::<43, 32>(digest.unwrap_or_default());
+    let digits = base62::encode::<DIGITS_OF_256_BITS, 32>(digest.unwrap_or_default());
     digits.map(char::from).iter().collect()
 }
 
@@ -53,8 +53,9 @@ pub(super) fn parse_form(
     Ok(form)
 }
 
-/// Returns whether a form was sent from a page of the same origin, according to the headers `origin`, `referer` and
-/// `sec-fetch-site`. A missing header does not reject the form. For a host's own forms, for example its sign-in form.
+/// Returns `true` if a form was sent from a page of the same origin, according to the headers `origin`, `referer` and
+/// `sec-fetch-site`. A missing header does not reject the form. A host can use it for its own forms, for example
+/// its sign-in form.
 ///
 /// The same origin is the host of the request or of `public_origin`, for example `https://board.example`. `public_origin`
 /// may be empty, and may contain the default port of its scheme.

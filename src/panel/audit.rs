@@ -30,7 +30,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
     let actors = actors.filter_map(|record| record.entry.actor.user_id.as_ref());
     let names = context.names(actors).await?;
     let main = html! {
-        p.lead { "Changes to tokens, webhooks and the board: who made them, when and from where." }
+        p.lead { "Changes to tokens, webhooks and the board, with their time, actor and origin." }
         (filter_form(context))
         @if records.is_empty() {
             (no_entries(context))

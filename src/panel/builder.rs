@@ -25,7 +25,7 @@ pub struct PanelSettings {
     pub base_path: String,
     /// Largest body of a form, in bytes, at least 1. Default: 1 MiB.
     pub body_limit: usize,
-    /// Timeout of a request, above zero. Default: 30 s. A change that has begun completes even after the timeout.
+    /// Timeout of a request, at least 1 ms. Default: 30 s. A change that has begun completes even after the timeout.
     pub request_timeout: Duration,
     /// Absolute URL of the API, such as `https://board.example/api/v1`, for the example request beside a new token. Slashes
     /// at the end are removed. Default: empty; pages contain no example then.

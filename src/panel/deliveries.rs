@@ -82,7 +82,8 @@ fn parse_filter(query: &Form, now: Timestamp) -> DeliveryFilter {
     filter
 }
 
-/// Returns whether [`RESPONSE_PERIOD`] applies. An index contains the deliveries with a response of 2xx.
+/// Returns `true` if [`RESPONSE_PERIOD`] applies. A filter by `2xx` needs no period: it selects the state `delivered`, which
+/// has an index.
 fn is_default_period(query: &Form, filter: &DeliveryFilter) -> bool {
     filter.status_class().is_some() && parse_period(query.get("from")).is_none()
 }

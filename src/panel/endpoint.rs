@@ -236,7 +236,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
     Ok(context.render(StatusCode::UNPROCESSABLE_ENTITY, TITLE, main))
 }
 
-/// Returns whether the form was opened with this value. Forms without the hidden field are treated as changed.
+/// Returns `true` if the form was opened with this value. Forms without the hidden field are treated as changed.
 fn is_unchanged(form: &Form, opened_with: &str, value: &str) -> bool {
     form.all(opened_with).next() == Some(value)
 }

@@ -44,11 +44,11 @@
 //! # Ok::<(), forum_api::BuildError>(())
 //! ```
 //!
-//! A guest is redirected to the host's sign-in page. A member who is not an administrator gets 404. Each change is a `POST`
-//! with a CSRF token from the same origin; a forged form gets 403. After five wrong passwords within five minutes, the
-//! administrator cannot issue tokens for five minutes (429). A form whose response shows a secret can be submitted
-//! successfully only once. Nodes that share the stores share the count of wrong passwords and the record of submitted
-//! forms.
+//! The panel redirects a visitor without a session to the host's sign-in page. A member who is not an administrator
+//! gets 404. Each change is a `POST` with a CSRF token from the same origin; a forged form gets 403. After five wrong
+//! passwords within five minutes, the administrator cannot issue tokens for five minutes (429). A form whose response
+//! shows a secret can be submitted successfully only once. Nodes that share the stores share the count of wrong
+//! passwords and the record of submitted forms.
 //!
 //! A host's own sign-in page may look like the panel: the style sheet is public at `/style.css` below the base path,
 //! [`security_headers`] returns the headers of the pages, and [`is_same_origin_form`] detects forged forms.

@@ -14,7 +14,7 @@ use super::components::{document, relative_time, utc_time};
 use super::form::Form;
 use super::response::{PageResponse, PageResult, PanelError};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
-use crate::base62;
+use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::error_chain::ErrorChain;
 use crate::host::Session;
 use crate::model::{EndpointId, Timestamp, UserId};
@@ -148,7 +148,7 @@ impl PageContext {
         if nonce.is_empty() {
             return work(form).await;
         }
-        let hash = base62::encode::<43, 32>(Sha256::digest(nonce).into());
+        let hash = base62::encode::<DIGITS_OF_256_BITS, 32>(Sha256::digest(nonce).into());
         let hash: String = hash.map(char::from).iter().collect();
         // An `Idempotency-Key` of a client cannot contain a space, so it does not collide.
         let request = IdempotentRequest {
@@ -168,7 +168,7 @@ impl PageContext {
                 return self.conflict(reason, back);
             }
             BeginOutcome::OutcomeUnknown => {
-                let reason = "This form was already submitted, and its outcome is unknown. Check the list before you submit a new form.";
+                let reason = "This form was already submitted, and its outcome is unknown. Check whether it took effect before you submit a new form.";
                 return self.conflict(reason, back);
             }
         };
@@ -297,7 +297,7 @@ fn flash(name: &str) -> Option<&'static str> {
         "disabled" => "Endpoint disabled. Queued deliveries are kept.",
         "retried" => "The delivery will be sent again.",
         "all-retried" => "All dead deliveries of the endpoint are queued again.",
-        "endpoint-removed" => "Endpoint removed with its deliveries.",
+        "endpoint-removed" => "Endpoint deleted with its deliveries.",
         "delivery-removed" => "Delivery removed.",
         _ => return None,
     })

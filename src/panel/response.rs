@@ -19,12 +19,12 @@ use crate::webhook_admin::WebhookAdminError;
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 
-static STYLE: LazyLock<Content> = LazyLock::new(|| {
+static STYLE_CONTENT: LazyLock<Content> = LazyLock::new(|| {
     let style = concat!(include_str!("../html/theme.css"), include_str!("style.css"));
     Content::tagged("text/css; charset=utf-8", style)
 });
 
-static CODE: LazyLock<Content> = LazyLock::new(|| {
+static SCRIPT_CONTENT: LazyLock<Content> = LazyLock::new(|| {
     let script = concat!(include_str!("../html/copy.js"), include_str!("script.js"));
     Content::tagged("text/javascript; charset=utf-8", script)
 });
@@ -61,8 +61,8 @@ impl PageResponse {
     /// Returns the style sheet or the script at a path below the base path; `None` for any other path.
     pub(super) fn asset(path: &str) -> Option<Self> {
         let content = match path {
-            STYLE_SHEET => Content::clone(&STYLE),
-            SCRIPT => Content::clone(&CODE),
+            STYLE_SHEET => Content::clone(&STYLE_CONTENT),
+            SCRIPT => Content::clone(&SCRIPT_CONTENT),
             _ => return None,
         };
         Some(Self::new(StatusCode::OK, "no-cache", Some(content)))
@@ -90,8 +90,8 @@ impl PageResponse {
 }
 
 /// Returns the security headers of all pages of the panel: they allow scripts and style sheets of the same origin only,
-/// and images of the same origin and from `data:` URLs, and forbid frames. For a host's own pages, for example its sign-in
-/// page.
+/// and images of the same origin and from `data:` URLs, and forbid frames. A host can use them for its own pages, for
+/// example its sign-in page.
 pub fn security_headers() -> HeaderMap {
     http_util::page_headers(CONTENT_SECURITY_POLICY)
 }

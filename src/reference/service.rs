@@ -26,7 +26,7 @@ const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 /// The reference page: a [`Service`] for `GET` and `HEAD` of its base path, with and without a slash at the end, and of its
 /// style sheet and script below it.
 ///
-/// Cloning is cheap. Responses are not compressed and have a strong `etag`.
+/// Cloning is cheap. Responses are not compressed. Successful responses have a strong `etag`.
 #[derive(Clone, Debug)]
 pub struct ReferencePage(Arc<Site>);
 

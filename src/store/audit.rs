@@ -26,8 +26,8 @@ pub struct AuditFilter {
     pub action: Option<AuditAction>,
     /// Only changes of this target.
     pub target: Option<String>,
-    /// Only entries after this number in the list, which have a smaller number; for the next page, the number of the last
-    /// entry of the previous page.
+    /// Only entries with a smaller number than this one. For the next page, pass the number of the last entry of the
+    /// previous page.
     pub after: Option<i64>,
     /// Maximum number of entries. The default of 0 lists none.
     pub limit: u32,
@@ -35,7 +35,7 @@ pub struct AuditFilter {
 
 /// Stores the audit log. Entries are not removed.
 ///
-/// The stores of one backend share a log. Their methods that take an [`AuditEntry`] write it in the transaction of the
+/// The stores in one database share a log. Their methods that take an [`AuditEntry`] write it in the transaction of the
 /// change, with the number of affected records, and do not write it if they change nothing.
 #[async_trait]
 pub trait AuditStore: Send + Sync + 'static {

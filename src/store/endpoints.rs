@@ -61,8 +61,9 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn list(&self) -> BackendResult<Vec<Endpoint>>;
 
-    /// Returns whether an enabled endpoint subscribes to `topic`, so that a host can omit an event that no endpoint receives.
-    /// A host with SQL transactions runs [`Event::IS_SUBSCRIBED_SQL`](crate::webhook::Event::IS_SUBSCRIBED_SQL) instead.
+    /// Returns `true` if an enabled endpoint subscribes to `topic`, so that a host can omit an event that no endpoint
+    /// receives. A host with SQL transactions runs
+    /// [`Event::IS_SUBSCRIBED_SQL`](crate::webhook::Event::IS_SUBSCRIBED_SQL) instead.
     ///
     /// Default: searches [`list`](Self::list).
     ///

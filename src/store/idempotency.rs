@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::error::BackendResult;
-use crate::model::{ForumId, PostId, ThreadId, Timestamp};
+use crate::model::{DAY, ForumId, PostId, ThreadId, Timestamp};
 use crate::token::Lookup;
 
 /// A request that is executed at most once: an API request with an `Idempotency-Key`, or a form of the control panel.
@@ -37,7 +37,8 @@ impl IdempotentRequest {
 pub struct StoredResponse {
     /// Status, 200 to 299.
     pub status: u16,
-    /// Value of the header `location`; `None` if the response has none.
+    /// Path of the created resource below the base path, for the header `location`; `None` if the response has no such
+    /// header.
     pub location: Option<String>,
     /// The body.
     pub body: Bytes,
@@ -124,11 +125,11 @@ impl From<Option<StoredResponse>> for IdempotencyProgress {
 
 impl IdempotencyRecord {
     /// Retention period of a key: 24 hours.
-    pub const TTL: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const TTL: Duration = DAY;
     /// Duration after which a run that has not ended counts as interrupted: 60 seconds.
     pub const LEASE: Duration = Duration::from_secs(60);
 
-    /// Returns whether the key is expired at `now`.
+    /// Returns `true` if the key is expired at `now`.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         now >= self.started_at.saturating_add(Self::TTL)
     }
@@ -155,12 +156,12 @@ impl IdempotencyRecord {
 /// Stores successful responses and unknown outcomes for [`IdempotencyRecord::TTL`].
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync + 'static {
-    /// Reserves the key for this request, or returns the outcome of its first run, atomically: of concurrent requests exactly
-    /// one reserves the key.
+    /// Reserves the key for this request, or returns the outcome of its first run. The method is atomic: exactly one of
+    /// several concurrent requests reserves the key.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The response is a 500 and the command does not run; the
-    /// key may be reserved.
+    /// [`BackendError`](super::BackendError) if the backend fails. The response is a 500, or a 503 if the source is an
+    /// [`OverloadedError`](super::OverloadedError), and the command does not run; the key may be reserved.
     async fn begin(
         &self,
         request: &IdempotentRequest,

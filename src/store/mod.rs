@@ -1,8 +1,8 @@
 //! Stores of tokens, rate limits, idempotency keys, usage, webhooks and the audit log.
 //!
 //! Each resource has a trait, whose methods are atomic. Each backend has a module: [`memory`] and, with features,
-//! `sqlite`, `postgres` and `redis`. [`Stores`] and [`WebhookStores`] combine them. [`sqlite_schema`] has the schema and
-//! the statements of the SQLite tables for other drivers.
+//! `sqlite`, `postgres` and `redis`. [`Stores`] and [`WebhookStores`] combine them. [`sqlite_schema`] contains the schema
+//! and the statements of the SQLite tables for other drivers.
 //!
 //! Methods that depend on the current time receive it as a parameter. A `find` method returns `Ok(None)` if the resource
 //! does not exist.
@@ -58,5 +58,5 @@ pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
 pub use token_usage::{TokenUsage, UsageCounts};
-pub use tokens::{TokenFilter, TokenLoader, TokenSearch, TokenStates, TokenStore};
+pub use tokens::{TokenFilter, TokenLoader, TokenSearch, TokenStateFilter, TokenStore};
 pub use usage::UsageStore;

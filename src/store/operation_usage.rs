@@ -60,8 +60,8 @@ impl LatencyCounts {
     /// Estimates the duration that `percent` of the responses did not exceed. A `percent` above 100 counts as 100. Returns
     /// `None` without responses.
     ///
-    /// The estimate assumes that the responses of a bucket are distributed evenly. It is in the same bucket as the exact
-    /// value. Above the last bound it is the last bound, 5 s.
+    /// The estimate assumes that the responses of a bucket are distributed evenly. It is between the bounds of the
+    /// bucket that contains the exact value, or 5 s, the last bound, if the exact value is not less.
     pub fn percentile(&self, percent: u8) -> Option<Duration> {
         let rank = self.count() as f64 * f64::from(percent.min(100)) / 100.0;
         let mut below = 0.0;

@@ -13,8 +13,9 @@ pub trait RateLimitStore: Send + Sync + 'static {
     /// successive calls of [`Budget::charge`]. A cost of 0 reads the window. A store with its own clock ignores `now`.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The response to the request is a 500. A store behind a
-    /// network can fall back to a [`MemoryRateLimitStore`](super::memory::MemoryRateLimitStore) while it is unreachable.
+    /// [`BackendError`](super::BackendError) if the backend fails. The response to the request is a 500, or a 503 if
+    /// the source is an [`OverloadedError`](super::OverloadedError). A store behind a network can fall back to a
+    /// [`MemoryRateLimitStore`](super::memory::MemoryRateLimitStore) while it is unreachable.
     async fn charge(
         &self,
         key: &RateLimitKey,

@@ -1,12 +1,12 @@
 //! Schema and statements of the SQLite tables, for hosts whose SQLite driver is not `rusqlite`.
 //!
 //! The feature `sqlite` links the SQLite of `rusqlite`, and a program can contain only one version of `libsqlite3-sys`. A host
-//! whose driver needs another version, such as sqlx 0.8, does not enable the feature. In its own pool it
+//! whose driver needs another version, such as sqlx 0.8, does not enable the feature. Instead it uses its own pool:
 //!
-//! - implements [`TokenStore`](crate::store::TokenStore) and [`IdempotencyStore`](crate::store::IdempotencyStore) with the
-//!   statements of this module;
-//! - inserts events with [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL);
-//! - inserts entries of the audit log with [`AuditEntry::INSERT_SQL`](crate::audit::AuditEntry::INSERT_SQL).
+//! - It implements [`TokenStore`](crate::store::TokenStore) and [`IdempotencyStore`](crate::store::IdempotencyStore)
+//!   with the statements of this module.
+//! - It inserts events with [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL).
+//! - It inserts entries of the audit log with [`AuditEntry::INSERT_SQL`](crate::audit::AuditEntry::INSERT_SQL).
 //!
 //! This module needs no feature. The feature `sqlite` uses the same schema and the same statements, so that a second
 //! program with that feature can open the file, for example to deliver the webhooks ([guide](crate::guide::stores)).
@@ -76,7 +76,7 @@ pub const MIGRATIONS: Migrations = migrations!(
 /// `created_at`, `expires_at`, `revoked_at` and `last_used_at`, in this order: the fields of
 /// [`TokenRecord`](crate::token::TokenRecord). The last three can be null.
 pub mod tokens {
-    use crate::store::{TokenFilter, TokenStates};
+    use crate::store::{TokenFilter, TokenStateFilter};
     use crate::token::TokenState;
 
     /// Adds a token. Changes no row if its lookup exists.
@@ -121,13 +121,15 @@ pub mod tokens {
             None => "?5 IS NULL",
         };
         let states = match filter.states {
-            TokenStates::Any => "TRUE",
-            TokenStates::NotRevoked => "revoked_at IS NULL",
-            TokenStates::Only(TokenState::Valid) => {
+            TokenStateFilter::Any => "TRUE",
+            TokenStateFilter::NotRevoked => "revoked_at IS NULL",
+            TokenStateFilter::Only(TokenState::Valid) => {
                 "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)"
             }
-            TokenStates::Only(TokenState::Expired) => "revoked_at IS NULL AND expires_at <= ?4",
-            TokenStates::Only(TokenState::Revoked) => "revoked_at IS NOT NULL",
+            TokenStateFilter::Only(TokenState::Expired) => {
+                "revoked_at IS NULL AND expires_at <= ?4"
+            }
+            TokenStateFilter::Only(TokenState::Revoked) => "revoked_at IS NOT NULL",
         };
         let search = match filter.search {
             Some(_) => {

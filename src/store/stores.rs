@@ -12,14 +12,15 @@ use super::{
 pub struct Stores {
     /// Token records.
     pub tokens: Arc<dyn TokenStore>,
-    /// The host's query for a token and its owner. It reads the same tokens as `tokens`. `None`, the default of all
-    /// constructors, finds them with separate calls.
+    /// The host's query for a token and its owner. It reads the same tokens as `tokens`. With `None`, the default of all
+    /// constructors, the library loads them with separate calls.
     pub token_loader: Option<Arc<dyn TokenLoader>>,
     /// Running windows of rate limits.
     pub rate_limits: Arc<dyn RateLimitStore>,
     /// Responses by `Idempotency-Key`.
     pub idempotency: Arc<dyn IdempotencyStore>,
-    /// The audit log, which webhook stores of the same backend share.
+    /// The audit log, which webhook stores in the same database share. Stores in memory share the log that
+    /// [`in_memory_with`](Self::in_memory_with) receives.
     pub audit: Arc<dyn AuditStore>,
     /// Requests by token and hour, and by operation and hour.
     pub usage: Arc<dyn UsageStore>,
@@ -47,7 +48,7 @@ impl Stores {
 
 opaque_debug!(Stores);
 
-/// Stores of webhooks: three trait objects, usually of one store.
+/// Stores of webhooks: three trait objects, usually of one value.
 #[derive(Clone)]
 pub struct WebhookStores {
     /// Events that are not fanned out yet.

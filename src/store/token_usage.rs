@@ -15,7 +15,7 @@ pub struct UsageCounts {
     pub units: u64,
     /// Requests refused with 429.
     pub rate_limited: u64,
-    /// Requests refused with 401. Those of a token are refused because it is revoked or expired.
+    /// Requests refused with 401. The usage of a token includes them if the token is known, but revoked or expired.
     pub unauthenticated: u64,
     /// Requests refused with 403.
     pub forbidden: u64,

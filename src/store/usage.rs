@@ -11,15 +11,15 @@ use crate::token::Lookup;
 #[async_trait]
 pub trait UsageStore: Send + Sync + 'static {
     /// Adds the numbers of requests with tokens to the stored numbers, in one transaction. `usage` is ordered by hour and
-    /// token, and contains no hour of a token twice.
+    /// token, and contains each pair of an hour and a token at most once.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call; numbers that were added
     /// nevertheless are then counted twice.
     async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()>;
 
-    /// Returns the sum of each hour that begins at or after `since`: of `token`, or of all tokens if it is `None`. Requests
-    /// without a token are not included. The oldest hour comes first; hours without requests are omitted.
+    /// Returns the usage of `token`, or of all tokens if it is `None`, in each hour that begins at or after `since`.
+    /// Requests without a token are not included. The oldest hour comes first; hours without requests are omitted.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -41,7 +41,7 @@ pub trait UsageStore: Send + Sync + 'static {
     ) -> BackendResult<Vec<(Lookup, UsageCounts)>>;
 
     /// Adds the numbers of requests of operations, with and without tokens, to the stored numbers, in one transaction.
-    /// `usage` is ordered by hour and operation, and contains no hour of an operation twice.
+    /// `usage` is ordered by hour and operation, and contains each pair of an hour and an operation at most once.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call; numbers that were added

@@ -137,7 +137,7 @@ impl TestApi {
     /// Returns a client with a token of this member for these scopes.
     ///
     /// # Panics
-    /// If the id is invalid or the surface has no such scope.
+    /// If the id is invalid, `scopes` is empty, or the surface does not have one of them.
     pub fn as_member_with_scopes(&self, user: &str, scopes: &[Scope]) -> TestClient<'_> {
         let token = self.issue_token(user, scopes, Expiry::NEVER);
         self.client(Some(token.expose_secret().to_owned()))
@@ -146,7 +146,7 @@ impl TestApi {
     /// Issues a token of this member.
     ///
     /// # Panics
-    /// If the id is invalid or the surface has no such scope.
+    /// If the id is invalid, `scopes` is empty, or the surface does not have one of them.
     #[expect(clippy::expect_used, reason = "invalid arguments fail the test")]
     pub fn issue_token(&self, user: &str, scopes: &[Scope], expiry: Expiry) -> PlainToken {
         let owner = UserId::parse(user).expect("a member's id");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::TokenRecord;
 
-/// Token and data of its owner, of one query of a host ([`TokenLoader`](crate::store::TokenLoader)).
+/// Token with data of its owner, which a [`TokenLoader`](crate::store::TokenLoader) loads with one query.
 #[derive(Clone, Debug)]
 pub struct LoadedToken {
     pub(crate) record: TokenRecord,
@@ -24,7 +24,8 @@ impl LoadedToken {
     /// Attaches data of the owner, such as the rows of the member and the forums. A second value replaces the first.
     ///
     /// [`Authorizer::member_access`](crate::host::Authorizer::member_access) reads it with
-    /// [`RequestInfo::loaded_owner`](crate::host::RequestInfo::loaded_owner). Without it the authorizer loads the owner.
+    /// [`RequestInfo::loaded_owner`](crate::host::RequestInfo::loaded_owner). Without the data the authorizer loads the
+    /// owner.
     #[must_use]
     pub fn with_owner<T: Send + Sync + 'static>(self, owner: T) -> Self {
         Self {

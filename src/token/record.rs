@@ -65,7 +65,7 @@ impl TokenRecord {
         }
     }
 
-    /// Returns whether a use at `now` is recorded: no use was recorded before, or the last one is at least
+    /// Returns `true` if a use at `now` is recorded: no use was recorded before, or the last one is at least
     /// [`LAST_USED_RESOLUTION`](Self::LAST_USED_RESOLUTION) ago.
     pub fn should_record_use(&self, now: Timestamp) -> bool {
         self.last_used_at

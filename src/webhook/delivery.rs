@@ -54,8 +54,8 @@ impl DeliveryState {
         }
     }
 
-    /// Returns whether the worker makes another attempt (queued and retrying). Only an operator changes a delivery in
-    /// another state.
+    /// Returns `true` if another attempt follows: the delivery is queued or retrying. Only an operator changes a
+    /// delivery in another state.
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Queued | Self::Retrying)
     }
@@ -80,7 +80,7 @@ impl_as_str!(DeliveryState);
 pub struct DeliveryProgress {
     /// State of the delivery.
     pub state: DeliveryState,
-    /// Number of attempts that were counted since the delivery was queued.
+    /// Number of attempts that were counted since the delivery was last queued.
     pub attempts: u32,
     /// Time of the next attempt; `None` if no attempt follows.
     pub due_at: Option<Timestamp>,
@@ -225,7 +225,7 @@ pub struct Delivery {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRecord {
-    /// Number of the attempt since the delivery was queued, from 1.
+    /// Number of the attempt since the delivery was last queued, from 1.
     pub attempt: u32,
     /// Start of the attempt.
     #[serde(rename = "at")]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::{EncryptedSecret, TopicSet};
-use crate::model::{EndpointId, Timestamp, UserId};
+use crate::model::{DAY, EndpointId, Timestamp, UserId};
 
 /// A registered receiver of webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +27,10 @@ pub struct Endpoint {
     /// The secret of the last rotation, which signs deliveries from [`PendingSecret::activates_at`] on; `None` if the secret
     /// was never rotated, or an operator has activated it earlier.
     pub pending_secret: Option<PendingSecret>,
-    /// Time of the first failed attempt since an attempt last succeeded or the endpoint was enabled; `None` if the last one
-    /// succeeded. The store maintains it; an update does not change it.
+    /// Time of the first failed attempt since an attempt last succeeded or the endpoint was enabled; `None` if no attempt
+    /// has failed since then. The store maintains it; an update changes it only when it enables the endpoint.
     pub failing_since: Option<Timestamp>,
-    /// `true` if the worker disabled the endpoint because all of its deliveries failed. Enabling it resets the value.
+    /// `true` if the worker disabled the endpoint because all of its attempts failed. Enabling it resets the value.
     pub auto_disabled: bool,
     /// Version of the row, from 1, incremented by each update.
     pub version: i64,
@@ -53,7 +53,7 @@ pub struct NoPendingSecretError;
 
 impl Endpoint {
     /// Time until a pending secret becomes active automatically: 24 hours.
-    pub const ROTATION_PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const ROTATION_PERIOD: Duration = DAY;
 
     /// Returns the secret that is active at `now`.
     pub fn secret_at(&self, now: Timestamp) -> &EncryptedSecret {

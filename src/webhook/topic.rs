@@ -111,7 +111,7 @@ impl UnknownTopicError {
 }
 
 impl TopicSet {
-    /// Returns whether the set contains `topic`. `*` contains neither `message.sent` nor `ping`.
+    /// Returns `true` if the set contains `topic`. `*` contains neither `message.sent` nor `ping`.
     pub fn contains(&self, topic: &Topic) -> bool {
         let public = ![Topic::MESSAGE_SENT, Topic::PING].contains(topic);
         self.all && public || self.named.contains(topic)
@@ -155,7 +155,10 @@ impl TopicSet {
 impl FromStr for TopicSet {
     type Err = UnknownTopicError;
 
-    /// Reads `post.created,post.updated`, `*`, or `*,message.sent`. Ignores spaces around names.
+    /// Parses `post.created,post.updated`, `*`, or `*,message.sent`. Ignores spaces around names.
+    ///
+    /// # Errors
+    /// [`UnknownTopicError`] with the first name that is malformed or `ping`.
     fn from_str(text: &str) -> Result<Self, UnknownTopicError> {
         let mut topics = Self::default();
         for name in text.split(',').map(str::trim) {

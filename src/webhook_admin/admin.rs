@@ -7,7 +7,7 @@ use super::WebhookAdminError;
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::environment::Environment;
 use crate::error::BoxError;
-use crate::model::{DeliveryId, EndpointId, UserId};
+use crate::model::{DAY, DeliveryId, EndpointId, UserId};
 use crate::store::WebhookStores;
 use crate::webhook::{
     DeliveryState, EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyMismatchError,
@@ -77,7 +77,7 @@ impl WebhookAdmin {
         }
     }
 
-    /// Resolves the host names of new endpoints with `resolver`. Default: [`SystemResolver`].
+    /// Sets the resolver of the host names in new URLs. Default: [`SystemResolver`].
     #[must_use]
     pub fn resolver(self, resolver: Arc<dyn Resolver>) -> Self {
         Self { resolver, ..self }
@@ -438,7 +438,7 @@ impl WebhookAdmin {
         actor: &AuditActor,
     ) -> Result<u64, WebhookAdminError> {
         let audit = self.audit_entry(actor, AuditAction::DELIVERY_PURGED, "")?;
-        let days = age.as_secs() / (24 * 60 * 60);
+        let days = age.as_secs() / DAY.as_secs();
         let state_name = state.as_str();
         let audit = audit.with_details(format_args!("{state_name}; older than {days} days"));
         let before = self.environment.clock.now().saturating_sub(age);

@@ -6,7 +6,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use super::batcher::Batchers;
-use super::context::WorkerContext;
+use super::context::{STORE, WorkerContext};
 use crate::audit::{AuditAction, AuditActor};
 use crate::error::{BackendError, BackendResult};
 use crate::error_chain::ErrorChain;
@@ -119,7 +119,7 @@ impl Attempt<'_> {
         Ok(Disposition::Completed(self.send(&secret).await))
     }
 
-    /// Returns whether the worker is not stopping and the rest of the lease covers the time limit of sending.
+    /// Returns `true` if the worker is not stopping and the rest of the lease covers the time limit of sending.
     fn may_send(&self) -> bool {
         let context = self.context;
         let ends_by = context.now().saturating_add(context.settings.step_timeout);
@@ -254,7 +254,7 @@ impl Attempt<'_> {
             // Another worker disabled it, or an attempt succeeded meanwhile.
             Ok(false) => {}
             Err(error) => {
-                recorder::record_store_error("webhooks");
+                recorder::record_store_error(STORE);
                 tracing::warn!(endpoint = %endpoint.id, error = %ErrorChain(&error), "failed to disable endpoint");
             }
         }

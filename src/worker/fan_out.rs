@@ -50,7 +50,7 @@ async fn turn(context: &WorkerContext) -> BackendResult<Duration> {
     })
 }
 
-/// Returns whether an endpoint of `owner` may receive the event: the owner must see the event's forum, if it has one, and
+/// Returns `true` if an endpoint of `owner` may receive the event: the owner must see the event's forum, if it has one, and
 /// must be a party of a private message.
 ///
 /// An offline board does not change the result, because a withheld delivery is not sent later.
@@ -88,8 +88,8 @@ impl EndpointFilter {
         }
     }
 
-    /// Returns whether a delivery is queued. If the owner's access could not be loaded, it is queued, so that other endpoints
-    /// do not wait: the access is loaded again before each attempt.
+    /// Returns `true` if a delivery is queued. If the owner's access could not be loaded, it is queued, so that other
+    /// endpoints do not wait: the access is loaded again before each attempt.
     fn may_receive(&self, owner: &UserId, event: &Event) -> bool {
         match self.access.get(owner) {
             None => true,
@@ -124,7 +124,7 @@ async fn load_access(
     loaded
 }
 
-/// Returns whether the endpoint is enabled, subscribes to the topic, and was registered before the event occurred.
+/// Returns `true` if the endpoint is enabled, subscribes to the topic, and was registered before the event occurred.
 fn subscribes_to(endpoint: &Endpoint, event: &Event) -> bool {
     endpoint.enabled
         && endpoint.topics.contains(&event.topic)

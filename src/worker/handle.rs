@@ -33,8 +33,8 @@ impl WorkerHandle {
         Self(context)
     }
 
-    /// Makes the worker read new events and deliveries at once. Call it after a commit that wrote events. It is cheap, and
-    /// consecutive calls are coalesced.
+    /// Makes the worker read new events and deliveries at once, or after the pause that follows an error. Call it after
+    /// a commit that wrote events. It is cheap, and consecutive calls are coalesced.
     pub fn wake(&self) {
         self.0.events.notify();
         self.0.deliveries.notify();

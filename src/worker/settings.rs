@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::build_error::BuildError;
+use crate::model::{DAY, HOUR};
 use crate::webhook::Backoff;
 
 /// Settings of a [`Worker`](super::Worker). [`WorkerBuilder`](super::WorkerBuilder) has a setter for each, and rejects
@@ -16,23 +17,23 @@ pub struct WorkerSettings {
     pub max_in_flight: u32,
     /// Largest number of concurrent attempts for one endpoint, at least 1. Default: 4.
     pub max_in_flight_per_endpoint: u32,
-    /// Longest pause before the worker looks for new events and due deliveries again, above zero. After an error the pause
-    /// grows to at most 30 s. Default: 1 s.
+    /// Longest pause before the worker looks for new events and due deliveries again, at least 1 ms. After an error the
+    /// pause grows to at most 30 s. Default: 1 s.
     pub poll_interval: Duration,
     /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
-    /// sending, sending, recording the result. Above zero. Default: 15 s. Must be longer than the timeout of the
+    /// sending, sending, recording the result. At least 1 ms. Default: 15 s. Must be longer than the timeout of the
     /// transport, such as
     /// [`HttpTransportSettings::attempt_timeout`](crate::webhook::HttpTransportSettings::attempt_timeout).
     pub step_timeout: Duration,
-    /// Time after which delivered, gone and withheld deliveries are removed. Default: 7 days.
+    /// Time for which delivered, gone and withheld deliveries are kept after they reach this state. Default: 7 days.
     pub retention: Duration,
-    /// Time after their creation after which dead deliveries are removed; `None` to keep them until an administrator retries or
-    /// removes them. Default: `None`.
+    /// Age at which dead deliveries are removed, measured from the time at which they were first queued; `None` keeps them
+    /// until an operator retries or removes them. Default: `None`.
     pub dead_retention: Option<Duration>,
     /// Time for which all attempts of an endpoint must have failed before the worker disables it; `None` to never disable an
     /// endpoint. The worker checks it when a delivery becomes dead. Default: 5 days.
     pub disable_after: Option<Duration>,
-    /// Time between two sweeps that remove old deliveries, above zero. Default: 1 hour.
+    /// Time between two sweeps that remove old deliveries, at least 1 ms. Default: 1 hour.
     pub sweep_interval: Duration,
 }
 
@@ -44,10 +45,10 @@ impl Default for WorkerSettings {
             max_in_flight_per_endpoint: 4,
             poll_interval: Duration::from_secs(1),
             step_timeout: Duration::from_secs(15),
-            retention: Duration::from_secs(7 * 24 * 60 * 60),
+            retention: DAY * 7,
             dead_retention: None,
-            disable_after: Some(Duration::from_secs(5 * 24 * 60 * 60)),
-            sweep_interval: Duration::from_secs(60 * 60),
+            disable_after: Some(DAY * 5),
+            sweep_interval: HOUR,
         }
     }
 }

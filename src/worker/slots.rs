@@ -45,7 +45,7 @@ impl Slots {
         *self.lock().attempts.entry(endpoint.clone()).or_default() += 1;
     }
 
-    /// Frees a slot; returns whether a delivery may be waiting for it.
+    /// Frees a slot. Returns `true` if a delivery may be waiting for it.
     pub(super) fn release(&self, endpoint: &EndpointId, settings: &WorkerSettings) -> bool {
         let mut in_flight = self.lock();
         let total: u32 = in_flight.attempts.values().sum();

@@ -65,7 +65,7 @@ fn build_rejects_each_setting_out_of_bounds() {
 }
 
 #[test]
-fn build_rejects_a_public_origin_that_is_no_origin() {
+fn build_rejects_an_invalid_public_origin() {
     let build = |origin: &str| {
         let environment = Environment::new(TokioRuntime).public_origin(origin);
         ForumApi::builder(FullBoard::new(), Stores::in_memory(), environment).build()

@@ -124,7 +124,7 @@ async fn server() -> Server {
 }
 
 #[tokio::test]
-async fn values_that_json_or_a_header_cannot_represent_are_a_500() {
+async fn results_that_json_or_a_header_cannot_represent_are_a_500() {
     let server = server().await;
     for path in [
         "/forums/open/threads?limit=1",

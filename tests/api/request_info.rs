@@ -138,7 +138,7 @@ async fn only_the_authorizer_receives_the_loaded_owner() {
 }
 
 #[tokio::test]
-async fn what_the_request_does_not_have_is_absent() {
+async fn a_missing_client_address_or_user_agent_is_none() {
     let fixture = Fixture::new();
     let (_, seen) = fixture.send(fixture.api.as_guest().get("/forums")).await;
     for request in seen {

@@ -97,7 +97,7 @@ async fn a_token_stays_valid_without_a_retired_scope() {
 }
 
 #[tokio::test]
-async fn admin_read_permits_nothing() {
+async fn the_scope_admin_read_permits_no_operation() {
     let server = Server::on(Surface::Compact);
     let token = server
         .issue(Surface::Compact, &["admin:read"], "")
@@ -110,7 +110,7 @@ async fn admin_read_permits_nothing() {
 }
 
 #[tokio::test]
-async fn a_lost_permission_is_effective_with_the_next_request() {
+async fn a_revoked_permission_is_effective_from_the_next_request() {
     let server = Server::new();
     let (alice, moderator) = (server.token("alice").await, server.token("moderator").await);
     let thread = Request::get("/threads/members-1").bearer(&alice);

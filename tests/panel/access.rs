@@ -34,7 +34,7 @@ const FORM: &Fields<'static> = &[
 ];
 
 #[tokio::test]
-async fn each_form_changes_something() {
+async fn each_valid_form_changes_stored_data() {
     let count = paths("post", &PanelFixture::with_content().await).len();
     for number in 0..count {
         let fixture = PanelFixture::with_content().await;
@@ -78,7 +78,7 @@ async fn a_forged_form_changes_nothing() {
 }
 
 #[tokio::test]
-async fn guests_and_members_neither_see_nor_change_anything() {
+async fn guests_and_members_have_no_access_to_the_panel() {
     let fixture = PanelFixture::with_content().await;
     let before = fixture.snapshot().await;
     let not_found = fixture.get_as("alice/1", "/panel/nothing").await.body;

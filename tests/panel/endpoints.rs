@@ -104,7 +104,7 @@ async fn url_owner_and_topics_are_changed_together() {
 }
 
 #[tokio::test]
-async fn a_form_that_was_opened_before_another_change_does_not_undo_it() {
+async fn an_outdated_form_does_not_undo_another_change() {
     let fixture = PanelFixture::with_content().await;
     let path = fixture.endpoint_path("");
     let opened = fixture.get(&path).await;
@@ -259,7 +259,7 @@ async fn a_disabled_endpoint_cannot_be_pinged() {
 async fn an_endpoint_is_removed_with_its_deliveries() {
     let fixture = PanelFixture::with_content().await;
     let (status, page) = fixture.run_action("/remove").await;
-    assert!(status == 303 && page.contains("Endpoint removed"));
+    assert!(status == 303 && page.contains("Endpoint deleted"));
     assert!(fixture.stored_endpoint().await.is_none() && fixture.state().await.is_none());
     for action in "remove rotate activate enable disable ping retry-dead".split(' ') {
         let action = &format!("/{action}");
@@ -269,7 +269,7 @@ async fn an_endpoint_is_removed_with_its_deliveries() {
     assert_eq!(page.status, 404);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_ping_without_a_result_is_shown_within_the_request_timeout() {
     let mut fixture = PanelFixture::with_content().await;
     let node = fixture.node_builder();

@@ -68,7 +68,7 @@ async fn the_memory_of_each_kind_of_key_is_bounded() {
 }
 
 #[test]
-fn a_smaller_budget_counts_as_spent() {
+fn a_budget_lowered_below_the_used_units_has_none_left() {
     let (budget, _) = BUDGET.charge(None, 80, at(0));
     let smaller = Budget {
         units: 50,
@@ -110,7 +110,7 @@ impl Oracle {
 proptest! {
     /// Includes charges of 0, charges beyond a whole budget, ends of windows, and clocks that are set back.
     #[test]
-    fn a_window_charges_as_a_plain_sum(
+    fn a_window_allows_the_same_charges_as_a_plain_sum(
         units in 1_u32..50,
         length in 1_u64..100,
         charges in prop::collection::vec((prop_oneof![9 => 0_i64..30, 1 => -1000_i64..0], 0_u32..60), 1..100),

@@ -84,7 +84,7 @@ async fn expired_keys_are_deleted() {
     assert_eq!(rows.await.unwrap(), 3);
 }
 
-/// The worker ends without a settlement. `kill_9_loses_nothing` of the server kills its process.
+/// The worker ends without a settlement. `acknowledged_writes_survive_kill_9` of the server kills its process.
 #[tokio::test]
 async fn deliveries_of_an_ended_worker_are_claimed_after_their_leases() {
     let (directory, database) = temp_database();

@@ -43,17 +43,28 @@ pub async fn existing(
     options: &DatabaseOptions,
     migrations: Migrations,
 ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
-    let parsed = DatabaseUrl::parse(url, options, false)?;
-    if parsed.holds_board().await? == Some(false) {
-        let reason = "the database contains no board; run `forum-server serve` first";
-        return Err(BoardError::not_found(reason));
-    }
+    let parsed = DatabaseUrl::of_board(url, options).await?;
     let (database, board) = parsed.open(Language::English, migrations).await?;
     match migrations {
         Migrations::Apply => board.migrate().await?,
         Migrations::Require => must_be_current(board.schema_status().await?)?,
     }
     Ok((database, board))
+}
+
+/// Applies the pending migrations to the database of an existing board. Returns their number.
+///
+/// # Errors
+/// If the database has no board, or its schema is newer than the program, or a migration fails.
+pub async fn migrate(url: &str) -> BoardResult<u64> {
+    let parsed = DatabaseUrl::of_board(url, &DatabaseOptions::COMMAND).await?;
+    let (database, board) = parsed.open_unmigrated(Language::English)?;
+    let before = board.applied_migrations().await?;
+    database.migrate_library().await?;
+    board.migrate().await?;
+    let after = board.applied_migrations().await?;
+    database.close().await;
+    Ok(after.saturating_sub(before))
 }
 
 fn must_be_current(status: SchemaStatus) -> BoardResult<()> {
@@ -96,6 +107,19 @@ impl DatabaseUrl {
                 "unsupported database URL: use sqlite:PATH, sqlite::memory: or postgres://…",
             )),
         }
+    }
+
+    /// Parses the URL of an existing database.
+    ///
+    /// # Errors
+    /// If the database has no board. A missing or unreadable SQLite file is an error when the database is opened.
+    async fn of_board(url: &str, options: &DatabaseOptions) -> BoardResult<Self> {
+        let parsed = Self::parse(url, options, false)?;
+        if parsed.holds_board().await? == Some(false) {
+            let reason = "the database contains no board; run `forum-server serve` first";
+            return Err(BoardError::not_found(reason));
+        }
+        Ok(parsed)
     }
 
     /// Returns whether the database contains a board; `None` if the SQLite file is missing or unreadable. Changes nothing.
@@ -147,23 +171,30 @@ impl DatabaseUrl {
         language: Language,
         migrations: Migrations,
     ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
-        let database = match (self, migrations) {
-            (Self::Sqlite(location, settings), Migrations::Apply) => {
+        if migrations == Migrations::Require {
+            let (database, board) = self.open_unmigrated(language)?;
+            must_be_current(database.library_schema_status().await?)?;
+            return Ok((database, board));
+        }
+        let database = match self {
+            Self::Sqlite(location, settings) => {
                 BoardDatabase::from(sqlite::Database::open_with(&location, &settings)?)
             }
-            (Self::Sqlite(location, _), Migrations::Require) => {
-                let database = sqlite::Database::open_unmigrated(&location)?;
-                must_be_current(database.schema_status().await?)?;
-                BoardDatabase::from(database)
-            }
-            (Self::Postgres(pool), Migrations::Apply) => {
+            Self::Postgres(pool) => {
                 postgres::migrate(&pool).await?;
                 BoardDatabase::from(pool)
             }
-            (Self::Postgres(pool), Migrations::Require) => {
-                must_be_current(postgres::schema_status(&pool).await?)?;
-                BoardDatabase::from(pool)
+        };
+        Ok((database.clone(), board(database, language)))
+    }
+
+    /// Opens the database without migrations, and returns it with its board.
+    fn open_unmigrated(self, language: Language) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
+        let database = match self {
+            Self::Sqlite(location, _) => {
+                BoardDatabase::from(sqlite::Database::open_unmigrated(&location)?)
             }
+            Self::Postgres(pool) => BoardDatabase::from(pool),
         };
         Ok((database.clone(), board(database, language)))
     }

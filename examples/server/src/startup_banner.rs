@@ -85,7 +85,10 @@ impl fmt::Display for StartupBanner {
         let password = new.password.as_deref().unwrap_or("from standard input");
         writeln!(f, "sign-in   {ADMIN}, password {password}")?;
         let Some(calls) = &new.example_calls else {
-            return Ok(());
+            return match new.password {
+                Some(_) => writeln!(f, "\nThe password is not shown again."),
+                None => Ok(()),
+            };
         };
         let token = calls.token.expose_secret();
         let posts = format!("{api}/threads/{}/posts", calls.thread);

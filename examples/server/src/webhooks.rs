@@ -19,6 +19,9 @@ use crate::board::db::BoardDatabase;
 use crate::cli::{number, seconds};
 use crate::shutdown::Shutdown;
 
+/// Smallest ratio of the time limit of a step to that of an attempt, which must end first.
+const STEP_FACTOR: f64 = 1.5;
+
 /// Options of registering endpoints and sending to them.
 #[derive(Clone, Debug, Args)]
 pub struct WebhookOptions {
@@ -96,7 +99,7 @@ pub fn start(
         })
         .max_in_flight(retries.webhook_concurrency)
         .max_in_flight_per_endpoint(retries.webhook_endpoint_concurrency)
-        .step_timeout(defaults.step_timeout.max(timeout.mul_f64(1.5)))
+        .step_timeout(defaults.step_timeout.max(timeout.mul_f64(STEP_FACTOR)))
         .retention(keep)
         .dead_retention(retries.webhook_dead_retention)
         .sweep_interval(
@@ -147,6 +150,10 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
             };
             BoardError::validation("key", format!("{mismatch}; {remedy}"))
         }
+        WebhookAdminError::NoPendingSecret => BoardError::validation(
+            "secret",
+            format!("{error}; run `webhook rotate` to create one"),
+        ),
         other => BoardError::validation("endpoint", other.to_string()),
     }
 }

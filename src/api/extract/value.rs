@@ -116,7 +116,7 @@ impl<'a> InputValue<'a> {
         }
     }
 
-    /// Returns whether this is an object with `true` in the field `name`.
+    /// Returns `true` if this is an object with `true` in the field `name`.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         let Self::Object(fields) = self else {
             return false;

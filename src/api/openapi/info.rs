@@ -10,7 +10,7 @@ use crate::scope::Surface;
 const INTRODUCTION: &str = include_str!("introduction.md");
 const AUTHENTICATION: &str = include_str!("authentication.md");
 
-/// Returns the description of the document, with tables of errors and budgets.
+/// Returns the description of the document, with a table of errors, the budgets and the limit of request bodies.
 pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
     let errors = ErrorCode::of(surface).map(|code| {
         let status = code.status().as_str().to_owned();
@@ -31,17 +31,24 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
         .trim_end()
         .replace("{errors}", &table(["status", "code", "meaning"], errors))
         .replace("{budgets}", &budgets)
+        .replace("{body_limit}", &settings.body_limit.to_string())
         .replace(
             "{overloaded}",
             ErrorCode::InternalError.meaning(StatusCode::SERVICE_UNAVAILABLE),
         )
 }
 
+/// Note after the table of scopes of the compact surface. The descriptions of scopes are those of the full surface.
+const COMPACT_SCOPES: &str = "\n\nThe table also names operations that this API does not have. Its operations are those in this document.";
+
 /// Returns the description of the security scheme, with a table of scopes.
 pub(super) fn authentication(surface: Surface) -> String {
     let scopes = surface.scopes();
     let scopes = scopes.map(|scope| [format!("`{scope}`"), scope.description().into()]);
-    let scopes = table(["scope", "allows"], scopes);
+    let mut scopes = table(["scope", "allows"], scopes);
+    if surface == Surface::Compact {
+        scopes += COMPACT_SCOPES;
+    }
     AUTHENTICATION.trim_end().replace("{scopes}", &scopes)
 }
 

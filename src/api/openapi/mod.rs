@@ -17,8 +17,8 @@ use crate::environment::Environment;
 use crate::model::ErrorCode;
 use crate::scope::Surface;
 
-/// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json`. The
-/// settings must be valid.
+/// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json` below the
+/// base path. The settings must be valid.
 pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
     let surface = environment.surface;
     let base_path = settings.base_path.trim_end_matches('/');
@@ -97,7 +97,10 @@ const TAGS: &[(&str, &str)] = &[
     ("members", "Public profiles and reputation."),
     ("messages", "The caller's private messages."),
     ("polls", "Voting in polls and editing them."),
-    ("subscriptions", "The caller's subscriptions."),
+    (
+        "subscriptions",
+        "The threads and forums that the caller is subscribed to. The API does not notify subscribers.",
+    ),
     ("search", "Full-text search."),
 ];
 

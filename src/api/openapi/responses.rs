@@ -14,11 +14,11 @@ use crate::api::extract::error::InputError;
 use crate::model::{ErrorBody, ErrorCode, Expected};
 use crate::scope::Surface;
 
-/// Headers: name, description, type, and whether every response has it.
+/// Headers: name, description, type, and `true` if every response has it.
 #[rustfmt::skip]
 const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("cache-control", "Caching policy of the response.", "string", true),
-    ("vary", "Always `authorization`: responses depend on the token.", "string", true),
+    ("vary", "Contains `authorization`: responses depend on the token.", "string", true),
     ("x-content-type-options", "Always `nosniff`.", "string", true),
     ("x-ratelimit-limit", "Budget of the window, in units.", "integer", true),
     ("x-ratelimit-remaining", "Units that remain after this request.", "integer", true),
@@ -27,8 +27,8 @@ const HEADERS: &[(&str, &str, &str, bool)] = &[
     ("retry-after", "Seconds to wait before you retry the request.", "integer", false),
     ("www-authenticate", "Authentication scheme: Bearer.", "string", false),
     ("etag", "Strong validator of the body, for `if-none-match`.", "string", false),
-    ("link", "Path of the next page with `rel=\"next\"`; absent on the last page.", "string", false),
-    ("location", "Path of the created resource.", "string", false),
+    ("link", "Absolute path of the next page with `rel=\"next\"`, for example `</api/v1/forums/2/threads?after=…>`; absent on the last page.", "string", false),
+    ("location", "Absolute path of the created resource, for example `/api/v1/threads/17`.", "string", false),
     ("idempotency-replayed", "`true` if this is a stored response; absent otherwise.", "string", false),
 ];
 

@@ -173,7 +173,7 @@ impl TestCaller {
         &self.name
     }
 
-    /// Returns the id. The guest's is empty, an id that no resource has.
+    /// Returns the id. The id of the guest is empty, and no resource has it.
     pub fn id(&self) -> UserId {
         self.user.clone().unwrap_or_else(UserId::empty)
     }

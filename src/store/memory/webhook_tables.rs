@@ -187,9 +187,9 @@ pub(super) struct DeliveryRow {
     pub(super) attempts: VecDeque<AttemptRecord>,
     /// Id of the last lease, incremented with each change of the lease.
     pub(super) lease_id: i64,
-    /// Whether it is leased, until it is due.
+    /// `true` from a claim until its settlement or release. The lease expires at `due_at`.
     pub(super) leased: bool,
-    /// Whether sending began under a lease that was not settled.
+    /// `true` if sending began under a lease that was not settled.
     pub(super) sending: bool,
 }
 
@@ -247,7 +247,7 @@ impl DeliveryRow {
         self.delivery.progress = progress;
     }
 
-    /// Returns whether it has a lease that has not expired.
+    /// Returns `true` if it has a lease that has not expired.
     pub(super) fn is_leased(&self, now: Timestamp) -> bool {
         self.leased && self.delivery.progress.due_at.is_some_and(|due| now < due)
     }
@@ -263,7 +263,7 @@ impl DeliveryRow {
         })
     }
 
-    /// Returns whether the filter selects it, apart from the position of the page.
+    /// Returns `true` if the filter selects it, apart from the position of the page.
     pub(super) fn matches(&self, filter: &DeliveryFilter) -> bool {
         let Delivery {
             progress,

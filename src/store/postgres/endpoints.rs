@@ -105,7 +105,7 @@ impl EndpointStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Returns whether the statement wrote the endpoint.
+    /// Returns `true` if the statement wrote the endpoint.
     async fn write(
         &self,
         sql: &str,

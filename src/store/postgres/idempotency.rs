@@ -83,7 +83,7 @@ impl IdempotencyStore for PostgresStore {
     }
 }
 
-/// Reads whether this call reserved the key, and its record.
+/// Reads the record of the key, and `true` if this call reserved it.
 fn read_begin(row: &mut Columns<'_>) -> Result<(bool, IdempotencyRecord)> {
     let is_first = row.value("first")?;
     let fingerprint: &[u8] = row.value("request")?;

@@ -32,7 +32,7 @@ impl RedisRateLimitStore {
     /// Connects to the Redis at `url`: `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`, or `rediss://…` with TLS.
     ///
     /// With TLS, a trusted root must have signed the server's certificate for the host name of the URL. The parameter
-    /// `?sslrootcert=FILE` names a PEM file with the trusted roots, by default those of the system.
+    /// `?sslrootcert=FILE` names a PEM file with the trusted roots. Default: the roots of the system.
     ///
     /// Waits for a connection for up to [`RedisSettings::timeout`]. An unreachable Redis is not an error: the
     /// [fallback](RedisSettings::fallback) applies until it is reachable.
@@ -43,9 +43,7 @@ impl RedisRateLimitStore {
     /// [`BackendError`] if `url` is malformed, has `sslrootcert` without TLS, or the root certificates cannot be read.
     pub async fn connect(url: &str, settings: RedisSettings) -> BackendResult<Self> {
         let client = client(url)?;
-        let connection =
-            ReconnectingConnection::new(client, probe_key(&settings.prefix), settings.timeout);
-        let connection = Arc::new(connection);
+        let connection = Arc::new(ReconnectingConnection::new(client, &settings));
         connection.connect().await;
         Ok(Self {
             connection,
@@ -55,7 +53,7 @@ impl RedisRateLimitStore {
         })
     }
 
-    /// Returns whether Redis was unreachable at the last attempt.
+    /// Returns `true` if Redis was unreachable at the last attempt.
     pub fn is_unreachable(&self) -> bool {
         self.connection.is_unreachable()
     }
@@ -232,9 +230,4 @@ fn key_name(prefix: &str, key: &RateLimitKey) -> String {
         RateLimitKey::UnknownAddress => format!("{prefix}budget:no_address"),
         RateLimitKey::PasswordAttempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
     }
-}
-
-/// Returns the key that is charged to check that Redis accepts writes.
-fn probe_key(prefix: &str) -> String {
-    format!("{prefix}budget:probe")
 }

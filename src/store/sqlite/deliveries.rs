@@ -332,7 +332,7 @@ impl DeliveryStore for SqliteWebhookStore {
     }
 }
 
-/// Returns whether the lease was in force.
+/// Returns `true` if the lease was in force.
 fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
     let Settlement {
         delivery_id,

@@ -109,7 +109,7 @@ impl EndpointStore for SqliteWebhookStore {
 }
 
 impl SqliteWebhookStore {
-    /// Returns whether the statement wrote the endpoint.
+    /// Returns `true` if the statement wrote the endpoint.
     async fn put(
         &self,
         sql: &'static str,

@@ -9,7 +9,7 @@ pub(super) fn change(connection: &Connection, sql: &str, params: impl Params) ->
     connection.prepare_cached(sql)?.execute(params)
 }
 
-/// Returns whether the statement changed a row.
+/// Returns `true` if the statement changed a row.
 pub(super) fn changes(connection: &Connection, sql: &str, params: impl Params) -> Result<bool> {
     Ok(change(connection, sql, params)? > 0)
 }

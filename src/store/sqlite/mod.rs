@@ -6,7 +6,7 @@
 //! creates and migrates them; [`Database::open_unmigrated`] does not. `forum_api_migrations` records the applied migrations.
 //!
 //! - Times are milliseconds since 1970-01-01T00:00:00Z; scopes and topics are JSON arrays. The topic `*` means all topics
-//!   except `message.sent`.
+//!   except `message.sent` and `ping`.
 //! - A row of `forum_api_idempotency_keys` with `ended` set and `status` null has an unknown outcome.
 //! - `forum_api_events` is the outbox. A host inserts events in its own transactions, with
 //!   [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL) or another statement: later versions only add optional columns. An

@@ -117,13 +117,13 @@ impl SqliteWebhookStore {
     }
 }
 
-/// Returns whether the event is new.
+/// Returns `true` if the event is new.
 pub(super) fn insert(connection: &Connection, event: &Event) -> Result<bool> {
     let parameters = params_from_iter(event.insert_parameters());
     changes(connection, Event::INSERT_SQL, parameters)
 }
 
-/// Returns whether the event was pending until now.
+/// Returns `true` if the event was pending until now.
 pub(super) fn mark_fanned_out(
     connection: &Connection,
     id: &EventId,

@@ -107,7 +107,7 @@ fn extract_ipv4(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Returns whether the address is an ISATAP address of any network: `…:0:5efe:a.b.c.d`, possibly with the bits of a
+/// Returns `true` if the address is an ISATAP address of any network: `…:0:5efe:a.b.c.d`, possibly with the bits of a
 /// globally unique or a group address.
 const fn is_isatap(address: IpAddr) -> bool {
     match address {

@@ -221,7 +221,7 @@ fn interleaved(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
     mixed
 }
 
-/// Returns whether a name is a loopback name, independent of the resolver (RFC 6761).
+/// Returns `true` if a name is a loopback name, independent of the resolver (RFC 6761).
 fn is_localhost(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     name == "localhost" || name.ends_with(".localhost")

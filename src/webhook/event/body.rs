@@ -54,9 +54,11 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
 }
 
 impl Event {
-    /// Creates an event of a host's own `topic`. The worker sends it to the subscribed endpoints whose owner can see
-    /// the forum, or to all subscribed endpoints if `forum_id` is `None`. All recipients receive the same `data`, so it must
-    /// not contain fields that depend on the reader's permissions. For [`Topic::MESSAGE_SENT`] use
+    /// Creates an event of a host's own `topic`.
+    ///
+    /// The worker sends it to the subscribed endpoints whose owner can see the forum. If `forum_id` is `None`, the worker
+    /// sends it to all subscribed endpoints whose owner has access. All recipients receive the same `data`, so it must not
+    /// contain fields that depend on the reader's permissions. For [`Topic::MESSAGE_SENT`] use
     /// [`message_sent`](Self::message_sent): the worker reads the sender and the recipients from `data`, and sends the
     /// event only to their endpoints.
     pub fn new(topic: Topic, meta: EventMeta, forum_id: Option<ForumId>, data: &Value) -> Self {
@@ -144,8 +146,8 @@ struct Parties {
 
 #[cfg(feature = "webhooks")]
 impl Event {
-    /// Returns whether `member` may receive the event apart from its forum. `message.sent` concerns only its sender and its
-    /// recipients; every other topic concerns all members.
+    /// Returns `true` if `member` may receive the event apart from its forum. `message.sent` concerns only its sender
+    /// and its recipients; every other topic concerns all members.
     ///
     /// The parties are read from the body. A `message.sent` without parties concerns no member.
     pub(crate) fn concerns(&self, member: &UserId) -> bool {

@@ -50,7 +50,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    "A thread was created. Its first post has an event of its own, `post.created`, which can arrive earlier."
+    "A thread was created or approved. Its first post has an event of its own, `post.created`, which can arrive earlier."
     THREAD_CREATED thread_created(context: EventContext<'_> = example(&THREAD))
         in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
 
@@ -59,10 +59,10 @@ kinds! {
         in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
 
     "A thread was restored with its posts."
-    THREAD_RESTORED thread_restored(context: EventContext<'_> = example(&THREAD))
+    THREAD_RESTORED thread_restored(context: EventContext<'_> = example(&RESTORED_THREAD))
         in Some(&context.thread.forum_id) => ThreadEventData, ThreadEventData::new(context);
 
-    "A post was created: a reply, or the first post of a thread."
+    "A post was created or approved: a reply, or the first post of a thread."
     POST_CREATED post_created(post: &Post = &Post::reply_example(), context: EventContext<'_> = reply_example())
         in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: public(post), context: ThreadEventData::new(context) };
 
@@ -75,12 +75,12 @@ kinds! {
         in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: without_text(post), context: ThreadEventData::new(context) };
 
     "A reply was restored."
-    POST_RESTORED post_restored(post: &Post = &Post::reply_example(), context: EventContext<'_> = reply_example())
+    POST_RESTORED post_restored(post: &Post = &restored_post(), context: EventContext<'_> = reply_example())
         in Some(&context.thread.forum_id) => PostEventData, PostEventData { post: public(post), context: ThreadEventData::new(context) };
 
     "A member voted or changed a vote. The event does not name the voter."
     POLL_VOTED poll_voted(poll: &Poll = &Poll::example(), context: EventContext<'_> = example(&THREAD))
-        in Some(&context.thread.forum_id) => VoteEventData, VoteEventData { poll: public_poll(poll), context: ThreadEventData::with_actor((), context) };
+        in Some(&context.thread.forum_id) => VoteEventData, VoteEventData::new(public_poll(poll), context);
 
     "A poll was edited."
     POLL_UPDATED poll_updated(poll: &Poll = &Poll::updated_example(), context: EventContext<'_> = example(&THREAD))
@@ -150,6 +150,11 @@ static REPLIED_THREAD: LazyLock<Thread> = LazyLock::new(|| {
 });
 static DELETED_THREAD: LazyLock<Thread> = LazyLock::new(|| Thread {
     state: ContentState::Deleted,
+    version: 2,
+    ..Thread::example()
+});
+static RESTORED_THREAD: LazyLock<Thread> = LazyLock::new(|| Thread {
+    version: 3,
     ..Thread::example()
 });
 
@@ -171,6 +176,14 @@ fn reply_example() -> EventContext<'static> {
 fn deleted_post() -> Post {
     Post {
         state: ContentState::Deleted,
+        version: 2,
+        ..Post::reply_example()
+    }
+}
+
+fn restored_post() -> Post {
+    Post {
+        version: 3,
         ..Post::reply_example()
     }
 }

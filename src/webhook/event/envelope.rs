@@ -96,8 +96,8 @@ impl Event {
         VALUES ($1, $2, CAST(CAST($3 AS TEXT) AS BIGINT), NULLIF($4, ''), $5)
         ON CONFLICT (id) DO NOTHING";
 
-    /// SQL query, for SQLite and PostgreSQL, that returns whether an enabled endpoint subscribes to the topic `$1`: one row
-    /// with the boolean column `is_subscribed`.
+    /// SQL query, for SQLite and PostgreSQL, that returns one row with the boolean column `is_subscribed`: true if an
+    /// enabled endpoint subscribes to the topic `$1`.
     ///
     /// A host runs it in the transaction of a change. If no endpoint subscribes to the topic, the host omits the event and
     /// the queries for its arguments ([example](crate::guide::outbox#changes-without-subscribers)). A change whose

@@ -10,31 +10,24 @@ use serde_json::{Map, Value};
 use super::{Event, EventContext, ForumSummary};
 use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 
-/// Data of a thread event, and context of the events of its content. `A` is the type of the actor: an optional member,
-/// or `()` for topics that publish no actor.
+/// Data of a thread event, and context of the events of its content.
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ThreadEventData", description = "Data of a thread event.")]
-pub(super) struct ThreadEventData<'a, A = Option<&'a Author>> {
+#[schemars(description = "Data of a thread event.")]
+pub(super) struct ThreadEventData<'a> {
     /// The thread.
     pub(super) thread: PublicView<'a, Thread>,
     /// The forum of the thread.
     pub(super) forum: ForumSummary,
-    /// The member who made the change; null if no member did, or if the topic does not name one.
-    pub(super) actor: A,
+    /// The member who made the change; null if no member made it.
+    pub(super) actor: Option<&'a Author>,
 }
 
 impl<'a> ThreadEventData<'a> {
     pub(super) fn new(context: EventContext<'a>) -> Self {
-        Self::with_actor(context.actor, context)
-    }
-}
-
-impl<'a, A> ThreadEventData<'a, A> {
-    pub(super) fn with_actor(actor: A, context: EventContext<'a>) -> Self {
         Self {
             thread: PublicView(Cow::Borrowed(context.thread)),
             forum: context.forum(),
-            actor,
+            actor: context.actor,
         }
     }
 }
@@ -61,9 +54,24 @@ pub(super) struct PollEventData<'a> {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct VoteEventData<'a> {
     /// The poll, with its totals.
-    pub(super) poll: PublicView<'a, Poll>,
-    #[serde(flatten)]
-    pub(super) context: ThreadEventData<'a, ()>,
+    poll: PublicView<'a, Poll>,
+    /// The thread.
+    thread: PublicView<'a, Thread>,
+    /// The forum of the thread.
+    forum: ForumSummary,
+    /// Always null.
+    actor: (),
+}
+
+impl<'a> VoteEventData<'a> {
+    pub(super) fn new(poll: PublicView<'a, Poll>, context: EventContext<'a>) -> Self {
+        Self {
+            poll,
+            thread: PublicView(Cow::Borrowed(context.thread)),
+            forum: context.forum(),
+            actor: (),
+        }
+    }
 }
 
 /// Data of a rating event.

@@ -112,13 +112,13 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits until the response was read; returns whether another request can be sent.
+    /// Waits until the response was read. Returns `true` if another request can be sent.
     pub(super) async fn is_ready(&mut self) -> bool {
         self.sender.ready().await.is_ok()
     }
 }
 
-/// Returns whether the receiver closed the connection before it responded.
+/// Returns `true` if the receiver closed the connection before it responded.
 pub(super) fn was_closed(error: &Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
     let is_broken = cause(error).is_some_and(|cause| {

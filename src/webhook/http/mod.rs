@@ -1,8 +1,9 @@
 //! HTTP transport: attempts over HTTP/1.1 to checked addresses.
 //!
-//! A connection is reused for a few seconds by attempts with the same scheme and host, if its address is still one of the
-//! host's. Redirects are not followed, proxies from the environment are not used, and responses are not decompressed. Only
-//! the status and the beginning of the body of a response are kept. One time limit covers the whole attempt.
+//! A connection is reused for a few seconds by attempts with the same scheme and host, if its address is still one of
+//! the host's. Redirects are not followed, proxies from the environment are not used, and responses are not
+//! decompressed. Only the status, the headers and the beginning of the body of a response are kept, within their
+//! limits. One time limit covers the whole attempt.
 
 mod connect;
 mod connection;

@@ -77,7 +77,7 @@ impl HttpTransport {
         })
     }
 
-    /// Resolves host names with `resolver`. Default: [`SystemResolver`].
+    /// Sets the resolver of host names. Default: [`SystemResolver`].
     #[must_use]
     pub fn resolver(self, resolver: Arc<dyn Resolver>) -> Self {
         Self { resolver, ..self }

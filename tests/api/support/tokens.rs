@@ -1,5 +1,7 @@
 //! Tokens for the tests.
 
+use std::time::Duration;
+
 use forum_api::host::BoxError;
 use forum_api::model::UserId;
 use forum_api::runtime::{Clock, OsRandom};
@@ -7,6 +9,7 @@ use forum_api::scope::{Scope, Surface};
 use forum_api::test_util::audit_entry;
 use forum_api::token::{Expiry, Lookup, PlainToken, TokenRecord, TokenRequest, issue_token};
 
+use super::rows::FULL_SCOPES;
 use super::{Server, every_scope};
 
 /// Returns the public part of a token.
@@ -47,6 +50,21 @@ impl Server {
         let token = generate();
         self.store(&token, &token, owner, scopes).await;
         token.expose_secret().to_owned()
+    }
+
+    /// Returns a revoked, an expired, an unknown and a wrong token. Advances the clock by a day.
+    pub(crate) async fn invalid_tokens(&self) -> [String; 4] {
+        let revoked = self.token("alice").await;
+        let (tokens, now) = (&self.stores.tokens, self.clock.now());
+        let is_revoked = tokens
+            .revoke(&lookup(&revoked), now, &audit_entry())
+            .await
+            .unwrap();
+        assert!(is_revoked);
+        let expired = self.issue(Surface::Full, &FULL_SCOPES, "1").await.unwrap();
+        self.clock.advance(Duration::from_secs(86_400));
+        let unknown = generate().expose_secret().to_owned();
+        [revoked, expired, unknown, self.guessed_token().await]
     }
 
     /// Returns a token whose lookup is stored with another secret.

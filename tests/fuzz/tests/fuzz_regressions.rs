@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::Value;
 
 #[test]
-fn every_kept_input_keeps_the_rules_of_its_target() {
+fn every_stored_input_satisfies_the_property_of_its_target() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let files = fs::read_dir(&corpora).unwrap();
     let files: BTreeSet<_> = files.map(|file| file.unwrap().file_name()).collect();

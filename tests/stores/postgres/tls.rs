@@ -19,7 +19,7 @@ async fn is_encrypted(url: &str) -> Result<bool, String> {
 }
 
 #[tokio::test]
-async fn certificates_are_verified_as_the_mode_asks() {
+async fn certificates_are_verified_according_to_the_mode() {
     let mut server = TlsPostgres::stopped();
     let (root, other_root) = (server.certificates.root(), server.certificates.other_root());
     let with_root = |mode: &str| format!("sslmode={mode}&{root}");
@@ -152,7 +152,7 @@ async fn a_server_without_tls_is_used_only_if_the_mode_allows_it() {
 }
 
 #[test]
-fn an_address_that_is_no_url_and_an_empty_pool_are_refused() {
+fn an_invalid_url_and_an_empty_pool_are_refused() {
     for address in [
         "host=localhost user=forum sslmode=require",
         "postgres://forum:p@ss/word@localhost/forum?sslmode=require",

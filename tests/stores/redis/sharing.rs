@@ -143,7 +143,7 @@ proptest! {
 
     /// Each charge has another budget: nodes have different settings while these are changed.
     #[test]
-    fn redis_charges_as_the_pure_window(
+    fn redis_allows_the_same_charges_as_the_pure_window(
         length in length(),
         steps in prop::collection::vec(step(), 1..60),
     ) {

@@ -24,7 +24,7 @@ fn claim(fixture: &WorkerFixture) -> ClaimedDelivery {
 
 /// The clock advances as if the worker's virtual machine were paused.
 #[test]
-fn nothing_is_sent_with_a_lease_that_does_not_cover_the_attempt() {
+fn an_attempt_is_sent_only_with_a_lease_that_covers_it() {
     for (pause, another) in [(45, false), (46, false), (61, true)] {
         let fixture = WorkerFixture::new();
         fixture.queue(&fixture.add("a"), 1);

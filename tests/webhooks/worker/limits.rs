@@ -70,7 +70,7 @@ fn a_hanging_receiver_does_not_delay_other_endpoints() {
 }
 
 #[test]
-fn nothing_is_claimed_without_a_free_slot() {
+fn deliveries_are_not_claimed_without_a_free_slot() {
     let mut fixture = WorkerFixture::new();
     fixture.settings.max_in_flight = 4;
     fixture.transport.set_replies("a", [Hangs]);

@@ -72,8 +72,8 @@ ORDER BY forum.id"
     };
 }
 
-/// The statements for SQLite and for Postgres. An owner whose id is not a number in canonical form, on
-/// Postgres of at most 18 digits, is no member.
+/// The statements for SQLite and for Postgres. An id that is not a number in canonical form belongs to no member, nor does
+/// a number of more than 18 digits on Postgres.
 pub const LOAD_TOKEN: [&str; 2] = [
     load_token!("CAST(token.owner AS BIGINT) AND CAST(member.id AS TEXT) = token.owner"),
     load_token!(

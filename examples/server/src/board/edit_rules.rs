@@ -89,7 +89,7 @@ pub fn check(
     window: EditWindow,
     now: Timestamp,
 ) -> Option<Denial> {
-    let bound = !access.moderate;
+    let is_limited = !access.moderate;
     let takes_moderator = post.first && change == PostChange::Delete;
     let rules: [(bool, Denial); 6] = [
         (
@@ -97,21 +97,21 @@ pub fn check(
             (BoardError::Forbidden, |texts| texts.may_not_reply),
         ),
         (
-            bound && !post.own,
+            is_limited && !post.own,
             (BoardError::Forbidden, |texts| texts.not_author),
         ),
         (
-            bound && takes_moderator,
+            is_limited && takes_moderator,
             (BoardError::Forbidden, |texts| {
                 texts.first_post_needs_moderator
             }),
         ),
         (
-            bound && post.locked,
+            is_limited && post.locked,
             (BoardError::Forbidden, |texts| texts.locked),
         ),
         (
-            bound && !window.is_open(post.written, now),
+            is_limited && !window.is_open(post.written, now),
             (BoardError::Forbidden, |texts| texts.too_late),
         ),
         (
@@ -141,7 +141,7 @@ mod tests {
     };
 
     #[test]
-    fn authors_change_own_replies_in_time_and_moderators_all_that_is_not_deleted() {
+    fn the_edit_window_limits_authors_and_not_moderators() {
         use PostChange::{Delete, Edit};
         let first = PostFacts { first: true, ..OWN };
         let locked = PostFacts {
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_open_until_its_end_and_is_a_number_or_the_word() {
+    fn an_edit_window_is_open_until_its_end_and_is_parsed_from_its_text() {
         let open = |window: EditWindow, passed| {
             let written = Timestamp::from_millis(7);
             window.is_open(written, Timestamp::from_millis(7 + passed))

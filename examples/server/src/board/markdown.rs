@@ -1,5 +1,5 @@
-//! Renders posts: CommonMark, with the tables, strikethrough and bare links of GitHub's. What is typed as HTML stays
-//! text, and no link leads to a script.
+//! Renders posts: CommonMark with the tables, strikethrough and bare links of GitHub Flavored Markdown. HTML in the
+//! source is escaped, and links to scripts are removed.
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,14 +11,14 @@ static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
     options.extension.autolink = true;
     options.extension.strikethrough = true;
     options.extension.table = true;
-    options.extension.image_url_rewriter = Some(Arc::new(elsewhere));
-    options.extension.link_url_rewriter = Some(Arc::new(elsewhere));
+    options.extension.image_url_rewriter = Some(Arc::new(remove_data_url));
+    options.extension.link_url_rewriter = Some(Arc::new(remove_data_url));
     options.render.escape = true;
     options
 });
 
-/// Removes `data:` addresses, which the renderer permits for some pictures.
-fn elsewhere(address: &str) -> String {
+/// Removes `data:` addresses, which the renderer permits for some images.
+fn remove_data_url(address: &str) -> String {
     let scheme = address.get(.."data:".len()).unwrap_or_default();
     let is_data = scheme.eq_ignore_ascii_case("data:");
     if is_data {
@@ -28,17 +28,17 @@ fn elsewhere(address: &str) -> String {
     }
 }
 
-/// Maximum length of a post's HTML as a multiple of its source.
-const SWELL: usize = 8;
+/// Maximum length of a post's HTML as a multiple of its source, in addition to [`MIN_LENGTH_LIMIT`].
+const MAX_LENGTH_FACTOR: usize = 8;
 
-/// Length in bytes that the HTML of any post may have.
-const SLACK: usize = 4096;
+/// Length in bytes that the HTML of every post may have.
+const MIN_LENGTH_LIMIT: usize = 4096;
 
-/// Renders safe HTML. A source whose HTML would be too long (a thousand nested quotes, a table of empty cells) is shown
-/// as it was typed.
+/// Renders safe HTML. A source whose HTML would be too long (a thousand nested quotes, a table of empty cells) is
+/// rendered as a code block.
 pub fn render(source: &str) -> String {
     let html = markdown_to_html(source, &OPTIONS);
-    if html.len() <= SWELL * source.len() + SLACK {
+    if html.len() <= MAX_LENGTH_FACTOR * source.len() + MIN_LENGTH_LIMIT {
         return html;
     }
     let lines = source.lines().map(|line| format!("    {line}\n"));
@@ -47,7 +47,7 @@ pub fn render(source: &str) -> String {
 
 /// Returns the words of the source, without marks and without the addresses of links.
 pub fn plain(source: &str) -> String {
-    if has_no_marks(source) {
+    if is_unmarked(source) {
         return source.into();
     }
     parsed(source)
@@ -61,7 +61,7 @@ fn parsed(source: &str) -> String {
 
 /// Returns whether parsing would change nothing but white space: the source has no character with a meaning in Markdown, and
 /// no line that can be an item of a list.
-fn has_no_marks(source: &str) -> bool {
+fn is_unmarked(source: &str) -> bool {
     let is_plain = |letter: char| match letter {
         '\u{feff}' => false,
         ' ' | '\n' | '.' | ',' | ';' | '?' | '!' | '\'' | '"' | '(' | ')' | '%' => true,
@@ -94,7 +94,7 @@ mod tests {
     use super::{parsed, plain, render};
 
     #[test]
-    fn what_is_meant_is_rendered() {
+    fn markdown_is_rendered_as_html() {
         for (source, html) in [
             ("*tea*", "<p><em>tea</em></p>\n"),
             ("~~black~~", "<p><del>black</del></p>\n"),
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_swell_is_shown_as_it_was_typed() {
+    fn a_source_with_too_long_html_is_shown_as_code() {
         let row = |cell: &str| format!("{}|\n", format!("|{cell}").repeat(2000));
         let table = [row("a"), row("-"), "|x|\n".repeat(3000)].concat();
         for source in [">".repeat(20_000), table] {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_and_addresses_are_no_words() {
+    fn plain_text_omits_marks_and_link_addresses() {
         for (source, words) in [
             ("*tea* and **cake**", "tea and cake"),
             ("t*e*a", "tea"),
@@ -144,14 +144,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_source_without_marks_is_plain(source in "([a-c0-2w.,;?!'\"()%é…\u{a0}\u{2028}]{0,3}[ \n]{0,5}){1,12}") {
+        fn plain_text_of_an_unmarked_source_equals_the_parsed_text(source in "([a-c0-2w.,;?!'\"()%é…\u{a0}\u{2028}]{0,3}[ \n]{0,5}){1,12}") {
             let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
             prop_assert_eq!(words(&plain(&source)), words(&parsed(&source)));
         }
     }
 
     #[test]
-    fn what_is_hostile_comes_out_harmless() {
+    fn unsafe_html_and_links_are_escaped_or_removed() {
         for source in [
             "<script>alert(1)</script>",
             "a <script src=//evil.example></script> b",
@@ -180,12 +180,12 @@ mod tests {
             "| <script> |\n|---|\n| <b onclick=x> |",
         ] {
             let html = render(source);
-            assert_harmless(source, &html);
+            assert_safe(source, &html);
         }
     }
 
-    /// Asserts that each tag is one of the few that Markdown makes, without a dangerous attribute.
-    fn assert_harmless(source: &str, html: &str) {
+    /// Asserts that the HTML has only tags that Markdown creates, without unsafe attributes.
+    fn assert_safe(source: &str, html: &str) {
         const TAGS: [&str; 13] = [
             "p", "a", "em", "img", "code", "pre", "table", "thead", "tbody", "tr", "th", "td", "br",
         ];
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_and_long_runs_end_soon() {
+    fn deep_nesting_and_long_runs_are_rendered() {
         for source in [
             ">".repeat(20_000),
             "[".repeat(20_000),

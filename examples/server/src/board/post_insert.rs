@@ -6,7 +6,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
-use super::db::{Connection, DbError, DbResult, RowReader, Transaction, bind, own, stored};
+use super::db::{Connection, DbError, DbResult, RowReader, Transaction, bind, bind_owned, stored};
 use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
 use super::texts::Texts;
 use super::{locks, rules, search};
@@ -37,7 +37,7 @@ impl PostInsert<'_> {
             VALUES (
                 :id, :thread, :number, :author, :state, :at, :ordered_at, :body, :html, :words, :published, :in_reply_to
             )";
-        let parameters = own! {
+        let parameters = bind_owned! {
             ":id": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
             ":state": stored(self.state), ":at": self.at, ":ordered_at": self.at.max(slot.earliest),
             ":body": self.body.to_owned(), ":html": self.html.to_owned(), ":words": search::fold_words(self.body),
@@ -54,7 +54,7 @@ impl PostInsert<'_> {
                 recent_posts_counted_at = :counted_at
             WHERE id = :author";
         let is_counted = self.counts && self.state == ContentState::Visible;
-        let parameters = own! {
+        let parameters = bind_owned! {
             ":author": self.author, ":by": i64::from(is_counted), ":posts": self.recent.map(|recent| recent.posts),
             ":after": self.recent.map(|recent| recent.after),
             ":counted_at": self.recent.map(|recent| recent.counted_at),
@@ -75,13 +75,15 @@ pub struct PostSlot {
 }
 
 impl PostSlot {
-    /// Columns of the place after the last post of a thread, in SQLite and in Postgres.
-    pub const COLUMNS: [&str; 2] = [
-        "(SELECT coalesce(max(id), 0) + 1 FROM post), thread.id, thread.last_number + 1, thread.last_activity_at,
-        (SELECT ordered_at FROM post WHERE thread_id = thread.id ORDER BY ordered_at DESC, id DESC LIMIT 1)",
-        "nextval(pg_get_serial_sequence('post', 'id')), thread.id, thread.last_number + 1, thread.last_activity_at,
-        (SELECT ordered_at FROM post WHERE thread_id = thread.id ORDER BY ordered_at DESC, id DESC LIMIT 1)",
+    /// First column of the place after the last post of a thread, in SQLite and in Postgres: the id of the new post.
+    pub const POST_ID: [&str; 2] = [
+        "(SELECT coalesce(max(id), 0) + 1 FROM post)",
+        "nextval(pg_get_serial_sequence('post', 'id'))",
     ];
+
+    /// The other columns.
+    pub const COLUMNS: &str = "thread.id, thread.last_number + 1, thread.last_activity_at,
+        (SELECT ordered_at FROM post WHERE thread_id = thread.id ORDER BY ordered_at DESC, id DESC LIMIT 1)";
 
     pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
         Ok(Self {
@@ -96,7 +98,8 @@ impl PostSlot {
     /// The place after the last post of a thread that is locked.
     pub async fn next(tx: &Transaction<'_>, thread: i64) -> BoardResult<Self> {
         static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
-            PostSlot::COLUMNS.map(|columns| format!("SELECT {columns} FROM thread WHERE id = ?1"))
+            let columns = PostSlot::COLUMNS;
+            PostSlot::POST_ID.map(|id| format!("SELECT {id}, {columns} FROM thread WHERE id = ?1"))
         });
         let [sqlite, postgres] = &*QUERIES;
         let query = tx.dialect(sqlite.as_str(), postgres.as_str());
@@ -176,14 +179,14 @@ pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> Db
         let update = "UPDATE thread SET last_number = :number WHERE id = :thread";
         return tx.defer(
             update,
-            own! { ":thread": slot.thread, ":number": slot.number },
+            bind_owned! { ":thread": slot.thread, ":number": slot.number },
         );
     }
     let update = "
         UPDATE thread SET
             last_number = :number, reply_count = reply_count + 1, last_post_id = :post, last_activity_at = :at
         WHERE id = :thread";
-    let parameters = own! {
+    let parameters = bind_owned! {
         ":thread": slot.thread, ":number": slot.number, ":post": slot.post, ":at": reply.at,
     };
     tx.defer(update, parameters)
@@ -208,7 +211,10 @@ pub async fn count_reply_in_forum(tx: &Transaction<'_>, reply: CountedReply) -> 
         WHERE id = :forum";
     match reply.is_earlier {
         true => count_in_forum(tx, reply.forum, 0, 1).await,
-        false => tx.defer(update, own! { ":forum": reply.forum, ":at": reply.at }),
+        false => tx.defer(
+            update,
+            bind_owned! { ":forum": reply.forum, ":at": reply.at },
+        ),
     }
 }
 
@@ -270,7 +276,7 @@ async fn count_in_forum(
                 ORDER BY last_activity_at DESC LIMIT 1
             )
         WHERE id = :forum";
-    let parameters = own! { ":forum": forum, ":threads": threads, ":posts": posts };
+    let parameters = bind_owned! { ":forum": forum, ":threads": threads, ":posts": posts };
     locks::forum(tx, forum).await?;
     tx.defer(update, parameters)
 }
@@ -278,7 +284,7 @@ async fn count_in_forum(
 /// Counts a post on its author's profile.
 fn count_on_profile(tx: &Transaction<'_>, author: Option<i64>, by: i64) -> DbResult<()> {
     let update = "UPDATE member SET post_count = post_count + :by WHERE id = :author";
-    tx.defer(update, own! { ":author": author, ":by": by })
+    tx.defer(update, bind_owned! { ":author": author, ":by": by })
 }
 
 /// Counts all replies of a thread on profiles, with an index only: there may be very many.
@@ -318,9 +324,11 @@ pub struct RecentPosts {
     counted_at: Timestamp,
 }
 
-/// The stored number of recent posts (`posts`), if it is valid for an hour that begins at `:since`, and the hourly limit
-/// (`most`). A number far above a limit that was lowered is not valid: it is cheaper to count up to the limit.
-const RECENT: &str = "
+/// The last post, the oldest of the last N posts, and the recent posts.
+///
+/// `recent` is the stored number of recent posts, if it is valid for an hour that begins at `:since`, and `most` is the
+/// hourly limit. A number far above a limit that was lowered is not valid: it is cheaper to count up to the limit.
+pub(super) const TIMES: &str = "
     WITH hourly (most) AS (
         SELECT coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default)
     ),
@@ -329,42 +337,35 @@ const RECENT: &str = "
         FROM member
         WHERE id = :member AND recent_posts_after <= :since AND recent_posts_counted_at > :since
             AND recent_posts < 2 * (SELECT most FROM hourly)
-    )";
-
-/// The last post, the oldest of the last N posts, and the recent posts.
-pub(super) static TIMES: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        "{RECENT}
-        SELECT
-            (SELECT max(created_at) FROM post WHERE author_id = :member),
-            CASE
-                WHEN recent.posts IS NULL THEN (
-                    SELECT created_at FROM post WHERE author_id = :member AND created_at > :since
-                    ORDER BY created_at DESC LIMIT 1 OFFSET (SELECT most - 1 FROM hourly)
-                )
-                WHEN recent.posts >= hourly.most THEN (
-                    SELECT created_at FROM post
-                    WHERE author_id = :member AND created_at > (SELECT after FROM recent)
-                    ORDER BY created_at LIMIT 1 OFFSET (SELECT posts - most FROM recent, hourly)
-                )
-            END,
-            CASE
-                WHEN recent.posts IS NULL THEN (
-                    SELECT count(*) FROM (
-                        SELECT 1 FROM post WHERE author_id = :member AND created_at > :since
-                        LIMIT (SELECT most FROM hourly)
-                    ) AS counted
-                )
-                ELSE recent.posts
-            END,
-            coalesce(recent.after, :since),
-            coalesce(recent.counted_at, :now),
-            recent.posts IS NOT NULL
-        FROM hourly LEFT JOIN recent ON TRUE"
     )
-});
+    SELECT
+        (SELECT max(created_at) FROM post WHERE author_id = :member),
+        CASE
+            WHEN recent.posts IS NULL THEN (
+                SELECT created_at FROM post WHERE author_id = :member AND created_at > :since
+                ORDER BY created_at DESC LIMIT 1 OFFSET (SELECT most - 1 FROM hourly)
+            )
+            WHEN recent.posts >= hourly.most THEN (
+                SELECT created_at FROM post
+                WHERE author_id = :member AND created_at > (SELECT after FROM recent)
+                ORDER BY created_at LIMIT 1 OFFSET (SELECT posts - most FROM recent, hourly)
+            )
+        END,
+        CASE
+            WHEN recent.posts IS NULL THEN (
+                SELECT count(*) FROM (
+                    SELECT 1 FROM post WHERE author_id = :member AND created_at > :since
+                    LIMIT (SELECT most FROM hourly)
+                ) AS counted
+            )
+            ELSE recent.posts
+        END,
+        coalesce(recent.after, :since),
+        coalesce(recent.counted_at, :now),
+        recent.posts IS NOT NULL
+    FROM hourly LEFT JOIN recent ON TRUE";
 
-/// As [`TIMES`], without the posts that are dated later than `:now`. Counts up to the limit.
+/// As [`TIMES`], without posts dated after `:now`. Counts up to the limit.
 const TIMES_UNTIL_NOW: &str = "
     SELECT
         (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :now),
@@ -374,17 +375,13 @@ const TIMES_UNTIL_NOW: &str = "
          OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)";
 
 impl PostTimes {
-    /// Reads the times of all the member's posts, with those that are dated later than `now`.
+    /// Reads the times of the member's posts, including posts dated in the future.
     pub async fn load(
         connection: &Connection<'_>,
         member: Option<i64>,
         now: Timestamp,
     ) -> DbResult<Self> {
-        let parameters = bind! {
-            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":now": now, ":key": POSTS_PER_HOUR.key,
-            ":default": i64::from(POSTS_PER_HOUR.default),
-        };
-        let times = connection.one(&TIMES, parameters, |row| {
+        Self::read(connection, TIMES, member, now, |row| {
             let (last, oldest): (_, Option<Timestamp>) = (row.value()?, row.value()?);
             let recent = RecentPosts {
                 posts: row.value()?,
@@ -397,8 +394,8 @@ impl PostTimes {
                 oldest,
                 recent: is_complete.then_some(recent),
             })
-        });
-        times.await
+        })
+        .await
     }
 
     async fn until_now(
@@ -406,18 +403,28 @@ impl PostTimes {
         member: Option<i64>,
         now: Timestamp,
     ) -> DbResult<Self> {
-        let parameters = bind! {
-            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":now": now, ":key": POSTS_PER_HOUR.key,
-            ":default": i64::from(POSTS_PER_HOUR.default),
-        };
-        let times = connection.one(TIMES_UNTIL_NOW, parameters, |row| {
+        Self::read(connection, TIMES_UNTIL_NOW, member, now, |row| {
             Ok(Self {
                 last: row.value()?,
                 oldest: row.value()?,
                 recent: None,
             })
-        });
-        times.await
+        })
+        .await
+    }
+
+    async fn read(
+        connection: &Connection<'_>,
+        query: &'static str,
+        member: Option<i64>,
+        now: Timestamp,
+        read: impl FnMut(&mut RowReader<'_>) -> DbResult<Self> + Send,
+    ) -> DbResult<Self> {
+        let parameters = bind! {
+            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":now": now, ":key": POSTS_PER_HOUR.key,
+            ":default": i64::from(POSTS_PER_HOUR.default),
+        };
+        connection.one(query, parameters, read).await
     }
 
     /// The recent posts with one more. Those up to the oldest of the last N posts, which is an hour ago, no longer count.
@@ -432,7 +439,7 @@ impl PostTimes {
         if let Some(oldest) = self.oldest {
             let parameters = bind! { ":member": member, ":after": recent.after, ":oldest": oldest };
             recent.posts -= connection
-                .one(PASSED, parameters, |row| row.value::<i64>())
+                .one(POSTS_BETWEEN, parameters, |row| row.value::<i64>())
                 .await?;
             recent.after = oldest;
         }
@@ -441,13 +448,13 @@ impl PostTimes {
     }
 }
 
-const PASSED: &str = "
+const POSTS_BETWEEN: &str = "
     SELECT count(*) FROM post
     WHERE author_id = :member AND created_at > :after AND created_at <= :oldest";
 
-/// Refuses a post of a member who has to wait, given the times of all the member's posts. Those dated later than now do not
+/// Checks the interval and the hourly limit, given the times of all the member's posts. Posts dated in the future do not
 /// count. Returns the member's recent posts with this one.
-pub async fn check_pace(
+pub async fn check_post_frequency(
     connection: &Connection<'_>,
     actor: &Actor,
     mut times: PostTimes,
@@ -459,8 +466,8 @@ pub async fn check_pace(
         times = PostTimes::until_now(connection, actor.member, now).await?;
     }
     let seconds = settings.of(&POST_INTERVAL);
-    rules::interval(times.last, now, seconds, actor.groups, texts)?;
+    rules::check_interval(times.last, now, seconds, actor.groups, texts)?;
     let most = settings.of(&POSTS_PER_HOUR);
-    rules::pace(times.oldest, now, most, rules::HOUR, texts.too_many_posts)?;
+    rules::check_frequency(times.oldest, now, most, rules::HOUR, texts.too_many_posts)?;
     Ok(times.with_one_more(connection, actor.member).await?)
 }

@@ -79,10 +79,18 @@ impl ReferenceBoard {
             .await
     }
 
+    /// Returns the number of migrations that were applied to the library's and the board's tables.
+    pub async fn applied_migrations(&self) -> BoardResult<u64> {
+        self.read_short(|connection| {
+            Box::pin(async move { Ok(schema::applied(connection).await?) })
+        })
+        .await
+    }
+
     /// Applies the migrations that the board's tables lack.
     ///
     /// # Errors
-    /// When the tables are those of a newer version: nothing is changed.
+    /// If the tables are of a newer version. Nothing is changed then.
     pub async fn migrate(&self) -> BoardResult<()> {
         if self.schema_status().await? == SchemaStatus::UpToDate {
             return Ok(());

@@ -23,7 +23,7 @@ pub const TITLE_MAX: Setting<u32> = Setting::new(
     "thread.title_max",
     120,
     1,
-    "Maximum length of thread titles, message subjects, poll questions and poll options, in characters",
+    "Maximum length of thread titles, message subjects, poll questions, poll options and edit reasons, in characters",
 );
 pub const BODY_MAX: Setting<u32> = Setting::new(
     "post.body_max",
@@ -65,7 +65,7 @@ pub const INBOX_QUOTA: Setting<u32> = Setting::new(
     "message.inbox_quota",
     100,
     1,
-    "Maximum number of messages in an inbox, without receipts",
+    "Maximum number of messages in an inbox, not counting receipts",
 );
 pub const ALLOW_NEGATIVE: Setting<bool> = Setting::new(
     "reputation.allow_negative",

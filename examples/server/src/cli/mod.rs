@@ -34,8 +34,10 @@ use crate::commands::token::TokenCommand;
 use crate::commands::webhook::WebhookCommand;
 use crate::commands::worker::WorkerCommand;
 use crate::connect::{self, Migrations};
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::serve;
+
+const UP_TO_DATE: &str = "The database is up to date.";
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -188,12 +190,17 @@ impl Cli {
 
 impl DatabaseCommand {
     async fn run(self, url: &str) -> BoardResult<Output> {
-        let migrations = match self {
-            Self::Migrate { check: false } => Migrations::Apply,
-            _ => Migrations::Require,
-        };
+        if let Self::Migrate { check: false } = self {
+            let applied = connect::migrate(url).await?;
+            let migrations = counted(applied, "migration", "migrations");
+            return Output::changed(
+                applied > 0,
+                format!("Applied {migrations}."),
+                UP_TO_DATE.into(),
+            );
+        }
         let options = &DatabaseOptions::COMMAND;
-        let (database, board) = connect::existing(url, options, migrations).await?;
+        let (database, board) = connect::existing(url, options, Migrations::Require).await?;
         let outcome = match self {
             Self::Token(command) => command.run(&database, &board).await,
             Self::Board(command) => command.run(&board).await,
@@ -206,7 +213,7 @@ impl DatabaseCommand {
             Self::Audit(command) => command.run(&database, &board).await,
             Self::Setting(command) => command.run(&board).await,
             Self::Generate(command) => command.run(&board).await,
-            Self::Migrate { .. } => Output::done_with("The schema is up to date."),
+            Self::Migrate { .. } => Output::done_with(UP_TO_DATE),
         };
         database.close().await;
         outcome
@@ -317,7 +324,7 @@ mod tests {
 
     /// The keys of the TOML blocks, and the words in backticks that have the form of an option of two words.
     #[test]
-    fn options_of_the_page_for_operators_exist() {
+    fn options_in_the_operations_guide_exist() {
         let options = ServeArgs::augment_args(Common::augment_args(clap::Command::new("options")));
         let options: BTreeSet<_> = options
             .get_arguments()
@@ -347,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_and_files_of_the_page_for_operators_exist() {
+    fn metrics_and_files_in_the_operations_guide_exist() {
         let is_part = |character: char| !(character.is_ascii_lowercase() || character == '_');
         let names = OPERATING.split(is_part);
         let names = names.filter(|name| name.starts_with("forum_api_") || name.ends_with("_tasks"));

@@ -190,8 +190,8 @@ async fn check_password(
     let hash = board.read(move |connection| {
         Box::pin(async move { accounts::administrators_password(connection, &admin).await })
     });
-    let right = passwords::is_right(password, hash.await?).await?;
-    if !right {
+    let is_valid = passwords::verify(password, hash.await?).await?;
+    if !is_valid {
         return Err(BoardError::forbidden("incorrect password"));
     }
     Ok(())

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{EndpointId, Timestamp};
 use forum_api::store::WebhookStores;
-use forum_api::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
+use forum_api::webhook::{Endpoint, KeyId, TopicSet, UnknownTopicError, WebhookSecret};
 use forum_api::webhook_admin::{EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
 use serde::Serialize;
 
@@ -43,27 +43,27 @@ enum Action {
         #[command(flatten)]
         confirm: Confirm,
     },
-    /// Create a new secret and print it once; it replaces the old one on `activate` or after 24 hours
+    /// Rotate the secret and print the new one, once; it becomes active on `activate` or after 24 hours
     Rotate(Id),
     /// Activate the new secret, which replaces the old one
     Activate(Id),
     /// Send a ping and print the id of its delivery
     Ping(Id),
-    /// Enable an endpoint; its queued deliveries are sent
+    /// Enable an endpoint; queued deliveries are sent
     Enable(Id),
-    /// Disable an endpoint; its queued deliveries are kept
+    /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
     /// Encrypt all secrets with a new key; restart servers and workers with that key
     #[command(name = "reseal")]
     Reencrypt {
-        /// File of the current key; omit it if the secrets are stored in plain text
+        /// File of the current key [default: the file that --secret-key-file names, if the secrets are encrypted]
         #[arg(long, value_name = "FILE")]
         old_key_file: Option<PathBuf>,
         /// File of the new key (at least 16 bytes)
         #[arg(long, value_name = "FILE")]
         new_key_file: PathBuf,
-        // A value of the configuration is ignored, so that the command can replace a lost key.
-        #[arg(long, hide = true, conflicts_with = "new_key_file")]
+        // Hides the option of the other actions, because `--old-key-file` replaces it on the command line.
+        #[arg(long, hide = true)]
         secret_key_file: Option<PathBuf>,
     },
 }
@@ -128,13 +128,11 @@ impl WebhookCommand {
         {
             return reencrypt(&self.options, database, old.as_deref(), &new).await;
         }
-        let needs_key = self.action.needs_key();
-        let secrets = match needs_key {
-            true => Secrets::find(url, self.options.secret_key_file.as_deref())?,
-            false => Secrets::read_or_plaintext(None)?,
-        };
+        let key_file = self.options.secret_key_file.as_deref();
+        let key_file = key_file.filter(|path| !self.action.needs_no_secret() || path.exists());
+        let secrets = Secrets::find(url, key_file)?;
         let webhook_admin = self.options.webhook_admin(database, &secrets.environment());
-        if needs_key {
+        if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
             webhook_admin.check_key().await.map_err(refusal)?;
         }
         let (id, changed) = match self.action {
@@ -191,9 +189,9 @@ impl WebhookCommand {
 }
 
 impl Action {
-    /// Returns whether the action needs the key. Endpoints can be listed and removed when it is lost.
-    const fn needs_key(&self) -> bool {
-        !matches!(self, Self::List | Self::Remove { .. })
+    /// Returns whether the action also works without the key, so that endpoints can be listed and removed when it is lost.
+    const fn needs_no_secret(&self) -> bool {
+        matches!(self, Self::List | Self::Remove { .. })
     }
 }
 
@@ -226,10 +224,12 @@ async fn reencrypt(
     old_key: Option<&Path>,
     new_key: &Path,
 ) -> BoardResult<Output> {
-    let (old, new) = (
-        Secrets::read_or_plaintext(old_key)?,
-        Secrets::read(new_key)?,
-    );
+    let stored = database.webhooks().endpoints.key_id().await?;
+    let is_encrypted = stored.is_some_and(|key| key != KeyId::plaintext());
+    let current = options.secret_key_file.as_deref();
+    let current = current.filter(|path| is_encrypted && path.exists());
+    let old = Secrets::read_or_plaintext(old_key.or(current))?;
+    let new = Secrets::read(new_key)?;
     let webhook_admin = options.webhook_admin(database, &old.environment());
     let count = webhook_admin
         .reencrypt(&*new.0, &audit::actor())

@@ -24,8 +24,11 @@ use tower::ServiceExt;
 
 use crate::shutdown::Shutdown;
 
-/// Files that a server has open beside its connections: databases, webhooks, the log.
+/// Number of open files that are reserved for databases, webhooks and the log.
 const OTHER_FILES: usize = 512;
+
+/// Time between a failed attempt to accept a connection and the next.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Time between two warnings about the number of connections.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
@@ -155,14 +158,15 @@ impl Slots {
     }
 }
 
-/// Accepts a connection. After an error, such as an aborted connection or too many open files, tries again after 50 ms.
+/// Accepts a connection. After an error, such as an aborted connection or too many open files, tries again after
+/// [`ACCEPT_RETRY_INTERVAL`].
 async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,
             Err(error) => {
                 tracing::warn!(%error, "failed to accept connection");
-                sleep(Duration::from_millis(50)).await;
+                sleep(ACCEPT_RETRY_INTERVAL).await;
             }
         }
     }
@@ -195,11 +199,11 @@ pub fn raise_file_limit(connections: usize) -> usize {
             current: Some(current),
             ..before
         };
-        // The limit that holds afterwards decides.
+        // The limit is read again below, so that a failure lowers the number of connections.
         let _ = setrlimit(Resource::Nofile, raised);
     }
     let files = getrlimit(Resource::Nofile).current;
-    let allowed = allowed(connections, files);
+    let allowed = connections_within(connections, files);
     if allowed < connections {
         tracing::warn!(
             files,
@@ -210,8 +214,8 @@ pub fn raise_file_limit(connections: usize) -> usize {
     allowed
 }
 
-/// Number of connections with which `files` can be open at once; `None` means any number of files.
-fn allowed(connections: usize, files: Option<u64>) -> usize {
+/// Returns the number of connections that a limit of open files allows; `None` is no limit.
+fn connections_within(connections: usize, files: Option<u64>) -> usize {
     let Some(files) = files.and_then(|files| usize::try_from(files).ok()) else {
         return connections;
     };
@@ -233,7 +237,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(30);
 
-    /// A body that is larger than the buffers of a socket, and says when it is dropped.
+    /// A body larger than the buffers of a socket, which signals when it is dropped.
     struct Large(
         Vec<u8>,
         #[expect(dead_code, reason = "dropped only")] oneshot::Sender<()>,
@@ -245,8 +249,8 @@ mod tests {
         }
     }
 
-    /// A client that has sent a request and reads nothing, and the end of the body that it should read. The server
-    /// accepts until `stopped`.
+    /// Returns a client that has sent a request and does not read the response, and a signal for the drop of the
+    /// response body. The server accepts connections until `stopped` is ready.
     async fn unread(
         write: Duration,
         stopped: impl Future<Output = ()>,
@@ -296,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_leave_files_to_the_rest() {
+    fn the_connection_limit_reserves_files_for_other_uses() {
         for (connections, files, expected) in [
             (10_000, None, 10_000),
             (10_000, Some(1_048_576), 10_000),
@@ -306,7 +310,11 @@ mod tests {
             (10_000, Some(1), 1),
             (100, Some(1_024), 100),
         ] {
-            assert_eq!(allowed(connections, files), expected, "{files:?}");
+            assert_eq!(
+                connections_within(connections, files),
+                expected,
+                "{files:?}"
+            );
         }
     }
 }

@@ -9,16 +9,19 @@ use forum_api::model::Timestamp;
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use forum_api::store::RateLimitStore;
 
+/// Period in which failures are counted. The message of a refusal states it.
+const WINDOW: Duration = Duration::from_secs(5 * 60);
+
 /// Failures per name and address prefix.
 const BY_NAME: Budget = Budget {
     units: 10,
-    window: Duration::from_secs(5 * 60),
+    window: WINDOW,
 };
 
 /// Failures per address prefix.
 const BY_PREFIX: Budget = Budget {
     units: 50,
-    window: Duration::from_secs(5 * 60),
+    window: WINDOW,
 };
 
 /// Failed sign-ins, counted in the store of the API's rate limits: bounded, and shared by the nodes that share a Redis.
@@ -100,9 +103,8 @@ mod tests {
 
     use super::*;
 
-    const HERE: Option<u128> = Some(1);
-    const ELSEWHERE: Option<u128> = Some(2);
-    const WINDOW: Duration = Duration::from_secs(300);
+    const PREFIX: Option<u128> = Some(1);
+    const OTHER_PREFIX: Option<u128> = Some(2);
 
     fn throttle() -> Throttle {
         Throttle::new(Arc::new(MemoryRateLimitStore::default()))
@@ -130,16 +132,16 @@ mod tests {
     async fn ten_failures_of_a_name_lock_it_for_their_address_prefix_only() {
         let throttle = throttle();
         for _ in 0..10 {
-            assert_eq!(fail(&throttle, "Admin", ELSEWHERE, 0).await, None);
+            assert_eq!(fail(&throttle, "Admin", OTHER_PREFIX, 0).await, None);
         }
         assert_eq!(
-            fail(&throttle, "admin", ELSEWHERE, 1).await,
+            fail(&throttle, "admin", OTHER_PREFIX, 1).await,
             Some(WINDOW - Duration::from_secs(1))
         );
-        assert_eq!(fail(&throttle, "alice", ELSEWHERE, 1).await, None);
-        assert_eq!(fail(&throttle, "admin", HERE, 1).await, None);
+        assert_eq!(fail(&throttle, "alice", OTHER_PREFIX, 1).await, None);
+        assert_eq!(fail(&throttle, "admin", PREFIX, 1).await, None);
         assert_eq!(fail(&throttle, "admin", None, 1).await, None);
-        assert_eq!(fail(&throttle, "admin", ELSEWHERE, 300).await, None);
+        assert_eq!(fail(&throttle, "admin", OTHER_PREFIX, 300).await, None);
     }
 
     #[tokio::test]
@@ -147,36 +149,36 @@ mod tests {
         let throttle = throttle();
         for number in 0..50 {
             assert_eq!(
-                fail(&throttle, &format!("name{number}"), HERE, 0).await,
+                fail(&throttle, &format!("name{number}"), PREFIX, 0).await,
                 None
             );
         }
         for name in ["name0", "admin"] {
-            assert_eq!(fail(&throttle, name, HERE, 0).await, Some(WINDOW));
+            assert_eq!(fail(&throttle, name, PREFIX, 0).await, Some(WINDOW));
         }
-        assert_eq!(fail(&throttle, "admin", ELSEWHERE, 0).await, None);
-        assert_eq!(fail(&throttle, "name0", HERE, 300).await, None);
+        assert_eq!(fail(&throttle, "admin", OTHER_PREFIX, 0).await, None);
+        assert_eq!(fail(&throttle, "name0", PREFIX, 300).await, None);
     }
 
     #[tokio::test]
     async fn attempts_that_succeed_or_are_refused_are_not_counted() {
         let throttle = throttle();
         for _ in 0..9 {
-            assert_eq!(fail(&throttle, "admin", HERE, 0).await, None);
+            assert_eq!(fail(&throttle, "admin", PREFIX, 0).await, None);
         }
         for _ in 0..100 {
-            assert_eq!(fail(&throttle, "admin", HERE, 1).await, None);
-            let attempt = Attempt::new("admin", HERE, at(1));
+            assert_eq!(fail(&throttle, "admin", PREFIX, 1).await, None);
+            let attempt = Attempt::new("admin", PREFIX, at(1));
             throttle.refund(&attempt).await.unwrap();
         }
-        assert_eq!(fail(&throttle, "admin", HERE, 2).await, None);
+        assert_eq!(fail(&throttle, "admin", PREFIX, 2).await, None);
         for _ in 0..60 {
-            assert!(fail(&throttle, "admin", HERE, 2).await.is_some());
+            assert!(fail(&throttle, "admin", PREFIX, 2).await.is_some());
         }
         for number in 0..40 {
             let name = format!("name{number}");
-            assert_eq!(fail(&throttle, &name, HERE, 2).await, None);
+            assert_eq!(fail(&throttle, &name, PREFIX, 2).await, None);
         }
-        assert!(fail(&throttle, "alice", HERE, 2).await.is_some());
+        assert!(fail(&throttle, "alice", PREFIX, 2).await.is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Members as others see them.
+//! Profiles of members.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::board::accounts;
 use crate::board::groups::{Group, Groups};
 use crate::demo::Demo;
 
-/// Whatever the database takes for a capital: there is another K, of which it is the small letter, too.
+/// U+212A, the Kelvin sign, also has the lower case `k`.
 #[tokio::test]
-async fn a_name_is_found_by_letters_of_ascii_alone() {
+async fn usernames_ignore_the_case_of_ascii_letters_only() {
     let demo = Demo::new().await;
     demo.change(|tx| {
         Box::pin(async move {
@@ -33,28 +33,28 @@ async fn a_name_is_found_by_letters_of_ascii_alone() {
 }
 
 #[tokio::test]
-async fn being_seen_is_noted_every_five_minutes() {
+async fn the_last_seen_time_is_updated_every_five_minutes() {
     let demo = Demo::new().await;
     let seen = async || demo.get("guest", "/members/@bob").await.1["lastSeenAt"].clone();
     assert_eq!(seen().await, json!(null));
-    let ask = async || {
+    let request_and_read = async || {
         demo.get("bob", "/me").await;
         demo.board.write_hints().await;
         seen().await
     };
-    assert_eq!(ask().await, "2026-01-01T00:00:00.000Z");
-    demo.wait(299);
-    assert_eq!(ask().await, "2026-01-01T00:00:00.000Z");
-    demo.wait(1);
-    assert_eq!(ask().await, "2026-01-01T00:05:00.000Z");
-    // Hints are noted after a clock was set back.
+    assert_eq!(request_and_read().await, "2026-01-01T00:00:00.000Z");
+    demo.advance(299);
+    assert_eq!(request_and_read().await, "2026-01-01T00:00:00.000Z");
+    demo.advance(1);
+    assert_eq!(request_and_read().await, "2026-01-01T00:05:00.000Z");
+    // Hints are recorded after a clock was set back.
     demo.clock
         .set(demo.clock.now().saturating_sub(Duration::from_secs(600)));
-    assert_eq!(ask().await, "2025-12-31T23:55:00.000Z");
+    assert_eq!(request_and_read().await, "2025-12-31T23:55:00.000Z");
 }
 
 #[tokio::test]
-async fn whose_webhooks_are_sent_is_not_seen() {
+async fn background_requests_do_not_update_the_last_seen_time() {
     let demo = Demo::new().await;
     let (_, bob) = demo.get("guest", "/members/@bob").await;
     let id = UserId::parse(bob["userId"].as_str().unwrap()).unwrap();

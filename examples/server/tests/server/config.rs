@@ -64,7 +64,7 @@ fn the_command_line_precedes_the_environment_and_the_environment_the_file() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_used_is_refused_with_its_place() {
+fn an_invalid_configuration_is_refused_with_its_location() {
     for (file, environment, reason) in [
         (
             "token-buget = 1",

@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
-use crate::deliveries::{add, id, reply, secret};
+use crate::deliveries::{add_endpoint, endpoint_id, endpoint_secret, reply};
 use crate::program::{ExitedProcess, Server, ServerDirectory};
 use crate::receiver::Receiver;
 
-const PRIVATE: &str = "--allow-private-webhooks";
+const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
 
 fn run(directory: &ServerDirectory, line: &str) -> ExitedProcess {
     directory.run(&line.split(' ').collect::<Vec<_>>(), "")
@@ -33,7 +33,7 @@ fn assert_refused(refused: &ExitedProcess, reason: &str) {
 
 #[test]
 fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
-    let server = Server::start(ServerDirectory::in_sqlite(), &[PRIVATE]);
+    let server = Server::start(ServerDirectory::in_sqlite(), &[ALLOW_PRIVATE]);
     let file = |name: &str| server.directory.path().join(name);
     for name in ["forum.db", "forum.db.key"] {
         let mode = file(name).metadata().unwrap().permissions().mode();
@@ -44,23 +44,23 @@ fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
         fs::read(file("forum.db.key")).unwrap(),
     );
     let receiver = Receiver::new();
-    let endpoint = add(&server, &receiver, "");
+    let endpoint = add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Signed.");
-    assert!(receiver.next().is_signed_with(secret(&endpoint)));
+    assert!(receiver.next().is_signed_with(endpoint_secret(&endpoint)));
     let directory = server.stop();
-    assert!(!directory.stores_in_plain_text(secret(&endpoint)));
-    let server = Server::start(directory, &[PRIVATE]);
-    server.run_ok(&format!("webhook ping {}", id(&endpoint)));
-    assert!(receiver.next().is_signed_with(secret(&endpoint)));
+    assert!(!directory.stores_in_plain_text(endpoint_secret(&endpoint)));
+    let server = Server::start(directory, &[ALLOW_PRIVATE]);
+    server.run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)));
+    assert!(receiver.next().is_signed_with(endpoint_secret(&endpoint)));
     assert_eq!(fs::read(&file).unwrap(), key, "it is created once");
 }
 
 #[test]
 fn every_program_refuses_another_key() {
-    let options = [PRIVATE, "--secret-key-file", "key"];
+    let options = [ALLOW_PRIVATE, "--secret-key-file", "key"];
     let server = Server::start(with_keys(ServerDirectory::new()), &options);
-    let endpoint = add(&server, &Receiver::new(), "--secret-key-file key");
-    let id = id(&endpoint);
+    let endpoint = add_endpoint(&server, &Receiver::new(), "--secret-key-file key");
+    let id = endpoint_id(&endpoint);
     let list = || server.run_ok("webhook list --json").json();
     let before = list();
     let other = "pass the file of their key with --secret-key-file";
@@ -87,45 +87,12 @@ fn every_program_refuses_another_key() {
         let add = format!("webhook add --url https://receiver.example/{options}");
         assert_refused(&server.run(&add), reason);
     }
+    let remove = format!("webhook remove {id} --yes");
+    let with_other = format!("{remove} --secret-key-file other");
+    assert_refused(&server.run(&with_other), other);
     assert_eq!(list(), before);
-}
-
-/// The configuration names the key file, as on a server with Postgres.
-#[test]
-fn a_lost_key_is_replaced_after_all_endpoints_are_removed() {
-    let key = ["--empty", PRIVATE, "--secret-key-file", "key"];
-    let server = Server::start(with_keys(ServerDirectory::new()), &key);
-    let endpoint = add(&server, &Receiver::new(), "--secret-key-file key");
-    let remove = format!("webhook remove {} --yes", id(&endpoint));
-    let directory = server.stop();
-    let file = |name: &str| directory.path().join(name);
-    fs::write(file("forum.toml"), "secret-key-file = \"key\"\n").unwrap();
-    let configured = |command: &str| run(&directory, &format!("{command} --config forum.toml"));
-    fs::remove_file(file("key")).unwrap();
-    let list = || configured("webhook list --json").json();
-    assert_eq!(list().as_array().unwrap().len(), 1);
-    let reencrypt = "webhook reseal --new-key-file other";
-    assert_refused(&configured(reencrypt), "no key was given");
-    configured(&remove);
-    assert_eq!(list(), json!([]));
-    let done = configured(reencrypt).stdout;
-    assert!(done.starts_with("Encrypted the secrets of 0 endpoints with the key "));
-    fs::rename(file("other"), file("key")).unwrap();
-    let add = configured("webhook add --url https://1.1.1.1/ --json");
-    assert!(add.json()["id"].is_string());
-}
-
-#[test]
-fn reencrypt_ignores_the_key_file_of_the_configuration() {
-    let key = ["--empty", PRIVATE, "--secret-key-file", "key"];
-    let server = Server::start(with_keys(ServerDirectory::new()), &key);
-    add(&server, &Receiver::new(), "--secret-key-file key");
-    let directory = server.stop();
-    let file = directory.path().join("forum.toml");
-    fs::write(file, "secret-key-file = \"key\"\n").unwrap();
-    let reencrypt = "webhook reseal --old-key-file key --new-key-file other --config forum.toml";
-    let done = run(&directory, reencrypt).stdout;
-    assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
+    // Without a key file, an endpoint can be removed when the key is lost.
+    server.run_ok(&remove);
 }
 
 #[test]
@@ -155,10 +122,10 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     fs::remove_file(directory.path().join("forum.db.key")).unwrap();
     let forget = "DELETE FROM forum_api_webhook_key RETURNING key_id";
     assert_eq!(directory.query(forget).len(), 1);
-    let server = Server::start(directory, &[PRIVATE]);
+    let server = Server::start(directory, &[ALLOW_PRIVATE]);
     let receiver = Receiver::new();
-    let endpoint = add(&server, &receiver, "");
-    let ping = format!("webhook ping {}", id(&endpoint));
+    let endpoint = add_endpoint(&server, &receiver, "");
+    let ping = format!("webhook ping {}", endpoint_id(&endpoint));
     let with_key = format!("{ping} --secret-key-file key");
     assert_refused(
         &server.run(&with_key),
@@ -170,7 +137,7 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
         "{log}"
     );
     assert!(!directory.path().join("forum.db.key").exists());
-    assert!(directory.stores_in_plain_text(secret(&endpoint)));
+    assert!(directory.stores_in_plain_text(endpoint_secret(&endpoint)));
 
     let reencrypt = |keys: &str| run(&directory, &format!("webhook reseal {keys}"));
     let serve = |options: &str| run(&directory, &format!("--listen 127.0.0.1:0{options}"));
@@ -182,20 +149,29 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
         &reencrypt("--new-key-file short"),
         "the key must have at least 16 bytes",
     );
-    let refused = reencrypt("--new-key-file key --secret-key-file key");
-    assert_eq!(refused.status, 2, "{refused:?}");
-    let done = reencrypt("--new-key-file key").stdout;
+    let done = reencrypt("--new-key-file key --secret-key-file key").stdout;
     assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
-    assert!(!directory.stores_in_plain_text(secret(&endpoint)));
+    assert!(!directory.stores_in_plain_text(endpoint_secret(&endpoint)));
     assert_refused(&serve(""), "no key was given");
     assert_refused(&reencrypt("--new-key-file other"), "no key was given");
-    let done = reencrypt("--old-key-file key --new-key-file other --json");
+    let lost = "--secret-key-file lost";
+    assert_refused(
+        &reencrypt(&format!("--new-key-file other {lost}")),
+        "no key was given",
+    );
+    let done = reencrypt("--secret-key-file key --new-key-file other --json");
     assert_eq!(done.json(), json!({ "ok": true }));
+    let done = reencrypt("--old-key-file other --new-key-file key --secret-key-file other");
+    assert!(done.stdout.starts_with("Encrypted"), "{done:?}");
+    let done = reencrypt("--old-key-file key --new-key-file other");
+    assert!(done.stdout.starts_with("Encrypted"), "{done:?}");
+    let listed = run(&directory, &format!("webhook list {lost}"));
+    assert!(listed.stdout.contains(endpoint_id(&endpoint)), "{listed:?}");
     let old = serve(" --secret-key-file key");
     assert_refused(&old, "pass the file of their key");
     let path = directory.path();
     fs::rename(path.join("other"), path.join("forum.db.key")).unwrap();
-    let server = Server::start(directory, &[PRIVATE]);
+    let server = Server::start(directory, &[ALLOW_PRIVATE]);
     server.run_ok(&ping);
-    assert!(receiver.next().is_signed_with(secret(&endpoint)));
+    assert!(receiver.next().is_signed_with(endpoint_secret(&endpoint)));
 }

@@ -146,7 +146,7 @@ fn failures_lock_a_name_and_many_names_their_address_prefix() {
 }
 
 #[test]
-fn a_member_who_is_no_administrator_sees_no_panel() {
+fn the_panel_is_hidden_from_members_who_are_not_administrators() {
     let server = Server::new(&[]);
     server.run_ok_with_input("member password mod --password-stdin", "secret-1\n");
     let session = cookie(&sign_in(&server, "mod", "secret-1"));

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use forum_api::store::sqlite_schema;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -23,7 +24,7 @@ fn unused_address() -> String {
 }
 
 #[test]
-fn serve_prints_where_everything_is() {
+fn serve_prints_its_addresses() {
     let server = Server::start(ServerDirectory::new(), &[]);
     let keys: Vec<_> = server.startup.as_object().unwrap().keys().collect();
     assert_eq!(keys, ["api", "docs", "panel", "password", "token", "user"]);
@@ -54,7 +55,7 @@ fn the_printed_calls_work_on_either_surface() {
         let (_server, text) =
             Server::start_until(ServerDirectory::new(), &arguments, &[], "", last);
         let calls = text.lines().filter(|line| line.starts_with("curl "));
-        assert_eq!(calls.map(call).collect::<Vec<_>>(), [200, 200, 201]);
+        assert_eq!(calls.map(run_curl).collect::<Vec<_>>(), [200, 200, 201]);
         for printed in ["/health", "/panel", "/openapi.json", "admin, password "] {
             assert!(text.contains(printed), "{text}");
         }
@@ -62,7 +63,7 @@ fn the_printed_calls_work_on_either_surface() {
 }
 
 /// Sends the request of a `curl` line. Returns the status.
-fn call(line: &str) -> u16 {
+fn run_curl(line: &str) -> u16 {
     let parts = line.split('\'').enumerate();
     let mut words = parts.flat_map(|(part, text)| match part % 2 {
         1 => vec![text],
@@ -83,7 +84,7 @@ fn call(line: &str) -> u16 {
 }
 
 #[test]
-fn an_existing_board_is_served_as_it_is() {
+fn an_existing_board_is_served_unchanged() {
     let first = Server::new(&[]);
     let token = first.token("alice");
     let reply = json!({ "body": "I stay." });
@@ -100,7 +101,7 @@ fn an_existing_board_is_served_as_it_is() {
 }
 
 #[test]
-fn an_empty_board_has_its_administrator_and_nothing_else() {
+fn an_empty_board_has_only_its_administrator() {
     let arguments = ["--trusted-proxies", "10.0.0.0/8,::1", "serve", "--empty"];
     let input = "ünlikely 1\nmore\n";
     let arguments = [&arguments[..], &["--admin-password-stdin"]].concat();
@@ -125,7 +126,7 @@ fn a_board_in_memory_leaves_no_file() {
 }
 
 #[test]
-fn a_start_that_fails_creates_nothing() {
+fn a_failed_start_creates_no_files() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let directory = ServerDirectory::in_sqlite();
@@ -138,7 +139,7 @@ fn a_start_that_fails_creates_nothing() {
 }
 
 #[test]
-fn files_of_other_programs_are_left_as_they_are() {
+fn files_of_other_programs_are_not_changed() {
     let directory = ServerDirectory::in_sqlite();
     let file = directory.path().join("forum.db");
     let other = Connection::open(&file).unwrap();
@@ -229,7 +230,9 @@ fn an_outdated_schema_is_migrated_only_by_serve_worker_and_migrate() {
         let reason = refused.error_message();
         assert!(reason.contains("older than this program"), "{reason}");
     }
-    assert_eq!(directory.run(&["migrate"], "").status, 0);
+    let migrated = directory.run(&["migrate"], "").stdout;
+    let pending = sqlite_schema::MIGRATIONS.all.len();
+    assert_eq!(migrated, format!("Applied {pending} migrations.\n"));
     for arguments in readers {
         assert_eq!(directory.run(arguments, "").status, 0);
     }
@@ -278,7 +281,9 @@ fn requests_in_flight_are_finished_and_no_new_ones_are_accepted() {
     assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.write_all(begin.as_bytes()).unwrap();
     server.signal("TERM");
+    let deadline = Instant::now() + Duration::from_secs(60);
     while TcpStream::connect(host).is_ok() {
+        assert!(Instant::now() < deadline, "the server accepts connections");
         std::thread::yield_now();
     }
     stream.write_all(end.as_bytes()).unwrap();

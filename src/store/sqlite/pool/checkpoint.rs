@@ -70,7 +70,7 @@ impl Checkpoint {
     }
 }
 
-/// Returns whether the log was truncated.
+/// Returns `true` if the log was truncated.
 fn truncate(connection: &Connection, wait: Duration) -> rusqlite::Result<bool> {
     connection.busy_timeout(wait)?;
     let sql = "PRAGMA wal_checkpoint(TRUNCATE)";

@@ -75,7 +75,7 @@ thread_local! {
 /// Held by the future of the caller.
 pub(super) type Interest = Arc<()>;
 
-/// Detects whether the caller still waits.
+/// Detects a caller that no longer waits.
 #[derive(Debug)]
 pub(super) struct Caller(Weak<()>);
 
@@ -104,7 +104,7 @@ impl Drop for Interruptible {
     }
 }
 
-/// Makes SQLite check whether the caller still waits while a statement runs.
+/// Makes SQLite interrupt a statement whose caller no longer waits.
 pub(super) fn make_interruptible(connection: &mut Connection) {
     // The result type differs between versions of rusqlite; without the handler, statements run to completion.
     let _ = connection.progress_handler(STEPS_PER_CHECK, Some(is_abandoned));

@@ -66,7 +66,7 @@ impl<'a> WriteScheduler<'a> {
         !self.is_empty()
     }
 
-    /// Returns the next waiting write. `has_foreground` is whether its group has foreground writes.
+    /// Returns the next waiting write. `has_foreground` is `true` if its group has foreground writes.
     pub(super) fn next(&mut self, has_foreground: bool) -> Option<QueuedWrite> {
         self.end_background();
         while let Ok(one) = self.queue.try_recv() {
@@ -130,7 +130,7 @@ mod tests {
         }
     }
 
-    /// Returns whether each write of the next group is in the background.
+    /// Returns `true` if each write of the next group is in the background.
     fn group(scheduler: &mut WriteScheduler<'_>) -> Vec<bool> {
         let mut group = Vec::new();
         while let Some(next) = scheduler.next(group.contains(&false)) {

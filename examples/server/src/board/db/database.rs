@@ -136,6 +136,17 @@ impl BoardDatabase {
         }
     }
 
+    /// Applies the migrations that the library's tables lack.
+    pub async fn migrate_library(&self) -> BoardResult<()> {
+        if self.library_schema_status().await? == SchemaStatus::UpToDate {
+            return Ok(());
+        }
+        match self {
+            Self::Sqlite(database) => Ok(database.migrate().await?),
+            Self::Postgres(database) => Ok(postgres::migrate(&database.pool).await?),
+        }
+    }
+
     /// Closes the database once all is written.
     pub async fn close(self) {
         match self {
@@ -153,7 +164,7 @@ fn change_sqlite<T>(tx: &rusqlite::Connection, change: impl Change<T>) -> BoardR
     block_on_ready(change(&Transaction::of(Connection::sqlite(tx))))
 }
 
-/// Returns the result of a future that only uses SQLite, and therefore is ready at once.
+/// Returns the result of a future that uses only SQLite and therefore never waits.
 fn block_on_ready<T>(mut future: TransactionFuture<'_, T>) -> BoardResult<T> {
     match future
         .as_mut()

@@ -49,13 +49,38 @@ const POSTGRES: Migrations = Migrations {
     ],
 };
 
+/// Tables of the applied migrations of the library and of the board, and the query for the number of their rows.
+const APPLIED: [(&str, &str); 2] = [
+    (
+        "forum_api_migrations",
+        "SELECT count(*) FROM forum_api_migrations",
+    ),
+    (TABLE, "SELECT count(*) FROM board_migrations"),
+];
+
 /// Returns whether the database has a board.
 pub async fn exists(connection: &Connection<'_>) -> db::DbResult<bool> {
+    has_table(connection, TABLE).await
+}
+
+async fn has_table(connection: &Connection<'_>, table: &'static str) -> db::DbResult<bool> {
     let find = connection.dialect(
         "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?1)",
         "SELECT to_regclass(?1) IS NOT NULL",
     );
-    connection.one(find, bind![TABLE], |row| row.value()).await
+    connection.one(find, bind![table], |row| row.value()).await
+}
+
+/// Returns the number of migrations that were applied to the library's and the board's tables.
+pub async fn applied(connection: &Connection<'_>) -> db::DbResult<u64> {
+    let mut sum = 0;
+    for (table, count) in APPLIED {
+        if has_table(connection, table).await? {
+            let applied: u64 = connection.one(count, &[], |row| row.count()).await?;
+            sum += applied;
+        }
+    }
+    Ok(sum)
 }
 
 /// Compares the migrations of the database with those of this program.
@@ -71,10 +96,10 @@ pub async fn status(connection: &Connection<'_>) -> db::DbResult<SchemaStatus> {
     })
 }
 
-/// Applies the migrations that the database lacks, and returns how many it had: 0 for a new one.
+/// Applies the missing migrations. Returns the number of migrations that the database had before: 0 for a new one.
 ///
 /// # Errors
-/// When a migration fails, or the applied ones are not this program's. Then none is applied.
+/// If a migration fails, or the applied migrations are not those of this program. No migration is applied then.
 pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
     match &**tx {
         Connection::Sqlite(sqlite) => Ok(sqlite::apply_migrations(sqlite, &SQLITE)?),
