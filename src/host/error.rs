@@ -73,7 +73,7 @@ pub enum BoardError {
         /// The rule that the field breaks, in the board's language.
         message: String,
     },
-    /// An anti-flood limit of the board is exceeded: 429 `RATE_LIMITED`.
+    /// An anti-flood limit of the board, such as a maximum number of posts per hour, is exceeded: 429 `RATE_LIMITED`.
     #[error("{message}")]
     RateLimited {
         /// The limit, in the board's language.
@@ -107,8 +107,8 @@ impl BoardError {
         Self::Conflict(message.into())
     }
 
-    /// Returns a [`BoardError::Validation`] of a field of the body. A rule about the whole body, such as a minimum
-    /// interval between posts, uses the field `body`.
+    /// Returns a [`BoardError::Validation`] of a field of the body. For a rule that concerns no single field, such as a
+    /// minimum interval between two posts, use the field `body`.
     pub fn validation(field: &'static str, message: impl Into<String>) -> Self {
         Self::Validation {
             field,
@@ -135,7 +135,8 @@ impl BoardError {
         Self::Internal(source.into())
     }
 
-    /// Returns the error code of the response.
+    /// Returns the error code of the response. The code of [`PathNotFound`](Self::PathNotFound) is
+    /// [`ErrorCode::NotFound`], and the code of [`NotFound`](Self::NotFound) is [`ErrorCode::BoardNotFound`].
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::PathNotFound => ErrorCode::NotFound,
