@@ -219,8 +219,8 @@ impl BoardError {
 /// # assert!(matches!(answered_post(&new), Err(BoardError::NotFound(_))));
 /// ```
 ///
-/// On endpoints with a body whose path has no variable, such as `POST /messages`, the API converts both errors to
-/// 404 `NOT_FOUND`.
+/// On endpoints with a body whose path has no variable, such as `POST /messages`, the API converts
+/// [`BoardError::PathNotFound`] to 404 `NOT_FOUND` too.
 impl From<InvalidIdError> for BoardError {
     fn from(_: InvalidIdError) -> Self {
         Self::PathNotFound

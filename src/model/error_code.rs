@@ -18,9 +18,10 @@ macro_rules! codes {
         /// [`BoardRateLimited`](Self::BoardRateLimited). [`NotFound`](Self::NotFound) is the code of
         /// `BoardError::PathNotFound`.
         ///
-        /// The library also raises two of the upper-case codes: `CONFLICT` if the first request with the same
-        /// `Idempotency-Key` was different, is still in progress or has an unknown outcome, and `NOT_FOUND` if the caller can no longer see the resource of a stored response, or if the
-        /// board returns `PathNotFound` for an endpoint that names its resources only in the body.
+        /// The library also raises `CONFLICT` if the first request with the same `Idempotency-Key` was different, is still
+        /// in progress or has an unknown outcome. It raises `NOT_FOUND` if the caller can no longer see the resource of a
+        /// stored response, or if the board returns `PathNotFound` for an endpoint that names its resources only in the
+        /// body.
         ///
         /// Later versions can add codes, so the enum is non-exhaustive, and [`ErrorObject::code`] is a text. A client
         /// falls back to the status of the response for a code that it does not know.
