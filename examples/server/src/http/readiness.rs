@@ -91,14 +91,15 @@ impl Readiness {
             let library = self.database.library_schema_status().await?;
             Ok::<_, BoardError>([library, self.board.schema_status().await?])
         });
-        let outcome = probe.await;
-        // A newer schema serves older programs while the nodes are upgraded one by one.
-        let ready =
-            matches!(&outcome, Ok(Ok(schemas)) if !schemas.contains(&SchemaStatus::Pending));
-        if !ready {
-            tracing::error!(?outcome, "database not ready for writes");
-        }
-        ready
+        let error = match probe.await {
+            // A newer schema serves older programs while the nodes are upgraded one by one.
+            Ok(Ok(schemas)) if !schemas.contains(&SchemaStatus::Pending) => return true,
+            Ok(Ok(_)) => "migrations are pending; run `migrate`".into(),
+            Ok(Err(error)) => format!("{error:?}"),
+            Err(_) => format!("no response within {PROBE_TIMEOUT:?}"),
+        };
+        tracing::error!(error, "database not ready for writes");
+        false
     }
 }
 
