@@ -171,8 +171,8 @@ async fn unreadable_statistics_of_an_endpoint_do_not_hide_others(sql: Sql) {
     sql.run_unchecked("UPDATE forum_api_endpoints SET id = 'whe 2' WHERE id = 'whe_2'")
         .await;
     let stats = webhooks.deliveries.endpoint_stats(at(0)).await.unwrap();
-    let ids: Vec<_> = stats.iter().map(|one| one.endpoint_id.as_str()).collect();
-    assert_eq!(ids, ["whe_1"]);
+    let ids: Vec<_> = stats.into_iter().map(|one| one.endpoint_id).collect();
+    assert_eq!(ids, [endpoint(1).id]);
 }
 
 async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {

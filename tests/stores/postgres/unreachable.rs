@@ -178,8 +178,9 @@ async fn a_connection_that_stops_responding_is_replaced() {
     let tables = pool(&behind_proxy, 1);
     forum_api::store::postgres::migrate(&tables).await.unwrap();
     let tokens = Stores::in_postgres(&tables).tokens;
-    let find = || tokens.find(&lookup(1));
-    let limit = Duration::from_secs(5);
+    let (wanted, limit) = (lookup(1), Duration::from_secs(6));
+    let find = || tokens.find(&wanted);
+    assert_eq!(find().await.unwrap(), None);
     silence.notify_waiters();
     assert!(timeout(limit, find()).await.is_err(), "it does not respond");
     assert_eq!(timeout(limit, find()).await.unwrap().unwrap(), None);
