@@ -235,7 +235,8 @@ fn the_protocol_lists_the_same_endpoints() {
     assert_eq!(listed.count(), expected.count());
     let [full, compact] = SURFACES.map(|surface| rows(surface).count());
     assert!(
-        include_str!("../../docs/protocol.md").contains(&format!("| endpoints | {full} | {compact} |")),
+        include_str!("../../docs/protocol.md")
+            .contains(&format!("| endpoints | {full} | {compact} |")),
         "section 1.3 counts {full} and {compact} endpoints"
     );
 }
