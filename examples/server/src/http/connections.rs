@@ -27,6 +27,10 @@ use crate::shutdown::Shutdown;
 /// Files that a server has open beside its connections: databases, webhooks, the log.
 const OTHER_FILES: usize = 512;
 
+/// Size in bytes from which an incomplete request head is refused. With hyper's default, a client without a token could
+/// make the server buffer 400 KiB for each connection.
+const HEAD_MAX: usize = 32 * 1024;
+
 /// Time between two warnings about the number of connections.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -104,6 +108,7 @@ async fn accept(
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(limits.head)
+                .max_buf_size(HEAD_MAX)
                 .serve_connection(
                     TokioIo::new(Box::pin(stream)),
                     TowerToHyperService::new(service),
