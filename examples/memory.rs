@@ -37,6 +37,9 @@ const EDIT_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Time between two ratings of one member without a post.
 const RATING_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Length of the excerpt of a search hit, in characters.
+const EXCERPT_LENGTH: usize = 200;
+
 /// Roles in ascending order of permissions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
@@ -715,7 +718,7 @@ impl Data {
             title: thread.title.clone(),
             author: post.author.clone(),
             created_at: post.created_at,
-            excerpt: body.chars().take(200).collect(),
+            excerpt: body.chars().take(EXCERPT_LENGTH).collect(),
             score: score(&params.q, &texts)?,
         })
     }

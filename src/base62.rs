@@ -2,6 +2,9 @@
 
 use crate::runtime::{RandomError, RandomSource};
 
+/// Number of digits of 256 bits.
+pub(crate) const DIGITS_OF_256_BITS: usize = 43;
+
 const ALPHABET: [u8; 62] = *b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Encodes a big-endian number in `N` digits, padded with `0`. Drops higher digits.

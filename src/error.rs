@@ -80,7 +80,8 @@ impl<T, E: Into<BoxError>> OrInternal<T> for Result<T, E> {
 }
 
 /// Error of parsing a text, or converting a number, to a type of [`audit`](crate::audit), [`model`](crate::model),
-/// [`scope`](crate::scope), [`token`](crate::token) or [`webhook`](crate::webhook). `Display` names the expected format.
+/// [`scope`](crate::scope), [`store`](crate::store), [`token`](crate::token) or [`webhook`](crate::webhook). `Display` names
+/// the expected format.
 ///
 /// ```
 /// use forum_api::model::Timestamp;

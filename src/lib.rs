@@ -48,11 +48,11 @@
 //! | [`guide`] | Chapters about embedding, testing and operating the API. |
 //! | [`host`] | The traits that a host implements, the caller and its access, errors of a board. |
 //! | [`model`] | Resources, requests, ids, times and pages. |
-//! | [`store`] | Storage of tokens, rate limits, idempotency records, webhooks, the audit log and usage: the traits and their backends. |
+//! | [`store`] | Storage of tokens, rate limits, idempotency keys, webhooks, the audit log and usage: the traits and their backends. |
 //! | [`token`], [`scope`], [`rate_limit`] | Format, states and issue of tokens; scopes and surfaces; windows and budgets. |
 //! | [`audit`] | Entries of the audit log. |
 //! | [`webhook`] | Events, endpoints, deliveries and signatures. [`webhook::verify`] is for receivers. |
-//! | `worker`, `webhook_admin` | Delivery worker and administration of endpoints (feature `webhooks`). |
+//! | `worker`, `webhook_admin` | Delivery worker and administration of webhook endpoints (feature `webhooks`). |
 //! | `panel` | Control panel for the board's administrators (feature `panel`). |
 //! | `reference` | Reference page of the API (feature `reference`). |
 //! | `metrics` | Names, units and labels of the metrics (feature `metrics`). |
@@ -72,7 +72,7 @@
 //!
 //! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
 //!   enforced.
-//! - `sqlite`: stores for tokens, idempotency records, webhooks, the audit log and usage in SQLite.
+//! - `sqlite`: stores for tokens, idempotency keys, webhooks, the audit log and usage in SQLite.
 //! - `postgres`: the same in Postgres, for any number of nodes, with or without TLS.
 //! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.

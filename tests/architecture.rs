@@ -229,7 +229,8 @@ fn imports_have_one_direction_and_no_cycle() {
     }
     let mut reversed = Vec::new();
     for (place, module) in MODULES.iter().enumerate() {
-        let others = modules.remove(module).unwrap_or_default();
+        let others = modules.remove(module);
+        let others = others.unwrap_or_else(|| panic!("{module} has no file"));
         println!("{module}: {others:?}");
         let later = others
             .iter()

@@ -1,4 +1,5 @@
-//! Reads on large boards: `cargo bench -p forum-benches --bench reads`, or with `-- search` one part of it.
+//! Reads on large boards: `cargo build --release -p forum-server`, then `cargo bench -p forum-benches --bench reads`, or
+//! with `-- search` one part of it.
 //!
 //! - `search`: searches in every order on 1,000,000 posts (`POSTS`).
 //! - `forums`: searches by a member of 50 of 200 forums, on as many posts.
@@ -28,9 +29,8 @@ mod search;
 mod start;
 
 use std::env;
-use std::process::Command;
 
-use measurements::is_wanted;
+use measurements::is_selected;
 
 /// The parts in the order in which they run.
 const PARTS: [(&str, fn()); 7] = [
@@ -44,18 +44,11 @@ const PARTS: [(&str, fn()); 7] = [
 ];
 
 fn main() {
-    build();
     for (part, measure) in PARTS {
-        if is_wanted(part) {
+        if is_selected(part) {
             measure();
         }
     }
-}
-
-fn build() {
-    let build = ["build", "--release", "-p", "forum-server"];
-    let built = Command::new(env!("CARGO")).args(build).status();
-    assert!(built.unwrap().success());
 }
 
 /// Reads a number from the environment.

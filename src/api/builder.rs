@@ -9,8 +9,7 @@ use http::Uri;
 use http::request::Parts;
 use ipnet::IpNet;
 
-use super::context::PeerIp;
-use super::context::{ApiInner, RequestIdGenerator};
+use super::context::{ApiInner, PeerIp, RequestIdGenerator};
 use super::error_messages::ErrorMessages;
 use super::rate_limit;
 use super::usage::UsageCounters;
@@ -58,7 +57,7 @@ impl ForumApi {
     ///
     /// - `host` is an [`Arc`] of a value that implements both [`Authorizer`](crate::host::Authorizer) and
     ///   [`Board`](crate::host::Board), or a [`Host`] of two values.
-    /// - `stores` hold tokens, rate limits, idempotency records, usage and the audit log. [`Stores::in_memory`] loses them
+    /// - `stores` hold tokens, rate limits, idempotency keys, usage and the audit log. [`Stores::in_memory`] loses them
     ///   when the process exits.
     /// - `environment` is an [`Environment`], or the [`Runtime`](crate::runtime::Runtime) of the host's server if the
     ///   defaults of the environment fit.

@@ -12,6 +12,9 @@ use crate::host::{BackendError, BoardError, BoxError, OverloadedError};
 use crate::model::ErrorCode;
 use crate::task::PanicError;
 
+/// Wait before a request is repeated whose first execution is in progress.
+const IN_PROGRESS_RETRY_AFTER: Duration = Duration::from_secs(1);
+
 /// Reason why a request failed. [`ApiError::describe`] returns the code and message that the client receives.
 #[derive(Debug, Error)]
 #[error("{self:?}")]
@@ -89,7 +92,7 @@ impl ApiError {
         match self {
             Self::RateLimited(after) | Self::Overloaded(after) => Some(*after),
             Self::Board(_, _, after) => *after,
-            Self::Idempotency(IdempotencyConflict::InProgress) => Some(Duration::from_secs(1)),
+            Self::Idempotency(IdempotencyConflict::InProgress) => Some(IN_PROGRESS_RETRY_AFTER),
             _ => None,
         }
     }

@@ -14,6 +14,7 @@ use percent_encoding::{CONTROLS, utf8_percent_encode};
 use super::context::RequestContext;
 use super::error::ApiError;
 use super::error_messages::ErrorMessages;
+use super::pagination::AFTER;
 use crate::http_util::{EntityTag, ResponseBody, form_decode, retry_after};
 use crate::model::ErrorBody;
 use crate::rate_limit::RateLimitDecision;
@@ -135,10 +136,10 @@ fn link(uri: &Uri, next: &str) -> String {
     let query = uri.query().unwrap_or_default();
     let is_kept = |pair: &&str| {
         let name = pair.split('=').next().and_then(form_decode);
-        !matches!(name.as_deref(), Some("after" | "from" | ""))
+        !matches!(name.as_deref(), Some(AFTER | "from" | ""))
     };
     let mut pairs: Vec<&str> = query.split('&').filter(is_kept).collect();
-    let after = format!("after={next}");
+    let after = format!("{AFTER}={next}");
     pairs.push(&after);
     let target = format!("{}?{}", uri.path(), pairs.join("&"));
     format!("<{}>; rel=\"next\"", utf8_percent_encode(&target, CONTROLS))

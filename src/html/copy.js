@@ -1,3 +1,4 @@
+// Shared by the scripts of the control panel and the reference page.
 "use strict";
 
 /** Copies the text of an element. Selects it first, so that the visitor can copy it if the browser refuses. */

@@ -69,8 +69,8 @@ impl<T> Page<T> {
         Self::from_sized_overfetch(items, limit, usize::MAX, |_| 0, key)
     }
 
-    /// Builds a page like [`from_overfetch`](Self::from_overfetch), and ends it before the first item with which the sum
-    /// of `size` exceeds `max_size`. The page has at least one item, so that a client can continue the list.
+    /// Builds a page like [`from_overfetch`](Self::from_overfetch), and ends it before the sum of the items' `size` exceeds
+    /// `max_size`. The page has at least one item unless `items` is empty, so that a client can continue the list.
     ///
     /// Use it for lists of long texts: 100 posts of 100 kB each would be a response of 10 MB.
     ///
@@ -199,6 +199,12 @@ impl<const N: usize> From<[i64; N]> for PageKey {
 
 impl_as_str!(PageKey);
 
+/// Maximum of a [`PageLimit`].
+const MAX_LIMIT: u8 = 100;
+
+/// Default of a [`PageLimit`].
+const DEFAULT_LIMIT: u8 = 20;
+
 /// Maximum number of items of a page, from 1 to 100. Default: 20.
 ///
 /// ```
@@ -217,7 +223,7 @@ impl PageLimit {
     /// # Errors
     /// [`ParseError`] unless `items` is from 1 to 100.
     pub fn new(items: u8) -> Result<Self, ParseError> {
-        let is_valid = (1..=100).contains(&items);
+        let is_valid = (1..=MAX_LIMIT).contains(&items);
         is_valid.then_some(Self(items)).ok_or(PARSE_ERROR)
     }
 
@@ -261,7 +267,7 @@ impl fmt::Display for PageLimit {
 
 impl Default for PageLimit {
     fn default() -> Self {
-        Self(20)
+        Self(DEFAULT_LIMIT)
     }
 }
 
@@ -276,5 +282,5 @@ impl<'de> Deserialize<'de> for PageLimit {
 
 inline_schema!(
     PageLimit,
-    json_schema!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20 })
+    json_schema!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT })
 );

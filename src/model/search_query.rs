@@ -7,6 +7,9 @@ use super::Expected;
 use super::serde_helpers::inline_schema;
 use crate::error::{ParseError, impl_as_str, impl_from_str};
 
+/// Maximum length of a query, in characters.
+const MAX_LENGTH: usize = 200;
+
 /// The query `q` of a search: 1 to 200 characters, at least one term that is not excluded, and at most
 /// [`MAX_TERMS`](Self::MAX_TERMS) terms.
 ///
@@ -54,7 +57,7 @@ impl SearchQuery {
     /// has no terms, or all of its terms are excluded.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let error = ParseError::new(Self::EXPECTED_FORMAT);
-        if text.chars().count() > 200 {
+        if text.chars().count() > MAX_LENGTH {
             return Err(error);
         }
         let terms = terms(text);
@@ -123,7 +126,7 @@ impl<'de> Deserialize<'de> for SearchQuery {
 
 inline_schema!(
     SearchQuery,
-    json_schema!({ "type": "string", "minLength": 1, "maxLength": 200, "examples": ["tea \"green or black\" -coffee"] })
+    json_schema!({ "type": "string", "minLength": 1, "maxLength": MAX_LENGTH, "examples": ["tea \"green or black\" -coffee"] })
 );
 
 #[cfg(test)]

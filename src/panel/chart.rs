@@ -2,10 +2,14 @@
 
 use maud::{Markup, html};
 
+// Lengths in units of the SVG.
 const BAR_WIDTH: u64 = 200;
 const BAR_HEIGHT: u64 = 12;
 const COLUMN_HEIGHT: u64 = 120;
+/// Distance between the starts of two columns.
 const COLUMN_STEP: u64 = 30;
+/// Space on each side of a column.
+const COLUMN_MARGIN: u64 = 3;
 
 /// A row of a bar chart. Its class gives the colour.
 pub(super) struct Bar {
@@ -117,7 +121,8 @@ impl<const N: usize> ColumnChart<'_, N> {
                 @if *count > 0 {
                     @let part_height = scaled(*count, top, COLUMN_HEIGHT);
                     @let y = COLUMN_HEIGHT.saturating_sub(below + part_height);
-                    rect class={ "of-" (class) } x=(place * COLUMN_STEP + 3) y=(y) width=(COLUMN_STEP - 6) height=(part_height) {}
+                    rect class={ "of-" (class) } x=(place * COLUMN_STEP + COLUMN_MARGIN) y=(y)
+                        width=(COLUMN_STEP - 2 * COLUMN_MARGIN) height=(part_height) {}
                     @let () = below += part_height;
                 }
             }

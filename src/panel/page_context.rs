@@ -14,7 +14,7 @@ use super::components::{document, relative_time, utc_time};
 use super::form::Form;
 use super::response::{PageResponse, PageResult, PanelError};
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
-use crate::base62;
+use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::error_chain::ErrorChain;
 use crate::host::Session;
 use crate::model::{EndpointId, Timestamp, UserId};
@@ -148,7 +148,7 @@ impl PageContext {
         if nonce.is_empty() {
             return work(form).await;
         }
-        let hash = base62::encode::<43, 32>(Sha256::digest(nonce).into());
+        let hash = base62::encode::<DIGITS_OF_256_BITS, 32>(Sha256::digest(nonce).into());
         let hash: String = hash.map(char::from).iter().collect();
         // An `Idempotency-Key` of a client cannot contain a space, so it does not collide.
         let request = IdempotentRequest {

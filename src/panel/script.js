@@ -1,5 +1,6 @@
 // Copy buttons and local times. Every page works without this script.
-// How long a confirmation is shown, in milliseconds.
+
+// Duration of a confirmation, in milliseconds.
 const CONFIRMATION_MS = 3000;
 
 /** Adds a copy button after an element. Its attribute `data-copy` is the name of its text, for screen readers. */

@@ -10,7 +10,7 @@ use super::components::{
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
 use crate::model::{Timestamp, UserId};
-use crate::store::{TokenFilter, TokenSearch, TokenStates};
+use crate::store::{TokenFilter, TokenSearch, TokenStateFilter};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Tokens per page.
@@ -20,11 +20,19 @@ const PAGE_SIZE: usize = 50;
 const FIELDS: [&str; 3] = ["search", "owner", "state"];
 
 /// Values of the field `state` with their texts. Without a value, revoked tokens are hidden.
-const STATES: [(&str, &str, TokenStates); 4] = [
-    ("valid", "Valid", TokenStates::Only(TokenState::Valid)),
-    ("expired", "Expired", TokenStates::Only(TokenState::Expired)),
-    ("revoked", "Revoked", TokenStates::Only(TokenState::Revoked)),
-    ("all", "All", TokenStates::Any),
+const STATES: [(&str, &str, TokenStateFilter); 4] = [
+    ("valid", "Valid", TokenStateFilter::Only(TokenState::Valid)),
+    (
+        "expired",
+        "Expired",
+        TokenStateFilter::Only(TokenState::Expired),
+    ),
+    (
+        "revoked",
+        "Revoked",
+        TokenStateFilter::Only(TokenState::Revoked),
+    ),
+    ("all", "All", TokenStateFilter::Any),
 ];
 
 /// `GET /tokens`
@@ -67,7 +75,7 @@ fn field<'a>(context: &'a PageContext, name: &str) -> &'a str {
 async fn parse_filter(context: &PageContext) -> Result<Option<TokenFilter>, PanelError> {
     let state = state_option(context);
     let mut filter = TokenFilter {
-        states: state.map_or(TokenStates::NotRevoked, |(.., states)| *states),
+        states: state.map_or(TokenStateFilter::NotRevoked, |(.., states)| *states),
         after: parse_position(context.query.get("after")),
         limit: PAGE_SIZE as u32 + 1,
         ..TokenFilter::default()
@@ -92,7 +100,7 @@ async fn parse_filter(context: &PageContext) -> Result<Option<TokenFilter>, Pane
 /// Returns the chosen state; `None` if it is missing or invalid.
 fn state_option(
     context: &PageContext,
-) -> Option<&'static (&'static str, &'static str, TokenStates)> {
+) -> Option<&'static (&'static str, &'static str, TokenStateFilter)> {
     let chosen = field(context, "state");
     STATES.iter().find(|(value, ..)| *value == chosen)
 }

@@ -24,6 +24,9 @@ const DURATIONS: [&str; 6] = [
     "5 s or more",
 ];
 
+/// Number of hours of the charts.
+const HOURS: usize = 24;
+
 /// `GET /usage`
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let webhooks = context.webhooks();
@@ -57,13 +60,17 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
         }
         @if usage.deliveries.is_empty() {
             (empty("No deliveries in the last 24 hours.", html! {
-                "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery."
+                @if endpoints.is_empty() {
+                    a href=(context.url("/webhooks")) { "Add an endpoint" } " to receive events."
+                } @else {
+                    "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery."
+                }
             }))
         } @else {
             (deliveries_by_hour(&by_hour(&usage.deliveries)))
             (bar_chart("by-state", "Deliveries by state", "State", "Deliveries", states))
             (bar_chart("by-endpoint", "Deliveries by endpoint", "Endpoint", "Deliveries", receivers))
-            (bar_chart("times", "Attempt times", "Duration", "Attempts", times))
+            (bar_chart("times", "Attempt durations", "Duration", "Attempts", times))
             p.hint { "Counts all attempts of the last 24 hours, including those of deliveries that were queued earlier." }
         }
     };
@@ -100,8 +107,8 @@ const HOUR_SERIES: [(&str, &str); 3] = [
 ];
 
 /// Sums deliveries by hour, the oldest hour first.
-fn by_hour(counts: &[DeliveryCount]) -> [HourCounts; 24] {
-    let mut hours = [[0; 3]; 24];
+fn by_hour(counts: &[DeliveryCount]) -> [HourCounts; HOURS] {
+    let mut hours = [[0; 3]; HOURS];
     for one in counts {
         let ago = usize::try_from(one.hours_ago).unwrap_or(usize::MAX);
         if let Some(hour) = hours.iter_mut().rev().nth(ago) {
@@ -117,7 +124,7 @@ fn by_hour(counts: &[DeliveryCount]) -> [HourCounts; 24] {
     hours
 }
 
-fn deliveries_by_hour(hours: &[HourCounts; 24]) -> Markup {
+fn deliveries_by_hour(hours: &[HourCounts; HOURS]) -> Markup {
     let totals = hours.map(|counts| counts.iter().sum());
     let total: u64 = totals.iter().sum();
     let most = totals.iter().max().unwrap_or(&0);

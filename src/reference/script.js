@@ -1,3 +1,9 @@
+// The reference page: copy buttons, samples, search, the current entry of the contents, and requests. The page is readable
+// without this script.
+
+// Duration of a confirmation, in milliseconds.
+const CONFIRMATION_MS = 2000;
+
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 const base = location.origin + document.body.dataset.api;
 
@@ -17,7 +23,7 @@ for (const block of all(".copyable")) {
     button.addEventListener("click", async () => {
         const source = block.querySelector("code");
         button.textContent = (await copy(source)) ? "Copied" : "Selected";
-        setTimeout(() => (button.textContent = "Copy"), 2000);
+        setTimeout(() => (button.textContent = "Copy"), CONFIRMATION_MS);
     });
 }
 

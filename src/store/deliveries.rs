@@ -144,7 +144,7 @@ impl QueueStats {
 /// Statistics of a period: deliveries by hour, endpoint and state, and attempts by duration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeliveryStats {
-    /// Numbers of deliveries that were queued in the period, in any order.
+    /// Numbers of deliveries that were first queued in the period, in any order.
     pub deliveries: Vec<DeliveryCount>,
     /// Numbers of attempts that began in the period, by duration. Each number counts the attempts that are shorter than
     /// the bound at its index of [`ATTEMPT_DURATION_BOUNDS_MS`](Self::ATTEMPT_DURATION_BOUNDS_MS) and not shorter than
@@ -157,10 +157,10 @@ impl DeliveryStats {
     pub const ATTEMPT_DURATION_BOUNDS_MS: [u64; 5] = [10, 100, 500, 1_000, 5_000];
 }
 
-/// Number of deliveries with the same endpoint, the same state and the same hour of queueing.
+/// Number of deliveries with the same endpoint and the same state that were first queued in the same hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryCount {
-    /// Age of the deliveries at the end of the period, in whole hours since they were queued.
+    /// Age of the deliveries at the end of the period, in whole hours since they were first queued.
     pub hours_ago: u64,
     /// Id of the endpoint.
     pub endpoint_id: EndpointId,
@@ -381,7 +381,7 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn queue_stats(&self, now: Timestamp) -> BackendResult<QueueStats>;
 
-    /// Counts the deliveries that were queued, and the attempts that began, after `since`. The period ends at `now`.
+    /// Counts the deliveries that were first queued, and the attempts that began, after `since`. The period ends at `now`.
     /// Deliveries of removed endpoints are not counted.
     ///
     /// # Errors
@@ -392,8 +392,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> BackendResult<DeliveryStats>;
 
-    /// Returns the results of each endpoint: the numbers of its deliveries that were queued after `since`, and its latest
-    /// delivery. The endpoints are in any order.
+    /// Returns the results of each endpoint: the numbers of its deliveries that were first queued after `since`, and its
+    /// latest delivery. The endpoints are in any order.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -444,8 +444,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
 
-    /// Removes up to `limit` deliveries in `state`, which must be a finished state, that were created before `before`; the
-    /// oldest first. Returns their number.
+    /// Removes up to `limit` deliveries in `state` that were created before `before`, the oldest first. Returns their
+    /// number. `state` must be a [finished](DeliveryState) state.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

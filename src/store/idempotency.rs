@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 
 use crate::error::BackendResult;
-use crate::model::{ForumId, PostId, ThreadId, Timestamp};
+use crate::model::{DAY, ForumId, PostId, ThreadId, Timestamp};
 use crate::token::Lookup;
 
 /// A request that is executed at most once: an API request with an `Idempotency-Key`, or a form of the control panel.
@@ -125,7 +125,7 @@ impl From<Option<StoredResponse>> for IdempotencyProgress {
 
 impl IdempotencyRecord {
     /// Retention period of a key: 24 hours.
-    pub const TTL: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const TTL: Duration = DAY;
     /// Duration after which a run that has not ended counts as interrupted: 60 seconds.
     pub const LEASE: Duration = Duration::from_secs(60);
 

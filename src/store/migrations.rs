@@ -141,8 +141,7 @@ impl Migrations {
 impl Migration {
     /// Returns the SHA-256 of the SQL in hexadecimal digits.
     pub fn checksum(&self) -> String {
-        let digest = Sha256::digest(self.sql);
-        digest.iter().map(|byte| format!("{byte:02x}")).collect()
+        base16ct::lower::encode_string(&Sha256::digest(self.sql))
     }
 }
 

@@ -58,5 +58,5 @@ pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};
 pub use token_usage::{TokenUsage, UsageCounts};
-pub use tokens::{TokenFilter, TokenLoader, TokenSearch, TokenStates, TokenStore};
+pub use tokens::{TokenFilter, TokenLoader, TokenSearch, TokenStateFilter, TokenStore};
 pub use usage::UsageStore;

@@ -76,7 +76,7 @@ pub const MIGRATIONS: Migrations = migrations!(
 /// `created_at`, `expires_at`, `revoked_at` and `last_used_at`, in this order: the fields of
 /// [`TokenRecord`](crate::token::TokenRecord). The last three can be null.
 pub mod tokens {
-    use crate::store::{TokenFilter, TokenStates};
+    use crate::store::{TokenFilter, TokenStateFilter};
     use crate::token::TokenState;
 
     /// Adds a token. Changes no row if its lookup exists.
@@ -109,25 +109,29 @@ pub mod tokens {
     pub const SET_LABEL: &str =
         "UPDATE forum_api_tokens SET label = ?2 WHERE lookup = ?1 AND label <> ?2";
 
-    /// Returns the statement of a list: up to `?3` tokens, newest first, after the token with the creation time `?1` and the
-    /// lookup `?2`, in the states of the time `?4`.
+    /// Returns the statement that lists tokens, newest first. It has seven parameters for each filter:
     ///
-    /// For the beginning of the list, `?1` is `i64::MAX` and `?2` is `~`, which is greater than each lookup. `?5` is the
-    /// owner, `?6` the text of the search and `?7` its owner, each null if the filter has none. The statement has all
-    /// parameters for each filter.
+    /// - `?1` and `?2`: creation time and lookup of the token after which the list continues. For the beginning of the
+    ///   list, `?1` is `i64::MAX` and `?2` is `~`, which is greater than each lookup.
+    /// - `?3`: maximum number of tokens.
+    /// - `?4`: time at which the states of the tokens are determined.
+    /// - `?5`: the owner; null if the filter has none.
+    /// - `?6` and `?7`: text and owner of the search; each is null if the filter has none.
     pub fn list(filter: &TokenFilter) -> String {
         let owner = match filter.owner {
             Some(_) => "owner = ?5",
             None => "?5 IS NULL",
         };
         let states = match filter.states {
-            TokenStates::Any => "TRUE",
-            TokenStates::NotRevoked => "revoked_at IS NULL",
-            TokenStates::Only(TokenState::Valid) => {
+            TokenStateFilter::Any => "TRUE",
+            TokenStateFilter::NotRevoked => "revoked_at IS NULL",
+            TokenStateFilter::Only(TokenState::Valid) => {
                 "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?4)"
             }
-            TokenStates::Only(TokenState::Expired) => "revoked_at IS NULL AND expires_at <= ?4",
-            TokenStates::Only(TokenState::Revoked) => "revoked_at IS NOT NULL",
+            TokenStateFilter::Only(TokenState::Expired) => {
+                "revoked_at IS NULL AND expires_at <= ?4"
+            }
+            TokenStateFilter::Only(TokenState::Revoked) => "revoked_at IS NOT NULL",
         };
         let search = match filter.search {
             Some(_) => {

@@ -13,7 +13,7 @@ pub struct TokenFilter {
     /// Only tokens of this owner; `None` for all owners.
     pub owner: Option<UserId>,
     /// Only tokens in these states.
-    pub states: TokenStates,
+    pub states: TokenStateFilter,
     /// Only tokens that match the search; `None` for all tokens.
     pub search: Option<TokenSearch>,
     /// Only tokens after the one with this creation time and lookup, which need not exist; `None` for the beginning.
@@ -24,7 +24,7 @@ pub struct TokenFilter {
 
 /// States of the tokens in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TokenStates {
+pub enum TokenStateFilter {
     /// Tokens in any state.
     #[default]
     Any,
@@ -42,7 +42,7 @@ pub enum TokenStates {
 pub struct TokenSearch {
     /// Text to search for. Each token matches an empty text.
     pub text: String,
-    /// Member whose tokens match as well, for example the one whose username is the text; `None` if there is none.
+    /// Member whose tokens match as well, for example the member whose username is the text; `None` for no member.
     pub owner: Option<UserId>,
 }
 
@@ -130,7 +130,7 @@ forward!(TokenStore {
 /// the library also calls it for requests that it then rejects. Work that a host does only for accepted requests, such as
 /// recording the time at which a member was last seen, belongs in `member_access`.
 ///
-/// The query of a known lookup can take longer than that of an unknown one, as with `find`. The difference reveals no
+/// The query of a known lookup can take longer than the query of an unknown one, as with `find`. The difference reveals no
 /// secret: a lookup is random, is shown in lists, and grants no access.
 ///
 /// # Examples

@@ -1,9 +1,7 @@
 //! Expiry of tokens: the form field "Expires in (days)" (`docs/protocol.md`, section 3.4).
 
-use std::time::Duration;
-
 use crate::error::{ParseError, impl_from_str};
-use crate::model::Timestamp;
+use crate::model::{DAY, Timestamp};
 
 /// Number of days until a token expires, from 1 to 36500, or [`NEVER`](Self::NEVER).
 ///
@@ -20,6 +18,9 @@ use crate::model::Timestamp;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry(Option<u16>);
 
+/// Maximum number of days: a hundred years.
+const MAX_DAYS: u16 = 36_500;
+
 const PARSE_ERROR: ParseError =
     ParseError::new("an expiry of 1 to 36500 whole days, or an empty text for no expiry");
 
@@ -32,7 +33,7 @@ impl Expiry {
     /// # Errors
     /// [`ParseError`] unless `days` is from 1 to 36500.
     pub fn from_days(days: u16) -> Result<Self, ParseError> {
-        let is_valid = (1..=36_500).contains(&days);
+        let is_valid = (1..=MAX_DAYS).contains(&days);
         is_valid.then_some(Self(Some(days))).ok_or(PARSE_ERROR)
     }
 
@@ -54,8 +55,7 @@ impl Expiry {
 
     /// Returns the expiry time of a token that is issued at `now`; `None` if it does not expire.
     pub fn expires_at(self, now: Timestamp) -> Option<Timestamp> {
-        self.0
-            .map(|days| now.saturating_add(Duration::from_secs(86_400) * days.into()))
+        self.0.map(|days| now.saturating_add(DAY * days.into()))
     }
 }
 

@@ -6,14 +6,22 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use crate::base62;
+use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::error::{ParseError, impl_as_str, impl_from_str};
 use crate::runtime::{RandomError, RandomSource};
 
 const PREFIX: &str = "forum_pat_";
+
+/// Length of the lookup, in bytes.
 const LOOKUP: usize = 16;
-const RANDOM: usize = 43;
+
+/// Length of the random part of the secret, in bytes.
+const RANDOM: usize = DIGITS_OF_256_BITS;
+
+/// Length of the checksum, in bytes.
 const CHECKSUM: usize = 6;
+
+/// Length of a token, in bytes.
 const LENGTH: usize = PREFIX.len() + LOOKUP + 1 + RANDOM + CHECKSUM;
 
 /// Public part of a token: 16 characters of `[0-9A-Za-z]` that identify it in lists, logs and the store.

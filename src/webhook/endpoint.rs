@@ -5,7 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::{EncryptedSecret, TopicSet};
-use crate::model::{EndpointId, Timestamp, UserId};
+use crate::model::{DAY, EndpointId, Timestamp, UserId};
 
 /// A registered receiver of webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct NoPendingSecretError;
 
 impl Endpoint {
     /// Time until a pending secret becomes active automatically: 24 hours.
-    pub const ROTATION_PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const ROTATION_PERIOD: Duration = DAY;
 
     /// Returns the secret that is active at `now`.
     pub fn secret_at(&self, now: Timestamp) -> &EncryptedSecret {

@@ -3,10 +3,16 @@
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-use crate::base62;
+use crate::base62::{self, DIGITS_OF_256_BITS};
 use crate::error::{BoxError, ParseError, impl_as_str, impl_from_str};
 use crate::model::{EndpointId, check_id};
 use crate::runtime::{RandomError, RandomSource};
+
+/// Prefix of generated secrets.
+const PREFIX: &str = "whsec_";
+
+/// Minimum length of a secret, in characters.
+const MIN_LENGTH: usize = 16;
 
 /// Secret of an endpoint. The bytes of its text are the HMAC key that signs deliveries. `Debug` does not show it, and
 /// its memory is zeroed on drop.
@@ -27,9 +33,9 @@ impl WebhookSecret {
     pub fn generate(random: &dyn RandomSource) -> Result<Self, RandomError> {
         let mut bits = Zeroizing::new([0; 32]);
         random.fill(&mut *bits)?;
-        let characters = Zeroizing::new(base62::encode::<43, _>(*bits));
-        let mut text = Zeroizing::new(String::with_capacity(49));
-        text.push_str("whsec_");
+        let characters = Zeroizing::new(base62::encode::<DIGITS_OF_256_BITS, _>(*bits));
+        let mut text = Zeroizing::new(String::with_capacity(PREFIX.len() + DIGITS_OF_256_BITS));
+        text.push_str(PREFIX);
         text.extend(characters.iter().map(|byte| char::from(*byte)));
         Ok(Self(text))
     }
@@ -39,7 +45,7 @@ impl WebhookSecret {
     /// # Errors
     /// [`SecretTooShortError`] if it has fewer than 16 characters.
     pub fn parse(text: &str) -> Result<Self, SecretTooShortError> {
-        let is_long_enough = text.chars().nth(15).is_some();
+        let is_long_enough = text.chars().nth(MIN_LENGTH - 1).is_some();
         is_long_enough
             .then(|| Self(Zeroizing::new(text.into())))
             .ok_or(SecretTooShortError)

@@ -7,7 +7,7 @@ use super::WebhookAdminError;
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::environment::Environment;
 use crate::error::BoxError;
-use crate::model::{DeliveryId, EndpointId, UserId};
+use crate::model::{DAY, DeliveryId, EndpointId, UserId};
 use crate::store::WebhookStores;
 use crate::webhook::{
     DeliveryState, EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyMismatchError,
@@ -398,8 +398,8 @@ impl WebhookAdmin {
         }
     }
 
-    /// Queues a finished delivery again, or makes a retrying one due at once. Returns `false`, and changes nothing, if it is
-    /// queued or leased, or if it does not exist.
+    /// Queues a [finished](DeliveryState) delivery again, or makes a retrying one due at once. Returns `false`, and changes
+    /// nothing, if it is queued or leased, or if it does not exist.
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].
@@ -426,8 +426,8 @@ impl WebhookAdmin {
         Ok(self.webhooks.deliveries.remove(id, &audit).await?)
     }
 
-    /// Removes the deliveries in `state`, a finished state, that were created at least `age` ago, in batches. Returns their
-    /// number.
+    /// Removes the deliveries in `state` that were created at least `age` ago, in batches. Returns their number. `state`
+    /// must be a [finished](DeliveryState) state.
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].
@@ -438,7 +438,7 @@ impl WebhookAdmin {
         actor: &AuditActor,
     ) -> Result<u64, WebhookAdminError> {
         let audit = self.audit_entry(actor, AuditAction::DELIVERY_PURGED, "")?;
-        let days = age.as_secs() / (24 * 60 * 60);
+        let days = age.as_secs() / DAY.as_secs();
         let state_name = state.as_str();
         let audit = audit.with_details(format_args!("{state_name}; older than {days} days"));
         let before = self.environment.clock.now().saturating_sub(age);

@@ -6,7 +6,7 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use super::batcher::Batchers;
-use super::context::WorkerContext;
+use super::context::{STORE, WorkerContext};
 use crate::audit::{AuditAction, AuditActor};
 use crate::error::{BackendError, BackendResult};
 use crate::error_chain::ErrorChain;
@@ -254,7 +254,7 @@ impl Attempt<'_> {
             // Another worker disabled it, or an attempt succeeded meanwhile.
             Ok(false) => {}
             Err(error) => {
-                recorder::record_store_error("webhooks");
+                recorder::record_store_error(STORE);
                 tracing::warn!(endpoint = %endpoint.id, error = %ErrorChain(&error), "failed to disable endpoint");
             }
         }

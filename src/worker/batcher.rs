@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
-use super::context::WorkerContext;
+use super::context::{STORE, WorkerContext};
 use crate::error::{BackendError, BackendResult};
 use crate::metrics::recorder;
 use crate::store::{ClaimedDelivery, Settlement};
@@ -91,7 +91,7 @@ async fn begin_sending(
     let begin = async { deliveries.begin_sending(&claimed, context.now()).await };
     let result = context.with_step_timeout(begin).await;
     if result.is_err() {
-        recorder::record_store_error("webhooks");
+        recorder::record_store_error(STORE);
     }
     for (one, sender) in claimed.iter().zip(senders) {
         let is_begun = match &result {

@@ -20,6 +20,9 @@ use crate::store::WebhookStores;
 use crate::task::{catch_panic, timeout};
 use crate::webhook::{Backoff, Transport};
 
+/// Label of the stores of webhooks in the metrics.
+pub(super) const STORE: &str = "webhooks";
+
 /// Delays before a store that failed is called again.
 const STORE_BACKOFF: Backoff = Backoff {
     initial: Duration::from_millis(250),
@@ -113,7 +116,7 @@ impl WorkerContext {
 
     /// Counts and logs a failed call of a store that is repeated.
     pub(super) fn record_store_failure(&self, error: &BackendError, failures: u32) {
-        recorder::record_store_error("webhooks");
+        recorder::record_store_error(STORE);
         tracing::warn!(error = %ErrorChain(error), consecutive_failures = failures, "store operation failed; retrying");
     }
 
@@ -149,7 +152,7 @@ impl WorkerContext {
                 }
                 Err(error) => {
                     let failures = poll_loop.record_failure();
-                    recorder::record_store_error("webhooks");
+                    recorder::record_store_error(STORE);
                     tracing::error!(error = %ErrorChain(&error), consecutive_failures = failures, "webhook worker iteration failed; retrying");
                     self.sleep(self.retry_delay(failures)).await;
                 }

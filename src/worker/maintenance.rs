@@ -54,6 +54,7 @@ mod queue_metrics {
     use super::{Arc, Duration, WorkerContext};
     use crate::error_chain::ErrorChain;
     use crate::metrics::recorder;
+    use crate::worker::context::STORE;
 
     /// Time between two measurements, unless the poll interval is longer.
     const INTERVAL: Duration = Duration::from_secs(5);
@@ -77,7 +78,7 @@ mod queue_metrics {
                 recorder::record_queue(stats.depth, age, stats.dead, stats.disabled_endpoints);
             }
             Err(error) => {
-                recorder::record_store_error("webhooks");
+                recorder::record_store_error(STORE);
                 tracing::warn!(error = %ErrorChain(&error), "failed to read queue statistics");
             }
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::build_error::BuildError;
+use crate::model::{DAY, HOUR};
 use crate::webhook::Backoff;
 
 /// Settings of a [`Worker`](super::Worker). [`WorkerBuilder`](super::WorkerBuilder) has a setter for each, and rejects
@@ -24,10 +25,10 @@ pub struct WorkerSettings {
     /// transport, such as
     /// [`HttpTransportSettings::attempt_timeout`](crate::webhook::HttpTransportSettings::attempt_timeout).
     pub step_timeout: Duration,
-    /// Time after which delivered, gone and withheld deliveries are removed. Default: 7 days.
+    /// Time for which delivered, gone and withheld deliveries are kept after they reach this state. Default: 7 days.
     pub retention: Duration,
-    /// Time after their creation after which dead deliveries are removed; `None` to keep them until an administrator retries or
-    /// removes them. Default: `None`.
+    /// Age at which dead deliveries are removed, measured from the time at which they were first queued; `None` keeps them
+    /// until an operator retries or removes them. Default: `None`.
     pub dead_retention: Option<Duration>,
     /// Time for which all attempts of an endpoint must have failed before the worker disables it; `None` to never disable an
     /// endpoint. The worker checks it when a delivery becomes dead. Default: 5 days.
@@ -44,10 +45,10 @@ impl Default for WorkerSettings {
             max_in_flight_per_endpoint: 4,
             poll_interval: Duration::from_secs(1),
             step_timeout: Duration::from_secs(15),
-            retention: Duration::from_secs(7 * 24 * 60 * 60),
+            retention: DAY * 7,
             dead_retention: None,
-            disable_after: Some(Duration::from_secs(5 * 24 * 60 * 60)),
-            sweep_interval: Duration::from_secs(60 * 60),
+            disable_after: Some(DAY * 5),
+            sweep_interval: HOUR,
         }
     }
 }

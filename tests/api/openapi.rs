@@ -202,6 +202,7 @@ async fn the_served_document_names_the_public_origin() {
 fn examples_of_tokens_are_placeholders() {
     for surface in BOTH {
         let document = document(surface).to_string();
+        assert!(document.contains("forum_pat_"));
         let mut tokens = document.split("forum_pat_").skip(1);
         assert!(tokens.all(|after| after.starts_with('<')));
     }

@@ -90,7 +90,7 @@ async fn an_empty_list_shows_the_next_step() {
         ("/panel/tokens", "Issue a token for a member."),
         ("/panel/webhooks", "Add a receiver's URL"),
         ("/panel/deliveries", "Add an endpoint"),
-        ("/panel/usage", "Send a ping"),
+        ("/panel/usage", "Add an endpoint"),
     ] {
         assert!(fixture.get(path).await.contains(next), "{path}");
     }

@@ -36,7 +36,7 @@ pub fn password(options: &ServeArgs, is_board: bool) -> BoardResult<Option<Passw
     } else {
         prompt::random_password()?
     };
-    passwords::must_be_long_enough(&text)?;
+    passwords::check_length(&text)?;
     Ok(Some(Password { text, given }))
 }
 

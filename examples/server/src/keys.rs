@@ -2,6 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,11 +19,11 @@ const LENGTH: usize = 32;
 pub struct Secrets(pub Arc<dyn SecretCipher>);
 
 impl Secrets {
-    /// Reads the key file that the option names, or else the one beside a SQLite database. Without either, secrets are
+    /// Reads the key file that the option names, or else the default key file of the database. Without either, secrets are
     /// stored in plain text.
     pub fn find(database: &str, option: Option<&Path>) -> BoardResult<Self> {
-        let beside = beside(database).filter(|path| path.exists());
-        Self::read_or_plaintext(option.or(beside.as_deref()))
+        let default = default_path(database).filter(|path| path.exists());
+        Self::read_or_plaintext(option.or(default.as_deref()))
     }
 
     /// Returns the environment of this process, with this cipher.
@@ -50,9 +51,9 @@ impl Secrets {
         Ok(Self(Arc::new(key)))
     }
 
-    /// Creates the key file beside a new SQLite database, unless a key was found.
-    pub fn or_created(self, database: &str) -> BoardResult<Self> {
-        match beside(database) {
+    /// Creates the key file of a new SQLite database, unless a key was found.
+    pub fn create_if_missing(self, database: &str) -> BoardResult<Self> {
+        match default_path(database) {
             Some(path) if self.are_plaintext() => {
                 let refused =
                     |error| format!("cannot create the key file \"{}\": {error}", path.display());
@@ -78,8 +79,8 @@ impl Secrets {
     }
 }
 
-/// The default key file of a SQLite database in a file: `<database>.key`.
-fn beside(database: &str) -> Option<PathBuf> {
+/// Returns the default key file of a SQLite database in a file: `<database>.key`.
+fn default_path(database: &str) -> Option<PathBuf> {
     let path = database.strip_prefix("sqlite:")?;
     (path != ":memory:").then(|| format!("{path}.key").into())
 }
@@ -95,9 +96,7 @@ fn create(path: &Path) -> io::Result<()> {
     partial.push(format!(".{}", std::process::id()));
     let partial = PathBuf::from(partial);
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create_new(true).mode(0o600);
     let mut file = options.open(&partial)?;
     let written = file
         .write_all(text.as_bytes())

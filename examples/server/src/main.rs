@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-/// What a page is made of is allocated by the thread that reads it and freed by the one that answers: with the allocator
-/// of the C library these wait for each other.
+/// The thread that reads a page allocates its data, and the thread that responds frees it. The allocator of the C library
+/// has contention in this case.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

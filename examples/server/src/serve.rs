@@ -64,7 +64,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     }
     let (database, mut board) = url.open(options.language.into(), Migrations::Apply).await?;
     if !is_board {
-        secrets = secrets.or_created(&common.database)?;
+        secrets = secrets.create_if_missing(&common.database)?;
     }
     let base_url = options.base_url.clone();
     let base_url = base_url.unwrap_or_else(|| format!("http://{address}"));

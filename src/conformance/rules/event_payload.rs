@@ -26,7 +26,9 @@ board_rules! {
         let ThreadFixture { forum, otto, alice, .. } = recorded_thread(suite).await?;
         let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?.thread_id;
         let thread = public(&otto.fetch_thread(&thread).await?);
-        for event in suite.recorded().await? {
+        let events = suite.recorded().await?;
+        check_eq!(events.len(), 2)?;
+        for event in events {
             check_eq!(event.value("/thread"), &thread, "the thread of {}", event.name)?;
         }
         Ok(())

@@ -120,6 +120,7 @@ board_rules! {
             alice.expect_unread(0).await?;
         }
         let all = message_ids(bob.inbox().await?);
+        check_eq!(all.len(), 2)?;
         for message in &all {
             bob.open_message(message, &MarkRead::No).await.expect_ok()?;
             bob.expect_unread(2).await?;

@@ -73,6 +73,7 @@ board_rules! {
         suite.require(Capability::InjectedClock)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
         let posts = alice.fetch_posts(&thread).await?;
+        check_eq!(posts.len(), 4)?;
         for (index, post) in posts.iter().enumerate() {
             let params = ListPostsParams { since: Some(post.created_at), ..ListPostsParams::default() };
             expect_page(&alice, &thread, &params, posts.iter().skip(index + 1)).await?;
@@ -84,6 +85,7 @@ board_rules! {
     async fn from_selects_the_first_post(suite: &Suite) -> TestResult {
         let (alice, thread, _) = write_posts(suite, 4).await?;
         let posts = alice.fetch_posts(&thread).await?;
+        check_eq!(posts.len(), 4)?;
         for (index, post) in posts.iter().enumerate() {
             let params = ListPostsParams { from: Some(post.post_id.clone()), ..ListPostsParams::default() };
             expect_page(&alice, &thread, &params, posts.iter().skip(index)).await?;
@@ -96,6 +98,7 @@ board_rules! {
         suite.require(Capability::InjectedClock)?;
         let (alice, thread, _) = write_posts(suite, 5).await?;
         let posts = alice.fetch_posts(&thread).await?;
+        check_eq!(posts.len(), 5)?;
         for (from, post) in posts.iter().enumerate() {
             for (since, other) in posts.iter().enumerate() {
                 let params = ListPostsParams {
@@ -115,8 +118,8 @@ board_rules! {
         let (alice, thread, _) = write_posts(suite, 2).await?;
         let forum = alice.fetch_thread(&thread).await?.forum_id;
         let other = suite.thread(&alice, &forum).await?.post_id;
-        for from in [Some(other), PostId::parse("no-such_post").ok(), Some(PostId::from(987_654_321))] {
-            let params = ListPostsParams { from, ..ListPostsParams::default() };
+        for from in [other, PostId::parse("no-such_post")?, PostId::from(987_654_321)] {
+            let params = ListPostsParams { from: Some(from), ..ListPostsParams::default() };
             alice.list_posts(&thread, &params).await.expect_invalid_parameter("from")?;
         }
         Ok(())
@@ -138,7 +141,9 @@ board_rules! {
             (BodyFormat::Html, false, true),
         ] {
             let params = ListPostsParams { body, ..ListPostsParams::default() };
-            for post in alice.list_posts(&thread, &params).await.expect_ok()?.value.items {
+            let posts = alice.list_posts(&thread, &params).await.expect_ok()?.value.items;
+            check_eq!(posts.len(), 2)?;
+            for post in posts {
                 let actual = (post.body.is_some(), post.body_html.is_some());
                 check_eq!(actual, (source, html), "whether {body:?} has source and HTML")?;
             }

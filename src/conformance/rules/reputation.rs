@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+use crate::model::DAY;
 
 board_rules! {
     mod reputation;

@@ -226,8 +226,9 @@ async fn expect_hits_by_date(
     expected: &[(&str, &[&PostPath])],
 ) -> TestResult {
     for (when, posts) in expected {
+        let when = DateRange::parse(when)?;
         fixture
-            .expect_hits_with(|search| search.when = DateRange::parse(when).ok(), posts)
+            .expect_hits_with(|search| search.when = Some(when), posts)
             .await?;
     }
     Ok(())

@@ -91,6 +91,7 @@ board_rules! {
         for limit in [1, 3, 4] {
             let pager = read_all(&fixture.alice, &threads_by(SearchSort::Relevance)?, limit).await?;
             check_scores_descend(&pager)?;
+            check_eq!(pager.items.len(), 4)?;
             for hit in &pager.items {
                 let of_thread = posts.iter().filter(|post| post.thread_id == hit.thread_id);
                 let best = of_thread.map(|post| post.score).reduce(f64::max);
@@ -113,6 +114,7 @@ board_rules! {
         for thread in &threads {
             fixture.reply(thread, "tea").await?;
         }
+        threads.sort();
         for sort in SORTS {
             for limit in [1, 2, 3] {
                 let pager = read_all(&fixture.alice, &threads_by(sort)?, limit).await?;

@@ -60,7 +60,9 @@ board_rules! {
         suite.require(Capability::InjectedClock)?;
         let (forum, alice) = suite.forum_and_member().await?;
         let newest = write_threads::<4>(suite, &alice, &forum).await?;
-        for (index, thread) in alice.fetch_threads(&forum).await?.iter().enumerate() {
+        let threads = alice.fetch_threads(&forum).await?;
+        check_eq!(threads.len(), newest.len())?;
+        for (index, thread) in threads.iter().enumerate() {
             let since = Some(thread.last_activity_at);
             let params = ListThreadsParams { since, ..ListThreadsParams::default() };
             let later = alice.list_threads(&forum, &params).await.expect_ok()?;

@@ -193,7 +193,7 @@ pub struct NewForum {
     pub title: String,
     /// Id of the parent forum; `None` for a top-level forum.
     pub parent_id: Option<ForumId>,
-    /// The audience that sees the forum, independent of the parent's.
+    /// The audience that sees the forum, independent of the audience of the parent.
     pub readers: Audience,
     /// The audience that starts threads and replies, if it sees the forum.
     pub writers: Audience,

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use super::webhook_tables::{DeliveryRow, MemoryWebhookStore, WebhookTables};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::model::{DeliveryId, EndpointId, Timestamp};
+use crate::model::{DeliveryId, EndpointId, HOUR, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
     DeliveryStore, EndpointStats, QueueStats, Settlement, lock,
@@ -101,7 +101,8 @@ impl DeliveryStore for MemoryWebhookStore {
                 ..
             } = &row.delivery;
             if *created_at > since {
-                let hours_ago = now.saturating_duration_since(*created_at).as_secs() / 3600;
+                let hours_ago =
+                    now.saturating_duration_since(*created_at).as_secs() / HOUR.as_secs();
                 *counts
                     .entry((hours_ago, endpoint_id.clone(), progress.state))
                     .or_default() += 1;

@@ -10,7 +10,7 @@ use super::MemoryAuditStore;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{TokenFilter, TokenSearch, TokenStates, TokenStore, lock};
+use crate::store::{TokenFilter, TokenSearch, TokenStateFilter, TokenStore, lock};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Token records in a map.
@@ -121,9 +121,9 @@ impl TokenFilter {
     fn selects(&self, token: &TokenRecord, now: Timestamp) -> bool {
         let state = token.state(now);
         let has_state = match self.states {
-            TokenStates::Any => true,
-            TokenStates::NotRevoked => state != TokenState::Revoked,
-            TokenStates::Only(only) => state == only,
+            TokenStateFilter::Any => true,
+            TokenStateFilter::NotRevoked => state != TokenState::Revoked,
+            TokenStateFilter::Only(only) => state == only,
         };
         has_state
             && self.owner.as_ref().is_none_or(|one| *one == token.owner)

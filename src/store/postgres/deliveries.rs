@@ -25,7 +25,7 @@ const BEGIN_SENDING: &str = include_str!("sql/begin_sending.sql");
 const SETTLE: &str = include_str!("sql/settle.sql");
 const RELEASE: &str = include_str!("sql/release.sql");
 const QUEUE_STATS: &str = include_str!("sql/queue_stats.sql");
-const USAGE: &str = include_str!("sql/usage.sql");
+const DELIVERY_STATS: &str = include_str!("sql/delivery_stats.sql");
 const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
 const ENQUEUE: &str = include_str!("sql/enqueue.sql");
 const RETRY: &str = include_str!("sql/retry.sql");
@@ -156,8 +156,10 @@ impl DeliveryStore for PostgresStore {
         let bounds = DeliveryStats::ATTEMPT_DURATION_BOUNDS_MS
             .map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
         let (states, bounds) = (DeliveryState::ALL, bounds.as_slice());
-        let rows = self.query(USAGE, &[&since, &now, &states, &bounds]).await?;
-        let mut usage = DeliveryStats::default();
+        let rows = self
+            .query(DELIVERY_STATS, &[&since, &now, &states, &bounds])
+            .await?;
+        let mut stats = DeliveryStats::default();
         for row in rows {
             let columns = &mut Columns::of(&row);
             let group: u64 = columns.number("group")?;
@@ -165,17 +167,17 @@ impl DeliveryStore for PostgresStore {
             let state: Option<DeliveryState> = columns.value("state")?;
             let count = columns.number("count")?;
             if let Some((endpoint_id, state)) = endpoint_id.zip(state) {
-                usage.deliveries.push(DeliveryCount {
+                stats.deliveries.push(DeliveryCount {
                     hours_ago: group,
                     endpoint_id,
                     state,
                     count,
                 });
-            } else if let Some(attempts) = usage.attempt_durations.get_mut(group as usize) {
+            } else if let Some(attempts) = stats.attempt_durations.get_mut(group as usize) {
                 *attempts = count;
             }
         }
-        Ok(usage)
+        Ok(stats)
     }
 
     async fn endpoint_stats(&self, since: Timestamp) -> BackendResult<Vec<EndpointStats>> {

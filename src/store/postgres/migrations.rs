@@ -1,4 +1,4 @@
-//! Schema migrations in Postgres: those of the library, and functions for hosts.
+//! Schema migrations in Postgres: the migrations of the library, and functions for hosts.
 
 use deadpool_postgres::Pool;
 use tokio_postgres::{GenericClient, Transaction};

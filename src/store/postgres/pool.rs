@@ -14,6 +14,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Limit of unacknowledged data, and idle time before a keepalive probe.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Interval of keepalive probes.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Number of unanswered keepalive probes after which a connection is broken.
+const KEEPALIVE_RETRIES: u32 = 3;
+
 /// Timeouts of a statement and of an idle transaction, so that a crashed or halted node does not hold its locks
 /// indefinitely.
 const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_timeout=20s";
@@ -31,7 +37,7 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// | of a transaction for its next statement | 20 s | `options`: `-c idle_in_transaction_session_timeout` |
 /// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
 ///
-/// A node needs 10 to 20 connections in addition to those of the board. The sum of all nodes must be below the server's
+/// A node needs 10 to 20 connections in addition to the connections of the board. The sum of all nodes must be below the server's
 /// `max_connections`.
 ///
 /// # TLS
@@ -46,7 +52,7 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// | `verify-ca` | yes | signed by a trusted root |
 /// | `verify-full` | yes | signed by a trusted root, for the host name of the address |
 ///
-/// `sslrootcert=FILE` names a PEM file with the trusted roots, by default those of the system. With this parameter, `prefer`
+/// `sslrootcert=FILE` names a PEM file with the trusted roots. Default: the roots of the system. With this parameter, `prefer`
 /// and `require` verify the certificate as `verify-ca` does. `sslrootcert=system` selects the roots of the system. The mode is
 /// then `verify-full`, and each other mode is an error.
 ///
@@ -92,10 +98,10 @@ fn config(address: &str) -> Result<Config, PostgresError> {
         config.tcp_user_timeout(TCP_USER_TIMEOUT);
     }
     if config.get_keepalives_interval().is_none() {
-        config.keepalives_interval(CONNECT_TIMEOUT);
+        config.keepalives_interval(KEEPALIVE_INTERVAL);
     }
     if config.get_keepalives_retries().is_none() {
-        config.keepalives_retries(3);
+        config.keepalives_retries(KEEPALIVE_RETRIES);
     }
     if config.get_application_name().is_none() {
         config.application_name("forum-api");

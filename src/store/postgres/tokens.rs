@@ -9,7 +9,7 @@ use super::{PostgresError, PostgresStore, rows};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
-use crate::store::{ScopeList, TokenFilter, TokenStates, TokenStore};
+use crate::store::{ScopeList, TokenFilter, TokenStateFilter, TokenStore};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Greater than each lookup.
@@ -114,15 +114,17 @@ impl TokenStore for PostgresStore {
             conditions += &format!(" AND owner = ${}", parameters.len());
         }
         match filter.states {
-            TokenStates::Any => {}
-            TokenStates::NotRevoked => conditions += " AND revoked_at IS NULL",
-            TokenStates::Only(TokenState::Revoked) => conditions += " AND revoked_at IS NOT NULL",
-            TokenStates::Only(TokenState::Expired) => {
+            TokenStateFilter::Any => {}
+            TokenStateFilter::NotRevoked => conditions += " AND revoked_at IS NULL",
+            TokenStateFilter::Only(TokenState::Revoked) => {
+                conditions += " AND revoked_at IS NOT NULL"
+            }
+            TokenStateFilter::Only(TokenState::Expired) => {
                 parameters.push(&now);
                 let number = parameters.len();
                 conditions += &format!(" AND revoked_at IS NULL AND expires_at <= ${number}");
             }
-            TokenStates::Only(TokenState::Valid) => {
+            TokenStateFilter::Only(TokenState::Valid) => {
                 parameters.push(&now);
                 let number = parameters.len();
                 conditions += &format!(

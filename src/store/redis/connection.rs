@@ -10,6 +10,7 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
 use super::script::{ChargeReply, ChargeRequest, script};
+use super::settings::{RedisFallback, RedisSettings};
 use crate::error::{BackendError, BackendResult};
 use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;
@@ -17,6 +18,8 @@ use crate::rate_limit::Budget;
 use crate::runtime::{Runtime, TokioRuntime};
 use crate::store::lock;
 
+/// Label of the store of budgets in the metrics.
+const STORE: &str = "budgets";
 /// Interval between two connection attempts.
 const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum number of charges that a connection buffers.
@@ -34,6 +37,8 @@ pub(super) struct ReconnectingConnection {
     /// The key that is charged to check a connection.
     probe: String,
     timeout: Duration,
+    /// False if the API records them, because charges return them.
+    records_errors: bool,
     /// `None` while Redis is unreachable.
     connection: Mutex<Option<Arc<MultiplexedConnection>>>,
     /// Held by the task that connects.
@@ -42,12 +47,13 @@ pub(super) struct ReconnectingConnection {
 }
 
 impl ReconnectingConnection {
-    pub(super) fn new(client: Client, probe: String, timeout: Duration) -> Self {
+    pub(super) fn new(client: Client, settings: &RedisSettings) -> Self {
         Self {
             client,
             script: script(),
-            probe,
-            timeout,
+            probe: format!("{}budget:probe", settings.prefix),
+            timeout: settings.timeout,
+            records_errors: settings.fallback == RedisFallback::Local,
             connection: Mutex::default(),
             reconnecting: Arc::default(),
             failures: AtomicU64::new(0),
@@ -145,7 +151,9 @@ impl ReconnectingConnection {
         };
         result.inspect_err(|error| {
             self.failures.fetch_add(1, Ordering::Relaxed);
-            recorder::record_store_error("budgets");
+            if self.records_errors {
+                recorder::record_store_error(STORE);
+            }
             tracing::debug!(error = %ErrorChain(error), "Redis request failed");
         })
     }

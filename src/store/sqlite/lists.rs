@@ -8,9 +8,9 @@ use crate::model::Timestamp;
 use crate::store::{DeliveryCount, DeliveryFilter, DeliveryStats};
 use crate::webhook::DeliveryState;
 
-pub(super) const DELIVERY_USAGE: &str = include_str!("sql/delivery_usage.sql");
+pub(super) const DELIVERY_COUNTS: &str = include_str!("sql/delivery_counts.sql");
 pub(super) const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
-pub(super) const ATTEMPT_USAGE: &str = include_str!("sql/attempt_usage.sql");
+pub(super) const ATTEMPT_DURATIONS: &str = include_str!("sql/attempt_durations.sql");
 
 /// Compares the status of the last attempt.
 const HAS_STATUS_CLASS: &str = "coalesce((
@@ -65,7 +65,7 @@ pub(super) fn delivery_stats(
     since: Timestamp,
     now: Timestamp,
 ) -> Result<DeliveryStats> {
-    let mut usage = DeliveryStats::default();
+    let mut stats = DeliveryStats::default();
     for &state in DeliveryState::ALL {
         let read = |row: &Row<'_>| {
             Ok(DeliveryCount {
@@ -76,17 +76,17 @@ pub(super) fn delivery_stats(
             })
         };
         let parameters = params![state, since, now];
-        let counts = all(connection, DELIVERY_USAGE, parameters, read)?;
-        usage.deliveries.extend(counts);
+        let counts = all(connection, DELIVERY_COUNTS, parameters, read)?;
+        stats.deliveries.extend(counts);
     }
     let [first, second, third, fourth, fifth] = DeliveryStats::ATTEMPT_DURATION_BOUNDS_MS
         .map(|bound| i64::try_from(bound).unwrap_or(i64::MAX));
     let bounds = params![since, first, second, third, fourth, fifth];
     let read = |row: &Row<'_>| Ok((row.number::<usize>("size")?, row.number("count")?));
-    for (size, count) in all(connection, ATTEMPT_USAGE, bounds, read)? {
-        if let Some(attempts) = usage.attempt_durations.get_mut(size) {
+    for (size, count) in all(connection, ATTEMPT_DURATIONS, bounds, read)? {
+        if let Some(attempts) = stats.attempt_durations.get_mut(size) {
             *attempts = count;
         }
     }
-    Ok(usage)
+    Ok(stats)
 }

@@ -1,4 +1,4 @@
-//! Schema migrations in SQLite: those of the library, and functions for hosts.
+//! Schema migrations in SQLite: the migrations of the library, and functions for hosts.
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 

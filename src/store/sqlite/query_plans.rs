@@ -4,7 +4,7 @@ use super::migrations::apply_migrations;
 use super::{claim, deliveries, endpoints, lists, outbox, usage};
 use crate::model::{DeliveryId, EndpointId, Timestamp, UserId};
 use crate::store::sqlite_schema::{MIGRATIONS, idempotency, tokens};
-use crate::store::{DeliveryFilter, ResponseFilter, TokenFilter, TokenSearch, TokenStates};
+use crate::store::{DeliveryFilter, ResponseFilter, TokenFilter, TokenSearch, TokenStateFilter};
 use crate::token::TokenState;
 use crate::webhook::{DeliveryState, Topic};
 use rusqlite::Connection;
@@ -92,14 +92,14 @@ fn quarantined_events_are_found_by_their_index() {
 }
 
 #[test]
-fn usage_is_counted_from_covering_indexes_of_the_period() {
+fn delivery_stats_are_read_from_covering_indexes_of_the_period() {
     for (statement, search) in [
         (
-            lists::DELIVERY_USAGE,
+            lists::DELIVERY_COUNTS,
             "forum_api_deliveries USING COVERING INDEX forum_api_deliveries_by_state (state=? AND created_at>?)",
         ),
         (
-            lists::ATTEMPT_USAGE,
+            lists::ATTEMPT_DURATIONS,
             "forum_api_attempts USING COVERING INDEX forum_api_attempts_by_time (at>?)",
         ),
     ] {
@@ -202,11 +202,11 @@ fn a_list_of_tokens_reads_an_index_in_its_order() {
         owner: None,
     };
     for (states, index) in [
-        (TokenStates::Any, "by_age"),
-        (TokenStates::NotRevoked, "not_revoked"),
-        (TokenStates::Only(TokenState::Valid), "not_revoked"),
-        (TokenStates::Only(TokenState::Expired), "not_revoked"),
-        (TokenStates::Only(TokenState::Revoked), "revoked"),
+        (TokenStateFilter::Any, "by_age"),
+        (TokenStateFilter::NotRevoked, "not_revoked"),
+        (TokenStateFilter::Only(TokenState::Valid), "not_revoked"),
+        (TokenStateFilter::Only(TokenState::Expired), "not_revoked"),
+        (TokenStateFilter::Only(TokenState::Revoked), "revoked"),
     ] {
         for search in [None, Some(search.clone())] {
             let mut filter = TokenFilter {

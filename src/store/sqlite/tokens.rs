@@ -15,6 +15,9 @@ use crate::store::sqlite_schema::tokens::{
 use crate::store::{ScopeList, TokenFilter, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
+/// Greater than each lookup.
+const END_OF_LOOKUPS: &str = "~";
+
 /// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`, `revoked_at` and
 /// `last_used_at` of the table `forum_api_tokens`, which it finds by name.
 ///
@@ -112,7 +115,7 @@ impl TokenStore for SqliteTokenStore {
             .read(move |connection| {
                 let (created_at, lookup) = match &filter.after {
                     Some((created_at, lookup)) => (created_at.as_millis(), lookup.as_str()),
-                    None => (i64::MAX, "~"),
+                    None => (i64::MAX, END_OF_LOOKUPS),
                 };
                 let search = filter.search.as_ref();
                 let parameters = params![

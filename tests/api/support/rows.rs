@@ -10,7 +10,7 @@ pub(crate) struct Row {
     pub(crate) scope: &'static str,
     pub(crate) cost: u32,
     pub(crate) needs_token: bool,
-    /// Whether the smaller surface has it.
+    /// True if the compact surface has the row.
     pub(crate) compact: bool,
     pub(crate) path: &'static str,
     pub(crate) body: &'static str,

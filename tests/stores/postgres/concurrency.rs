@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forum_api::host::BackendError;
 use forum_api::model::{DeliveryId, EventId};
@@ -195,7 +195,9 @@ async fn events_are_locked_in_the_order_of_their_ids() {
     let (one, another) = (webhooks.clone(), webhooks.clone());
     let one = tokio::spawn(async move { insert_and_fan_out(&one, 1..6, false).await });
     let another = tokio::spawn(async move { insert_and_fan_out(&another, 1..6, true).await });
+    let deadline = Instant::now() + Duration::from_secs(60);
     while waiting(&pool, name).await < 2 {
+        assert!(Instant::now() < deadline, "no statement waits for a lock");
         tokio::task::yield_now().await;
     }
     transaction.commit().await.unwrap();

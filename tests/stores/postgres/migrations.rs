@@ -1,5 +1,7 @@
 //! Migrations by several nodes, and the trigger of the tables.
 
+use std::time::{Duration, Instant};
+
 use forum_api::store::postgres::{apply_migrations, migrate, schema_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus};
 use forum_test_support::postgres::{pool, schema};
@@ -83,7 +85,9 @@ async fn concurrent_deletions_delete_the_event() {
         second.execute(delete, &[&"dlv_2"]).await.unwrap();
         second.commit().await.unwrap();
     });
+    let deadline = Instant::now() + Duration::from_secs(60);
     while waiting_statements(&pool).await == 0 {
+        assert!(Instant::now() < deadline, "no statement waits for a lock");
         tokio::task::yield_now().await;
     }
     first.commit().await.unwrap();

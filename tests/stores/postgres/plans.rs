@@ -6,8 +6,8 @@ use forum_api::model::{DeliveryId, UserId};
 use forum_api::store::postgres::deadpool_postgres::Client;
 use forum_api::store::postgres::migrate;
 use forum_api::store::{
-    ClaimedDelivery, DeliveryFilter, Settlement, Stores, TokenFilter, TokenSearch, TokenStates,
-    WebhookStores,
+    ClaimedDelivery, DeliveryFilter, Settlement, Stores, TokenFilter, TokenSearch,
+    TokenStateFilter, WebhookStores,
 };
 use forum_api::test_util::audit_entry;
 use forum_api::token::TokenState;
@@ -128,11 +128,11 @@ fn token_lists() -> Vec<(TokenFilter, &'static str)> {
     };
     let mut lists = Vec::new();
     for (states, index) in [
-        (TokenStates::Any, "by_age"),
-        (TokenStates::NotRevoked, "not_revoked"),
-        (TokenStates::Only(TokenState::Valid), "not_revoked"),
-        (TokenStates::Only(TokenState::Expired), "not_revoked"),
-        (TokenStates::Only(TokenState::Revoked), "revoked"),
+        (TokenStateFilter::Any, "by_age"),
+        (TokenStateFilter::NotRevoked, "not_revoked"),
+        (TokenStateFilter::Only(TokenState::Valid), "not_revoked"),
+        (TokenStateFilter::Only(TokenState::Expired), "not_revoked"),
+        (TokenStateFilter::Only(TokenState::Revoked), "revoked"),
     ] {
         for search in [None, Some(search.clone())] {
             for (owner, index) in [(None, index), (Some(UserId::from(3)), "by_owner")] {

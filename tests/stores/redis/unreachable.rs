@@ -1,7 +1,7 @@
 //! A Redis that is unreachable.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use forum_api::rate_limit::RateLimitKey;
 use forum_api::runtime::{Clock, SystemClock};
@@ -57,7 +57,9 @@ async fn the_clock_of_redis_is_used_while_it_is_unreachable() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_halted_redis_delays_only_the_first_charges() {
     let server = RedisServer::new();
-    let node = Arc::new(server.store().await);
+    let mut settings = RedisSettings::default();
+    settings.timeout = TIMEOUT;
+    let node = Arc::new(server.store_with(settings).await);
     charge(&node, GUESTS, 1).await;
     server.signal("STOP");
     let start = Instant::now();
@@ -88,6 +90,7 @@ async fn a_setting_makes_charges_fail() {
     let mut server = RedisServer::stopped();
     let mut settings = RedisSettings::default();
     settings.fallback = RedisFallback::Refuse;
+    settings.timeout = Duration::from_secs(5);
     let node = server.store_with(settings).await;
     let charge = || node.charge(&GUESTS, 1, BUDGET, SystemClock.now());
     let error = charge().await.unwrap_err().to_string();

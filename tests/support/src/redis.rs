@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::program::{self, wait_for_line};
 
-/// Timeout of the stores.
+/// Timeout of a store whose Redis does not respond.
 pub const TIMEOUT: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
@@ -65,12 +65,14 @@ impl RedisServer {
         String::from_utf8(client.unwrap().stdout).unwrap()
     }
 
+    /// Connects a store whose timeout is long enough for a busy machine.
     pub async fn store(&self) -> RedisRateLimitStore {
-        self.store_with(RedisSettings::default()).await
+        let mut settings = RedisSettings::default();
+        settings.timeout = Duration::from_secs(5);
+        self.store_with(settings).await
     }
 
-    pub async fn store_with(&self, mut settings: RedisSettings) -> RedisRateLimitStore {
-        settings.timeout = TIMEOUT;
+    pub async fn store_with(&self, settings: RedisSettings) -> RedisRateLimitStore {
         let url = self.url();
         RedisRateLimitStore::connect(&url, settings).await.unwrap()
     }

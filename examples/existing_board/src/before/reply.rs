@@ -5,7 +5,7 @@ use super::topics::{self, Entry, Topic, Writer};
 use super::{Club, ReplyError};
 use crate::added::events;
 
-/// In characters.
+/// Maximum length of an entry, in characters.
 const MAX_LENGTH: usize = 10_000;
 
 /// Locks the member and the topic until the end of the transaction.

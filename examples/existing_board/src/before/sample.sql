@@ -1,3 +1,4 @@
+-- Content of an empty club: a member, three sections and a topic.
 INSERT INTO member (name) SELECT 'alice' WHERE NOT EXISTS (SELECT FROM member);
 
 INSERT INTO section (title, rank)

@@ -5,6 +5,12 @@ use tokio_postgres::Row;
 
 use super::ReplyError;
 
+/// Rank of a member.
+const MEMBER: i16 = 1;
+
+/// Rank of an administrator.
+const ADMINISTRATOR: i16 = 3;
+
 /// The author of an entry.
 #[derive(Clone, Debug)]
 pub struct Writer {
@@ -91,7 +97,7 @@ pub async fn entries(db: &impl GenericClient, topic: i64) -> Result<Vec<Entry>, 
 impl Topic {
     /// Returns `true` if this rank may write in the topic.
     pub fn accepts_entries_of(&self, rank: i16) -> bool {
-        rank >= if self.locked { 3 } else { 1 }
+        rank >= if self.locked { ADMINISTRATOR } else { MEMBER }
     }
 
     /// Returns the topic with one more entry.

@@ -71,7 +71,7 @@ impl ReferenceBoard {
         if let Some(member) = actor.member
             && actor.last_seen.is_none_or(is_news)
         {
-            self.hints.seen(member, now);
+            self.hints.record_last_seen(member, now);
         }
     }
 }

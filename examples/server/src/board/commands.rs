@@ -49,7 +49,7 @@ impl host::Board for ReferenceBoard {
             })
         });
         let mut account = account.await?;
-        self.hints.complete(&mut account.owner)?;
+        self.hints.apply_to(&mut account.owner)?;
         Ok(account)
     }
 
@@ -95,7 +95,7 @@ impl host::Board for ReferenceBoard {
     ) -> BoardResult<Thread> {
         let (actor, thread) = (actor(caller)?, thread.to_i64()?);
         self.read(move |connection| {
-            Box::pin(async move { threads::one(connection, &actor, thread).await })
+            Box::pin(async move { threads::load(connection, &actor, thread).await })
         })
         .await
     }
@@ -165,7 +165,7 @@ impl host::Board for ReferenceBoard {
             Box::pin(async move { accounts::profile(connection, &user).await })
         });
         let mut profile = profile.await?;
-        self.hints.complete(&mut profile)?;
+        self.hints.apply_to(&mut profile)?;
         Ok(profile)
     }
 
@@ -268,7 +268,7 @@ impl host::Board for ReferenceBoard {
         new: NewSubscription,
     ) -> BoardResult<SubscribeOutcome> {
         self.act(by, LockTarget::Nothing, move |command| {
-            Box::pin(subscriptions::follow(command, new.target))
+            Box::pin(subscriptions::subscribe(command, new.target))
         })
         .await
     }
@@ -280,7 +280,7 @@ impl host::Board for ReferenceBoard {
         _: UnsubscribeParams,
     ) -> BoardResult<()> {
         self.act(by, LockTarget::Nothing, move |command| {
-            Box::pin(subscriptions::unfollow(command, what))
+            Box::pin(subscriptions::unsubscribe(command, what))
         })
         .await
     }

@@ -17,7 +17,7 @@ use super::post_insert::{self, PostInsert, PostSlot};
 use super::rules::{self, DAY, HOUR};
 use super::{accounts, markdown, polls};
 
-/// The member who tries a new board with a token.
+/// Owner of the token for the example calls on a new board.
 #[derive(Clone, Copy, Debug)]
 pub struct ExampleCaller {
     pub member: i64,
@@ -29,10 +29,10 @@ pub struct ExampleCaller {
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'static"))]
 struct Content {
-    /// The administrator, who is on an empty board too, and the others.
+    /// The first member is the administrator, whom an empty board has as well.
     members: Vec<DemoMember>,
     banned: Vec<&'static str>,
-    /// A member and the one whom the member ignores.
+    /// Pairs of a member and the member that it ignores.
     ignored: Vec<(&'static str, &'static str)>,
     /// Parents precede their children.
     forums: Vec<DemoForum>,
@@ -96,8 +96,7 @@ fn content() -> BoardResult<Content> {
     serde_json::from_str(include_str!("demo.json")).map_err(BoardError::internal)
 }
 
-/// Puts the administrator with this password hash on a new board, and all other content unless the board is to be
-/// `empty`.
+/// Creates the content of a new board: the administrator with this password hash, and, unless `empty`, all other content.
 pub async fn begin(
     tx: &Transaction<'_>,
     hash: &str,
@@ -143,7 +142,7 @@ pub async fn begin(
     }))
 }
 
-/// Adds the demo's forums with these titles to a board without forums. They get no moderators and no threads.
+/// Adds the demo forums with these titles to a board without forums, without moderators and threads.
 pub async fn add_forums(tx: &Transaction<'_>, titles: &[&str], now: Timestamp) -> BoardResult<()> {
     let content = content()?;
     let mut writer = DemoWriter::new(tx, now);
@@ -154,7 +153,7 @@ pub async fn add_forums(tx: &Transaction<'_>, titles: &[&str], now: Timestamp) -
     Ok(())
 }
 
-/// Returns whether the board holds the demo's forums, members and posts and no others.
+/// Returns whether the board contains exactly the forums, members and posts of the demo content.
 pub async fn is_fresh(connection: &Connection<'_>) -> BoardResult<bool> {
     let count = "
         SELECT (SELECT count(*) FROM forum), (SELECT count(*) FROM member), (SELECT count(*) FROM post)";
@@ -169,7 +168,7 @@ pub async fn is_fresh(connection: &Connection<'_>) -> BoardResult<bool> {
     Ok(found == [content.forums.len(), content.members.len(), posts])
 }
 
-/// Writes the content; knows the ids of what it has written by names and titles.
+/// Writes the demo content and tracks the written ids by name or title.
 struct DemoWriter<'a> {
     tx: &'a Transaction<'a>,
     now: Timestamp,

@@ -89,7 +89,7 @@ pub fn check(
     window: EditWindow,
     now: Timestamp,
 ) -> Option<Denial> {
-    let bound = !access.moderate;
+    let is_limited = !access.moderate;
     let takes_moderator = post.first && change == PostChange::Delete;
     let rules: [(bool, Denial); 6] = [
         (
@@ -97,21 +97,21 @@ pub fn check(
             (BoardError::Forbidden, |texts| texts.may_not_reply),
         ),
         (
-            bound && !post.own,
+            is_limited && !post.own,
             (BoardError::Forbidden, |texts| texts.not_author),
         ),
         (
-            bound && takes_moderator,
+            is_limited && takes_moderator,
             (BoardError::Forbidden, |texts| {
                 texts.first_post_needs_moderator
             }),
         ),
         (
-            bound && post.locked,
+            is_limited && post.locked,
             (BoardError::Forbidden, |texts| texts.locked),
         ),
         (
-            bound && !window.is_open(post.written, now),
+            is_limited && !window.is_open(post.written, now),
             (BoardError::Forbidden, |texts| texts.too_late),
         ),
         (

@@ -1,4 +1,4 @@
-//! Forums: listed, added, and given their moderators.
+//! Lists and adds forums, and adds their moderators.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::locks;
 use super::permissions::AccessLists;
 use super::rules::is_blank;
 
-/// SQLite's recursion reads the deepest first.
+/// Order of the recursion on SQLite: depth first.
 pub const DEPTH_FIRST: &str = "
     WITH RECURSIVE tree (id, depth, position) AS (
         SELECT id, 0, position FROM forum WHERE parent_id IS NULL
@@ -24,7 +24,7 @@ pub const DEPTH_FIRST: &str = "
         forum.thread_count, forum.post_count, forum.last_activity_at
     FROM tree CROSS JOIN forum ON forum.id = tree.id";
 
-/// Postgres sorts by arrays.
+/// Order of the recursion on Postgres: by the path as an array.
 pub const BY_PATH: &str = "
     WITH RECURSIVE tree (id, path) AS (
         SELECT id, ARRAY[position] FROM forum WHERE parent_id IS NULL
@@ -36,7 +36,7 @@ pub const BY_PATH: &str = "
     FROM tree JOIN forum ON forum.id = tree.id
     ORDER BY tree.path";
 
-/// Lists the visible forums: each before those below it, by position.
+/// Lists the visible forums by position, parents before their children.
 pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec<Forum>> {
     let mut above = VisibleAncestors::default();
     let forums = connection.all(connection.dialect(DEPTH_FIRST, BY_PATH), &[], |row| {
@@ -59,7 +59,7 @@ pub async fn list(connection: &Connection<'_>, actor: &Actor) -> BoardResult<Vec
     Ok(forums.await?.into_iter().flatten().collect())
 }
 
-/// The nearest visible forum above each forum so far; parents precede their children.
+/// Nearest visible ancestor of each forum read so far. Parents precede their children.
 #[derive(Default)]
 struct VisibleAncestors(HashMap<i64, Option<i64>>);
 
@@ -80,7 +80,7 @@ pub struct ForumInsert {
     pub title: String,
     pub description: String,
     pub parent: Option<i64>,
-    /// `None` is the list of the forum above.
+    /// `None` inherits the list of the parent.
     pub lists: AccessLists<Option<Groups>>,
 }
 
@@ -92,7 +92,7 @@ pub async fn add(tx: &Transaction<'_>, new: &ForumInsert) -> BoardResult<i64> {
     }
     locks::forum_tree(tx).await?;
     if let Some(parent) = new.parent {
-        must_exist(tx, parent).await?;
+        check_exists(tx, parent).await?;
     }
     let insert = "
         INSERT INTO forum (parent_id, position, title, description, read_groups, start_groups, reply_groups)
@@ -114,11 +114,11 @@ fn stored(groups: Option<Groups>) -> Option<String> {
     groups.map(|groups| groups.to_string())
 }
 
-/// Makes a member, who has to be able to read the forum, its moderator.
+/// Makes a member a moderator of a forum. The member must be able to read the forum.
 /// Returns `false` if the member is a moderator of the forum already.
 pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> BoardResult<bool> {
     locks::members(tx, &[member]).await?;
-    must_exist(tx, forum).await?;
+    check_exists(tx, forum).await?;
     let actor = Actor::load(tx, Some(member)).await?;
     if !actor.is_some_and(|actor| actor.access(forum).read) {
         return Err(BoardError::validation(
@@ -135,7 +135,7 @@ pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Boa
 
 /// # Errors
 /// [`BoardError::NotFound`] if no forum has this id.
-pub async fn must_exist(connection: &Connection<'_>, forum: i64) -> BoardResult<()> {
+pub async fn check_exists(connection: &Connection<'_>, forum: i64) -> BoardResult<()> {
     let find = "SELECT 1 FROM forum WHERE id = ?1";
     let found = connection.any(find, bind![forum]).await?;
     let absent = || BoardError::not_found(format!("unknown forum \"{forum}\""));

@@ -32,20 +32,20 @@ struct Pending {
 }
 
 impl Hints {
-    pub fn seen(&self, member: i64, now: Timestamp) {
-        note(&mut self.pending().seen, member, now);
+    pub fn record_last_seen(&self, member: i64, now: Timestamp) {
+        insert_hint(&mut self.pending().seen, member, now);
     }
 
-    /// Replaces the stored time of a member with the one that is not written yet, if there is one.
-    pub fn complete(&self, profile: &mut Member) -> BoardResult<()> {
+    /// Replaces the last-seen time in a profile with the unwritten one, if there is one.
+    pub fn apply_to(&self, profile: &mut Member) -> BoardResult<()> {
         let member = profile.user_id.to_i64()?;
         let seen = self.pending().seen.get(&member).copied();
         profile.last_seen_at = seen.or(profile.last_seen_at);
         Ok(())
     }
 
-    pub fn used(&self, session: sessions::Hash, now: Timestamp) {
-        note(&mut self.pending().used, session, now);
+    pub fn record_session_use(&self, session: sessions::Hash, now: Timestamp) {
+        insert_hint(&mut self.pending().used, session, now);
     }
 
     fn take(&self) -> Pending {
@@ -57,16 +57,17 @@ impl Hints {
     }
 }
 
-/// Returns whether `now` differs from `noted` by `grain`: later, or earlier if a clock was set back.
-pub fn is_due(noted: Timestamp, now: Timestamp, grain: Duration) -> bool {
-    now.saturating_duration_since(noted)
-        .max(noted.saturating_duration_since(now))
-        >= grain
+/// Returns whether `now` differs from `recorded` by at least `resolution` in either direction, because clocks can be set
+/// back.
+pub fn is_due(recorded: Timestamp, now: Timestamp, resolution: Duration) -> bool {
+    now.saturating_duration_since(recorded)
+        .max(recorded.saturating_duration_since(now))
+        >= resolution
 }
 
-fn note<K: Eq + Hash>(noted: &mut HashMap<K, Timestamp>, key: K, now: Timestamp) {
-    let is_full = noted.len() >= MAX;
-    if let Entry::Vacant(vacant) = noted.entry(key)
+fn insert_hint<K: Eq + Hash>(recorded: &mut HashMap<K, Timestamp>, key: K, now: Timestamp) {
+    let is_full = recorded.len() >= MAX;
+    if let Entry::Vacant(vacant) = recorded.entry(key)
         && !is_full
     {
         vacant.insert(now);
@@ -116,7 +117,7 @@ impl ReferenceBoard {
 
 async fn write(
     tx: &Transaction<'_>,
-    (update, grain): ([&'static str; 2], Duration),
+    (update, resolution): ([&'static str; 2], Duration),
     hints: &Value,
 ) -> BoardResult<()> {
     if hints.as_array().is_none_or(Vec::is_empty) {
@@ -127,7 +128,7 @@ async fn write(
     let hints = hints.to_string();
     tx.change(
         update,
-        bind! { ":hints": hints, ":grain": grain.as_millis() as i64 },
+        bind! { ":hints": hints, ":resolution": resolution.as_millis() as i64 },
     )
     .await?;
     Ok(())
@@ -139,27 +140,27 @@ const SEEN: [&str; 2] = [
     "UPDATE member SET last_seen_at = CAST(seen.value ->> 'at' AS BIGINT)
     FROM json_each(:hints) AS seen
     WHERE member.id = CAST(seen.value ->> 'id' AS BIGINT)
-        AND coalesce(abs(last_seen_at - CAST(seen.value ->> 'at' AS BIGINT)) >= :grain, TRUE)",
+        AND coalesce(abs(last_seen_at - CAST(seen.value ->> 'at' AS BIGINT)) >= :resolution, TRUE)",
     "UPDATE member SET last_seen_at = free.at
     FROM (
         SELECT member.id, CAST(seen.value ->> 'at' AS BIGINT) AS at
         FROM json_each(:hints) AS seen JOIN member ON member.id = CAST(seen.value ->> 'id' AS BIGINT)
         FOR NO KEY UPDATE OF member SKIP LOCKED
     ) AS free
-    WHERE member.id = free.id AND coalesce(abs(last_seen_at - free.at) >= :grain, TRUE)",
+    WHERE member.id = free.id AND coalesce(abs(last_seen_at - free.at) >= :resolution, TRUE)",
 ];
 
 const USED: [&str; 2] = [
     "UPDATE session SET used_at = CAST(used.value ->> 'at' AS BIGINT)
     FROM json_each(:hints) AS used
-    WHERE session.hash = unhex(used.value ->> 'hash') AND abs(used_at - CAST(used.value ->> 'at' AS BIGINT)) >= :grain",
+    WHERE session.hash = unhex(used.value ->> 'hash') AND abs(used_at - CAST(used.value ->> 'at' AS BIGINT)) >= :resolution",
     "UPDATE session SET used_at = free.at
     FROM (
         SELECT session.hash, CAST(used.value ->> 'at' AS BIGINT) AS at
         FROM json_each(:hints) AS used JOIN session ON session.hash = decode(used.value ->> 'hash', 'hex')
         FOR NO KEY UPDATE OF session SKIP LOCKED
     ) AS free
-    WHERE session.hash = free.hash AND abs(used_at - free.at) >= :grain",
+    WHERE session.hash = free.hash AND abs(used_at - free.at) >= :resolution",
 ];
 
 fn hex(bytes: &[u8]) -> String {
@@ -174,8 +175,8 @@ mod tests {
     fn a_hint_is_stored_once_and_the_number_of_hints_is_bounded() {
         let (hints, time) = (Hints::default(), Timestamp::from_millis);
         for member in 0..MAX as i64 + 5 {
-            hints.seen(member, time(1));
-            hints.seen(member, time(2));
+            hints.record_last_seen(member, time(1));
+            hints.record_last_seen(member, time(2));
         }
         let pending = hints.take();
         assert_eq!((pending.seen.len(), pending.used.len()), (MAX, 0));
@@ -192,8 +193,8 @@ mod tests {
             (109, false),
             (110, true),
         ] {
-            let [noted, now] = [100, now].map(Timestamp::from_millis);
-            assert_eq!(is_due(noted, now, Duration::from_millis(10)), expected);
+            let [recorded, now] = [100, now].map(Timestamp::from_millis);
+            assert_eq!(is_due(recorded, now, Duration::from_millis(10)), expected);
         }
     }
 }

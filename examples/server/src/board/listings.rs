@@ -1,4 +1,4 @@
-//! Lists of members, forums, threads and posts for the operator, who sees everything.
+//! Lists of members, forums, threads and posts for the operator, without visibility checks.
 
 use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserId};
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub async fn members(connection: &Connection<'_>) -> DbResult<Vec<MemberListing>
         ORDER BY id";
     let members = connection.all(list, &[], |row| {
         Ok(MemberListing {
-            user_id: id(row)?,
+            user_id: row.id()?,
             username: row.value()?,
             groups: split(&row.value::<String>()?),
             banned: row.value()?,
@@ -57,8 +57,8 @@ pub async fn forums(connection: &Connection<'_>) -> DbResult<Vec<ForumListing>> 
         FROM forum ORDER BY id";
     let forums = connection.all(list, &[], |row| {
         Ok(ForumListing {
-            forum_id: id(row)?,
-            parent_id: row.value::<Option<i64>>()?.map(ForumId::from),
+            forum_id: row.id()?,
+            parent_id: row.maybe_id()?,
             title: row.value()?,
             read: groups(row)?,
             start: groups(row)?,
@@ -98,8 +98,8 @@ pub async fn threads(
     let parameters = bind![forum];
     let threads = connection.all(list, parameters, |row| {
         Ok(ThreadListing {
-            thread_id: id(row)?,
-            forum_id: id(row)?,
+            thread_id: row.id()?,
+            forum_id: row.id()?,
             title: row.value()?,
             author: row.value()?,
             state: row.state()?,
@@ -133,18 +133,14 @@ pub async fn posts(connection: &Connection<'_>, state: ContentState) -> DbResult
     let parameters = bind![stored(state)];
     let posts = connection.all(list, parameters, |row| {
         Ok(PostListing {
-            post_id: id(row)?,
-            thread_id: id(row)?,
+            post_id: row.id()?,
+            thread_id: row.id()?,
             author: row.value()?,
             created_at: row.value()?,
             body: row.value()?,
         })
     });
     posts.await
-}
-
-fn id<T: From<i64>>(row: &mut RowReader<'_>) -> DbResult<T> {
-    row.value::<i64>().map(T::from)
 }
 
 fn groups(row: &mut RowReader<'_>) -> DbResult<Option<Vec<String>>> {

@@ -1,4 +1,4 @@
-//! What an operator does to threads and posts.
+//! Moderation of threads and posts by an operator.
 
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::ContentState;
@@ -15,8 +15,8 @@ pub async fn approve(
     post: i64,
 ) -> BoardResult<()> {
     let mut item = found(tx, post).await?;
-    must_be(&item, ContentState::AwaitingApproval, "awaiting approval")?;
-    item.shift(tx, ContentState::Visible).await?;
+    check_state(&item, ContentState::AwaitingApproval, "awaiting approval")?;
+    item.set_state(tx, ContentState::Visible).await?;
     if item.is_public() {
         item.publish(tx, events, (EDITED, EDITED)).await?;
     }
@@ -30,8 +30,8 @@ pub async fn restore(
     post: i64,
 ) -> BoardResult<()> {
     let mut item = found(tx, post).await?;
-    must_be(&item, ContentState::Deleted, "deleted")?;
-    item.shift(tx, item.state_before.unwrap_or(ContentState::Visible))
+    check_state(&item, ContentState::Deleted, "deleted")?;
+    item.set_state(tx, item.state_before.unwrap_or(ContentState::Visible))
         .await?;
     if item.is_public() {
         item.publish(tx, events, (THREAD_RESTORED, REPLY_RESTORED))
@@ -47,9 +47,9 @@ async fn found(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
     PostRow::load(tx, post).await?.ok_or_else(absent)
 }
 
-fn must_be(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {
-    let not_so = || BoardError::conflict(format!("post {} is not {name}", item.at.post));
-    (item.state == state).then_some(()).ok_or_else(not_so)
+fn check_state(item: &PostRow, state: ContentState, name: &str) -> BoardResult<()> {
+    let conflict = || BoardError::conflict(format!("post {} is not {name}", item.at.post));
+    (item.state == state).then_some(()).ok_or_else(conflict)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use forum_api::host::{BoardError, OrInternal};
 use tokio::task::spawn_blocking;
 
 /// Minimum number of characters of a new password.
-const MIN: usize = 8;
+const MIN_LENGTH: usize = 8;
 
-pub fn must_be_long_enough(password: &str) -> Result<(), BoardError> {
-    let long_enough = password.chars().count() >= MIN;
-    let rule = || format!("the password must have at least {MIN} characters");
+pub fn check_length(password: &str) -> Result<(), BoardError> {
+    let long_enough = password.chars().count() >= MIN_LENGTH;
+    let rule = || format!("the password must have at least {MIN_LENGTH} characters");
     long_enough
         .then_some(())
         .ok_or_else(|| BoardError::validation("password", rule()))
@@ -18,7 +18,7 @@ pub fn must_be_long_enough(password: &str) -> Result<(), BoardError> {
 
 /// Hashes a new password of sufficient length, as a PHC string.
 pub async fn hash_new(password: String) -> Result<String, BoardError> {
-    must_be_long_enough(&password)?;
+    check_length(&password)?;
     hash(password).await
 }
 
@@ -31,11 +31,11 @@ pub async fn hash(password: String) -> Result<String, BoardError> {
 }
 
 /// Returns whether the password has this hash.
-pub async fn is_right(password: String, hash: String) -> Result<bool, BoardError> {
-    let right = spawn_blocking(move || {
+pub async fn verify(password: String, hash: String) -> Result<bool, BoardError> {
+    let is_valid = spawn_blocking(move || {
         let hash = PasswordHash::new(&hash)?;
         let result = Argon2::default().verify_password(password.as_bytes(), &hash);
         Ok::<_, argon2::password_hash::phc::Error>(result.is_ok())
     });
-    Ok(right.await.or_internal()?.or_internal()?)
+    Ok(is_valid.await.or_internal()?.or_internal()?)
 }

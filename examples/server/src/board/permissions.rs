@@ -17,7 +17,7 @@ pub struct AccessLists<T> {
 pub struct ForumRules {
     pub forum: i64,
     pub parent: Option<i64>,
-    /// `None` is the list of the forum above.
+    /// `None` inherits the list of the parent.
     pub lists: AccessLists<Option<Groups>>,
     pub moderator: bool,
 }

@@ -10,7 +10,7 @@ use forum_api::model::{
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 
-use super::rules::line;
+use super::rules::check_single_line;
 use super::texts::{Texts, fill};
 
 /// A valid poll.
@@ -64,7 +64,7 @@ pub fn new<'a>(
     })
 }
 
-pub fn edited<'a>(
+pub fn apply_update<'a>(
     poll: &'a Poll,
     edit: &'a PollUpdate,
     limits: Limits,
@@ -92,7 +92,7 @@ pub fn edited<'a>(
 
 fn question<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResult<&'a str> {
     let (missing, too_long) = (texts.question_missing, texts.question_too_long);
-    line("question", text, limits.text, (missing, too_long), texts)
+    check_single_line("question", text, limits.text, (missing, too_long), texts)
 }
 
 fn choice<'a>(
@@ -102,7 +102,7 @@ fn choice<'a>(
 ) -> BoardResult<PollChoice<'a>> {
     let id = option.option_id.as_ref();
     Ok(PollChoice {
-        id: id.map(|id| known(poll, id, texts)).transpose()?,
+        id: id.map(|id| option_number(poll, id, texts)).transpose()?,
         text: &option.text,
     })
 }
@@ -116,7 +116,7 @@ fn choices<'a>(
     let (missing, too_long) = (texts.option_missing, texts.option_too_long);
     let trimmed = choices.map(|choice| {
         let PollChoice { id, text } = choice?;
-        let text = line("options", text, limits.text, (missing, too_long), texts)?;
+        let text = check_single_line("options", text, limits.text, (missing, too_long), texts)?;
         Ok(PollChoice { id, text })
     });
     let choices = trimmed.collect::<BoardResult<Vec<_>>>()?;
@@ -150,8 +150,8 @@ pub struct PollEditor {
     pub replies: bool,
 }
 
-/// Refuses votes and edits in a deleted thread, of moderators too.
-pub fn may_change(state: ContentState, texts: &Texts) -> BoardResult<()> {
+/// Refuses votes and edits in a deleted thread, also those of moderators.
+pub fn check_not_deleted(state: ContentState, texts: &Texts) -> BoardResult<()> {
     match state {
         ContentState::Deleted => Err(BoardError::forbidden(texts.poll_thread_deleted)),
         _ => Ok(()),
@@ -171,21 +171,21 @@ pub fn may_edit(editor: PollEditor, locked: bool, texts: &Texts) -> BoardResult<
     denial.map_or(Ok(()), |text| Err(BoardError::forbidden(text)))
 }
 
-/// Refuses what the writer of a poll can no longer change once a vote was cast: the question, the options, and a number of
-/// choices below that of a vote. `largest_vote` is the largest number of options of one vote. Moderators can change all.
-pub fn may_become(
+/// Refuses changes by the writer of a poll with votes: to the question, to the options, and to a `maxChoices` below
+/// `largest_vote`, the largest number of options of one vote. These rules do not apply to moderators.
+pub fn check_writers_edit(
     poll: &Poll,
     draft: &PollDraft<'_>,
     largest_vote: i64,
     texts: &Texts,
 ) -> BoardResult<()> {
-    let options_stay = draft.options.as_ref().is_none_or(|options| {
-        let are = poll.options.iter();
-        let are = are.map(|option| (option.option_id.to_i64().ok(), option.text.as_str()));
-        are.eq(options.iter().map(|choice| (choice.id, choice.text)))
+    let same_options = draft.options.as_ref().is_none_or(|options| {
+        let current = poll.options.iter();
+        let current = current.map(|option| (option.option_id.to_i64().ok(), option.text.as_str()));
+        current.eq(options.iter().map(|choice| (choice.id, choice.text)))
     });
     let voted = largest_vote > 0;
-    let denial = if voted && !(options_stay && draft.question == poll.question) {
+    let denial = if voted && !(same_options && draft.question == poll.question) {
         Some(texts.options_have_votes.into())
     } else {
         let below = draft.max_choices < largest_vote;
@@ -202,7 +202,10 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
     if poll.own_vote.is_some() && !poll.can_change_vote {
         return Err(BoardError::conflict(texts.already_voted));
     }
-    let named = vote.option_ids.iter().map(|id| known(poll, id, texts));
+    let named = vote
+        .option_ids
+        .iter()
+        .map(|id| option_number(poll, id, texts));
     let named = named.collect::<BoardResult<Vec<_>>>()?;
     if named.is_empty() {
         return Err(BoardError::validation("optionIds", texts.vote_missing));
@@ -217,8 +220,8 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
         })
 }
 
-/// Returns the number of an option of `poll`.
-pub fn known(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
+/// Returns the id of an option of `poll` as a number.
+pub fn option_number(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
     let is_here = poll.options.iter().any(|option| option.option_id == *id);
     let number = id.to_i64().ok().filter(|_| is_here);
     number.ok_or_else(|| BoardError::not_found(texts.no_such_option))
@@ -362,7 +365,7 @@ mod tests {
         ] {
             let (poll, parsed) = (poll(), from_value(edit.clone()).unwrap());
             assert_eq!(
-                text(edited(&poll, &parsed, LIMITS, TEXTS)),
+                text(apply_update(&poll, &parsed, LIMITS, TEXTS)),
                 expected,
                 "{edit}"
             );
@@ -450,7 +453,7 @@ mod tests {
                 max_choices,
                 ..unchanged()
             };
-            let result = may_become(&poll(), &draft, largest_vote, TEXTS);
+            let result = check_writers_edit(&poll(), &draft, largest_vote, TEXTS);
             assert_eq!(result.is_ok(), allowed, "{draft:?} after {largest_vote}");
         }
     }

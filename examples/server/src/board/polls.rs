@@ -1,4 +1,4 @@
-//! Polls: read, voted in and edited. A poll is written with its thread.
+//! Reads and updates polls, and stores votes. A poll is added with its thread.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use super::events::{DomainEvent, EventRecorder, PollEventFn};
 use super::poll_rules;
 use super::poll_rules::{Limits, PollChoice, PollDraft, PollEditor};
 use super::reference_board::Command;
-use super::rules::expected;
+use super::rules::check_version;
 use super::settings::{OPTIONS_MAX, TITLE_MAX};
 use super::texts::Texts;
 use super::visibility::{Visibility, sees_thread};
@@ -27,7 +27,7 @@ pub async fn of_thread(
     now: Timestamp,
 ) -> BoardResult<InForum<Poll>> {
     let found = find(connection, actor, &OF_THREAD, thread, now).await;
-    found.map(PollRow::answer)
+    found.map(PollRow::into_in_forum)
 }
 
 /// Checks the poll of a new thread.
@@ -46,14 +46,14 @@ pub async fn vote(
     vote: NewVote,
 ) -> BoardResult<InForum<Poll>> {
     let found = with_id(tx, actor, poll, events.now).await?;
-    poll_rules::may_change(found.state, texts)?;
+    poll_rules::check_not_deleted(found.state, texts)?;
     let options = poll_rules::vote(&found.poll, &vote, texts)?;
     if found.poll.own_vote.is_some() {
-        take_back(tx, poll, actor.member).await?;
+        remove_vote(tx, poll, actor.member).await?;
     }
-    cast(tx, poll, actor.member, &options).await?;
+    insert_vote(tx, poll, actor.member, &options).await?;
     let found = with_id(tx, actor, poll, events.now).await?;
-    Ok(found.changed(events, Event::poll_voted))
+    Ok(found.record_change(events, Event::poll_voted))
 }
 
 pub async fn edit(
@@ -62,18 +62,18 @@ pub async fn edit(
     edit: PollUpdate,
 ) -> BoardResult<InForum<Poll>> {
     let found = with_id(tx, actor, poll, events.now).await?;
-    poll_rules::may_change(found.state, texts)?;
+    poll_rules::check_not_deleted(found.state, texts)?;
     let editor = found.editor(actor);
     poll_rules::may_edit(editor, found.locked, texts)?;
-    expected(edit.expected_version, found.poll.version, texts)?;
-    let draft = poll_rules::edited(&found.poll, &edit, limits(tx).await?, texts)?;
+    check_version(edit.expected_version, found.poll.version, texts)?;
+    let draft = poll_rules::apply_update(&found.poll, &edit, limits(tx).await?, texts)?;
     if !editor.moderator {
         let largest_vote = largest_vote(tx, poll).await?;
-        poll_rules::may_become(&found.poll, &draft, largest_vote, texts)?;
+        poll_rules::check_writers_edit(&found.poll, &draft, largest_vote, texts)?;
     }
     update(tx, poll, &draft).await?;
     let found = with_id(tx, actor, poll, events.now).await?;
-    Ok(found.changed(events, Event::poll_updated))
+    Ok(found.record_change(events, Event::poll_updated))
 }
 
 async fn limits(tx: &Transaction<'_>) -> BoardResult<Limits> {
@@ -93,16 +93,16 @@ pub struct PollRow {
 }
 
 impl PollRow {
-    pub fn answer(self) -> InForum<Poll> {
+    pub fn into_in_forum(self) -> InForum<Poll> {
         InForum::new(ForumId::from(self.forum), self.poll)
     }
 
-    /// Records the event of a poll that all callers who see the forum see, and returns the poll.
-    pub fn changed(self, events: &mut EventRecorder, event: PollEventFn) -> InForum<Poll> {
+    /// Records the event if all callers who see the forum see the poll, and returns the poll.
+    pub fn record_change(self, events: &mut EventRecorder, event: PollEventFn) -> InForum<Poll> {
         if self.state == ContentState::Visible {
             events.record(DomainEvent::Poll(event, self.poll.clone()));
         }
-        self.answer()
+        self.into_in_forum()
     }
 
     pub fn editor(&self, actor: &Actor) -> PollEditor {
@@ -173,15 +173,15 @@ async fn find(
     let parameters = visibility.with(bind! { ":key": key });
     let mut found = None;
     let options = connection.all(query, &parameters, |row| {
-        let head = head(row, now)?;
-        add_option(&mut found.get_or_insert(head).poll, row)
+        let poll = read_poll(row, now)?;
+        add_option(&mut found.get_or_insert(poll).poll, row)
     });
     options.await?;
     found.ok_or(BoardError::PathNotFound)
 }
 
-/// The columns that are the same in each row.
-fn head(row: &mut RowReader<'_>, now: Timestamp) -> db::DbResult<PollRow> {
+/// Reads the columns that are the same in each row.
+fn read_poll(row: &mut RowReader<'_>, now: Timestamp) -> db::DbResult<PollRow> {
     let poll_id = row.id()?;
     let (forum, state, locked) = (row.value()?, row.state()?, row.value()?);
     let mut poll = Poll {
@@ -233,7 +233,7 @@ pub async fn add(tx: &Transaction<'_>, thread: i64, draft: &PollDraft<'_>) -> Bo
         parameters,
     );
     let options = draft.options.as_deref().unwrap_or_default();
-    put_options(tx, insert.await?, options).await
+    upsert_options(tx, insert.await?, options).await
 }
 
 /// Updates a poll. Votes for a removed option are removed.
@@ -252,18 +252,18 @@ pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &PollDraft<'_>) -> B
     let Some(options) = &draft.options else {
         return Ok(());
     };
-    remove_options_but(tx, poll, options).await?;
-    put_options(tx, poll, options).await
+    remove_options_except(tx, poll, options).await?;
+    upsert_options(tx, poll, options).await
 }
 
 /// SQLite replaces a null id with a new one.
-static PUT_ON_SQLITE: LazyLock<String> = LazyLock::new(|| put("value ->> 'id'"));
+static UPSERT_ON_SQLITE: LazyLock<String> = LazyLock::new(|| upsert_query("value ->> 'id'"));
 
-static PUT_ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
-    put("coalesce(CAST(value ->> 'id' AS BIGINT), nextval('poll_option_id_seq'))")
+static UPSERT_ON_POSTGRES: LazyLock<String> = LazyLock::new(|| {
+    upsert_query("coalesce(CAST(value ->> 'id' AS BIGINT), nextval('poll_option_id_seq'))")
 });
 
-fn put(id: &str) -> String {
+fn upsert_query(id: &str) -> String {
     format!(
         "INSERT INTO poll_option (id, poll_id, position, text)
          SELECT {id}, ?1, key, value ->> 'text' FROM json_each(?2) WHERE TRUE
@@ -271,18 +271,18 @@ fn put(id: &str) -> String {
     )
 }
 
-async fn put_options(
+async fn upsert_options(
     tx: &Transaction<'_>,
     poll: i64,
     options: &[PollChoice<'_>],
 ) -> BoardResult<()> {
-    let put = tx.dialect(&PUT_ON_SQLITE, &PUT_ON_POSTGRES);
-    tx.change(put, bind![poll, json(options)?]).await?;
+    let upsert = tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES);
+    tx.change(upsert, bind![poll, json(options)?]).await?;
     Ok(())
 }
 
-/// Removes options with their votes, and ballots without votes.
-async fn remove_options_but(
+/// Removes all options except `kept` with their votes, and then ballots without votes.
+async fn remove_options_except(
     tx: &Transaction<'_>,
     poll: i64,
     kept: &[PollChoice<'_>],
@@ -315,7 +315,7 @@ pub async fn largest_vote(connection: &Connection<'_>, poll: i64) -> BoardResult
 }
 
 /// Stores the vote of a member who has not voted.
-pub async fn cast(
+pub async fn insert_vote(
     tx: &Transaction<'_>,
     poll: i64,
     member: Option<i64>,
@@ -335,7 +335,7 @@ pub async fn cast(
     Ok(())
 }
 
-pub async fn take_back(tx: &Transaction<'_>, poll: i64, member: Option<i64>) -> BoardResult<()> {
+pub async fn remove_vote(tx: &Transaction<'_>, poll: i64, member: Option<i64>) -> BoardResult<()> {
     let count = "UPDATE poll_option SET votes = votes - 1 WHERE id IN (
             SELECT option_id FROM vote JOIN ballot ON ballot.id = vote.ballot_id
             WHERE ballot.poll_id = ?1 AND ballot.member_id = ?2

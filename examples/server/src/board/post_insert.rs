@@ -6,7 +6,7 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
-use super::db::{Connection, DbError, DbResult, RowReader, Transaction, bind, own, stored};
+use super::db::{Connection, DbError, DbResult, RowReader, Transaction, bind, bind_owned, stored};
 use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
 use super::texts::Texts;
 use super::{locks, rules, search};
@@ -37,7 +37,7 @@ impl PostInsert<'_> {
             VALUES (
                 :id, :thread, :number, :author, :state, :at, :ordered_at, :body, :html, :words, :published, :in_reply_to
             )";
-        let parameters = own! {
+        let parameters = bind_owned! {
             ":id": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
             ":state": stored(self.state), ":at": self.at, ":ordered_at": self.at.max(slot.earliest),
             ":body": self.body.to_owned(), ":html": self.html.to_owned(), ":words": search::fold_words(self.body),
@@ -54,7 +54,7 @@ impl PostInsert<'_> {
                 recent_posts_counted_at = :counted_at
             WHERE id = :author";
         let is_counted = self.counts && self.state == ContentState::Visible;
-        let parameters = own! {
+        let parameters = bind_owned! {
             ":author": self.author, ":by": i64::from(is_counted), ":posts": self.recent.map(|recent| recent.posts),
             ":after": self.recent.map(|recent| recent.after),
             ":counted_at": self.recent.map(|recent| recent.counted_at),
@@ -179,14 +179,14 @@ pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> Db
         let update = "UPDATE thread SET last_number = :number WHERE id = :thread";
         return tx.defer(
             update,
-            own! { ":thread": slot.thread, ":number": slot.number },
+            bind_owned! { ":thread": slot.thread, ":number": slot.number },
         );
     }
     let update = "
         UPDATE thread SET
             last_number = :number, reply_count = reply_count + 1, last_post_id = :post, last_activity_at = :at
         WHERE id = :thread";
-    let parameters = own! {
+    let parameters = bind_owned! {
         ":thread": slot.thread, ":number": slot.number, ":post": slot.post, ":at": reply.at,
     };
     tx.defer(update, parameters)
@@ -211,7 +211,10 @@ pub async fn count_reply_in_forum(tx: &Transaction<'_>, reply: CountedReply) -> 
         WHERE id = :forum";
     match reply.is_earlier {
         true => count_in_forum(tx, reply.forum, 0, 1).await,
-        false => tx.defer(update, own! { ":forum": reply.forum, ":at": reply.at }),
+        false => tx.defer(
+            update,
+            bind_owned! { ":forum": reply.forum, ":at": reply.at },
+        ),
     }
 }
 
@@ -273,7 +276,7 @@ async fn count_in_forum(
                 ORDER BY last_activity_at DESC LIMIT 1
             )
         WHERE id = :forum";
-    let parameters = own! { ":forum": forum, ":threads": threads, ":posts": posts };
+    let parameters = bind_owned! { ":forum": forum, ":threads": threads, ":posts": posts };
     locks::forum(tx, forum).await?;
     tx.defer(update, parameters)
 }
@@ -281,7 +284,7 @@ async fn count_in_forum(
 /// Counts a post on its author's profile.
 fn count_on_profile(tx: &Transaction<'_>, author: Option<i64>, by: i64) -> DbResult<()> {
     let update = "UPDATE member SET post_count = post_count + :by WHERE id = :author";
-    tx.defer(update, own! { ":author": author, ":by": by })
+    tx.defer(update, bind_owned! { ":author": author, ":by": by })
 }
 
 /// Counts all replies of a thread on profiles, with an index only: there may be very many.
@@ -362,7 +365,7 @@ pub(super) const TIMES: &str = "
         recent.posts IS NOT NULL
     FROM hourly LEFT JOIN recent ON TRUE";
 
-/// As [`TIMES`], without the posts that are dated later than `:now`. Counts up to the limit.
+/// As [`TIMES`], without posts dated after `:now`. Counts up to the limit.
 const TIMES_UNTIL_NOW: &str = "
     SELECT
         (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :now),
@@ -372,7 +375,7 @@ const TIMES_UNTIL_NOW: &str = "
          OFFSET coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default) - 1)";
 
 impl PostTimes {
-    /// Reads the times of all the member's posts, with those that are dated later than `now`.
+    /// Reads the times of the member's posts, including posts dated in the future.
     pub async fn load(
         connection: &Connection<'_>,
         member: Option<i64>,
@@ -449,9 +452,9 @@ const POSTS_BETWEEN: &str = "
     SELECT count(*) FROM post
     WHERE author_id = :member AND created_at > :after AND created_at <= :oldest";
 
-/// Refuses a post of a member who has to wait, given the times of all the member's posts. Those dated later than now do not
+/// Checks the interval and the hourly limit, given the times of all the member's posts. Posts dated in the future do not
 /// count. Returns the member's recent posts with this one.
-pub async fn check_pace(
+pub async fn check_post_frequency(
     connection: &Connection<'_>,
     actor: &Actor,
     mut times: PostTimes,
@@ -463,8 +466,8 @@ pub async fn check_pace(
         times = PostTimes::until_now(connection, actor.member, now).await?;
     }
     let seconds = settings.of(&POST_INTERVAL);
-    rules::interval(times.last, now, seconds, actor.groups, texts)?;
+    rules::check_interval(times.last, now, seconds, actor.groups, texts)?;
     let most = settings.of(&POSTS_PER_HOUR);
-    rules::pace(times.oldest, now, most, rules::HOUR, texts.too_many_posts)?;
+    rules::check_frequency(times.oldest, now, most, rules::HOUR, texts.too_many_posts)?;
     Ok(times.with_one_more(connection, actor.member).await?)
 }

@@ -45,7 +45,7 @@ impl PostRow {
     }
 
     /// The properties that the rules on changes by `member` read.
-    pub fn subject(&self, member: Option<i64>) -> PostFacts {
+    pub fn facts(&self, member: Option<i64>) -> PostFacts {
         PostFacts {
             own: member.is_some() && self.author == member,
             first: self.first,
@@ -60,17 +60,17 @@ impl PostRow {
         (self.state, self.thread_state) == (ContentState::Visible, ContentState::Visible)
     }
 
-    /// Records the events of an item that becomes visible to all who see the forum: these events if it was published
-    /// before, and otherwise those of a new thread or post. With a first post, it also publishes replies that were approved
-    /// while the thread was hidden.
+    /// Records the events of a post that becomes visible to all callers who see the forum: `republished` if it was
+    /// published before, and otherwise the events of a new thread or post. For a first post, it also publishes replies
+    /// that were approved while the thread was hidden.
     pub async fn publish(
         &self,
         tx: &Transaction<'_>,
         events: &mut EventRecorder,
-        again: (EventFn, EventFn),
+        republished: (EventFn, EventFn),
     ) -> host::BoardResult<()> {
         let recorded = match self.published {
-            true => again,
+            true => republished,
             false => (STARTED, REPLIED),
         };
         self.record(tx, events, recorded).await?;
@@ -116,18 +116,18 @@ impl PostRow {
     }
 
     /// Changes the state of the post, of its thread if it is the first, and the counters.
-    pub async fn shift(&mut self, tx: &Transaction<'_>, to: ContentState) -> DbResult<()> {
+    pub async fn set_state(&mut self, tx: &Transaction<'_>, to: ContentState) -> DbResult<()> {
         let update = "
             UPDATE post SET
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
             WHERE id = :post";
         tx.change(update, bind! { ":post": self.at.post, ":to": stored(to) })
             .await?;
-        self.follow(tx, to).await
+        self.apply_state(tx, to).await
     }
 
-    /// Updates its thread, if it is the first post, and the counts to the state that it now has.
-    pub async fn follow(&mut self, tx: &Transaction<'_>, to: ContentState) -> DbResult<()> {
+    /// Updates the counters after a change of the state, and the state of the thread if this is its first post.
+    pub async fn apply_state(&mut self, tx: &Transaction<'_>, to: ContentState) -> DbResult<()> {
         if self.state == to {
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl PostRow {
     }
 }
 
-/// Marks a post as published, and the visible ones of a thread that are not.
+/// Marks a post as published, and also the visible posts of `:thread`. Returns the ids of the changed posts.
 const PUBLISH: &str = "
     UPDATE post SET published = TRUE
     WHERE NOT published AND (id = :post OR thread_id = :thread AND state = 'visible') RETURNING id";

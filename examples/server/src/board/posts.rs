@@ -1,4 +1,4 @@
-//! Posts: listed, written, edited and deleted.
+//! Lists, writes, edits and deletes posts.
 
 use std::sync::LazyLock;
 
@@ -41,9 +41,9 @@ pub(super) const OTHERS: &str = "
     LEFT JOIN member AS editor ON editor.id = post.edited_by
     LEFT JOIN post AS answered ON answered.id = post.in_reply_to AND answered.thread_id = post.thread_id";
 
-/// A row for each post, or a single one for a thread without posts to show; none for a thread that the caller does
-/// not see. The page begins after the later of two places: where the caller says, and before the post `:from`. It ends
-/// with the post whose texts exceed the limit. Each row has the number of posts that would fit without that limit.
+/// Selects a row for each post of a page, one row for a page without posts, and none for a hidden thread. The page begins
+/// at the later of two positions: after the page key, or at the post `:from`. It ends with the post whose texts exceed
+/// the size limit. Each row has the number of posts that the page would have without the size limit.
 pub static PAGE: LazyLock<String> = LazyLock::new(|| {
     format!(
         "WITH start (time, id) AS (
@@ -245,14 +245,14 @@ impl PostView {
 
     fn may(&self, change: PostChange, post: &Post) -> bool {
         let author = post.author.as_ref().map(|author| &author.user_id);
-        let subject = PostFacts {
+        let facts = PostFacts {
             own: author.is_some() && author == self.member.as_ref(),
             first: self.first.as_ref() == Some(&post.post_id),
             locked: self.locked,
             state: post.state,
             written: post.created_at,
         };
-        edit_rules::check(self.access, subject, change, self.window, self.now).is_none()
+        edit_rules::check(self.access, facts, change, self.window, self.now).is_none()
     }
 }
 
@@ -406,12 +406,12 @@ pub async fn reply(
     if let Some(denial) = rules::reply_denial(view.access, thread.state, thread.locked) {
         return Err(BoardError::forbidden(denial(texts)));
     }
-    rules::body(&reply.body, settings.of(&BODY_MAX), texts)?;
+    rules::check_body(&reply.body, settings.of(&BODY_MAX), texts)?;
     let answered = match &reply.in_reply_to {
         Some(answered) => Some(answered_post(tx, &view, &slot, answered, texts).await?),
         None => None,
     };
-    let recent = post_insert::check_pace(tx, actor, times, &settings, now, texts).await?;
+    let recent = post_insert::check_post_frequency(tx, actor, times, &settings, now, texts).await?;
     let in_reply_to = answered.as_ref().map(|answered| answered.post_id.to_i64());
     let new = PostInsert {
         author: actor.member,
@@ -492,10 +492,10 @@ pub async fn edit(
     let window = settings.of(&EDIT_WINDOW);
     let may = (PostChange::Edit, window, events.now);
     let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
-    rules::expected(edit.expected_version, item.version, texts)?;
-    rules::body(&edit.body, settings.of(&BODY_MAX), texts)?;
+    rules::check_version(edit.expected_version, item.version, texts)?;
+    rules::check_body(&edit.body, settings.of(&BODY_MAX), texts)?;
     if let Some(reason) = &edit.reason {
-        rules::reason(reason, settings.of(&TITLE_MAX), texts)?;
+        rules::check_reason(reason, settings.of(&TITLE_MAX), texts)?;
     }
     let update = "
         UPDATE post SET
@@ -509,7 +509,7 @@ pub async fn edit(
         ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };
     tx.change(update, parameters).await?;
-    item.follow(tx, state).await?;
+    item.apply_state(tx, state).await?;
     let scope = item.event_scope(tx, actor.member).await?;
     let edited = seen(&scope, actor, window, events.now)?;
     if item.is_public() {
@@ -526,7 +526,7 @@ pub async fn delete(
     let may = (PostChange::Delete, EDIT_WINDOW.get(tx).await?, events.now);
     let mut item = changeable(tx, actor, (thread, post), may, texts).await?;
     let was_public = item.is_public();
-    item.shift(tx, ContentState::Deleted).await?;
+    item.set_state(tx, ContentState::Deleted).await?;
     if was_public {
         item.record(tx, events, (THREAD_DELETED, REPLY_DELETED))
             .await?;
@@ -546,8 +546,8 @@ async fn changeable(
     let item = PostRow::load(tx, post)
         .await?
         .ok_or(BoardError::PathNotFound)?;
-    let (access, subject) = (actor.access(forum), item.subject(actor.member));
-    match edit_rules::check(access, subject, change, window, now) {
+    let (access, facts) = (actor.access(forum), item.facts(actor.member));
+    match edit_rules::check(access, facts, change, window, now) {
         Some((refusal, text)) => Err(refusal(text(texts).into())),
         None => Ok(item),
     }

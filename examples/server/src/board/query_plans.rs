@@ -1,4 +1,4 @@
-//! Query plans: lists walk an index from the page key on, so that their cost does not depend on depth.
+//! Query plans: lists scan an index from the page key on, so that the cost of a page does not depend on its position.
 
 use forum_api::store::{sqlite, sqlite_schema};
 use rusqlite::{StatementStatus, named_params};
@@ -8,12 +8,12 @@ use super::{
     messages, polls, post_insert, posts, schema, search, sessions, subscriptions, threads,
 };
 
-/// Each query searches the index, sorts nothing, and reads no table from end to end.
+/// Each query searches the index, without sorting and without a full table scan.
 #[test]
 fn lists_scan_an_index() {
     let (posts, _) = plan(&posts::PAGE)
         .split_once("SCAN (subquery")
-        .map(own)
+        .map(to_strings)
         .unwrap();
     for (plan, index) in [
         (
@@ -57,7 +57,7 @@ fn lists_scan_an_index() {
             "session USING COVERING INDEX session_by_use (used_at<?",
         ),
     ] {
-        assert_walk(&plan, index);
+        assert_index_scan(&plan, index);
     }
 }
 
@@ -80,10 +80,10 @@ fn a_token_is_loaded_with_its_owner_by_primary_keys() {
 fn a_page_of_posts_is_read_by_id() {
     let (_, page) = plan(&posts::PAGE)
         .split_once("SCAN (subquery")
-        .map(own)
+        .map(to_strings)
         .unwrap();
     let page = page.replace("USE TEMP B-TREE FOR ORDER BY", "");
-    assert_walk(&page, "post USING INTEGER PRIMARY KEY (rowid=?)");
+    assert_index_scan(&page, "post USING INTEGER PRIMARY KEY (rowid=?)");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn searches_and_counts_use_only_an_index() {
             "SCAN post_text EXISTS VIRTUAL TABLE INDEX",
         ),
         (
-            search::LONG_AND_HIDDEN,
+            search::HIDDEN_LONG_THREADS,
             "SCAN thread USING INDEX thread_long_and_hidden",
         ),
         (
@@ -150,11 +150,11 @@ fn the_hourly_limit_does_not_count_posts_one_by_one() {
     }
 }
 
-fn own((one, another): (&str, &str)) -> (String, String) {
-    (one.into(), another.into())
+fn to_strings((before, after): (&str, &str)) -> (String, String) {
+    (before.into(), after.into())
 }
 
-fn assert_walk(plan: &str, index: &str) {
+fn assert_index_scan(plan: &str, index: &str) {
     assert!(plan.contains(&format!("SEARCH {index}")), "{plan}");
     assert!(!plan.contains("TEMP B-TREE"), "{plan}");
     let tables = "thread post member forum poll option ballot vote subscription copy message";

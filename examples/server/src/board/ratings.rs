@@ -12,7 +12,7 @@ use super::actor::Actor;
 use super::db::{self, Connection, Transaction, bind};
 use super::events::DomainEvent;
 use super::reference_board::Command;
-use super::rules::{DAY, is_blank, pace, within};
+use super::rules::{DAY, check_frequency, check_text, is_blank};
 use super::settings::{ALLOW_EMPTY_COMMENT, ALLOW_NEGATIVE, BODY_MAX, MAX_POINTS, RATINGS_PER_DAY};
 use super::texts::{Texts, fill};
 use super::visibility::{Visibility, sees_post, sees_thread};
@@ -163,7 +163,7 @@ impl RatingInsert<'_> {
             parameters,
             |row| row.value(),
         );
-        pace(oldest.await?, self.at, most, DAY, texts.too_many_ratings)
+        check_frequency(oldest.await?, self.at, most, DAY, texts.too_many_ratings)
     }
 
     /// Returns the id of the rating and the member's new total.
@@ -228,7 +228,7 @@ fn check_comment<'a>(text: &'a str, limits: Limits, texts: &Texts) -> BoardResul
     }
     let (missing, too_long) = (texts.comment_missing, texts.comment_too_long);
     let text = text.trim();
-    within("comment", text, limits.comment, missing, too_long)?;
+    check_text("comment", text, limits.comment, missing, too_long)?;
     Ok(text)
 }
 

@@ -15,8 +15,8 @@ pub const HOUR: Duration = Duration::from_secs(60 * 60);
 /// Time in which ratings are counted.
 pub const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-pub fn title<'a>(text: &'a str, most: u32, texts: &Texts) -> BoardResult<&'a str> {
-    line(
+pub fn check_title<'a>(text: &'a str, most: u32, texts: &Texts) -> BoardResult<&'a str> {
+    check_single_line(
         "title",
         text,
         most,
@@ -26,7 +26,7 @@ pub fn title<'a>(text: &'a str, most: u32, texts: &Texts) -> BoardResult<&'a str
 }
 
 /// Trims and checks a single-line text of 1 to `most` characters.
-pub fn line<'a>(
+pub fn check_single_line<'a>(
     field: &'static str,
     text: &'a str,
     most: u32,
@@ -34,22 +34,22 @@ pub fn line<'a>(
     texts: &Texts,
 ) -> BoardResult<&'a str> {
     let trimmed = text.trim();
-    within(field, trimmed, most, missing, too_long)?;
+    check_text(field, trimmed, most, missing, too_long)?;
     is_single_line(text)
         .then_some(trimmed)
         .ok_or_else(|| BoardError::validation(field, texts.not_single_line))
 }
 
-pub fn body(text: &str, most: u32, texts: &Texts) -> BoardResult<()> {
-    within("body", text, most, texts.body_missing, texts.body_too_long)
+pub fn check_body(text: &str, most: u32, texts: &Texts) -> BoardResult<()> {
+    check_text("body", text, most, texts.body_missing, texts.body_too_long)
 }
 
-pub fn reason(text: &str, most: u32, texts: &Texts) -> BoardResult<()> {
-    at_most("reason", text, most, texts.reason_too_long)
+pub fn check_reason(text: &str, most: u32, texts: &Texts) -> BoardResult<()> {
+    check_length("reason", text, most, texts.reason_too_long)
 }
 
 /// Checks that a text is not blank and has at most `most` characters.
-pub fn within(
+pub fn check_text(
     field: &'static str,
     text: &str,
     most: u32,
@@ -59,10 +59,10 @@ pub fn within(
     if is_blank(text) {
         return Err(BoardError::validation(field, missing));
     }
-    at_most(field, text, most, too_long)
+    check_length(field, text, most, too_long)
 }
 
-fn at_most(field: &'static str, text: &str, most: u32, too_long: &str) -> BoardResult<()> {
+fn check_length(field: &'static str, text: &str, most: u32, too_long: &str) -> BoardResult<()> {
     let fits = text.chars().count() <= most as usize;
     fits.then_some(())
         .ok_or_else(|| BoardError::validation(field, fill(too_long, most)))
@@ -73,7 +73,8 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(is_invisible)
 }
 
-/// White space, control and formatting characters (`Cc` and `Cf`), variation selectors, and fillers that are empty.
+/// Returns whether a character is white space, a control or formatting character (`Cc`, `Cf`), a variation selector, or
+/// an empty filler.
 fn is_invisible(c: char) -> bool {
     let is_unseen = matches!(
         c,
@@ -88,7 +89,7 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// Checks that `interval` seconds have passed since the member's last post. Staff is exempt.
-pub fn interval(
+pub fn check_interval(
     last: Option<Timestamp>,
     now: Timestamp,
     interval: u32,
@@ -98,21 +99,23 @@ pub fn interval(
     let waited = last.is_none_or(|last| {
         now.saturating_duration_since(last) >= Duration::from_secs(interval.into())
     });
-    let fine = waited || groups.are_staff();
-    fine.then_some(())
+    let is_allowed = waited || groups.are_staff();
+    is_allowed
+        .then_some(())
         .ok_or_else(|| BoardError::validation("body", fill(texts.too_soon, interval)))
 }
 
-/// Checks that one more is within `most` in a `span`, given the time of the `most`-last one.
-pub fn pace(
+/// Checks that another item does not exceed `most` items in a `span`. `oldest` is the time of the oldest of the last
+/// `most` items, or `None` if there are fewer.
+pub fn check_frequency(
     oldest: Option<Timestamp>,
     now: Timestamp,
     most: u32,
     span: Duration,
     too_many: &str,
 ) -> BoardResult<()> {
-    let free = oldest.map(|oldest| oldest.saturating_add(span).saturating_duration_since(now));
-    match free {
+    let wait = oldest.map(|oldest| oldest.saturating_add(span).saturating_duration_since(now));
+    match wait {
         Some(wait) if !wait.is_zero() => {
             Err(BoardError::rate_limited(fill(too_many, most), Some(wait)))
         }
@@ -120,7 +123,7 @@ pub fn pace(
     }
 }
 
-pub fn start(access: ForumPermissions, texts: &Texts) -> BoardResult<()> {
+pub fn check_start(access: ForumPermissions, texts: &Texts) -> BoardResult<()> {
     match access {
         ForumPermissions { read: false, .. } => Err(BoardError::PathNotFound),
         ForumPermissions { start: false, .. } => Err(BoardError::forbidden(texts.may_not_start)),
@@ -128,7 +131,7 @@ pub fn start(access: ForumPermissions, texts: &Texts) -> BoardResult<()> {
     }
 }
 
-/// Returns the text of the reason why this caller may not reply.
+/// Returns the text of the refusal if this caller may not reply.
 pub fn reply_denial(
     access: ForumPermissions,
     state: ContentState,
@@ -145,7 +148,7 @@ pub fn reply_denial(
 }
 
 /// Checks the version that the caller `expected`.
-pub fn expected(expected: Option<i64>, version: i64, texts: &Texts) -> BoardResult<()> {
+pub fn check_version(expected: Option<i64>, version: i64, texts: &Texts) -> BoardResult<()> {
     let same = expected.is_none_or(|expected| expected == version);
     same.then_some(())
         .ok_or_else(|| BoardError::conflict(texts.stale))
@@ -193,11 +196,11 @@ mod tests {
             ("a\u{1b}", false),
             ("a\u{202e}", false),
         ] {
-            assert_eq!(title(text, 3, TEXTS).is_ok(), allowed, "{text:?}");
+            assert_eq!(check_title(text, 3, TEXTS).is_ok(), allowed, "{text:?}");
         }
-        assert_eq!(title(" äöü ", 3, TEXTS).unwrap(), "äöü");
-        assert!(body(" äö\n ", 5, TEXTS).is_ok() && body(" äö\n ", 4, TEXTS).is_err());
-        assert!(reason("", 3, TEXTS).is_ok() && reason("äöüß", 3, TEXTS).is_err());
+        assert_eq!(check_title(" äöü ", 3, TEXTS).unwrap(), "äöü");
+        assert!(check_body(" äö\n ", 5, TEXTS).is_ok() && check_body(" äö\n ", 4, TEXTS).is_err());
+        assert!(check_reason("", 3, TEXTS).is_ok() && check_reason("äöüß", 3, TEXTS).is_err());
     }
 
     #[test]
@@ -228,14 +231,14 @@ mod tests {
             (Some(at(200)), 15, member, false),
             (Some(at(100)), 15, member.with(Group::Staff), true),
         ] {
-            let result = interval(last, at(100), seconds, groups, TEXTS);
+            let result = check_interval(last, at(100), seconds, groups, TEXTS);
             assert_eq!(result.is_ok(), allowed, "{last:?}");
         }
     }
 
     #[test]
     fn the_hourly_limit_ends_exactly_and_its_error_has_the_retry_delay() {
-        let fourth = |oldest| pace(oldest, at(5000), 3, HOUR, TEXTS.too_many_posts);
+        let fourth = |oldest| check_frequency(oldest, at(5000), 3, HOUR, TEXTS.too_many_posts);
         assert!(fourth(None).is_ok() && fourth(Some(at(1400))).is_ok());
         let refusal = fourth(Some(at(1401))).unwrap_err();
         assert_eq!(refusal.code(), ErrorCode::BoardRateLimited);

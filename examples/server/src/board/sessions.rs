@@ -1,4 +1,5 @@
-//! Sessions of those who signed in: in the database, under the hashes of their ids, so that each is good at every node.
+//! Sessions of signed-in members. The database stores them under the hashes of their ids, so that a session is valid on
+//! every node.
 
 use std::time::Duration;
 
@@ -14,24 +15,24 @@ use super::{ReferenceBoard, hints};
 const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * hints::INTERVAL.as_secs());
 
 /// Maximum duration of a session.
-const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+const MAX_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Shortest time between two stored uses.
 pub const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);
 
 /// Maximum number of expired sessions that a new one removes.
-const SWEPT: i64 = 100;
+const MAX_SWEPT: i64 = 100;
 
 /// Hash of a session's id.
 pub type Hash = [u8; 32];
 
 struct SessionRow {
-    holder: Login,
+    account: Login,
     used_at: Timestamp,
 }
 
 impl ReferenceBoard {
-    /// Returns the account of a session that is not over, and records the use.
+    /// Returns the account of a valid session, and records the use.
     pub async fn signed_in(&self, session: Hash) -> BoardResult<Option<Login>> {
         let now = self.clock.now();
         let find = self.read_short(move |connection| {
@@ -41,9 +42,9 @@ impl ReferenceBoard {
             return Ok(None);
         };
         if hints::is_due(found.used_at, now, LAST_USED_RESOLUTION) {
-            self.hints.used(session, now);
+            self.hints.record_session_use(session, now);
         }
-        Ok(Some(found.holder))
+        Ok(Some(found.account))
     }
 }
 
@@ -55,7 +56,7 @@ async fn find(
     let query = "
         SELECT member_id, password, used_at FROM session
         WHERE hash = :hash AND used_at > :idle AND began_at > :old";
-    let parameters = bind! { ":hash": hash, ":idle": now.saturating_sub(IDLE), ":old": now.saturating_sub(LIFE) };
+    let parameters = bind! { ":hash": hash, ":idle": now.saturating_sub(IDLE), ":old": now.saturating_sub(MAX_DURATION) };
     let found = connection.first(query, parameters, |row| {
         let (member, password): (i64, Vec<u8>) = (row.value()?, row.value()?);
         Ok((member, password, row.value()?))
@@ -63,9 +64,9 @@ async fn find(
     let Some((member, password, used_at)) = found.await? else {
         return Ok(None);
     };
-    let holder = accounts::login(connection, member).await?;
-    let holder = holder.filter(|holder| password_of(holder) == password);
-    Ok(holder.map(|holder| SessionRow { holder, used_at }))
+    let account = accounts::login(connection, member).await?;
+    let account = account.filter(|account| password_of(account) == password);
+    Ok(account.map(|account| SessionRow { account, used_at }))
 }
 
 /// Hash that changes with the account's password.
@@ -79,7 +80,7 @@ pub async fn begin(
     account: &Login,
     now: Timestamp,
 ) -> db::DbResult<()> {
-    tx.change(SWEEP, bind![now.saturating_sub(IDLE), SWEPT])
+    tx.change(SWEEP, bind![now.saturating_sub(IDLE), MAX_SWEPT])
         .await?;
     let insert = "
         INSERT INTO session (hash, member_id, password, began_at, used_at)
@@ -91,7 +92,7 @@ pub async fn begin(
     tx.change(insert, parameters).await.map(drop)
 }
 
-/// A session that exceeds its duration is idle soon.
+/// Finds idle sessions only: a session that exceeds its duration can no longer be used and becomes idle.
 pub(super) const SWEEP: &str = "
     DELETE FROM session
     WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";

@@ -1,4 +1,4 @@
-//! Subscriptions: what a member follows.
+//! Subscriptions to forums and threads.
 
 use std::sync::LazyLock;
 
@@ -23,10 +23,10 @@ const SELECT: &str = "
     LEFT JOIN thread ON subscription.target = 'thread' AND thread.id = subscription.target_id
     WHERE subscription.member_id = :member";
 
-/// Query that walks an index by time from the page key on, past hidden items.
-fn walk(narrowed: &str) -> String {
+/// Query of a list: scans an index by time from the page key on, and skips hidden items.
+fn list_query(condition: &str) -> String {
     format!(
-        "{SELECT} AND {narrowed}
+        "{SELECT} AND {condition}
             AND (subscription.created_at, subscription.id) < (:time, :id)
             AND {} AND (subscription.target = 'forum' OR {})
         ORDER BY subscription.created_at DESC, subscription.id DESC LIMIT :rows",
@@ -35,12 +35,13 @@ fn walk(narrowed: &str) -> String {
     )
 }
 
-pub(super) static ALL: LazyLock<String> = LazyLock::new(|| walk("CAST(:target AS TEXT) IS NULL"));
+pub(super) static ALL: LazyLock<String> =
+    LazyLock::new(|| list_query("CAST(:target AS TEXT) IS NULL"));
 
 pub(super) static OF_TARGET: LazyLock<String> =
-    LazyLock::new(|| walk("subscription.target = :target"));
+    LazyLock::new(|| list_query("subscription.target = :target"));
 
-/// A page of what a member follows and still sees, newest first.
+/// Lists the subscriptions to content that the member sees, newest first.
 pub async fn list(
     connection: &Connection<'_>,
     actor: &Actor,
@@ -49,7 +50,7 @@ pub async fn list(
     let [time, id] = list.after_or([i64::MAX; 2])?;
     let visibility = Visibility::of(actor);
     let parameters = bind! {
-        ":target": list.target.map(stored), ":time": time, ":id": id,
+        ":target": list.target.map(target_name), ":time": time, ":id": id,
         ":rows": list.limit.plus_one(),
     };
     let query = list.target.map_or(&*ALL, |_| &*OF_TARGET);
@@ -62,15 +63,15 @@ pub async fn list(
     Ok(page.map(|(_, subscription)| subscription))
 }
 
-pub async fn follow(
+pub async fn subscribe(
     (tx, events, actor, texts): Command<'_>,
-    what: SubscriptionTarget,
+    subscription_target: SubscriptionTarget,
 ) -> BoardResult<SubscribeOutcome> {
     let absent = || BoardError::not_found(texts.no_such_target);
-    let key = key(&what).ok_or_else(absent)?;
+    let key = key(&subscription_target).ok_or_else(absent)?;
     let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
     let is_new = add(tx, actor, forum, key, events.now).await?;
-    let subscription = one(tx, actor, key).await?;
+    let subscription = load(tx, actor, key).await?;
     Ok(match is_new {
         true => SubscribeOutcome::Created(subscription),
         false => SubscribeOutcome::Existing(subscription),
@@ -89,7 +90,7 @@ async fn add(
         INSERT INTO subscription (member_id, forum_id, target, target_id, created_at)
         VALUES (:member, :forum, :target, :id, :now) ON CONFLICT DO NOTHING";
     let parameters = bind! {
-        ":member": actor.member, ":forum": forum, ":target": stored(target), ":id": id, ":now": now,
+        ":member": actor.member, ":forum": forum, ":target": target_name(target), ":id": id, ":now": now,
     };
     let insert = tx.change(insert, parameters).await;
     Ok(insert? > 0)
@@ -108,22 +109,22 @@ pub async fn add_thread(
 }
 
 /// Removes a subscription, also of hidden content.
-pub async fn unfollow(
+pub async fn unsubscribe(
     (tx, _, actor, texts): Command<'_>,
-    what: SubscriptionTarget,
+    subscription_target: SubscriptionTarget,
 ) -> BoardResult<()> {
     let not_followed = || BoardError::not_found(texts.not_followed);
-    let (target, id) = key(&what).ok_or_else(not_followed)?;
+    let (target, id) = key(&subscription_target).ok_or_else(not_followed)?;
     let delete = tx
         .change(
             "DELETE FROM subscription WHERE member_id = ?1 AND target = ?2 AND target_id = ?3",
-            bind![actor.member, stored(target), id],
+            bind![actor.member, target_name(target), id],
         )
         .await;
     (delete? > 0).then_some(()).ok_or_else(not_followed)
 }
 
-async fn one(
+async fn load(
     connection: &Connection<'_>,
     actor: &Actor,
     (target, id): (SubscriptionTargetKind, i64),
@@ -131,14 +132,14 @@ async fn one(
     static QUERY: LazyLock<String> = LazyLock::new(|| {
         format!("{SELECT} AND subscription.target = :target AND subscription.target_id = :id")
     });
-    let parameters = bind! { ":member": actor.member, ":target": stored(target), ":id": id };
+    let parameters = bind! { ":member": actor.member, ":target": target_name(target), ":id": id };
     let (_, subscription) = connection.one(&QUERY, parameters, read).await?;
     Ok(subscription)
 }
 
 /// Reads a subscription and its id.
 fn read(row: &mut RowReader<'_>) -> db::DbResult<(i64, Subscription)> {
-    let place = row.value()?;
+    let id = row.value()?;
     let subscription = Subscription {
         target: match row.value()? {
             true => SubscriptionTargetKind::Thread,
@@ -149,7 +150,7 @@ fn read(row: &mut RowReader<'_>) -> db::DbResult<(i64, Subscription)> {
         title: row.value()?,
         created_at: row.value()?,
     };
-    Ok((place, subscription))
+    Ok((id, subscription))
 }
 
 /// Returns the forum of a visible target.
@@ -170,15 +171,15 @@ async fn containing_forum(
 }
 
 /// Returns `None` for an invalid id.
-fn key(what: &SubscriptionTarget) -> Option<(SubscriptionTargetKind, i64)> {
-    let (target, id) = match what {
+fn key(subscription_target: &SubscriptionTarget) -> Option<(SubscriptionTargetKind, i64)> {
+    let (target, id) = match subscription_target {
         SubscriptionTarget::Thread(thread) => (SubscriptionTargetKind::Thread, thread.to_i64()),
         SubscriptionTarget::Forum(forum) => (SubscriptionTargetKind::Forum, forum.to_i64()),
     };
     Some((target, id.ok()?))
 }
 
-const fn stored(target: SubscriptionTargetKind) -> &'static str {
+const fn target_name(target: SubscriptionTargetKind) -> &'static str {
     match target {
         SubscriptionTargetKind::Thread => "thread",
         SubscriptionTargetKind::Forum => "forum",

@@ -1,4 +1,4 @@
-//! Threads: listed, read and started.
+//! Lists, reads and starts threads.
 
 use std::sync::LazyLock;
 
@@ -30,7 +30,7 @@ pub(super) const OTHERS: &str = "
     LEFT JOIN member AS last_author ON last_author.id = last_post.author_id
     LEFT JOIN poll ON poll.thread_id = thread.id";
 
-/// Query that walks the index by activity from the page key on.
+/// Query of a list: scans the index by activity from the page key on.
 pub static LIST: LazyLock<String> = LazyLock::new(|| {
     format!(
         "SELECT {COLUMNS} FROM thread {OTHERS}
@@ -70,7 +70,7 @@ pub async fn list(
     }))
 }
 
-pub async fn one(connection: &Connection<'_>, actor: &Actor, thread: i64) -> BoardResult<Thread> {
+pub async fn load(connection: &Connection<'_>, actor: &Actor, thread: i64) -> BoardResult<Thread> {
     let visibility = Visibility::of(actor);
     let parameters = bind! { ":thread": thread };
     let thread = connection
@@ -86,16 +86,17 @@ pub async fn start(
     new: NewThread,
 ) -> BoardResult<Thread> {
     let access = actor.access(forum);
-    rules::start(access, texts)?;
+    rules::check_start(access, texts)?;
     let settings = SettingValues::now(tx).await?;
-    let title = rules::title(&new.title, settings.of(&TITLE_MAX), texts)?;
-    rules::body(&new.body, settings.of(&BODY_MAX), texts)?;
+    let title = rules::check_title(&new.title, settings.of(&TITLE_MAX), texts)?;
+    rules::check_body(&new.body, settings.of(&BODY_MAX), texts)?;
     let poll = match &new.poll {
         Some(poll) => Some(polls::draft(tx, poll, events.now, texts).await?),
         None => None,
     };
     let times = PostTimes::load(tx, actor.member, events.now).await?;
-    let recent = post_insert::check_pace(tx, actor, times, &settings, events.now, texts).await?;
+    let recent =
+        post_insert::check_post_frequency(tx, actor, times, &settings, events.now, texts).await?;
     let first = PostInsert {
         author: actor.member,
         body: &new.body,

@@ -10,7 +10,7 @@ use super::db::{Bound, Connection, bind};
 use super::permissions::ForumPermissions;
 use super::polls;
 
-/// The parameters of a query that asks [`sees_thread`] or [`sees_post`].
+/// Parameters of a query with the condition [`sees_thread`] or [`sees_post`].
 #[derive(Clone, Debug)]
 pub struct Visibility {
     /// Ids of the visible forums, each between two commas.
@@ -90,8 +90,8 @@ pub enum ContentRef {
 impl TryFrom<host::ResourceRef<'_>> for ContentRef {
     type Error = BoardError;
 
-    fn try_from(place: host::ResourceRef<'_>) -> BoardResult<Self> {
-        Ok(match place {
+    fn try_from(resource: host::ResourceRef<'_>) -> BoardResult<Self> {
+        Ok(match resource {
             host::ResourceRef::Thread(thread) => Self::Thread(thread.to_i64()?),
             host::ResourceRef::Post(thread, post) => Self::Post(thread.to_i64()?, post.to_i64()?),
             host::ResourceRef::Poll(poll) => Self::Poll(poll.to_i64()?),
@@ -104,9 +104,9 @@ impl TryFrom<host::ResourceRef<'_>> for ContentRef {
 pub async fn forum(
     connection: &Connection<'_>,
     actor: &Actor,
-    named: ContentRef,
+    content: ContentRef,
 ) -> BoardResult<i64> {
-    let (thread, post) = match named {
+    let (thread, post) = match content {
         ContentRef::Thread(thread) => (thread, None),
         ContentRef::Post(thread, post) => (thread, Some(post)),
         ContentRef::Poll(poll) => return polls::forum(connection, actor, poll).await,

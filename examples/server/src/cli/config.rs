@@ -159,7 +159,7 @@ impl Configuration {
 
     /// Returns the values in effect, without passwords, in the order of the help.
     pub fn effective(&self, matches: &ArgMatches) -> Vec<EffectiveOption> {
-        let matches = deepest(matches);
+        let matches = innermost_matches(matches);
         let options = options();
         let named = options.get_arguments().filter(|option| {
             let name = option.get_long();
@@ -271,7 +271,7 @@ fn reason(error: &clap::Error) -> String {
 }
 
 /// Returns the matches of the innermost command.
-fn deepest(matches: &ArgMatches) -> &ArgMatches {
+fn innermost_matches(matches: &ArgMatches) -> &ArgMatches {
     let mut matches = matches;
     while let Some((_, inner)) = matches.subcommand() {
         matches = inner;

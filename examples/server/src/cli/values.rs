@@ -63,14 +63,12 @@ pub fn seconds(text: &str) -> Result<Duration, &'static str> {
 
 /// Parses a URL without query and credentials. Removes trailing slashes.
 pub fn base_url(text: &str) -> Result<String, &'static str> {
+    let expected = "expected http://… or https://… without username, path, query or fragment";
     let url = text.trim_end_matches('/');
-    let parsed: http::Uri = url
-        .parse()
-        .map_err(|_| "expected http://… or https://… without username, path, query or fragment")?;
+    let parsed: http::Uri = url.parse().map_err(|_| expected)?;
     let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
     let fits = is_web && parsed.path() == "/" && !url.contains(['?', '#', '@']);
-    fits.then(|| url.into())
-        .ok_or("expected http://… or https://… without username, path, query or fragment")
+    fits.then(|| url.into()).ok_or(expected)
 }
 
 /// Parses an origin as a browser sends it, or `*`.

@@ -155,7 +155,7 @@ pub struct ThreadId {
     id: i64,
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Debug, Args)]
 pub struct PostId {
     /// Post id; the id of a first post approves or restores the whole thread
     #[arg(value_parser = id)]
@@ -203,7 +203,7 @@ fn hidden_state(text: &str) -> Result<ContentState, &'static str> {
 }
 
 /// The board's posts. The first post of a thread represents the thread.
-#[derive(Clone, Debug, Subcommand)]
+#[derive(Debug, Subcommand)]
 pub enum PostCommand {
     /// List the posts in a state
     List {

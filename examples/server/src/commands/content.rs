@@ -26,7 +26,7 @@ pub async fn list_threads(board: &ReferenceBoard, forum: Option<i64>) -> BoardRe
     let threads = board.read(move |connection| {
         Box::pin(async move {
             if let Some(forum) = forum {
-                forums::must_exist(connection, forum).await?;
+                forums::check_exists(connection, forum).await?;
             }
             Ok(listings::threads(connection, forum).await?)
         })

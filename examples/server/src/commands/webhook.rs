@@ -6,8 +6,10 @@ use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{EndpointId, Timestamp};
 use forum_api::store::WebhookStores;
-use forum_api::webhook::{Endpoint, TopicSet, UnknownTopicError, WebhookSecret};
-use forum_api::webhook_admin::{EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
+use forum_api::webhook::{Endpoint, KeyId, TopicSet, UnknownTopicError, WebhookSecret};
+use forum_api::webhook_admin::{
+    EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin, WebhookAdminError,
+};
 use serde::Serialize;
 
 use super::member_named;
@@ -56,12 +58,13 @@ enum Action {
     /// Encrypt all secrets with a new key; restart servers and workers with that key
     #[command(name = "reseal")]
     Reencrypt {
-        /// File of the current key; omit it if the secrets are stored in plain text
+        /// File of the current key [default: the file that --secret-key-file names, if the secrets are encrypted]
         #[arg(long, value_name = "FILE")]
         old_key_file: Option<PathBuf>,
         /// File of the new key (at least 16 bytes)
         #[arg(long, value_name = "FILE")]
         new_key_file: PathBuf,
+        // Hides the option of the other actions, because `--old-key-file` replaces it on the command line.
         #[arg(long, hide = true)]
         secret_key_file: Option<PathBuf>,
     },
@@ -127,7 +130,9 @@ impl WebhookCommand {
         {
             return reencrypt(&self.options, database, old.as_deref(), &new).await;
         }
-        let secrets = Secrets::find(url, self.options.secret_key_file.as_deref())?;
+        let key_file = self.options.secret_key_file.as_deref();
+        let key_file = key_file.filter(|path| !self.action.needs_no_secret() || path.exists());
+        let secrets = Secrets::find(url, key_file)?;
         let webhook_admin = self.options.webhook_admin(database, &secrets.environment());
         if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
             webhook_admin.check_key().await.map_err(refusal)?;
@@ -221,25 +226,35 @@ async fn reencrypt(
     old_key: Option<&Path>,
     new_key: &Path,
 ) -> BoardResult<Output> {
-    if options.secret_key_file.is_some() {
-        let reason = "use --old-key-file and --new-key-file instead of --secret-key-file";
-        return Err(BoardError::validation("key", reason));
-    }
-    let (old, new) = (
-        Secrets::read_or_plaintext(old_key)?,
-        Secrets::read(new_key)?,
-    );
+    let stored = database.webhooks().endpoints.key_id().await?;
+    let is_encrypted = stored.is_some_and(|key| key != KeyId::plaintext());
+    let current = options.secret_key_file.as_deref();
+    let current = current.filter(|path| is_encrypted && path.exists());
+    let old = Secrets::read_or_plaintext(old_key.or(current))?;
+    let new = Secrets::read(new_key)?;
     let webhook_admin = options.webhook_admin(database, &old.environment());
     let count = webhook_admin
         .reencrypt(&*new.0, &audit::actor())
         .await
-        .map_err(refusal)?;
+        .map_err(reencrypt_refusal)?;
     let id = new.0.key_id();
     let endpoints = counted(count, "endpoint", "endpoints");
     Output::done_with(format_args!(
         "Encrypted the secrets of {endpoints} with the key {id}. Restart servers and workers with the new key file: pass \
-         it as --secret-key-file, or, with SQLite, replace DATABASE.key with it."
+         it as --secret-key-file, or, with SQLite, replace the file whose name is the path of the database followed by \
+         .key."
     ))
+}
+
+/// Converts an error of `reseal`, which reads the current key from `--old-key-file`.
+fn reencrypt_refusal(error: WebhookAdminError) -> BoardError {
+    match error {
+        WebhookAdminError::Key(mismatch) if mismatch.stored != KeyId::plaintext() => {
+            let reason = format!("{mismatch}; pass the file of their key with --old-key-file");
+            BoardError::validation("key", reason)
+        }
+        other => refusal(other),
+    }
 }
 
 fn parse_topics(text: &str) -> BoardResult<TopicSet> {

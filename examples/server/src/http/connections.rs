@@ -24,12 +24,15 @@ use tower::ServiceExt;
 
 use crate::shutdown::Shutdown;
 
-/// Files that a server has open beside its connections: databases, webhooks, the log.
+/// Number of open files that are reserved for databases, webhooks and the log.
 const OTHER_FILES: usize = 512;
 
 /// Size in bytes from which an incomplete request head is refused. With hyper's default, a client without a token could
 /// make the server buffer 400 KiB for each connection.
 const HEAD_MAX: usize = 32 * 1024;
+
+/// Time between a failed attempt to accept a connection and the next.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Time between two warnings about the number of connections.
 const WARNING_INTERVAL: Duration = Duration::from_secs(60);
@@ -160,14 +163,15 @@ impl Slots {
     }
 }
 
-/// Accepts a connection. After an error, such as an aborted connection or too many open files, tries again after 50 ms.
+/// Accepts a connection. After an error, such as an aborted connection or too many open files, tries again after
+/// [`ACCEPT_RETRY_INTERVAL`].
 async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,
             Err(error) => {
                 tracing::warn!(%error, "failed to accept connection");
-                sleep(Duration::from_millis(50)).await;
+                sleep(ACCEPT_RETRY_INTERVAL).await;
             }
         }
     }
@@ -200,11 +204,11 @@ pub fn raise_file_limit(connections: usize) -> usize {
             current: Some(current),
             ..before
         };
-        // The limit that holds afterwards decides.
+        // The limit is read again below, so that a failure lowers the number of connections.
         let _ = setrlimit(Resource::Nofile, raised);
     }
     let files = getrlimit(Resource::Nofile).current;
-    let allowed = allowed(connections, files);
+    let allowed = connections_within(connections, files);
     if allowed < connections {
         tracing::warn!(
             files,
@@ -215,8 +219,8 @@ pub fn raise_file_limit(connections: usize) -> usize {
     allowed
 }
 
-/// Number of connections with which `files` can be open at once; `None` means any number of files.
-fn allowed(connections: usize, files: Option<u64>) -> usize {
+/// Returns the number of connections that a limit of open files allows; `None` is no limit.
+fn connections_within(connections: usize, files: Option<u64>) -> usize {
     let Some(files) = files.and_then(|files| usize::try_from(files).ok()) else {
         return connections;
     };
@@ -238,7 +242,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(30);
 
-    /// A body that is larger than the buffers of a socket, and says when it is dropped.
+    /// A body larger than the buffers of a socket, which signals when it is dropped.
     struct Large(
         Vec<u8>,
         #[expect(dead_code, reason = "dropped only")] oneshot::Sender<()>,
@@ -250,8 +254,8 @@ mod tests {
         }
     }
 
-    /// A client that has sent a request and reads nothing, and the end of the body that it should read. The server
-    /// accepts until `stopped`.
+    /// Returns a client that has sent a request and does not read the response, and a signal for the drop of the
+    /// response body. The server accepts connections until `stopped` is ready.
     async fn unread(
         write: Duration,
         stopped: impl Future<Output = ()>,
@@ -311,7 +315,11 @@ mod tests {
             (10_000, Some(1), 1),
             (100, Some(1_024), 100),
         ] {
-            assert_eq!(allowed(connections, files), expected, "{files:?}");
+            assert_eq!(
+                connections_within(connections, files),
+                expected,
+                "{files:?}"
+            );
         }
     }
 }

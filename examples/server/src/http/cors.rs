@@ -8,6 +8,7 @@ use http::header::{
 use http::{HeaderName, HeaderValue, Method};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
+/// Headers that a page may send.
 const SENT: [HeaderName; 5] = [
     AUTHORIZATION,
     CONTENT_TYPE,
@@ -16,6 +17,7 @@ const SENT: [HeaderName; 5] = [
     HeaderName::from_static("x-request-id"),
 ];
 
+/// Headers of a response that a page may read.
 const EXPOSED: [HeaderName; 10] = [
     ETAG,
     LINK,
@@ -28,6 +30,9 @@ const EXPOSED: [HeaderName; 10] = [
     HeaderName::from_static("x-ratelimit-reset"),
     HeaderName::from_static("x-request-id"),
 ];
+
+/// Time for which a browser keeps the response to a preflight request.
+const MAX_AGE: Duration = Duration::from_secs(60 * 60);
 
 /// Returns the layer for pages of these origins, or of any origin for `*`; `None` without origins.
 pub fn layer(origins: &[HeaderValue]) -> Option<CorsLayer> {
@@ -47,6 +52,6 @@ pub fn layer(origins: &[HeaderValue]) -> Option<CorsLayer> {
         ])
         .allow_headers(SENT)
         .expose_headers(EXPOSED)
-        .max_age(Duration::from_secs(60 * 60));
+        .max_age(MAX_AGE);
     Some(layer)
 }

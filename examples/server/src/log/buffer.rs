@@ -1,4 +1,4 @@
-//! A bounded buffer between the threads that log and the one that writes: logging never waits for a reader.
+//! A bounded buffer between the threads that log and the thread that writes, so that logging never waits for output.
 
 use std::io::{self, Write};
 use std::mem;
@@ -6,13 +6,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes that wait at most. Lines beyond it are lost, and counted.
+/// Maximum number of buffered bytes. Further lines are dropped and counted.
 const CAPACITY: usize = 1 << 20;
 
-/// Time for which the first line waits for others: waking a thread for each line costs more than making the line.
+/// Time for which the first line waits for further ones, because waking the thread costs more than formatting a line.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Time for which the end of the process waits for a reader.
+/// Maximum time that the end of the process waits for output.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The buffer; clones share it.
@@ -28,9 +28,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     lines: Vec<u8>,
-    /// Lines lost since the last warning.
+    /// Lines dropped since the last warning.
     lost: u64,
-    /// Whether lines are being written, or the warning is.
+    /// True while lines or the warning are written.
     busy: bool,
 }
 
@@ -76,7 +76,7 @@ impl LogBuffer {
     }
 }
 
-/// Takes a whole line at a time, as the log writes them.
+/// Buffers one whole line at each call.
 impl Write for LogBuffer {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let mut state = self.lock();

@@ -10,11 +10,11 @@ use tracing_subscriber::filter::LevelFilter;
 use super::buffer::LogBuffer;
 use crate::cli::{LogFormat, LogOptions};
 
-/// Longest text that is logged, in characters.
-const LONGEST: usize = 2000;
+/// Maximum length of a logged text in characters.
+const MAX_LENGTH: usize = 2000;
 
-/// Prefixes of secrets. What follows one is masked.
-const SECRETS: [&str; 2] = ["forum_pat_", "whsec_"];
+/// Prefixes of secrets. The text after a prefix is masked.
+const SECRET_PREFIXES: [&str; 2] = ["forum_pat_", "whsec_"];
 
 /// The log of the process. Dropping it writes the buffered lines.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ fn panic_message(payload: &dyn Any, in_full: bool) -> String {
         return (*fixed).into();
     }
     match payload.downcast_ref::<String>() {
-        Some(formatted) if in_full => mask_secrets(formatted).chars().take(LONGEST).collect(),
+        Some(formatted) if in_full => mask_secrets(formatted).chars().take(MAX_LENGTH).collect(),
         Some(_) => "formatted message not logged; pass --log-panics to log it".into(),
         None => "panic payload is not text".into(),
     }
@@ -66,16 +66,18 @@ fn panic_message(payload: &dyn Any, in_full: bool) -> String {
 
 fn mask_secrets(text: &str) -> String {
     let is_secret = |letter: char| letter.is_ascii_alphanumeric() || "_+/=-".contains(letter);
-    SECRETS.iter().fold(text.into(), |text: String, prefix| {
-        let mut parts = text.split(prefix);
-        let mut masked = parts.next().unwrap_or_default().to_owned();
-        for part in parts {
-            masked.push_str(prefix);
-            masked.push('…');
-            masked.push_str(part.trim_start_matches(is_secret));
-        }
-        masked
-    })
+    SECRET_PREFIXES
+        .iter()
+        .fold(text.into(), |text: String, prefix| {
+            let mut parts = text.split(prefix);
+            let mut masked = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                masked.push_str(prefix);
+                masked.push('…');
+                masked.push_str(part.trim_start_matches(is_secret));
+            }
+            masked
+        })
 }
 
 #[cfg(test)]

@@ -33,8 +33,8 @@ pub async fn with_password(
     let Some(account) = account else {
         return passwords::hash(password.into()).await.map(|_| None);
     };
-    let right = passwords::is_right(password.into(), account.password_hash.clone()).await?;
-    Ok(right.then_some(account))
+    let is_valid = passwords::verify(password.into(), account.password_hash.clone()).await?;
+    Ok(is_valid.then_some(account))
 }
 
 /// Returns the id of the member of this name.

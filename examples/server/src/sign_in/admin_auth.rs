@@ -1,4 +1,4 @@
-//! The control panel's questions about sessions and members.
+//! Sessions and members for the control panel.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Signing in and out: the page, the sessions, and the control panel's questions about them.
+//! Sign-in and sign-out: the page, the sessions, and the authentication of the control panel.
 
 pub mod accounts;
 mod admin_auth;

@@ -38,14 +38,14 @@ pub const SIGN_OUT: &str = "/sign-out";
 /// Path after signing in, if the form names none.
 pub const HOME: &str = "/panel/tokens";
 
-/// Passwords that are checked at once: each check takes memory and time on purpose.
-const CHECKS: usize = 4;
+/// Maximum number of concurrent password checks of sign-ins. A check is slow and uses much memory by design.
+const MAX_CHECKS: usize = 4;
 
-/// Sign-ins that are checked or wait for a check. Further ones are refused with 503.
-const QUEUE: usize = 64;
+/// Maximum number of sign-ins that are checked or wait for a check. Further ones are refused with 503.
+const MAX_QUEUED: usize = 64;
 
-/// Passwords of signed-in administrators that are checked at once, beside those of sign-ins.
-const PANEL_CHECKS: usize = 2;
+/// Maximum number of concurrent password checks of signed-in administrators.
+const MAX_PANEL_CHECKS: usize = 2;
 
 /// The sign-in of a board. Cheap to clone.
 #[derive(Clone)]
@@ -87,9 +87,9 @@ impl SignIn {
             public_origin: public_origin.into(),
             settings,
             throttle: Throttle::new(budgets),
-            queue: Semaphore::new(QUEUE),
-            checks: Semaphore::new(CHECKS),
-            panel_checks: Semaphore::new(PANEL_CHECKS),
+            queue: Semaphore::new(MAX_QUEUED),
+            checks: Semaphore::new(MAX_CHECKS),
+            panel_checks: Semaphore::new(MAX_PANEL_CHECKS),
         }))
     }
 
@@ -299,7 +299,7 @@ mod tests {
         let (_database, board) = open.await.unwrap();
         let budgets = Arc::new(MemoryRateLimitStore::default());
         let sign_in = SignIn::new(board, ApiSettings::default(), "", budgets);
-        let _queue = sign_in.0.queue.try_acquire_many(QUEUE as u32).unwrap();
+        let _queue = sign_in.0.queue.try_acquire_many(MAX_QUEUED as u32).unwrap();
         let form = Body::from("name=admin&password=x");
         let request = Request::post(SIGN_IN).body(form).unwrap();
         let routes: Router = sign_in.clone().routes();

@@ -18,6 +18,7 @@ const NAME: &str = "forum_session";
 pub struct SessionId(String);
 
 impl SessionId {
+    /// Length of the text, in characters: 32 bytes in base64.
     const LENGTH: usize = 43;
 
     fn generate() -> BoardResult<Self> {

@@ -9,16 +9,19 @@ use forum_api::model::Timestamp;
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use forum_api::store::RateLimitStore;
 
+/// Period in which failures are counted. The message of a refusal states it.
+const WINDOW: Duration = Duration::from_secs(5 * 60);
+
 /// Failures per name and address prefix.
 const BY_NAME: Budget = Budget {
     units: 10,
-    window: Duration::from_secs(5 * 60),
+    window: WINDOW,
 };
 
 /// Failures per address prefix.
 const BY_PREFIX: Budget = Budget {
     units: 50,
-    window: Duration::from_secs(5 * 60),
+    window: WINDOW,
 };
 
 /// Failed sign-ins, counted in the store of the API's rate limits: bounded, and shared by the nodes that share a Redis.
@@ -102,7 +105,6 @@ mod tests {
 
     const PREFIX: Option<u128> = Some(1);
     const OTHER_PREFIX: Option<u128> = Some(2);
-    const WINDOW: Duration = Duration::from_secs(300);
 
     fn throttle() -> Throttle {
         Throttle::new(Arc::new(MemoryRateLimitStore::default()))

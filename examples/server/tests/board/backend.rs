@@ -1,4 +1,4 @@
-//! Where the boards of these tests are.
+//! Backends of the tests: SQLite in memory, SQLite in a file, and Postgres.
 
 use std::any::Any;
 use std::env;
@@ -16,7 +16,7 @@ use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, demo};
 use crate::postgres;
 
-/// A kind of database.
+/// Kind of database.
 #[derive(Clone, Copy, Debug)]
 pub enum Backend {
     /// SQLite, in memory.
@@ -27,21 +27,21 @@ pub enum Backend {
     Postgres,
 }
 
-/// A database with a board's tables, and what it needs while it is used.
-pub struct Place {
-    /// The database.
+/// A database with the tables of a board.
+pub struct Storage {
     pub database: BoardDatabase,
-    _kept: Box<dyn Any + Send + Sync>,
+    /// Keeps the directory or the Postgres database until the end of the test.
+    _guard: Box<dyn Any + Send + Sync>,
 }
 
 impl Backend {
-    /// The one that the environment chooses, or else this.
-    pub fn unless_chosen(self) -> Self {
+    /// Returns Postgres if `FORUM_API_BACKEND` is set, and otherwise this backend.
+    pub fn or_from_environment(self) -> Self {
         env::var_os("FORUM_API_BACKEND").map_or(self, |_| Self::Postgres)
     }
 
-    /// A new place, with nothing on its board.
-    pub async fn place(self) -> Place {
+    /// Creates storage for a board without content.
+    pub async fn create_storage(self) -> Storage {
         match self {
             Self::Memory => in_sqlite(&DatabasePath::Memory, ()).await,
             Self::File => {
@@ -54,13 +54,12 @@ impl Backend {
     }
 }
 
-impl Place {
-    /// Its board.
+impl Storage {
     pub fn board(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
         ReferenceBoard::new(self.database.clone(), clock, language)
     }
 
-    /// Its webhooks. Their leases go by the times that a test passes.
+    /// Returns the webhook stores. Leases use the times that a test passes.
     pub fn webhooks(&self) -> WebhookStores {
         match &self.database {
             BoardDatabase::Sqlite(database) => WebhookStores::in_sqlite(database),
@@ -91,7 +90,7 @@ impl Place {
         assert!(endpoints.add(&endpoint, &entry).await.unwrap());
     }
 
-    /// Its board, once everything of the demo board is on it.
+    /// Creates the demo board.
     pub async fn demo(&self, clock: Arc<dyn Clock>, language: Language) -> ReferenceBoard {
         let board = self.board(clock, language);
         let begin = board.write(|tx, events| Box::pin(demo::begin(tx, "", false, events.now)));
@@ -100,37 +99,37 @@ impl Place {
     }
 }
 
-async fn in_sqlite(location: &DatabasePath, kept: impl Any + Send + Sync) -> Place {
+async fn in_sqlite(location: &DatabasePath, guard: impl Any + Send + Sync) -> Storage {
     let database = BoardDatabase::from(sqlite::Database::open(location).unwrap());
-    let place = Place {
+    let storage = Storage {
         database,
-        _kept: Box::new(kept),
+        _guard: Box::new(guard),
     };
-    make_tables(&place.database).await;
-    place
+    create_tables(&storage.database).await;
+    storage
 }
 
-/// To make a database like another takes half the time of making its tables.
-fn in_postgres() -> Place {
-    static LIKE: OnceLock<postgres::Database> = OnceLock::new();
-    let made = postgres::Database::copy_of(LIKE.get_or_init(with_tables));
-    Place {
-        database: connect(&made.url(), 16).unwrap().into(),
-        _kept: Box::new(made),
+/// Copies a template, which takes half the time of migrations.
+fn in_postgres() -> Storage {
+    static TEMPLATE: OnceLock<postgres::Database> = OnceLock::new();
+    let database = postgres::Database::copy_of(TEMPLATE.get_or_init(create_template));
+    Storage {
+        database: connect(&database.url(), 16).unwrap().into(),
+        _guard: Box::new(database),
     }
 }
 
-fn with_tables() -> postgres::Database {
-    let made = postgres::Database::new();
-    let pool = connect(&made.url(), 1).unwrap();
+fn create_template() -> postgres::Database {
+    let template = postgres::Database::new();
+    let pool = connect(&template.url(), 1).unwrap();
     postgres::block_on_thread(async move {
         migrate(&pool).await.unwrap();
-        make_tables(&pool.into()).await;
+        create_tables(&pool.into()).await;
     });
-    made
+    template
 }
 
-async fn make_tables(database: &BoardDatabase) {
+async fn create_tables(database: &BoardDatabase) {
     let board = ReferenceBoard::new(database.clone(), Arc::new(SystemClock), Language::English);
     board.migrate().await.unwrap();
 }

@@ -23,7 +23,7 @@ const LATER: Behavior = Behavior::Respond(b"HTTP/1.1 503 Later\r\ncontent-length
 
 type Change = for<'a> fn(&'a Transaction<'a>) -> TransactionFuture<'a, ()>;
 
-/// What happens to alice, the owner of an endpoint, after the first attempt, and the state of the delivery then.
+/// Change to alice, the owner of the endpoint, after the first attempt, and the resulting state of the delivery.
 const CHANGES: [(&str, Change, DeliveryState); 4] = [
     (
         "nothing happens",
@@ -66,9 +66,9 @@ fn close<'a>(tx: &'a Transaction<'a>) -> TransactionFuture<'a, ()> {
 #[tokio::test]
 async fn a_delivery_is_withheld_between_two_attempts() {
     for (what, change, expected) in CHANGES {
-        let place = Backend::File.unless_chosen().place().await;
-        let webhooks = place.webhooks();
-        let demo = Demo::within(place, Language::English).await;
+        let storage = Backend::File.or_from_environment().create_storage().await;
+        let webhooks = storage.webhooks();
+        let demo = Demo::in_storage(storage, Language::English).await;
         let receiver = ScriptedReceiver::with_behaviors(vec![LATER, OK], None).await;
         let environment = Environment::new(InlineRuntime).clock(demo.clock.clone());
         let webhook_admin = WebhookAdmin::new(webhooks.clone(), environment).allow_private(true);
@@ -80,7 +80,7 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         };
         webhook_admin.add(new, &AuditActor::SYSTEM).await.unwrap();
         let new = json!({ "title": "Cellar", "body": "Who has the key?" });
-        let threads = demo.threads_of("Members").await;
+        let threads = demo.threads_path("Members").await;
         assert_eq!(demo.post("bob", &threads, new).await.0, 201);
         let board: Arc<dyn Authorizer> = Arc::new(demo.board.clone());
         let worker = ManualWorker::start(

@@ -14,7 +14,7 @@ use rusqlite::types::FromSql;
 use serde_json::{Value, json};
 use tokio_postgres::types::FromSqlOwned;
 
-use crate::backend::{Backend, Place};
+use crate::backend::{Backend, Storage};
 use crate::board::db::{BoardDatabase, Connection, Transaction, TransactionFuture};
 use crate::board::generate::{self, ContentSize};
 use crate::board::{ReferenceBoard, accounts, moderation, settings};
@@ -32,71 +32,67 @@ pub fn api_of(
     })
 }
 
-/// The demo board.
+/// The demo board and its API.
 pub struct Demo {
-    /// Behind the API.
     pub api: TestApi,
-    /// The board itself.
     pub board: ReferenceBoard,
-    /// The clock that both go by.
+    /// The clock of the API and the board.
     pub clock: Arc<ManualClock>,
-    /// Where it is.
-    place: Place,
+    storage: Storage,
 }
 
 impl Demo {
-    /// A new one.
     pub async fn new() -> Self {
-        Self::that_speaks(Language::English).await
+        Self::in_language(Language::English).await
     }
 
-    /// A new one that refuses in `language`.
-    pub async fn that_speaks(language: Language) -> Self {
-        let place = Backend::Memory.unless_chosen().place().await;
-        Self::within(place, language).await
+    /// Creates a demo board with error texts in this language.
+    pub async fn in_language(language: Language) -> Self {
+        let storage = Backend::Memory.or_from_environment().create_storage().await;
+        Self::in_storage(storage, language).await
     }
 
-    /// A new one in this place.
-    pub async fn within(place: Place, language: Language) -> Self {
+    /// Creates a demo board in this storage.
+    pub async fn in_storage(storage: Storage, language: Language) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
-        let board = place.demo(clock.clone(), language).await;
+        let board = storage.demo(clock.clone(), language).await;
         let shared: Arc<ReferenceBoard> = Arc::new(board.clone());
         let api = api_of(shared, Stores::in_memory(), ApiSettings::default(), &clock);
         Self {
             api,
             board,
             clock,
-            place,
+            storage,
         }
     }
 
-    /// The API of another node on the same Postgres.
+    /// Creates the API of another node on the same Postgres.
     pub fn another_node(&self) -> TestApi {
         let board = ReferenceBoard::new(self.pool(), self.clock.clone(), Language::English);
         let (stores, settings) = (Stores::in_memory(), ApiSettings::default());
         api_of(Arc::new(board), stores, settings, &self.clock)
     }
 
-    /// Connections to its Postgres.
+    /// Returns the connections to Postgres. Panics if the board is in SQLite.
     pub fn pool(&self) -> Pool {
-        match &self.place.database {
+        match &self.storage.database {
             BoardDatabase::Sqlite(_) => panic!("the board is in SQLite"),
             BoardDatabase::Postgres(database) => database.pool.clone(),
         }
     }
 
-    /// A member of the demo board, with all scopes.
+    /// Returns a client with a token of this member with all scopes.
     pub async fn as_member(&self, name: &'static str) -> TestClient<'_> {
         self.api.as_member(&self.id(name).await.to_string())
     }
 
-    /// A member's id.
+    /// Returns the id of a member.
     pub async fn id(&self, name: &'static str) -> i64 {
         self.read(move |connection| Box::pin(accounts::named(connection, name)))
             .await
     }
 
-    /// What `path` answers to a guest, or to a member.
+    /// Returns status and body of `GET path` by this member, or by `guest`.
     pub async fn get(&self, name: &'static str, path: &str) -> (u16, Value) {
         let client = match name {
             "guest" => self.api.as_guest(),
@@ -106,13 +102,13 @@ impl Demo {
         (answer.status, answer.json())
     }
 
-    /// What posting `body` answers to a member.
+    /// Returns status and body of `POST path` by this member.
     pub async fn post(&self, name: &'static str, path: &str, body: Value) -> (u16, Value) {
         let answer = self.as_member(name).await.post(path, &body).await;
         (answer.status, answer.json())
     }
 
-    /// Changes the board behind the API's back.
+    /// Runs a transaction on the board without the API.
     pub async fn change(
         &self,
         change: impl for<'a> FnOnce(&'a Transaction<'a>) -> TransactionFuture<'a, ()>
@@ -123,16 +119,16 @@ impl Demo {
         self.board.write(move |tx, _| change(tx)).await.unwrap();
     }
 
-    /// Looks at the board behind the API's back.
+    /// Runs a query on the board without the API.
     pub async fn read<T: Send + 'static>(
         &self,
-        look: impl for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send + 'static,
+        query: impl for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send + 'static,
     ) -> T {
-        self.board.read(look).await.unwrap()
+        self.board.read(query).await.unwrap()
     }
 
-    /// The one value that a query gives.
-    pub async fn one<T>(&self, sql: &'static str) -> T
+    /// Returns the only value that a query selects.
+    pub async fn query_value<T>(&self, sql: &'static str) -> T
     where
         T: FromSql + FromSqlOwned + Send + 'static,
     {
@@ -142,29 +138,28 @@ impl Demo {
         .await
     }
 
-    /// Where it is.
     pub const fn database(&self) -> &BoardDatabase {
-        &self.place.database
+        &self.storage.database
     }
 
-    /// What is for SQLite, or what is for Postgres.
-    pub fn either<T>(&self, sqlite: T, postgres: T) -> T {
-        match self.place.database {
+    /// Returns the value for the backend of the board.
+    pub fn for_backend<T>(&self, sqlite: T, postgres: T) -> T {
+        match self.storage.database {
             BoardDatabase::Sqlite(_) => sqlite,
             BoardDatabase::Postgres(_) => postgres,
         }
     }
 
-    /// Fills the board with so much.
+    /// Fills the board with generated content.
     pub async fn generate(&self, amount: ContentSize) {
         generate::run(&self.board, amount, 1, audit_entry(), |_| ())
             .await
             .unwrap();
     }
 
-    /// Registers an endpoint for all topics.
+    /// Adds an endpoint for all topics.
     pub async fn add_endpoint(&self) {
-        self.place.add_endpoint().await;
+        self.storage.add_endpoint().await;
     }
 
     /// Approves a post, as an operator does.
@@ -181,7 +176,7 @@ impl Demo {
             .await
     }
 
-    /// Runs SQL.
+    /// Runs a statement.
     pub async fn sql(&self, sql: &'static str) {
         self.change(move |tx| Box::pin(async move { Ok(tx.run(sql).await?) }))
             .await;
@@ -199,50 +194,50 @@ impl Demo {
         .await;
     }
 
-    /// Lets time go by.
-    pub fn wait(&self, seconds: u64) {
+    /// Advances the clock.
+    pub fn advance(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// The forum with this title, as an administrator sees it.
+    /// Returns the forum with this title, as an administrator sees it.
     pub async fn forum(&self, title: &str) -> Value {
         let (_, forums) = self.get("admin", "/forums").await;
-        find(&forums, "title", title)
+        find_item(&forums, "title", title)
     }
 
-    /// The path of the list of threads of the forum with this title.
-    pub async fn threads_of(&self, title: &str) -> String {
+    /// Returns the path of the threads of the forum with this title.
+    pub async fn threads_path(&self, title: &str) -> String {
         let forum = self.forum(title).await;
         format!("/forums/{}/threads", forum["forumId"].as_str().unwrap())
     }
 
-    /// The thread with this title, of the forum with that one.
+    /// Returns the thread with this title in the forum `forum`.
     pub async fn thread(&self, forum: &str, title: &str) -> Value {
         let (_, threads) = self
             .get(
                 "admin",
-                &format!("{}?limit=100", self.threads_of(forum).await),
+                &format!("{}?limit=100", self.threads_path(forum).await),
             )
             .await;
-        find(&threads, "title", title)
+        find_item(&threads, "title", title)
     }
 
-    /// The path of the list of posts of the thread in General about tea.
-    pub async fn tea(&self) -> String {
+    /// Returns the path of the posts of the thread about tea in General.
+    pub async fn tea_posts_path(&self) -> String {
         let thread = self
             .thread("General", "Which tea for a rainy afternoon?")
             .await;
-        posts_of(&thread)
+        posts_path(&thread)
     }
 }
 
-/// The path of the list of a thread's posts.
-pub fn posts_of(thread: &Value) -> String {
+/// Returns the path of a thread's posts.
+pub fn posts_path(thread: &Value) -> String {
     format!("/threads/{}/posts", thread["threadId"].as_str().unwrap())
 }
 
-/// The item of a list that has this value in this field.
-pub fn find(list: &Value, field: &str, value: &str) -> Value {
+/// Returns the item of a list that has this value in this field.
+pub fn find_item(list: &Value, field: &str, value: &str) -> Value {
     let items = list["items"].as_array().unwrap();
     let found = items.iter().find(|item| item[field] == value);
     found
@@ -250,8 +245,8 @@ pub fn find(list: &Value, field: &str, value: &str) -> Value {
         .clone()
 }
 
-/// One field of every item of a list.
-pub fn all<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
+/// Returns this field of every item of a list.
+pub fn field_values<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
     let items = list["items"].as_array().unwrap();
     items
         .iter()
@@ -259,12 +254,12 @@ pub fn all<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// The code of an error.
-pub fn code((status, body): &(u16, Value)) -> (u16, &str) {
+/// Returns the status and the error code of a response; the code is empty for a success.
+pub fn status_and_code((status, body): &(u16, Value)) -> (u16, &str) {
     (*status, body["error"]["code"].as_str().unwrap_or(""))
 }
 
-/// A post's body.
+/// Returns the request body of a post with this text.
 pub fn body(text: &str) -> Value {
     json!({ "body": text })
 }

@@ -16,55 +16,55 @@ use serde_json::{Value, json};
 use crate::backend::Backend;
 use crate::board::generate::{self, ContentSize};
 use crate::board::{ReferenceBoard, moderation};
-use crate::demo::{Demo, body, posts_of};
+use crate::demo::{Demo, body, posts_path};
 use crate::schema::check;
 
 /// Words of messages, edit reasons and content that awaits approval.
 const PRIVATE: [&str; 4] = ["quince", "medlar", "rowan", "damson"];
 
 /// Causes every event, and some private changes. Carol votes and gets a message.
-pub async fn happen(demo: &Demo) {
-    let threads = demo.threads_of("General").await;
+pub async fn cause_all_events(demo: &Demo) {
+    let threads = demo.threads_path("General").await;
     let poll = json!({ "question": "Which tea?", "options": ["Green", "Black"] });
     let new = json!({ "title": "Tea", "body": "Which one?", "poll": poll });
-    let thread = done(demo, "alice", "POST", &threads, new).await;
-    let posts = posts_of(&thread);
-    let reply = done(demo, "bob", "POST", &posts, body("Green.")).await;
-    let place = format!("{posts}/{}", reply["postId"].as_str().unwrap());
+    let thread = send(demo, "alice", "POST", &threads, new).await;
+    let posts = posts_path(&thread);
+    let reply = send(demo, "bob", "POST", &posts, body("Green.")).await;
+    let path = format!("{posts}/{}", reply["postId"].as_str().unwrap());
     let edit = json!({ "body": "Black.", "reason": PRIVATE[2] });
-    done(demo, "bob", "PATCH", &place, edit).await;
-    done(demo, "mod", "DELETE", &place, Value::Null).await;
+    send(demo, "bob", "PATCH", &path, edit).await;
+    send(demo, "mod", "DELETE", &path, Value::Null).await;
     demo.restore(number(&reply["postId"])).await.unwrap();
-    done(demo, "newbie", "POST", &posts, body(PRIVATE[3])).await;
+    send(demo, "newbie", "POST", &posts, body(PRIVATE[3])).await;
     let rating = json!({ "points": 1, "comment": "Well said.", "postId": reply["postId"] });
-    done(demo, "alice", "POST", "/members/@bob/reputation", rating).await;
+    send(demo, "alice", "POST", "/members/@bob/reputation", rating).await;
     let poll = demo.get("alice", &posts.replace("posts", "poll")).await.1;
-    let place = format!("/polls/{}", poll["pollId"].as_str().unwrap());
+    let path = format!("/polls/{}", poll["pollId"].as_str().unwrap());
     let vote = json!({ "optionIds": [poll["options"][1]["optionId"]] });
-    done(demo, "carol", "POST", &format!("{place}/votes"), vote).await;
-    done(
+    send(demo, "carol", "POST", &format!("{path}/votes"), vote).await;
+    send(
         demo,
         "alice",
         "PATCH",
-        &place,
+        &path,
         json!({ "canChangeVote": true }),
     )
     .await;
     let message = json!({ "to": ["@carol"], "subject": PRIVATE[0], "body": PRIVATE[1], "requestReceipt": true });
-    done(demo, "alice", "POST", "/messages", message).await;
+    send(demo, "alice", "POST", "/messages", message).await;
     let inbox = demo.get("carol", "/messages").await.1;
     let copy = inbox["items"][0]["messageId"].as_str().unwrap();
     assert_eq!(demo.get("carol", &format!("/messages/{copy}")).await.0, 200);
     let first = format!("{posts}/{}", thread["firstPostId"].as_str().unwrap());
-    done(demo, "mod", "DELETE", &first, Value::Null).await;
+    send(demo, "mod", "DELETE", &first, Value::Null).await;
     demo.restore(number(&thread["firstPostId"])).await.unwrap();
 }
 
-/// A board on which all of that happened.
-async fn eventful() -> Demo {
+/// A board whose outbox has every event.
+async fn demo_with_all_events() -> Demo {
     let demo = Demo::new().await;
     demo.add_endpoint().await;
-    happen(&demo).await;
+    cause_all_events(&demo).await;
     demo
 }
 
@@ -82,7 +82,7 @@ pub async fn check_public(demo: &Demo, text: &str) {
 async fn every_event_matches_the_openapi_document() {
     let document = openapi_document(&ApiSettings::default(), &Environment::new(InlineRuntime));
     let mut topics = BTreeSet::new();
-    for body in outbox(&eventful().await.board).await {
+    for body in outbox(&demo_with_all_events().await.board).await {
         let body: Value = serde_json::from_str(&body).unwrap();
         let topic = body["topic"].as_str().unwrap();
         let request = &document["webhooks"][topic]["post"]["requestBody"];
@@ -102,7 +102,7 @@ async fn every_event_matches_the_openapi_document() {
 
 #[tokio::test]
 async fn no_event_contains_private_content() {
-    let demo = eventful().await;
+    let demo = demo_with_all_events().await;
     for body in outbox(&demo.board).await {
         check_public(&demo, &body).await;
     }
@@ -125,8 +125,11 @@ async fn generated_content_has_no_events() {
 #[tokio::test]
 async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
     let woken = Arc::new(AtomicUsize::new(0));
-    let (place, count) = (Backend::Memory.unless_chosen().place().await, woken.clone());
-    let board = place.demo(Arc::new(SystemClock), Language::English).await;
+    let (storage, count) = (
+        Backend::Memory.or_from_environment().create_storage().await,
+        woken.clone(),
+    );
+    let board = storage.demo(Arc::new(SystemClock), Language::English).await;
     let board = board.with_wake(move || {
         count.fetch_add(1, Ordering::SeqCst);
     });
@@ -152,9 +155,9 @@ async fn a_rollback_emits_no_events_and_does_not_wake_the_worker() {
     assert_eq!(woken.load(Ordering::SeqCst), 1);
 }
 
-/// Returns the response to a request that succeeds, a minute after the one before.
-async fn done(demo: &Demo, name: &'static str, method: &str, path: &str, body: Value) -> Value {
-    demo.wait(60);
+/// Sends a request a minute after the previous one. Returns its response, which must be a success.
+async fn send(demo: &Demo, name: &'static str, method: &str, path: &str, body: Value) -> Value {
+    demo.advance(60);
     let client = demo.as_member(name).await;
     let answer = client
         .request(method.parse().unwrap(), path)
@@ -168,7 +171,7 @@ fn number(id: &Value) -> i64 {
     id.as_str().unwrap().parse().unwrap()
 }
 
-/// What was put into the outbox until now, in its order.
+/// Returns the bodies of all events in the outbox, in order.
 async fn outbox(board: &ReferenceBoard) -> Vec<String> {
     let outbox = board.read(|connection| {
         let bodies = "SELECT body FROM forum_api_events ORDER BY number";

@@ -1,4 +1,4 @@
-//! The reference board as the conformance suite meets it: empty, in any database.
+//! The reference board as a fixture of the conformance suite.
 
 use std::sync::Arc;
 
@@ -12,15 +12,15 @@ use forum_api::model::{ForumId, PostId, ThreadId, UserId};
 use forum_api::runtime::{ManualClock, Runtime, TokioRuntime};
 use forum_api::store::{OutboxStore, Stores};
 
-use crate::backend::{Backend, Place};
+use crate::backend::{Backend, Storage};
 use crate::board::db::{Transaction, TransactionFuture, bind};
 use crate::board::groups::{Group, Groups};
 use crate::board::moderation::{self, ThreadFlag};
 use crate::board::permissions::AccessLists;
 use crate::board::{ReferenceBoard, accounts, forums, settings};
 
-/// Posts count on a profile in the forums that every member may read; on a board whose readers an operator could
-/// change, this would go with it.
+/// Recounts posts on profiles after the readers of a forum changed. No command of the reference board
+/// changes the readers.
 const RECOUNT: &str = "
     UPDATE member SET post_count = (
         SELECT count(*) FROM post
@@ -29,28 +29,28 @@ const RECOUNT: &str = "
             AND (instr(forum.read_groups, 'guests') > 0 OR instr(forum.read_groups, 'members') > 0)
     )";
 
-/// One board, and where it is.
-struct Stage {
+/// A board without content, and its storage.
+struct ReferenceBoardFixture {
     board: Arc<ReferenceBoard>,
-    place: Place,
+    storage: Storage,
 }
 
 impl Backend {
     /// Creates a board with these settings.
-    pub async fn stage(
+    pub async fn create_with_settings(
         self,
         clock: Arc<ManualClock>,
         settings: &'static [(&'static str, &'static str)],
     ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
-        let place = self.place().await;
-        place.add_endpoint().await;
-        let stage = Stage {
-            board: Arc::new(place.board(clock, Language::English)),
-            place,
+        let storage = self.create_storage().await;
+        storage.add_endpoint().await;
+        let fixture = ReferenceBoardFixture {
+            board: Arc::new(storage.board(clock, Language::English)),
+            storage,
         };
         for (key, value) in settings {
             let setting = settings::named(key).unwrap();
-            let set = stage.change(move |tx| {
+            let set = fixture.change(move |tx| {
                 Box::pin(async move {
                     setting.set(tx, value).await?.unwrap();
                     Ok(())
@@ -58,7 +58,7 @@ impl Backend {
             });
             set.await?;
         }
-        Ok(Box::new(stage))
+        Ok(Box::new(fixture))
     }
 }
 
@@ -68,7 +68,7 @@ impl BoardFactory for Backend {
         &self,
         clock: Arc<ManualClock>,
     ) -> FixtureResult<Box<dyn conformance::BoardFixture>> {
-        self.stage(clock, &[]).await
+        self.create_with_settings(clock, &[]).await
     }
 
     fn unsupported(&self) -> &[Capability] {
@@ -81,7 +81,7 @@ impl BoardFactory for Backend {
 }
 
 #[async_trait]
-impl conformance::BoardFixture for Stage {
+impl conformance::BoardFixture for ReferenceBoardFixture {
     fn board(&self) -> Host {
         self.board.clone().into()
     }
@@ -200,7 +200,7 @@ impl conformance::BoardFixture for Stage {
     }
 
     fn outbox(&self) -> Option<Arc<dyn OutboxStore>> {
-        Some(self.place.database.webhooks().outbox)
+        Some(self.storage.database.webhooks().outbox)
     }
 
     fn stores(&self) -> FixtureResult<Stores> {
@@ -220,7 +220,7 @@ impl conformance::BoardFixture for Stage {
     }
 }
 
-impl Stage {
+impl ReferenceBoardFixture {
     async fn mark(&self, thread: &ThreadId, mark: ThreadFlag, on: bool) -> FixtureResult<()> {
         let thread = thread.to_i64()?;
         self.change(move |tx| {

@@ -8,36 +8,39 @@ use serde_json::json;
 
 use crate::board::generate::words::Random;
 use crate::board::settings;
-use crate::demo::{Demo, body, code};
+use crate::demo::{Demo, body, status_and_code};
 
 const DAY: u64 = 24 * 60 * 60;
 
 #[tokio::test]
 async fn a_member_waits_the_post_interval_between_two_posts() {
     let demo = Demo::new().await;
-    let (tea, general) = (demo.tea().await, demo.threads_of("General").await);
+    let (tea, general) = (
+        demo.tea_posts_path().await,
+        demo.threads_path("General").await,
+    );
     let thread = json!({ "title": "x", "body": "x" });
     assert_eq!(demo.post("alice", &general, thread.clone()).await.0, 201);
-    demo.wait(14);
+    demo.advance(14);
     assert_eq!(
-        code(&demo.post("alice", &tea, body("x")).await),
+        status_and_code(&demo.post("alice", &tea, body("x")).await),
         (422, "VALIDATION")
     );
     assert_eq!(
-        code(&demo.post("alice", &general, thread).await),
+        status_and_code(&demo.post("alice", &general, thread).await),
         (422, "VALIDATION")
     );
     assert_eq!(demo.post("bob", &tea, body("x")).await.0, 201);
-    demo.wait(1);
+    demo.advance(1);
     assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
 }
 
 #[tokio::test]
 async fn a_post_dated_in_the_future_does_not_block_its_author() {
     let demo = Demo::new().await;
-    let tea = demo.tea().await;
+    let tea = demo.tea_posts_path().await;
     demo.set(settings::POSTS_PER_HOUR.key, "2").await;
-    demo.wait(DAY);
+    demo.advance(DAY);
     for name in ["alice", "bob"] {
         assert_eq!(demo.post(name, &tea, body("x")).await.0, 201);
     }
@@ -46,13 +49,13 @@ async fn a_post_dated_in_the_future_does_not_block_its_author() {
     for _ in 0..2 {
         assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
         assert_eq!(
-            code(&demo.post("alice", &tea, body("x")).await),
+            status_and_code(&demo.post("alice", &tea, body("x")).await),
             (422, "VALIDATION")
         );
-        demo.wait(15);
+        demo.advance(15);
     }
     assert_eq!(
-        code(&demo.post("alice", &tea, body("x")).await),
+        status_and_code(&demo.post("alice", &tea, body("x")).await),
         (429, "RATE_LIMITED")
     );
 }
@@ -60,13 +63,13 @@ async fn a_post_dated_in_the_future_does_not_block_its_author() {
 #[tokio::test]
 async fn a_changed_setting_takes_effect_at_once() {
     let demo = Demo::new().await;
-    let tea = demo.tea().await;
+    let tea = demo.tea_posts_path().await;
     assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
     demo.set(settings::POST_INTERVAL.key, "0").await;
     assert_eq!(demo.post("alice", &tea, body("x")).await.0, 201);
     demo.set(settings::BODY_MAX.key, "3").await;
     assert_eq!(
-        code(&demo.post("alice", &tea, body("four")).await),
+        status_and_code(&demo.post("alice", &tea, body("four")).await),
         (422, "VALIDATION")
     );
     assert_eq!(demo.post("alice", &tea, body("ÄÖÜ")).await.0, 201);
@@ -75,11 +78,11 @@ async fn a_changed_setting_takes_effect_at_once() {
 #[tokio::test]
 async fn posts_in_an_hour_are_limited() {
     let demo = Demo::new().await;
-    let tea = demo.tea().await;
+    let tea = demo.tea_posts_path().await;
     demo.set(settings::POSTS_PER_HOUR.key, "3").await;
     for _ in 0..3 {
         assert_eq!(demo.post("mod", &tea, body("x")).await.0, 201);
-        demo.wait(20);
+        demo.advance(20);
     }
     let client = demo.as_member("mod").await;
     let refused = client.post(&tea, &body("x")).await;
@@ -88,13 +91,13 @@ async fn posts_in_an_hour_are_limited() {
         (429, Some(ErrorCode::BoardRateLimited))
     );
     assert_eq!(refused.header("retry-after"), Some("3540"));
-    demo.wait(3540);
+    demo.advance(3540);
     assert_eq!(demo.post("mod", &tea, body("x")).await.0, 201);
     assert_eq!(demo.post("mod", &tea, body("x")).await.0, 429);
 }
 
-/// The hourly limit, decided by the times of all posts.
-fn wait(posts: &[u64], now: u64, limit: usize) -> Option<u64> {
+/// Returns the seconds until the hourly limit allows another post, computed from the times of all posts.
+fn retry_after(posts: &[u64], now: u64, limit: usize) -> Option<u64> {
     let mut recent: Vec<u64> = posts
         .iter()
         .copied()
@@ -107,14 +110,17 @@ fn wait(posts: &[u64], now: u64, limit: usize) -> Option<u64> {
 
 const HOUR: u64 = 60 * 60 * 1000;
 
-/// The board stores a number of recent posts. It decides as if it counted the posts, also at the ends of the hour, for
-/// posts of the same time, after a changed limit, and with clocks that go backwards.
+/// The board stores the number of recent posts. Its decisions equal those of a full count, also at the ends of the hour,
+/// for posts at the same time, after a change of the limit, and with clocks that are set back.
 #[tokio::test]
 async fn the_hourly_limit_counts_each_post_of_an_hour() {
     let demo = Demo::new().await;
-    let (tea, general) = (demo.tea().await, demo.threads_of("General").await);
+    let (tea, general) = (
+        demo.tea_posts_path().await,
+        demo.threads_path("General").await,
+    );
     demo.set(settings::POST_INTERVAL.key, "0").await;
-    demo.wait(DAY);
+    demo.advance(DAY);
     let (random, mut posts, mut limit) = (Random::new(1), Vec::new(), 4);
     demo.set(settings::POSTS_PER_HOUR.key, "4").await;
     let bob = demo.as_member("bob").await;
@@ -141,7 +147,7 @@ async fn the_hourly_limit_counts_each_post_of_an_hour() {
             _ => (&tea, body("x")),
         };
         let answer = bob.post(path, &new).await;
-        match wait(&posts, next, limit) {
+        match retry_after(&posts, next, limit) {
             None => {
                 assert_eq!(answer.status, 201, "{answer:?}");
                 posts.push(next);
@@ -161,15 +167,15 @@ async fn the_hourly_limit_counts_each_post_of_an_hour() {
 async fn messages_in_an_hour_are_limited() {
     let demo = Demo::new().await;
     demo.set(settings::MESSAGES_PER_HOUR.key, "3").await;
-    demo.wait(DAY);
+    demo.advance(DAY);
     let message = || json!({ "to": ["@bob"], "subject": "x", "body": "x" });
     for _ in 0..3 {
         assert_eq!(demo.post("alice", "/messages", message()).await.0, 201);
-        demo.wait(20);
+        demo.advance(20);
     }
     let refused = demo.post("alice", "/messages", message()).await;
-    assert_eq!(code(&refused), (429, "RATE_LIMITED"));
-    demo.wait(3540);
+    assert_eq!(status_and_code(&refused), (429, "RATE_LIMITED"));
+    demo.advance(3540);
     assert_eq!(demo.post("alice", "/messages", message()).await.0, 201);
     assert_eq!(demo.post("alice", "/messages", message()).await.0, 429);
 }
@@ -178,17 +184,17 @@ async fn messages_in_an_hour_are_limited() {
 async fn ratings_in_a_day_are_limited() {
     let demo = Demo::new().await;
     demo.set(settings::RATINGS_PER_DAY.key, "3").await;
-    demo.wait(DAY);
+    demo.advance(DAY);
     let rating = || json!({ "points": 1, "comment": "x" });
     for member in ["bob", "carol", "mod"] {
         let path = format!("/members/@{member}/reputation");
         assert_eq!(demo.post("alice", &path, rating()).await.0, 201);
-        demo.wait(20);
+        demo.advance(20);
     }
     let path = "/members/@admin/reputation";
     let refused = demo.post("alice", path, rating()).await;
-    assert_eq!(code(&refused), (429, "RATE_LIMITED"));
-    demo.wait(DAY - 60);
+    assert_eq!(status_and_code(&refused), (429, "RATE_LIMITED"));
+    demo.advance(DAY - 60);
     assert_eq!(demo.post("alice", path, rating()).await.0, 201);
     let path = "/members/@bob/reputation";
     assert_eq!(demo.post("alice", path, rating()).await.0, 429);

@@ -1,7 +1,7 @@
-//! Who sees which forum of the demo board, and who moderates one.
+//! Visibility and moderators of the forums of the demo board.
 
 use crate::board::{accounts, forums};
-use crate::demo::{Demo, all, code};
+use crate::demo::{Demo, field_values, status_and_code};
 use forum_api::host::BoardError;
 
 #[tokio::test]
@@ -24,7 +24,7 @@ async fn callers_see_the_forums_that_their_groups_may_read() {
         ),
     ] {
         let (_, forums) = demo.get(name, "/forums").await;
-        assert_eq!(all(&forums, "title"), seen, "{name}");
+        assert_eq!(field_values(&forums, "title"), seen, "{name}");
     }
 }
 
@@ -53,7 +53,7 @@ async fn a_moderator_must_be_able_to_read_the_forum() {
 #[tokio::test]
 async fn a_member_loses_a_forum_with_a_group() {
     let demo = Demo::new().await;
-    let members = demo.threads_of("Members").await;
+    let members = demo.threads_path("Members").await;
     assert_eq!(demo.get("bob", &members).await.0, 200);
     demo.change(|tx| {
         Box::pin(async {
@@ -64,5 +64,5 @@ async fn a_member_loses_a_forum_with_a_group() {
     })
     .await;
     let refused = demo.get("bob", &members).await;
-    assert_eq!(code(&refused), (404, "not_found"));
+    assert_eq!(status_and_code(&refused), (404, "not_found"));
 }

@@ -1,4 +1,4 @@
-//! Hints, of members seen and sessions used: written together, and without waiting for locks.
+//! Hints: last-seen times and session uses, written in batches and without waiting for locks.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const SEEN: &str = "SELECT count(*) FROM member WHERE last_seen_at IS NOT NULL";
 
 async fn see_all_members(demo: &Demo) -> i64 {
     let members: i64 = demo
-        .one("SELECT count(*) FROM member WHERE banned = FALSE")
+        .query_value("SELECT count(*) FROM member WHERE banned = FALSE")
         .await;
     for id in 1..=members + 1 {
         let request = RequestInfo::new(demo.clock.now());
@@ -31,7 +31,7 @@ async fn requests_do_not_write_last_seen_times() {
     let demo = Demo::new().await;
     let members = see_all_members(&demo).await;
     assert!(members > 4);
-    assert_eq!(demo.one::<i64>(SEEN).await, 0);
+    assert_eq!(demo.query_value::<i64>(SEEN).await, 0);
     let alice = demo
         .as_member("alice")
         .await
@@ -40,14 +40,15 @@ async fn requests_do_not_write_last_seen_times() {
         .json();
     assert!(alice["lastSeenAt"].is_string(), "{alice}");
     demo.board.write_hints().await;
-    assert_eq!(demo.one::<i64>(SEEN).await, members);
+    assert_eq!(demo.query_value::<i64>(SEEN).await, members);
 }
 
-/// A command holds the lock of one of the members.
+/// A command holds the row lock of one member.
 #[test]
 fn hints_do_not_wait_for_commands() {
     run_with_postgres(async {
-        let demo = Demo::within(Backend::Postgres.place().await, Language::English).await;
+        let demo =
+            Demo::in_storage(Backend::Postgres.create_storage().await, Language::English).await;
         let members = see_all_members(&demo).await;
         let [begun, end] = [(); 2].map(|()| Arc::new(Notify::new()));
         let board = demo.board.clone();
@@ -66,12 +67,12 @@ fn hints_do_not_wait_for_commands() {
         });
         begun.notified().await;
         demo.board.write_hints().await;
-        assert_eq!(demo.one::<i64>(SEEN).await, members - 1);
+        assert_eq!(demo.query_value::<i64>(SEEN).await, members - 1);
         end.notify_one();
         writing.await.unwrap().unwrap();
-        // The hints that were left out are noted with the next request.
+        // A skipped hint is recorded again with the next request.
         see_all_members(&demo).await;
         demo.board.write_hints().await;
-        assert_eq!(demo.one::<i64>(SEEN).await, members);
+        assert_eq!(demo.query_value::<i64>(SEEN).await, members);
     });
 }

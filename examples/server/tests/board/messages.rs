@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::board::settings;
-use crate::demo::{Demo, code};
+use crate::demo::{Demo, status_and_code};
 
 /// The setting limits recipients. Each of them can be named by id and by username.
 #[tokio::test]
@@ -26,7 +26,11 @@ async fn recipients_have_a_maximum() {
         if is_allowed {
             assert_eq!(sent["recipients"].as_array().unwrap().len(), 3, "{sent}");
         } else {
-            assert_eq!(code(&(status, sent)), (422, "VALIDATION"), "{to}");
+            assert_eq!(
+                status_and_code(&(status, sent)),
+                (422, "VALIDATION"),
+                "{to}"
+            );
         }
     }
 }

@@ -30,8 +30,8 @@ async fn a_new_database_lacks_all_migrations() {
 
 #[tokio::test]
 async fn a_newer_schema_is_neither_migrated_nor_filled() {
-    let place = Backend::Memory.unless_chosen().place().await;
-    let board = board(place.database.clone());
+    let storage = Backend::Memory.or_from_environment().create_storage().await;
+    let board = board(storage.database.clone());
     let later = board.write(|tx, _| {
         Box::pin(async move {
             let later =

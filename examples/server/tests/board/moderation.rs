@@ -3,7 +3,7 @@
 use forum_api::Language;
 use serde_json::{Value, json};
 
-use crate::demo::{Demo, all, body};
+use crate::demo::{Demo, body, field_values};
 
 /// Returns the topics of the events since the last call.
 async fn topics(demo: &Demo) -> Vec<String> {
@@ -21,12 +21,12 @@ fn number(id: &Value) -> i64 {
 }
 
 #[tokio::test]
-async fn replies_that_were_approved_meanwhile_are_published_with_their_thread() {
+async fn replies_approved_in_a_hidden_thread_are_published_with_it() {
     let demo = Demo::new().await;
     demo.add_endpoint().await;
     demo.set("post.interval_seconds", "0").await;
     let new = json!({ "title": "Zobrowka", "body": "Who knows it?" });
-    let general = demo.threads_of("General").await;
+    let general = demo.threads_path("General").await;
     let (_, thread) = demo.post("newbie", &general, new).await;
     demo.approve(number(&thread["firstPostId"])).await.unwrap();
     assert_eq!(topics(&demo).await, ["thread.created", "post.created"]);
@@ -38,7 +38,7 @@ async fn replies_that_were_approved_meanwhile_are_published_with_their_thread() 
     assert_eq!(edited["state"], "awaiting_approval");
     let hits = async || {
         let (_, found) = demo.get("guest", "/search?q=zobrowka").await;
-        all(&found, "postId").len()
+        field_values(&found, "postId").len()
     };
     assert_eq!(hits().await, 0);
     demo.approve(number(&waiting["postId"])).await.unwrap();
@@ -51,7 +51,7 @@ async fn replies_that_were_approved_meanwhile_are_published_with_their_thread() 
 #[tokio::test]
 async fn a_reason_is_stored_with_its_edit() {
     let demo = Demo::new().await;
-    let tea = demo.tea().await;
+    let tea = demo.tea_posts_path().await;
     let (_, post) = demo.post("bob", &tea, body("Black.")).await;
     let path = format!("{tea}/{}", post["postId"].as_str().unwrap());
     for (edit, expected) in [
@@ -61,7 +61,7 @@ async fn a_reason_is_stored_with_its_edit() {
         let moderator = demo.as_member("mod").await;
         assert_eq!(moderator.patch(&path, &edit).await.status, 200);
         let reason = "SELECT coalesce(edit_reason, 'none') FROM post WHERE edited_at IS NOT NULL";
-        assert_eq!(demo.one::<String>(reason).await, expected);
+        assert_eq!(demo.query_value::<String>(reason).await, expected);
     }
 }
 
@@ -81,7 +81,7 @@ async fn visible_and_unknown_posts_are_neither_approved_nor_restored() {
 
 #[tokio::test]
 async fn refusals_are_in_the_language_of_the_board() {
-    let demo = Demo::that_speaks(Language::German).await;
+    let demo = Demo::in_language(Language::German).await;
     let bob = demo.as_member("bob").await;
     let refused = bob.delete("/subscriptions/thread/1").await.json();
     assert_eq!(

@@ -24,7 +24,7 @@ async fn long_thread(demo: &Demo) -> String {
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let new = json!({ "title": "Long", "body": "x" });
     let (_, thread) = demo
-        .post("alice", &demo.threads_of("General").await, new)
+        .post("alice", &demo.threads_path("General").await, new)
         .await;
     let posts = format!("/threads/{}/posts", thread["threadId"].as_str().unwrap());
     for (text, count) in [("<", 20_000), ("x", 1_000_000), ("x", 5)]
@@ -86,7 +86,7 @@ async fn a_page_ends_once_its_texts_exceed_a_mebibyte_in_json() {
     let demo = Demo::new().await;
     demo.set(settings::POST_INTERVAL.key, "0").await;
     let new = json!({ "title": "Controls", "body": "x" });
-    let threads = demo.threads_of("General").await;
+    let threads = demo.threads_path("General").await;
     let thread = demo.post("alice", &threads, new).await.1["threadId"].clone();
     let thread: i64 = thread.as_str().unwrap().parse().unwrap();
     let posts = format!("/threads/{thread}/posts");

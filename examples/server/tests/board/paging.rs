@@ -1,4 +1,4 @@
-//! Any walk by cursors, whatever is written between its pages, meets what was there all along once and in order.
+//! Pages of lists during concurrent writes: an item that does not move is listed once and in order.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use forum_api::test_util::TestClient;
 use proptest::prelude::*;
 
 use crate::backend::Backend;
-use crate::demo::all;
+use crate::demo::field_values;
 
 const BACKEND: Backend = Backend::Memory;
 
-/// What happens after a page.
+/// A change between two pages.
 #[derive(Clone, Debug)]
 enum Write {
     Thread,
     /// A reply to the thread with this number.
     Reply(usize),
-    /// So many milliseconds go by.
+    /// Advances the clock by milliseconds.
     Wait(u64),
 }
 
@@ -30,49 +30,49 @@ fn write() -> impl Strategy<Value = Write> {
     ]
 }
 
-/// How many items each page asks for, and what is written after it.
-fn walk() -> impl Strategy<Value = Vec<(u8, Vec<Write>)>> {
+/// Limits of pages, each with the writes after the page.
+fn page_plans() -> impl Strategy<Value = Vec<(u8, Vec<Write>)>> {
     prop::collection::vec((1..6_u8, prop::collection::vec(write(), 0..4)), 1..12)
 }
 
-/// A forum whose people write whatever is asked of them.
-struct Town {
+/// A board with one forum and members who write in it.
+struct PagingFixture {
     suite: Suite,
     forum: ForumId,
-    people: Vec<TestCaller>,
+    members: Vec<TestCaller>,
     threads: Vec<ThreadId>,
     replied: Vec<ThreadId>,
     written: usize,
 }
 
-impl Town {
+impl PagingFixture {
     async fn new(before: &[Write]) -> Self {
-        let suite = Suite::new(&BACKEND.unless_chosen()).await.unwrap();
+        let suite = Suite::new(&BACKEND.or_from_environment()).await.unwrap();
         let forum = suite.forum(Audience::Guests).await.unwrap();
-        let mut people = Vec::new();
+        let mut members = Vec::new();
         for number in 0..8 {
-            let name = format!("person{number}");
-            people.push(suite.add_member(&name, Role::Staff).await.unwrap());
+            let name = format!("member{number}");
+            members.push(suite.add_member(&name, Role::Staff).await.unwrap());
         }
         let (threads, replied) = (Vec::new(), Vec::new());
-        let mut town = Self {
+        let mut fixture = Self {
             suite,
             forum,
-            people,
+            members,
             threads,
             replied,
             written: 0,
         };
-        town.write(&Write::Thread).await;
+        fixture.write(&Write::Thread).await;
         for write in before {
-            town.write(write).await;
+            fixture.write(write).await;
         }
-        town.replied.clear();
-        town
+        fixture.replied.clear();
+        fixture
     }
 
     async fn write(&mut self, write: &Write) {
-        let author = self.people[self.written % self.people.len()].id();
+        let author = self.members[self.written % self.members.len()].id();
         self.written += 1;
         match write {
             Write::Thread => {
@@ -100,10 +100,15 @@ impl Town {
         }
     }
 
-    /// The ids of a whole list, page by page, with what is written between.
-    async fn walk(&mut self, list: &str, id: &str, pages: &[(u8, Vec<Write>)]) -> Vec<String> {
+    /// Reads a list page by page with writes between the pages. Returns the ids of its items.
+    async fn read_pages(
+        &mut self,
+        list: &str,
+        id: &str,
+        pages: &[(u8, Vec<Write>)],
+    ) -> Vec<String> {
         let api = self.suite.api();
-        let reader = api.as_member(&self.people[0].id().to_string());
+        let reader = api.as_member(&self.members[0].id().to_string());
         let (mut found, mut after) = (Vec::new(), Some(String::new()));
         let mut pages = pages.iter();
         while let Some(cursor) = after {
@@ -125,14 +130,17 @@ async fn page(reader: &TestClient<'_>, path: &str, id: &str) -> (Vec<String>, Op
     let answer = reader.get(path).await;
     assert_eq!(answer.status, 200, "{path}");
     let page = answer.json();
-    let ids = all(&page, id).into_iter().map(str::to_owned).collect();
+    let ids = field_values(&page, id)
+        .into_iter()
+        .map(str::to_owned)
+        .collect();
     (ids, page["next"].as_str().map(str::to_owned))
 }
 
-async fn whole(town: &Town, list: &str, id: &str) -> Vec<String> {
-    let api = town.suite.api();
+async fn read_at_once(fixture: &PagingFixture, list: &str, id: &str) -> Vec<String> {
+    let api = fixture.suite.api();
     page(
-        &api.as_member(&town.people[0].id().to_string()),
+        &api.as_member(&fixture.members[0].id().to_string()),
         &format!("{list}limit=100"),
         id,
     )
@@ -140,15 +148,15 @@ async fn whole(town: &Town, list: &str, id: &str) -> Vec<String> {
     .0
 }
 
-/// A server between the board and its database makes each take longer.
+/// Fewer cases on Postgres, where each takes longer.
 fn cases() -> u32 {
-    match BACKEND.unless_chosen() {
+    match BACKEND.or_from_environment() {
         Backend::Postgres => 4,
         _ => 64,
     }
 }
 
-fn run(test: impl Future<Output = Result<(), TestCaseError>>) -> Result<(), TestCaseError> {
+fn block_on(test: impl Future<Output = Result<(), TestCaseError>>) -> Result<(), TestCaseError> {
     tokio::runtime::Runtime::new().unwrap().block_on(test)
 }
 
@@ -158,17 +166,17 @@ proptest! {
     #[test]
     fn unchanged_threads_are_listed_once_and_in_order(
         before in prop::collection::vec(write(), 0..20),
-        pages in walk(),
+        pages in page_plans(),
     ) {
-        run(async {
-            let mut town = Town::new(&before).await;
-            let list = format!("/forums/{}/threads?", town.forum);
-            let mut resting = whole(&town, &list, "threadId").await;
-            let mut walked = town.walk(&list, "threadId", &pages).await;
-            let moved: Vec<_> = town.replied.iter().map(ToString::to_string).collect();
-            resting.retain(|thread| !moved.contains(thread));
-            walked.retain(|thread| resting.contains(thread));
-            prop_assert_eq!(walked, resting);
+        block_on(async {
+            let mut fixture = PagingFixture::new(&before).await;
+            let list = format!("/forums/{}/threads?", fixture.forum);
+            let mut unchanged = read_at_once(&fixture, &list, "threadId").await;
+            let mut listed = fixture.read_pages(&list, "threadId", &pages).await;
+            let moved: Vec<_> = fixture.replied.iter().map(ToString::to_string).collect();
+            unchanged.retain(|thread| !moved.contains(thread));
+            listed.retain(|thread| unchanged.contains(thread));
+            prop_assert_eq!(listed, unchanged);
             Ok(())
         })?;
     }
@@ -176,16 +184,16 @@ proptest! {
     #[test]
     fn posts_are_listed_once_and_in_order(
         before in prop::collection::vec((0..1_usize).prop_map(Write::Reply), 0..20),
-        pages in walk(),
+        pages in page_plans(),
     ) {
-        run(async {
-            let mut town = Town::new(&before).await;
-            let list = format!("/threads/{}/posts?", town.threads[0]);
-            let there = whole(&town, &list, "postId").await;
-            let walked = town.walk(&list, "postId", &pages).await;
-            let afterwards = whole(&town, &list, "postId").await;
-            prop_assert_eq!(&walked[..there.len()], there);
-            prop_assert_eq!(&walked[..], &afterwards[..walked.len()]);
+        block_on(async {
+            let mut fixture = PagingFixture::new(&before).await;
+            let list = format!("/threads/{}/posts?", fixture.threads[0]);
+            let expected = read_at_once(&fixture, &list, "postId").await;
+            let listed = fixture.read_pages(&list, "postId", &pages).await;
+            let afterwards = read_at_once(&fixture, &list, "postId").await;
+            prop_assert_eq!(&listed[..expected.len()], expected);
+            prop_assert_eq!(&listed[..], &afterwards[..listed.len()]);
             Ok(())
         })?;
     }
@@ -193,16 +201,16 @@ proptest! {
     #[test]
     fn found_threads_are_listed_once(
         before in prop::collection::vec(write(), 0..20),
-        pages in walk(),
+        pages in page_plans(),
         sort in prop_oneof!["relevance", "newest", "oldest"],
     ) {
-        run(async {
-            let mut town = Town::new(&before).await;
+        block_on(async {
+            let mut fixture = PagingFixture::new(&before).await;
             let list = format!("/search?q=words&show=threads&sort={sort}&");
-            let there = whole(&town, &list, "threadId").await;
-            let mut walked = town.walk(&list, "threadId", &pages).await;
-            walked.retain(|thread| there.contains(thread));
-            prop_assert_eq!(walked, there);
+            let expected = read_at_once(&fixture, &list, "threadId").await;
+            let mut listed = fixture.read_pages(&list, "threadId", &pages).await;
+            listed.retain(|thread| expected.contains(thread));
+            prop_assert_eq!(listed, expected);
             Ok(())
         })?;
     }

@@ -1,11 +1,11 @@
-//! Posts: what comes first of several refusals, and what a clock does that is put back.
+//! Posts: order of errors, clocks that are set back, and maximum lengths.
 
 use std::time::Duration;
 
 use forum_api::runtime::Clock;
 use serde_json::json;
 
-use crate::demo::{Demo, all, body, code};
+use crate::demo::{Demo, body, field_values, status_and_code};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -17,19 +17,19 @@ async fn a_missing_permission_precedes_errors_of_the_reply() {
     let demo = Demo::new().await;
     demo.sql("UPDATE forum SET reply_groups = 'staff' WHERE title = 'General'")
         .await;
-    let tea = demo.tea().await;
+    let tea = demo.tea_posts_path().await;
     for (name, answer) in [("alice", (403, "FORBIDDEN")), ("mod", (422, "VALIDATION"))] {
         let refused = demo.post(name, &tea, body(" ")).await;
-        assert_eq!(code(&refused), answer, "{name}");
+        assert_eq!(status_and_code(&refused), answer, "{name}");
     }
 }
 
-/// A reply of a day ahead: it does not date the replies after it, which follow it all the same.
+/// A reply is dated a day ahead. Later replies keep their own times and still follow it.
 #[tokio::test]
 async fn a_post_dated_in_the_future_does_not_change_the_times_of_others() {
     let demo = Demo::new().await;
-    let tea = demo.tea().await;
-    demo.wait(DAY);
+    let tea = demo.tea_posts_path().await;
+    demo.advance(DAY);
     let (_, ahead) = demo.post("alice", &tea, body("tomorrow")).await;
     demo.clock
         .set(demo.clock.now().saturating_sub(Duration::from_secs(DAY)));
@@ -51,21 +51,25 @@ async fn a_post_dated_in_the_future_does_not_change_the_times_of_others() {
     let mut general = general.filter(|forum| forum["title"] == "General");
     assert_eq!(general.next().unwrap()["lastActivityAt"], NOW);
     // Pages of any size, and those since a time, keep the order.
-    let mut walked = Vec::new();
+    let mut listed = Vec::new();
     let mut path = Some(format!("{tea}?limit=1"));
     while let Some(page) = path {
         let (_, page) = demo.get("guest", &page).await;
-        walked.extend(all(&page, "postId").into_iter().map(|id| json!(id)));
+        listed.extend(
+            field_values(&page, "postId")
+                .into_iter()
+                .map(|id| json!(id)),
+        );
         let next = page["next"].as_str();
         path = next.map(|next| format!("{tea}?limit=1&after={next}"));
     }
-    assert!(walked.ends_with(&written), "{walked:?}");
+    assert!(listed.ends_with(&written), "{listed:?}");
     for (since, found) in [
         ("2025-12-31T23:59:59.999Z", &written[..]),
         (NOW, &written[..1]),
     ] {
         let (_, page) = demo.get("guest", &format!("{tea}?since={since}")).await;
-        let posts = all(&page, "postId").into_iter();
+        let posts = field_values(&page, "postId").into_iter();
         assert_eq!(
             posts.map(|id| json!(id)).collect::<Vec<_>>(),
             found,
@@ -77,7 +81,7 @@ async fn a_post_dated_in_the_future_does_not_change_the_times_of_others() {
 #[tokio::test]
 async fn titles_and_bodies_have_a_maximum_length() {
     let demo = Demo::new().await;
-    let general = demo.threads_of("General").await;
+    let general = demo.threads_path("General").await;
     for (title, text, expected) in [
         (121, 1, (422, "VALIDATION")),
         (1, 20_001, (422, "VALIDATION")),
@@ -85,6 +89,6 @@ async fn titles_and_bodies_have_a_maximum_length() {
     ] {
         let new = json!({ "title": "ä".repeat(title), "body": "ä".repeat(text) });
         let answer = demo.post("alice", &general, new).await;
-        assert_eq!(code(&answer), expected, "{title} and {text}");
+        assert_eq!(status_and_code(&answer), expected, "{title} and {text}");
     }
 }

@@ -1,4 +1,4 @@
-//! Members as others see them.
+//! Profiles of members.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::board::accounts;
 use crate::board::groups::{Group, Groups};
 use crate::demo::Demo;
 
-/// Whatever the database takes for a capital: there is another K, of which it is the small letter, too.
+/// U+212A, the Kelvin sign, also has the lower case `k`.
 #[tokio::test]
 async fn usernames_ignore_the_case_of_ascii_letters_only() {
     let demo = Demo::new().await;
@@ -37,20 +37,20 @@ async fn the_last_seen_time_is_updated_every_five_minutes() {
     let demo = Demo::new().await;
     let seen = async || demo.get("guest", "/members/@bob").await.1["lastSeenAt"].clone();
     assert_eq!(seen().await, json!(null));
-    let ask = async || {
+    let request_and_read = async || {
         demo.get("bob", "/me").await;
         demo.board.write_hints().await;
         seen().await
     };
-    assert_eq!(ask().await, "2026-01-01T00:00:00.000Z");
-    demo.wait(299);
-    assert_eq!(ask().await, "2026-01-01T00:00:00.000Z");
-    demo.wait(1);
-    assert_eq!(ask().await, "2026-01-01T00:05:00.000Z");
-    // Hints are noted after a clock was set back.
+    assert_eq!(request_and_read().await, "2026-01-01T00:00:00.000Z");
+    demo.advance(299);
+    assert_eq!(request_and_read().await, "2026-01-01T00:00:00.000Z");
+    demo.advance(1);
+    assert_eq!(request_and_read().await, "2026-01-01T00:05:00.000Z");
+    // Hints are recorded after a clock was set back.
     demo.clock
         .set(demo.clock.now().saturating_sub(Duration::from_secs(600)));
-    assert_eq!(ask().await, "2025-12-31T23:55:00.000Z");
+    assert_eq!(request_and_read().await, "2025-12-31T23:55:00.000Z");
 }
 
 #[tokio::test]

@@ -1,11 +1,11 @@
-//! Search, where the reference board does more than every board must.
+//! Search: rules of the reference board beyond the conformance suite.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::board::generate::ContentSize;
 use crate::board::settings;
-use crate::demo::{Demo, all, body, code};
+use crate::demo::{Demo, body, field_values, status_and_code};
 
 /// Returns the hits of `query`.
 async fn hits(demo: &Demo, name: &'static str, query: &str) -> Value {
@@ -19,7 +19,7 @@ async fn a_score_does_not_depend_on_hidden_content() {
     let demo = Demo::new().await;
     let before = hits(&demo, "guest", "q=tea").await;
     let new = json!({ "title": "Tea, tea, tea", "body": "tea ".repeat(100) });
-    let staff = demo.threads_of("Staff").await;
+    let staff = demo.threads_path("Staff").await;
     assert_eq!(demo.post("mod", &staff, new).await.0, 201);
     assert_eq!(hits(&demo, "guest", "q=tea").await, before);
 }
@@ -27,7 +27,7 @@ async fn a_score_does_not_depend_on_hidden_content() {
 #[tokio::test]
 async fn queries_and_posts_are_split_into_the_same_words() {
     let demo = Demo::new().await;
-    let tea = demo.tea().await;
+    let tea = demo.tea_posts_path().await;
     let text = body("Ⓐ 🄰 ⅷ हिन्दी ٣ straße ❤\u{fe0f}");
     assert_eq!(demo.post("bob", &tea, text).await.0, 201);
     for word in ["Ⓐ", "🄰", "Ⅷ", "हिन्दी", "٣", "STRASSE"] {
@@ -38,7 +38,7 @@ async fn queries_and_posts_are_split_into_the_same_words() {
     }
     let heart = utf8_percent_encode("❤\u{fe0f}", NON_ALPHANUMERIC);
     let refused = demo.get("guest", &format!("/search?q={heart}")).await;
-    assert_eq!(code(&refused), (400, "bad_request"));
+    assert_eq!(status_and_code(&refused), (400, "bad_request"));
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn relevance_ranks_only_the_newest_matches_within_the_search_window() {
     demo.sql("INSERT INTO setting VALUES ('search.window', '2')")
         .await;
     let best = hits(&demo, "guest", "q=tea").await;
-    let mut found = all(&json!({ "items": best }), "postId")
+    let mut found = field_values(&json!({ "items": best }), "postId")
         .into_iter()
         .map(String::from)
         .collect::<Vec<_>>();
@@ -68,36 +68,40 @@ async fn relevance_ranks_only_the_newest_matches_within_the_search_window() {
     assert_eq!(found, expected);
 }
 
-/// A page reads twice the window, so that hits that were restored meanwhile displace none.
+/// A page reads twice the search window, so that restored posts do not displace hits.
 #[tokio::test]
 async fn pages_by_relevance_keep_their_hits_when_posts_are_restored() {
     let demo = Demo::new().await;
     demo.set(settings::POST_INTERVAL.key, "0").await;
     demo.set(settings::SEARCH_WINDOW.key, "5").await;
-    let tea = demo.tea().await;
+    let tea = demo.tea_posts_path().await;
     let mut posts = Vec::new();
     for _ in 0..9 {
         let (_, post) = demo.post("alice", &tea, body("zebra")).await;
         posts.push(post["postId"].as_str().unwrap().to_owned());
     }
-    let (kept, deleted): (Vec<_>, Vec<_>) = (0..9).partition(|place| place % 2 == 0);
+    let (kept, deleted): (Vec<_>, Vec<_>) = (0..9).partition(|index| index % 2 == 0);
     let moderator = demo.as_member("mod").await;
-    for place in &deleted {
-        let post = &posts[*place];
+    for index in &deleted {
+        let post = &posts[*index];
         assert_eq!(moderator.delete(&format!("{tea}/{post}")).await.status, 204);
     }
     let path = "/search?q=zebra&limit=1";
     let (_, first) = demo.get("guest", path).await;
-    for place in deleted {
-        demo.restore(posts[place].parse().unwrap()).await.unwrap();
+    for index in deleted {
+        demo.restore(posts[index].parse().unwrap()).await.unwrap();
     }
     let after = first["next"].as_str().unwrap();
     let rest = hits(&demo, "guest", &format!("q=zebra&after={after}")).await;
     let found = json!({ "items": rest });
-    let found = [all(&first, "postId"), all(&found, "postId")].concat();
+    let found = [
+        field_values(&first, "postId"),
+        field_values(&found, "postId"),
+    ]
+    .concat();
     assert!(
         kept.iter()
-            .all(|place| found.contains(&posts[*place].as_str()))
+            .all(|index| found.contains(&posts[*index].as_str()))
     );
 }
 
@@ -114,7 +118,7 @@ async fn posts_of_a_removed_member_are_not_found_by_author() {
     }
 }
 
-/// Most of the matches are in threads that the walk has met, and many pages are short.
+/// Most matches are in threads that an earlier page has listed, and many pages are short.
 #[tokio::test]
 async fn pages_of_threads_list_each_thread_once_and_are_not_empty() {
     let demo = Demo::new().await;
@@ -126,7 +130,7 @@ async fn pages_of_threads_list_each_thread_once_and_are_not_empty() {
     demo.generate(amount).await;
     for sort in ["newest", "oldest"] {
         let query = format!("q=da&sort={sort}");
-        let (posts, _) = walk(&demo, &query, 100).await;
+        let (posts, _) = read_pages(&demo, &query, 100).await;
         let mut threads = Vec::new();
         for hit in &posts {
             if !threads.contains(&hit["threadId"]) {
@@ -135,9 +139,9 @@ async fn pages_of_threads_list_each_thread_once_and_are_not_empty() {
         }
         assert!(threads.len() > 100);
         for limit in [1, 3, 100] {
-            let (walked, pages) = walk(&demo, &format!("{query}&show=threads"), limit).await;
-            let walked: Vec<_> = walked.iter().map(|hit| hit["threadId"].clone()).collect();
-            assert_eq!(walked, threads, "{sort} by {limit}");
+            let (listed, pages) = read_pages(&demo, &format!("{query}&show=threads"), limit).await;
+            let listed: Vec<_> = listed.iter().map(|hit| hit["threadId"].clone()).collect();
+            assert_eq!(listed, threads, "{sort} by {limit}");
             if limit == 100 {
                 assert_eq!(pages, threads.len().div_ceil(100), "{sort}");
             }
@@ -146,33 +150,36 @@ async fn pages_of_threads_list_each_thread_once_and_are_not_empty() {
 }
 
 /// Returns all hits of `query` and the number of pages, of which none is empty.
-async fn walk(demo: &Demo, query: &str, limit: u8) -> (Vec<Value>, usize) {
-    let (mut walked, mut pages, mut after) = (Vec::new(), 0, String::new());
+async fn read_pages(demo: &Demo, query: &str, limit: u8) -> (Vec<Value>, usize) {
+    let (mut listed, mut pages, mut after) = (Vec::new(), 0, String::new());
     loop {
         let path = format!("/search?{query}&limit={limit}{after}");
         let (_, page) = demo.get("alice", &path).await;
         let hits = page["items"].as_array().unwrap();
         assert!(!hits.is_empty(), "{path}");
-        walked.extend(hits.clone());
+        listed.extend(hits.clone());
         pages += 1;
         match page["next"].as_str() {
             Some(next) => after = format!("&after={next}"),
-            None => return (walked, pages),
+            None => return (listed, pages),
         }
     }
 }
 
-/// Its posts stay in the index, all but the first.
+/// All posts except the first stay in the index.
 #[tokio::test]
 async fn a_long_thread_is_not_found_while_it_is_deleted() {
     let demo = Demo::new().await;
     demo.sql("UPDATE thread SET last_number = last_number + 1000")
         .await;
-    let (before, indexed) = (hits(&demo, "mod", "q=tea").await, indexed(&demo).await);
-    let tea = demo.tea().await;
+    let (before, indexed) = (
+        hits(&demo, "mod", "q=tea").await,
+        count_indexed(&demo).await,
+    );
+    let tea = demo.tea_posts_path().await;
     let posts = demo.get("mod", &tea).await.1;
     let thread = posts["items"][0]["threadId"].clone();
-    let [first, second, ..] = all(&posts, "postId")[..] else {
+    let [first, second, ..] = field_values(&posts, "postId")[..] else {
         panic!("{posts}");
     };
     let moderator = demo.as_member("mod").await;
@@ -181,12 +188,12 @@ async fn a_long_thread_is_not_found_while_it_is_deleted() {
         assert_eq!(deleted.status, 204);
     }
     demo.restore(second.parse().unwrap()).await.unwrap();
-    assert_eq!(self::indexed(&demo).await, indexed - 1);
+    assert_eq!(count_indexed(&demo).await, indexed - 1);
     for sort in ["relevance", "newest", "oldest"] {
         for show in ["posts", "threads"] {
             let found = hits(&demo, "mod", &format!("q=tea&sort={sort}&show={show}")).await;
             let found = json!({ "items": found });
-            let found = all(&found, "threadId");
+            let found = field_values(&found, "threadId");
             assert!(!found.is_empty() && found.iter().all(|found| thread != *found));
         }
     }
@@ -194,11 +201,11 @@ async fn a_long_thread_is_not_found_while_it_is_deleted() {
     assert_eq!(hits(&demo, "mod", "q=tea").await, before);
 }
 
-/// How many posts are in the index.
-async fn indexed(demo: &Demo) -> i64 {
+/// Returns the number of posts in the index.
+async fn count_indexed(demo: &Demo) -> i64 {
     let (sqlite, postgres) = (
         "SELECT count(*) FROM post_text_docsize",
         "SELECT count(*) FROM post_text",
     );
-    demo.one(demo.either(sqlite, postgres)).await
+    demo.query_value(demo.for_backend(sqlite, postgres)).await
 }

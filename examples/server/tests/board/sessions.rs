@@ -1,4 +1,4 @@
-//! Sessions: when they are over, and when they are cleared away.
+//! Expiry and removal of sessions.
 
 use forum_api::runtime::Clock;
 
@@ -6,11 +6,11 @@ use crate::board::accounts;
 use crate::board::sessions::{self, Hash};
 use crate::demo::Demo;
 
-const ONE: Hash = [1; 32];
-const ANOTHER: Hash = [2; 32];
+const SESSION: Hash = [1; 32];
+const OTHER_SESSION: Hash = [2; 32];
 const MINUTE: u64 = 60;
 
-/// Two hours, and twice the interval of hints.
+/// Idle time after which a session ends: two hours and twice the interval of hints, in seconds.
 const IDLE: u64 = 120 * MINUTE + 20;
 
 const HOUR: u64 = 60 * MINUTE;
@@ -27,94 +27,94 @@ async fn begin(demo: &Demo, session: Hash) {
     .await;
 }
 
-async fn is_on(demo: &Demo, session: Hash) -> bool {
+async fn is_signed_in(demo: &Demo, session: Hash) -> bool {
     demo.board.signed_in(session).await.unwrap().is_some()
 }
 
 async fn last_use(demo: &Demo) -> i64 {
-    demo.one("SELECT max(used_at) FROM session").await
+    demo.query_value("SELECT max(used_at) FROM session").await
 }
 
-/// Uses the session, and writes that down.
-async fn used(demo: &Demo) {
-    assert!(is_on(demo, ONE).await);
+/// Uses the session and writes the hint.
+async fn use_session(demo: &Demo) {
+    assert!(is_signed_in(demo, SESSION).await);
     demo.board.write_hints().await;
 }
 
 #[tokio::test]
 async fn a_session_ends_after_two_idle_hours() {
     let demo = Demo::new().await;
-    begin(&demo, ONE).await;
-    assert!(!is_on(&demo, ANOTHER).await);
+    begin(&demo, SESSION).await;
+    assert!(!is_signed_in(&demo, OTHER_SESSION).await);
     for _ in 0..2 {
-        demo.wait(IDLE - 1);
-        used(&demo).await;
+        demo.advance(IDLE - 1);
+        use_session(&demo).await;
     }
-    demo.wait(IDLE);
-    assert!(!is_on(&demo, ONE).await);
+    demo.advance(IDLE);
+    assert!(!is_signed_in(&demo, SESSION).await);
 }
 
 /// The use may have been on another node.
 #[tokio::test]
 async fn an_unwritten_use_extends_a_session() {
     let demo = Demo::new().await;
-    begin(&demo, ONE).await;
-    demo.wait(120 * MINUTE - 2);
-    assert!(is_on(&demo, ONE).await);
-    demo.wait(3);
-    assert!(is_on(&demo, ONE).await);
+    begin(&demo, SESSION).await;
+    demo.advance(120 * MINUTE - 2);
+    assert!(is_signed_in(&demo, SESSION).await);
+    demo.advance(3);
+    assert!(is_signed_in(&demo, SESSION).await);
 }
 
 #[tokio::test]
 async fn a_session_ends_after_a_day_of_continuous_use() {
     let demo = Demo::new().await;
-    begin(&demo, ONE).await;
+    begin(&demo, SESSION).await;
     for _ in 1..24 {
-        demo.wait(HOUR);
-        used(&demo).await;
+        demo.advance(HOUR);
+        use_session(&demo).await;
     }
-    demo.wait(HOUR);
-    assert!(!is_on(&demo, ONE).await);
+    demo.advance(HOUR);
+    assert!(!is_signed_in(&demo, SESSION).await);
 }
 
 #[tokio::test]
 async fn a_use_is_recorded_once_a_minute() {
     let demo = Demo::new().await;
-    begin(&demo, ONE).await;
+    begin(&demo, SESSION).await;
     let begun = last_use(&demo).await;
-    demo.wait(MINUTE - 1);
-    used(&demo).await;
+    demo.advance(MINUTE - 1);
+    use_session(&demo).await;
     assert_eq!(last_use(&demo).await, begun);
-    demo.wait(1);
-    used(&demo).await;
+    demo.advance(1);
+    use_session(&demo).await;
     assert_eq!(last_use(&demo).await, demo.clock.now().as_millis());
 }
 
 #[tokio::test]
 async fn a_new_session_removes_expired_sessions() {
     let demo = Demo::new().await;
-    begin(&demo, ONE).await;
-    demo.wait(IDLE);
-    begin(&demo, ANOTHER).await;
-    let left: i64 = demo.one("SELECT count(*) FROM session").await;
-    assert!(left == 1 && is_on(&demo, ANOTHER).await);
+    begin(&demo, SESSION).await;
+    demo.advance(IDLE);
+    begin(&demo, OTHER_SESSION).await;
+    let left: i64 = demo.query_value("SELECT count(*) FROM session").await;
+    assert!(left == 1 && is_signed_in(&demo, OTHER_SESSION).await);
 }
 
 #[tokio::test]
 async fn an_ended_session_is_invalid() {
     let demo = Demo::new().await;
-    begin(&demo, ONE).await;
-    begin(&demo, ANOTHER).await;
-    demo.change(|tx| Box::pin(async move { Ok(sessions::end(tx, &ONE).await?) }))
+    begin(&demo, SESSION).await;
+    begin(&demo, OTHER_SESSION).await;
+    demo.change(|tx| Box::pin(async move { Ok(sessions::end(tx, &SESSION).await?) }))
         .await;
-    assert!(!is_on(&demo, ONE).await && is_on(&demo, ANOTHER).await);
+    assert!(!is_signed_in(&demo, SESSION).await && is_signed_in(&demo, OTHER_SESSION).await);
 }
 
 #[tokio::test]
 async fn a_session_ends_when_the_password_changes() {
     let demo = Demo::new().await;
-    begin(&demo, ONE).await;
-    assert!(is_on(&demo, ONE).await);
+    begin(&demo, SESSION).await;
+    assert!(is_signed_in(&demo, SESSION).await);
     demo.change(|tx| {
         Box::pin(async move {
             let admin = accounts::named(tx, "admin").await?;
@@ -122,13 +122,13 @@ async fn a_session_ends_when_the_password_changes() {
         })
     })
     .await;
-    assert!(!is_on(&demo, ONE).await);
+    assert!(!is_signed_in(&demo, SESSION).await);
 }
 
 #[tokio::test]
 async fn a_lifted_ban_does_not_restore_sessions() {
     let demo = Demo::new().await;
-    begin(&demo, ONE).await;
+    begin(&demo, SESSION).await;
     for banned in [true, false] {
         demo.change(move |tx| {
             Box::pin(async move {
@@ -138,6 +138,6 @@ async fn a_lifted_ban_does_not_restore_sessions() {
             })
         })
         .await;
-        assert!(!is_on(&demo, ONE).await);
+        assert!(!is_signed_in(&demo, SESSION).await);
     }
 }

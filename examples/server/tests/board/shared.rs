@@ -1,4 +1,4 @@
-//! What the board does in a Postgres that it shares with other nodes.
+//! Concurrency and timeouts of a board in Postgres.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::postgres::{Database, run_with_postgres};
 #[test]
 fn readers_do_not_wait_for_writers() {
     run_with_postgres(async {
-        let place = Backend::Postgres.place().await;
+        let storage = Backend::Postgres.create_storage().await;
         let (end, ended) = watch::channel(false);
         let writes: JoinSet<_> = (0..20)
-            .map(|_| wait(place.database.clone(), ended.clone()))
+            .map(|_| hold_write(storage.database.clone(), ended.clone()))
             .collect();
         for _ in 0..100 {
-            let look = place.database.read(|connection| {
+            let read = storage.database.read(|connection| {
                 Box::pin(async move { Ok(connection.any("SELECT 1", &[]).await?) })
             });
-            assert!(look.await.unwrap());
+            assert!(read.await.unwrap());
         }
         end.send_replace(true);
         let written = writes.join_all().await;
@@ -33,8 +33,8 @@ fn readers_do_not_wait_for_writers() {
     });
 }
 
-/// Writes until the end is signalled.
-async fn wait(
+/// Holds a write transaction open until the end is signalled.
+async fn hold_write(
     database: board::db::BoardDatabase,
     mut ended: watch::Receiver<bool>,
 ) -> BoardResult<()> {

@@ -1,4 +1,4 @@
-//! How many SQL statements a request costs: few, and as many however much there is on the board.
+//! Number of SQL statements of each request, which does not grow with the content of the board.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -16,16 +16,16 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::backend::{Backend, Place};
+use crate::backend::{Backend, Storage};
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
 use crate::board::generate::{self, ContentSize};
 use crate::demo::api_of;
 
-/// What mod asks for, and how many statements it takes. One finds the token and its owner, and before a write one finds
-/// the place; one reads the data of its events (none of a message), and one writes each event, if an endpoint is
-/// enabled. The second number is that of the statements that lock rows, or find those to lock, on Postgres only. `{}` is a
-/// post of thread 16, `{message}` the message that was sent last.
+/// Requests of the moderator, with their maximum number of statements. One statement finds the token and its owner, and
+/// before a write another one finds the forum. If an endpoint is enabled, one reads the data of the events (none for a
+/// message), and one writes each event. The second number counts the statements that lock rows or find the rows to
+/// lock, on Postgres only. `{}` is a post of thread 16, and `{message}` the last message that was sent.
 const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
     ("GET", "/me", "", [3, 0]),
     ("GET", "/forums", "", [2, 0]),
@@ -77,15 +77,15 @@ const CASCADES: [&str; 1] = ["/polls/1/votes"];
 
 #[tokio::test]
 async fn no_request_costs_more_statements_than_its_maximum() {
-    let (place, board, api) = demo().await;
-    let moderator = api.client(Some(token(&place.database).await));
+    let (storage, board, api) = demo().await;
+    let moderator = api.client(Some(token(&storage.database).await));
     for (method, path, body) in [
         ("GET", "/me", ""),
         ("PATCH", "/polls/1", r#"{"canChangeVote":true}"#),
         ("POST", "/polls/1/votes", r#"{"optionIds":["2"]}"#),
     ] {
-        let first = ask(&moderator, method, path, body).await;
-        assert!(first.status < 300, "the first time takes others: {first:?}");
+        let first = send(&moderator, method, path, body).await;
+        assert!(first.status < 300, "warm-up: {first:?}");
     }
     let mut message = String::new();
     let thread = board
@@ -94,20 +94,20 @@ async fn no_request_costs_more_statements_than_its_maximum() {
         .unwrap();
     for (post, who, is_subscribed) in [("61", "@alice", false), ("64", "@bob", true)] {
         if is_subscribed {
-            place.add_endpoint().await;
+            storage.add_endpoint().await;
         }
         for (method, path, body, [expected, locks]) in REQUESTS {
             let named = path.replace("{}", post).replace("{who}", who);
-            take(thread);
-            let answer = ask(
+            take_statements(thread);
+            let answer = send(
                 &moderator,
                 method,
                 &named.replace("{message}", &message),
                 body,
             )
             .await;
-            let statements = take(thread);
-            let expected = match place.database {
+            let statements = take_statements(thread);
+            let expected = match storage.database {
                 BoardDatabase::Sqlite(_) => expected,
                 BoardDatabase::Postgres(_) => {
                     expected + locks - usize::from(CASCADES.contains(&path))
@@ -142,56 +142,64 @@ async fn no_request_costs_more_statements_than_its_maximum() {
     }
 }
 
-async fn ask(client: &TestClient<'_>, method: &str, path: &str, body: &str) -> TestResponse {
+async fn send(client: &TestClient<'_>, method: &str, path: &str, body: &str) -> TestResponse {
     let body = serde_json::from_str(body).unwrap_or_default();
-    let ask = match method {
+    let request = match method {
         "GET" => client.get(path),
         "POST" => client.post(path, &body),
         "PATCH" => client.patch(path, &body),
         _ => client.delete(path),
     };
-    ask.await
+    request.await
 }
 
-async fn demo() -> (Place, Arc<ReferenceBoard>, TestApi) {
-    static LISTEN: Once = Once::new();
-    LISTEN.call_once(|| tracing_subscriber::registry().with(Listener).init());
+async fn demo() -> (Storage, Arc<ReferenceBoard>, TestApi) {
+    static RECORD: Once = Once::new();
+    RECORD.call_once(|| {
+        tracing_subscriber::registry()
+            .with(StatementRecorder)
+            .init()
+    });
     let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
-    let place = Backend::Memory.unless_chosen().place().await;
-    let board = Arc::new(place.demo(clock.clone(), Language::English).await);
+    let storage = Backend::Memory.or_from_environment().create_storage().await;
+    let board = Arc::new(storage.demo(clock.clone(), Language::English).await);
     let (stores, settings) = (board.stores(), ApiSettings::default());
     let api = api_of(board.clone(), stores, settings, &clock);
-    (place, board, api)
+    (storage, board, api)
 }
 
 /// Issues a token of mod with all scopes.
 pub async fn token(database: &BoardDatabase) -> String {
     let (owner, scopes) = (UserId::from(2), Vec::from_iter(Surface::Full.scopes()));
-    let wanted = TokenRequest::new(&owner, &scopes).label("test");
+    let request = TokenRequest::new(&owner, &scopes).label("test");
     let stores = database.stores();
     let now = Timestamp::from_millis(1_767_225_600_000);
     let issued = issue_token(
         &*stores.tokens,
         &SeededRandom::default(),
         Surface::Full,
-        wanted,
+        request,
         now,
     )
     .await;
     issued.unwrap().0.expose_secret().to_owned()
 }
 
-/// The statements that each database's thread has run.
-static RUN: LazyLock<Mutex<HashMap<ThreadId, Vec<String>>>> = LazyLock::new(Mutex::default);
+/// The statements of each thread of a database.
+static STATEMENTS: LazyLock<Mutex<HashMap<ThreadId, Vec<String>>>> = LazyLock::new(Mutex::default);
 
-/// What a thread has run since the last time.
-fn take(thread: ThreadId) -> Vec<String> {
-    RUN.lock().unwrap().remove(&thread).unwrap_or_default()
+/// Takes the statements of a thread since the last call.
+fn take_statements(thread: ThreadId) -> Vec<String> {
+    STATEMENTS
+        .lock()
+        .unwrap()
+        .remove(&thread)
+        .unwrap_or_default()
 }
 
-struct Listener;
+struct StatementRecorder;
 
-impl<S: Subscriber> Layer<S> for Listener {
+impl<S: Subscriber> Layer<S> for StatementRecorder {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         event.record(&mut Statement);
     }
@@ -203,10 +211,13 @@ impl Visit for Statement {
     /// Ignores transaction control and the statements of the index in its own tables.
     fn record_str(&mut self, field: &Field, sql: &str) {
         let word = sql.split_whitespace().next().unwrap_or_default();
-        let frames = ["BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"];
-        if field.name() == "sql" && !frames.contains(&word) && !sql.contains("'main'.'") {
-            let mut run = RUN.lock().unwrap();
-            let statements = run.entry(thread::current().id()).or_default();
+        let transaction_control = ["BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"];
+        if field.name() == "sql"
+            && !transaction_control.contains(&word)
+            && !sql.contains("'main'.'")
+        {
+            let mut threads = STATEMENTS.lock().unwrap();
+            let statements = threads.entry(thread::current().id()).or_default();
             statements.push(sql.into());
         }
     }

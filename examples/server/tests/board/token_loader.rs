@@ -30,7 +30,7 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
     for (path, status, seen) in [("/search?q=tea", 429, 0), ("/forums", 200, 1)] {
         assert_eq!(client.get(path).await.status, status);
         demo.board.write_hints().await;
-        assert_eq!(demo.one::<i64>(SEEN).await, seen, "{path}");
+        assert_eq!(demo.query_value::<i64>(SEEN).await, seen, "{path}");
     }
     let forget = demo.board.write(|tx, _| {
         Box::pin(async move { Ok(tx.run("UPDATE member SET last_seen_at = NULL").await?) })
@@ -40,14 +40,15 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
     assert!(stores.tokens.revoke(&lookup, now, &entry).await.unwrap());
     assert_eq!(client.get("/forums").await.status, 401);
     demo.board.write_hints().await;
-    assert_eq!(demo.one::<i64>(SEEN).await, 0);
+    assert_eq!(demo.query_value::<i64>(SEEN).await, 0);
 }
 
 /// On SQLite the unit test of the query plans checks it.
 #[test]
 fn the_statement_searches_indexes_of_postgres() {
     run_with_postgres(async {
-        let demo = Demo::within(Backend::Postgres.place().await, Language::English).await;
+        let demo =
+            Demo::in_storage(Backend::Postgres.create_storage().await, Language::English).await;
         let BoardDatabase::Postgres(database) = demo.database() else {
             panic!("the database is in SQLite");
         };

@@ -1,4 +1,4 @@
-//! A demo board behind the API, in the storage that the environment chooses.
+//! A demo board behind the API, in the backend of `FORUM_API_BACKEND`.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -62,7 +62,7 @@ impl Fixture {
         }
     }
 
-    /// The same API over another board, for the same members.
+    /// Replaces the board behind the API. Members and tokens stay the same.
     pub fn replace_board(&mut self, board: Arc<dyn host::Board>) {
         let host = Host::new(self.board.clone(), board);
         self.api = api(host, &self.stores, &self.settings, &self.clock);

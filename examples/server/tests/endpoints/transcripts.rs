@@ -1,6 +1,6 @@
 //! Replays the transcripts in `transcripts/`. With `UPDATE=1` it writes the results that it gets into them.
 //!
-//! Each line of a transcript begins with what it is:
+//! The beginning of a line determines its kind:
 //! - `## TITLE` begins a scenario on a new demo board, in the language of the file's name.
 //! - `! COMMAND` is a command of the operator.
 //! - `NAME METHOD PATH [BODY]` is a request of a member with every scope, or of `guest`.
@@ -163,12 +163,12 @@ fn result(answer: &TestResponse, selection: &str) -> String {
     text + "\n"
 }
 
-/// A link without its cursor, which may depend on the database.
+/// Returns a link without its cursor, which can depend on the database.
 fn without_cursor(value: &str) -> &str {
     value.split("after=").next().unwrap_or_default()
 }
 
-/// The parts of a value that a path names: `*` for all items of a list, `,` between several fields of an object.
+/// Returns the parts of a value that a path names: `*` for all items of a list, `,` between several fields of an object.
 fn selected(value: &Value, path: &str) -> Value {
     let (first, rest) = path.split_once('.').unwrap_or((path, ""));
     match value {

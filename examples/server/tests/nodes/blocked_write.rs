@@ -7,7 +7,7 @@ use tokio_postgres::Client;
 use crate::cluster::Cluster;
 use crate::connection::{ApiClient, ApiRequest, ApiResponse};
 use crate::random::Random;
-use crate::wait::until;
+use crate::wait::wait_until;
 
 /// Locks posts against writes, not against reads.
 const HOLD: &str = "BEGIN; LOCK TABLE post IN SHARE ROW EXCLUSIVE MODE";
@@ -18,7 +18,7 @@ const WAITING: &str = "SELECT count(*) FROM pg_stat_activity
 
 /// A blocked reply on the first node.
 pub struct BlockedWrite {
-    pub ask: ApiRequest,
+    pub request: ApiRequest,
     /// The client that waits for the response.
     pub sender: JoinHandle<Option<ApiResponse>>,
     lock: Client,
@@ -34,16 +34,20 @@ impl BlockedWrite {
     pub async fn new(cluster: &Cluster, words: &str) -> Self {
         let lock = cluster.database.connect().await;
         lock.batch_execute(HOLD).await.unwrap();
-        let ask = reply(&cluster.token("alice"), words);
+        let request = reply(&cluster.token("alice"), words);
         let mut connections = ApiClient::new(&cluster.nodes, Random::new(0));
-        let (node, sent) = (cluster.nodes.addresses()[0], ask.clone());
+        let (node, sent) = (cluster.nodes.addresses()[0], request.clone());
         let sender = tokio::spawn(async move { connections.send_to(node, &sent).await });
         let waits = async || {
             assert!(!sender.is_finished(), "it was not held up");
             cluster.database.count(WAITING).await > 0
         };
-        until("the reply is held up", waits).await;
-        Self { ask, sender, lock }
+        wait_until("the reply to be blocked", waits).await;
+        Self {
+            request,
+            sender,
+            lock,
+        }
     }
 
     /// Releases the lock.

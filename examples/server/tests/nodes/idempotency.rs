@@ -29,8 +29,11 @@ async fn concurrently(addresses: BackendUrls, scale: Scale) {
     let nodes = cluster.nodes.addresses();
     let mut waited = 0;
     for round in 0..ROUNDS {
-        let ask = reply(&alice, &format!("round-{round}"));
-        let both = tokio::join!(one.send_to(nodes[0], &ask), other.send_to(nodes[1], &ask));
+        let request = reply(&alice, &format!("round-{round}"));
+        let both = tokio::join!(
+            one.send_to(nodes[0], &request),
+            other.send_to(nodes[1], &request)
+        );
         let both = [both.0.unwrap(), both.1.unwrap()];
         let mut firsts = both
             .iter()
@@ -46,12 +49,12 @@ async fn concurrently(addresses: BackendUrls, scale: Scale) {
             _ => false,
         };
         assert!(both.iter().all(|reply| is_right(&reply)), "{both:?}");
-        let again = one.send_to(nodes[1], &ask).await.unwrap();
+        let again = one.send_to(nodes[1], &request).await.unwrap();
         assert!(again.is_replayed() && again.body == first.body, "{again:?}");
     }
     let contents = Contents::read(&mut Reader::new(nodes[0], &admin)).await;
     for round in 0..ROUNDS {
-        assert_eq!(contents.saying(&format!("round-{round}")), 1);
+        assert_eq!(contents.count_with_body(&format!("round-{round}")), 1);
     }
     println!(
         "{ROUNDS} keys on two nodes at once: each ran once; {waited} met the other still at it"
@@ -66,7 +69,7 @@ async fn killed_meanwhile(addresses: BackendUrls, scale: Scale) {
     cluster.servers.remove(0).kill();
     held.release().await;
     assert!((&mut held.sender).await.unwrap().is_none());
-    let running = connections.send_to(nodes[1], &held.ask).await.unwrap();
+    let running = connections.send_to(nodes[1], &held.request).await.unwrap();
     let answer = |reply: &ApiResponse| {
         (
             reply.status,
@@ -77,10 +80,10 @@ async fn killed_meanwhile(addresses: BackendUrls, scale: Scale) {
     assert_eq!(answer(&running), (409, "CONFLICT".into(), Some(1)));
     cluster.database.end_runs().await;
     for _ in 0..3 {
-        let unknown = connections.send_to(nodes[1], &held.ask).await.unwrap();
+        let unknown = connections.send_to(nodes[1], &held.request).await.unwrap();
         assert_eq!(answer(&unknown), (409, "CONFLICT".into(), None));
         assert!(!unknown.is_replayed());
     }
     let contents = Contents::read(&mut Reader::new(nodes[1], &admin)).await;
-    assert!(contents.saying("in-between") <= 1);
+    assert!(contents.count_with_body("in-between") <= 1);
 }

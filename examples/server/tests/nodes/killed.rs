@@ -18,16 +18,16 @@ use crate::prerequisites::{BackendUrls, run_drill};
 use crate::random::Random;
 use crate::receiver::{Received, Receiver};
 use crate::scale::Scale;
-use crate::wait::until;
+use crate::wait::wait_until;
 
 /// Time between two kills.
-const PAUSE: Duration = Duration::from_secs(2);
+const KILL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Time between two requests of a client.
-const PACE: Duration = Duration::from_millis(25);
+const CLIENT_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Response time of a receiver: long enough that workers are killed during attempts.
-const SLOW: Duration = Duration::from_millis(200);
+const RESPONSE_DELAY: Duration = Duration::from_millis(200);
 
 /// Budgets that the load uses up in each window.
 const BUDGETS: [&str; 8] = [
@@ -46,7 +46,7 @@ const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
 
 #[test]
 fn killed_nodes_lose_and_repeat_no_write() {
-    run_drill(|addresses| killed(addresses, Scale::new(4, 3)));
+    run_drill(|addresses| run_with_kills(addresses, Scale::new(4, 3)));
 }
 
 /// A receiver with its secret and its requests.
@@ -76,7 +76,7 @@ impl RecordingReceiver {
     }
 }
 
-async fn killed(addresses: BackendUrls, scale: Scale) {
+async fn run_with_kills(addresses: BackendUrls, scale: Scale) {
     let mut cluster = Cluster::new(&addresses, scale, &BUDGETS).await;
     let requests = AtomicU32::new(0);
     let failing = Receiver::with_statuses(move |_| {
@@ -84,7 +84,7 @@ async fn killed(addresses: BackendUrls, scale: Scale) {
         Some(if fails { 503 } else { 204 })
     });
     let slow = Receiver::with_statuses(|_| {
-        thread::sleep(SLOW);
+        thread::sleep(RESPONSE_DELAY);
         Some(204)
     });
     let mut receivers = [slow, failing].map(|receiver| RecordingReceiver::new(&cluster, receiver));
@@ -93,28 +93,30 @@ async fn killed(addresses: BackendUrls, scale: Scale) {
     let mut admin = Reader::new(address, &cluster.token("admin"));
     let before = Contents::read(&mut admin).await;
 
-    let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
+    let load = Load::start(&cluster.nodes, clients(&tokens), CLIENT_INTERVAL);
     let kills = kill_at_random(&mut cluster, scale).await;
     let sent = load.finish().await;
     report(kills, &sent);
-    let strange = sent.iter().find(|sent| {
+    let unexpected = sent.iter().find(|sent| {
         sent.response()
             .is_some_and(|reply| reply.status >= 500 || [400, 401].contains(&reply.status))
     });
-    assert!(strange.is_none(), "{strange:?}");
-    let alone = cluster.count_redis_outages();
-    let (windows, most) = budgets::check(&sent, alone);
-    println!("{windows} windows, {most} units granted in the fullest; {alone} times without Redis");
+    assert!(unexpected.is_none(), "{unexpected:?}");
+    let redis_outages = cluster.count_redis_outages();
+    let (windows, most) = budgets::check(&sent, redis_outages);
+    println!(
+        "{windows} windows, {most} units granted in the fullest; {redis_outages} times without Redis"
+    );
 
     // The load has stopped, so the clock may advance by a minute.
     block_in_place(|| cluster.stop_servers());
     cluster.database.end_runs().await;
     let (contents, _) = audit::check_writes(&sent, address, &tokens, &mut admin).await;
 
-    all_is_delivered(&mut cluster, &mut receivers, scale, |receivers| {
-        receivers.iter_mut().all(|one| {
-            one.take();
-            one.delivered().is_complete(&before, &contents, &sent)
+    wait_for_deliveries(&mut cluster, &mut receivers, scale, |receivers| {
+        receivers.iter_mut().all(|receiver| {
+            receiver.take();
+            receiver.delivered().is_complete(&before, &contents, &sent)
         })
     })
     .await;
@@ -123,7 +125,7 @@ async fn killed(addresses: BackendUrls, scale: Scale) {
 }
 
 /// Waits until each event is delivered, and checks the deliveries.
-async fn all_is_delivered(
+async fn wait_for_deliveries(
     cluster: &mut Cluster,
     receivers: &mut [RecordingReceiver],
     scale: Scale,
@@ -131,43 +133,43 @@ async fn all_is_delivered(
 ) {
     let since = Instant::now();
     receivers.iter_mut().for_each(RecordingReceiver::take);
-    let mut again = sent_again(receivers);
+    let mut repeats = count_repeats(receivers);
     if scale.ends_leases_early {
         cluster.replace_workers().await;
     }
-    until("every event, and no delivery to come", async || {
+    wait_until("all events, and no pending delivery", async || {
         is_delivered(receivers) && !cluster.has_pending_deliveries()
     })
     .await;
-    for one in &*receivers {
-        deliveries::check_noted(&one.received, &cluster.database).await;
+    for receiver in &*receivers {
+        deliveries::check_recorded(&receiver.received, &cluster.database).await;
     }
     if !scale.ends_leases_early {
-        again = sent_again(receivers);
+        repeats = count_repeats(receivers);
     }
-    for (one, again) in receivers.iter().zip(again) {
-        let (requests, delivered) = (one.received.len(), one.delivered().len());
+    for (receiver, repeats) in receivers.iter().zip(repeats) {
+        let (requests, delivered) = (receiver.received.len(), receiver.delivered().len());
         println!(
-            "{requests} requests, {delivered} deliveries, {again} of them sent again after a lease"
+            "{requests} requests, {delivered} deliveries, {repeats} of them repeated after a lease"
         );
     }
     println!("all delivered {:?} after the last kill", since.elapsed());
 }
 
-fn sent_again(receivers: &[RecordingReceiver]) -> Vec<usize> {
+fn count_repeats(receivers: &[RecordingReceiver]) -> Vec<usize> {
     let each = receivers.iter();
-    each.map(|one| deliveries::check_times(&one.received))
+    each.map(|receiver| deliveries::check_times(&receiver.received))
         .collect()
 }
 
 /// Kills nodes repeatedly; returns the number of kills.
 async fn kill_at_random(cluster: &mut Cluster, scale: Scale) -> usize {
     let (end, mut random) = (Instant::now() + scale.load_duration, Random::new(0));
-    let (mut pace, mut kills) = (interval(PAUSE), 0);
+    let (mut kill_interval, mut kills) = (interval(KILL_INTERVAL), 0);
     let nodes = scale.servers + scale.workers;
-    pace.tick().await;
-    while Instant::now() + PAUSE < end {
-        pace.tick().await;
+    kill_interval.tick().await;
+    while Instant::now() + KILL_INTERVAL < end {
+        kill_interval.tick().await;
         block_in_place(|| cluster.replace(random.below(nodes), Node::kill));
         kills += 1;
     }
@@ -178,7 +180,7 @@ async fn kill_at_random(cluster: &mut Cluster, scale: Scale) -> usize {
 fn report(kills: usize, sent: &[Sent]) {
     let times = [50, 99, 100].map(|percent| figures::percentile(sent, percent));
     println!(
-        "{kills} killed; {} requests: {:?}",
+        "{kills} kills; {} requests: {:?}",
         sent.len(),
         figures::statuses(sent)
     );

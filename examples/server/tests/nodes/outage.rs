@@ -16,27 +16,27 @@ use crate::receiver::Receiver;
 use crate::redis::RedisServer as Redis;
 use crate::scale::Scale;
 use crate::stores::Postgres;
-use crate::wait::until;
-use crate::worker_activity::a_reply_is_delivered;
+use crate::wait::wait_until;
+use crate::worker_activity::check_delivery;
 
 /// Time after a store's return in which the nodes recover.
 const RECOVERY: Duration = Duration::from_secs(2);
 
 /// Time between two requests of a client.
-const PACE: Duration = Duration::from_millis(60);
+const CLIENT_INTERVAL: Duration = Duration::from_millis(60);
 
 /// Budgets that are never used up, with long windows.
 const BUDGETS: [&str; 4] = ["--token-budget", "1000000", "--guest-budget", "1000000"];
 
 #[test]
 fn nodes_recover_from_outages_within_two_seconds() {
-    run_drill(|_| outage(Scale::new(4, 3)));
+    run_drill(|_| run_with_outages(Scale::new(4, 3)));
 }
 
 /// Remaining units and end of the window of an idle member, on each node.
-type Left = Vec<(u64, u64)>;
+type RemainingUnits = Vec<(u64, u64)>;
 
-async fn outage(scale: Scale) {
+async fn run_with_outages(scale: Scale) {
     let (mut postgres, mut redis) = (Postgres::new(), Redis::new());
     let addresses = BackendUrls {
         postgres: postgres.url.clone(),
@@ -46,27 +46,27 @@ async fn outage(scale: Scale) {
     let receiver = Receiver::new();
     cluster.add_webhook(&receiver.url, "post.created");
     let tokens = ["alice", "bob", "carol", "mod"].map(|name| (name, cluster.token(name)));
-    let quiet = cluster.token("admin");
+    let idle_member = cluster.token("admin");
     let mut connections = ApiClient::new(&cluster.nodes, Random::new(0));
     let phase = scale.load_duration / 5;
 
-    let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
-    let before = left(&cluster, &mut connections, &quiet).await;
+    let load = Load::start(&cluster.nodes, clients(&tokens), CLIENT_INTERVAL);
+    let before = remaining_units(&cluster, &mut connections, &idle_member).await;
     sleep(phase).await;
-    let redis_went = Instant::now();
+    let redis_stopped = Instant::now();
     redis.kill();
-    let alone = left(&cluster, &mut connections, &quiet).await;
+    let without_redis = remaining_units(&cluster, &mut connections, &idle_member).await;
     sleep(phase).await;
     block_in_place(|| redis.start());
     let redis_returned = Instant::now();
-    until("every node shares budgets again", async || {
-        let shared = left(&cluster, &mut connections, &quiet).await;
+    wait_until("all nodes to share budgets", async || {
+        let shared = remaining_units(&cluster, &mut connections, &idle_member).await;
         shared.windows(2).all(|pair| pair[0].0 > pair[1].0)
     })
     .await;
     let redis_shared = redis_returned.elapsed();
     sleep(phase).await;
-    let postgres_went = Instant::now();
+    let postgres_stopped = Instant::now();
     postgres.stop();
     for node in cluster.nodes.addresses() {
         let health = block_in_place(|| client::get(&format!("http://{node}/health")));
@@ -87,10 +87,10 @@ async fn outage(scale: Scale) {
         Instant::now(),
     );
     for (what, from, to) in [
-        ("before", began, redis_went),
-        ("without Redis", redis_went, redis_returned),
-        ("with Redis again", redis_returned, postgres_went),
-        ("without Postgres", postgres_went, postgres_returned),
+        ("before", began, redis_stopped),
+        ("without Redis", redis_stopped, redis_returned),
+        ("with Redis again", redis_returned, postgres_stopped),
+        ("without Postgres", postgres_stopped, postgres_returned),
         (
             "with Postgres again, 2 s",
             postgres_returned,
@@ -100,7 +100,7 @@ async fn outage(scale: Scale) {
     ] {
         println!("{what}: {:?}", statuses(during(from, to)));
     }
-    println!("Redis was shared by all again {redis_shared:?} after its return");
+    println!("all nodes shared Redis {redis_shared:?} after its restart");
     let last_failure = sent
         .iter()
         .filter(|sent| is_failure(sent))
@@ -112,21 +112,21 @@ async fn outage(scale: Scale) {
     );
 
     assert!(redis_shared < RECOVERY, "{redis_shared:?}");
-    for (before, alone) in before.iter().zip(&alone) {
+    for (before, without_redis) in before.iter().zip(&without_redis) {
         assert!(
-            alone.0 < before.0 && alone.1.abs_diff(before.1) <= 1,
-            "{before:?} {alone:?}"
+            without_redis.0 < before.0 && without_redis.1.abs_diff(before.1) <= 1,
+            "{before:?} {without_redis:?}"
         );
     }
-    let failed = during(began, postgres_went).find(|sent| is_failure(sent));
+    let failed = during(began, postgres_stopped).find(|sent| is_failure(sent));
     assert!(failed.is_none(), "{failed:?}");
     let failed = during(postgres_returned + RECOVERY, ended).find(|sent| is_failure(sent));
     assert!(failed.is_none(), "{failed:?}");
     assert!(
-        during(postgres_went, postgres_returned).any(is_failure),
-        "it was missed"
+        during(postgres_stopped, postgres_returned).any(is_failure),
+        "no request failed during the outage"
     );
-    a_reply_is_delivered(&cluster.nodes, &receiver, &tokens[0].1, "Back again.").await;
+    check_delivery(&cluster.nodes, &receiver, &tokens[0].1, "Back again.").await;
     block_in_place(|| cluster.stop());
 }
 
@@ -134,15 +134,19 @@ fn is_failure(sent: &Sent) -> bool {
     sent.response().is_none_or(|reply| reply.status >= 500)
 }
 
-async fn left(cluster: &Cluster, connections: &mut ApiClient, token: &str) -> Left {
-    let mut left = Vec::new();
+async fn remaining_units(
+    cluster: &Cluster,
+    connections: &mut ApiClient,
+    token: &str,
+) -> RemainingUnits {
+    let mut remaining_units = Vec::new();
     for node in cluster.nodes.addresses() {
         let reply = connections
             .send_to(node, &ApiRequest::get(token, "/forums"))
             .await
             .unwrap();
         let named = |name| reply.header_number(name).unwrap();
-        left.push((named("x-ratelimit-remaining"), named("x-ratelimit-reset")));
+        remaining_units.push((named("x-ratelimit-remaining"), named("x-ratelimit-reset")));
     }
-    left
+    remaining_units
 }

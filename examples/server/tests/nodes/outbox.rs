@@ -25,13 +25,14 @@ async fn out_of_order(addresses: BackendUrls, scale: Scale) {
     cluster.add_webhook(&receiver.url, "*");
     let next = || block_in_place(|| receiver.next()).json()["event"].clone();
     for _ in 0..ROUNDS {
-        let [one, other] = [start_client(&cluster).await, start_client(&cluster).await];
+        let [first_client, second_client] =
+            [start_client(&cluster).await, start_client(&cluster).await];
         let [first, second] = [event(), event()];
-        put(&one, &first).await;
-        put(&other, &second).await;
-        other.batch_execute("COMMIT").await.unwrap();
+        insert(&first_client, &first).await;
+        insert(&second_client, &second).await;
+        second_client.batch_execute("COMMIT").await.unwrap();
         assert_eq!(next(), json!(second.id));
-        one.batch_execute("COMMIT").await.unwrap();
+        first_client.batch_execute("COMMIT").await.unwrap();
         assert_eq!(next(), json!(first.id));
         let number = |event: &Event| {
             let query = format!(
@@ -53,11 +54,16 @@ async fn start_client(cluster: &Cluster) -> Client {
 }
 
 fn event() -> Event {
-    let on = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
-    Event::new(Topic::parse("post.created").unwrap(), on, None, &json!({}))
+    let meta = EventMeta::new(&OsRandom, SystemClock.now()).unwrap();
+    Event::new(
+        Topic::parse("post.created").unwrap(),
+        meta,
+        None,
+        &json!({}),
+    )
 }
 
-async fn put(client: &Client, event: &Event) {
+async fn insert(client: &Client, event: &Event) {
     let parameters = event.insert_parameters();
     let texts = parameters
         .each_ref()

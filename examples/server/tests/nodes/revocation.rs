@@ -11,10 +11,10 @@ const ROUNDS: usize = 3;
 
 #[test]
 fn revocations_are_effective_on_every_node_at_once() {
-    run_drill(|addresses| revoked(addresses, Scale::new(4, 0)));
+    run_drill(|addresses| run_revocations(addresses, Scale::new(4, 0)));
 }
 
-async fn revoked(addresses: BackendUrls, scale: Scale) {
+async fn run_revocations(addresses: BackendUrls, scale: Scale) {
     let cluster = Cluster::new(&addresses, scale, &[]).await;
     let mut connections = ApiClient::new(&cluster.nodes, Random::new(0));
     let (bob, carol) = (cluster.token("bob"), cluster.token("carol"));
@@ -25,9 +25,9 @@ async fn revoked(addresses: BackendUrls, scale: Scale) {
             "200 "
         );
         cluster.run(&["token", "revoke", &alice["forum_pat_".len()..][..16]]);
-        let revoked = responses_of_all_nodes(&cluster, &mut connections, &alice).await;
-        assert_eq!(revoked, "401 unauthenticated");
-        for (token, take, taken, give) in [
+        let after_revocation = responses_of_all_nodes(&cluster, &mut connections, &alice).await;
+        assert_eq!(after_revocation, "401 unauthenticated");
+        for (token, revoke, expected, restore) in [
             (
                 &bob,
                 &["member", "ban", "bob"][..],
@@ -45,12 +45,12 @@ async fn revoked(addresses: BackendUrls, scale: Scale) {
                 responses_of_all_nodes(&cluster, &mut connections, token).await,
                 "200 "
             );
-            cluster.run(take);
+            cluster.run(revoke);
             assert_eq!(
                 responses_of_all_nodes(&cluster, &mut connections, token).await,
-                taken
+                expected
             );
-            cluster.run(give);
+            cluster.run(restore);
             assert_eq!(
                 responses_of_all_nodes(&cluster, &mut connections, token).await,
                 "200 "

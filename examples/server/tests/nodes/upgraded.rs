@@ -15,14 +15,14 @@ use crate::postgres::Database;
 use crate::prerequisites::{BackendUrls, run_drill};
 use crate::receiver::Receiver;
 use crate::scale::Scale;
-use crate::wait::until;
-use crate::worker_activity::a_reply_is_delivered;
+use crate::wait::wait_until;
+use crate::worker_activity::check_delivery;
 
 /// Number of nodes that start together.
 const NODES: usize = 4;
 
 /// Time between two requests of a client.
-const PACE: Duration = Duration::from_millis(40);
+const CLIENT_INTERVAL: Duration = Duration::from_millis(40);
 
 /// Migration of a later version: it only adds. Each statement changes one table, so that it cannot deadlock with
 /// writes.
@@ -45,15 +45,15 @@ const LATER: &str = "
 
 #[test]
 fn nodes_that_start_together_create_one_board() {
-    run_drill(at_once);
+    run_drill(start_together);
 }
 
 #[test]
 fn nodes_keep_running_during_an_upgrade() {
-    run_drill(|addresses| during_upgrade(addresses, Scale::new(2, 1)));
+    run_drill(|addresses| upgrade(addresses, Scale::new(2, 1)));
 }
 
-async fn at_once(addresses: BackendUrls) {
+async fn start_together(addresses: BackendUrls) {
     let (database, directory) = (
         Database::in_server(&addresses.postgres),
         TempDir::new().unwrap(),
@@ -64,37 +64,37 @@ async fn at_once(addresses: BackendUrls) {
     });
     let (mut nodes, mut passwords) = (Vec::new(), BTreeSet::new());
     for node in starting.collect::<Vec<_>>() {
-        let (node, greeting) = node.await.unwrap();
-        passwords.extend(greeting["password"].as_str().map(str::to_owned));
+        let (node, startup_info) = node.await.unwrap();
+        passwords.extend(startup_info["password"].as_str().map(str::to_owned));
         nodes.push(node);
     }
-    assert_eq!(passwords.len(), 1, "one of them made the board");
+    assert_eq!(passwords.len(), 1, "one node created the board");
     let admins = "SELECT count(*) FROM member WHERE username = 'admin'";
     assert_eq!(database.count(admins).await, 1);
     block_in_place(|| nodes.into_iter().for_each(Node::stop));
 }
 
-async fn during_upgrade(addresses: BackendUrls, scale: Scale) {
+async fn upgrade(addresses: BackendUrls, scale: Scale) {
     let budgets = ["--token-budget", "1000000", "--guest-budget", "1000000"];
     let mut cluster = Cluster::new(&addresses, scale, &budgets).await;
     let tokens = ["alice", "carol", "mod"].map(|name| (name, cluster.token(name)));
     let bob = Client::member(50, "bob", &cluster.token("bob"));
     let receiver = Receiver::new();
     cluster.add_webhook(&receiver.url, "*");
-    let load = Load::start(&cluster.nodes, clients(&tokens), PACE);
+    let load = Load::start(&cluster.nodes, clients(&tokens), CLIENT_INTERVAL);
     sleep(scale.load_duration / 4).await;
     for statement in LATER.split(';') {
         cluster.database.execute(statement).await;
     }
     let later = Instant::now();
-    do_everything(bob, &cluster).await;
+    call_every_endpoint(bob, &cluster).await;
     sleep(scale.load_duration / 4).await;
     let sent = load.finish().await;
     let after = sent.iter().filter(|sent| sent.at > later);
     let counts = statuses(after);
     println!("beside a later version: {counts:?}");
     assert!(counts.keys().all(|status| (200..500).contains(status)));
-    a_reply_is_delivered(
+    check_delivery(
         &cluster.nodes,
         &receiver,
         &tokens[0].1,
@@ -105,20 +105,20 @@ async fn during_upgrade(addresses: BackendUrls, scale: Scale) {
 }
 
 /// Calls every endpoint repeatedly until each has succeeded.
-async fn do_everything(mut client: Client, cluster: &Cluster) {
+async fn call_every_endpoint(mut client: Client, cluster: &Cluster) {
     let mut connections = client.connections(&cluster.nodes);
-    let mut left: BTreeSet<_> = KINDS.iter().map(|kind| kind.name).collect();
-    until("every endpoint answers", async || {
+    let mut missing: BTreeSet<_> = KINDS.iter().map(|kind| kind.name).collect();
+    wait_until("every endpoint to succeed", async || {
         for kind in KINDS {
-            if let Some(sent) = client.act(kind, &mut connections).await {
+            if let Some(sent) = client.send(kind, &mut connections).await {
                 let answer = sent.response().unwrap();
                 assert!(answer.status < 500, "{sent:?}");
                 if sent.is_done() {
-                    left.remove(kind.name);
+                    missing.remove(kind.name);
                 }
             }
         }
-        left.is_empty()
+        missing.is_empty()
     })
     .await;
 }

@@ -8,12 +8,12 @@ use tokio::time::{sleep, timeout};
 const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Waits until the condition holds.
-pub async fn until(what: &str, mut is: impl AsyncFnMut() -> bool) {
+pub async fn wait_until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let wait = async {
-        while !is().await {
+        while !holds().await {
             sleep(Duration::from_millis(20)).await;
         }
     };
     let waited = timeout(TIMEOUT, wait).await;
-    waited.unwrap_or_else(|_| panic!("waited in vain: {what}"));
+    waited.unwrap_or_else(|_| panic!("timed out waiting for {what}"));
 }

@@ -1,20 +1,20 @@
-//! Checks that workers deliver.
+//! Delivery of an event to a receiver.
 
 use serde_json::json;
 
 use crate::connection::{ApiClient, ApiRequest, Nodes};
 use crate::random::Random;
 use crate::receiver::Receiver;
-use crate::wait::until;
+use crate::wait::wait_until;
 
 /// Posts a reply and waits until the receiver has its event.
-pub async fn a_reply_is_delivered(nodes: &Nodes, receiver: &Receiver, token: &str, words: &str) {
+pub async fn check_delivery(nodes: &Nodes, receiver: &Receiver, token: &str, body: &str) {
     let mut connections = ApiClient::new(nodes, Random::new(0));
-    let reply = ApiRequest::new("POST", token, "/threads/1/posts", &json!({ "body": words }));
+    let reply = ApiRequest::new("POST", token, "/threads/1/posts", &json!({ "body": body }));
     assert_eq!(connections.send(&reply).await.unwrap().status, 201);
-    until("its event", async || {
+    wait_until("the event of the reply", async || {
         std::iter::from_fn(|| receiver.try_next())
-            .any(|received| received.json()["data"]["post"]["body"] == words)
+            .any(|received| received.json()["data"]["post"]["body"] == body)
     })
     .await;
 }

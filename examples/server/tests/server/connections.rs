@@ -1,4 +1,4 @@
-//! Connections: their number, their time and memory, and requests that are ambiguous, oversized or never end.
+//! Connections: number, timeouts and memory; and ambiguous, oversized and endless requests.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -30,7 +30,7 @@ fn answer(server: &Server, head: &str) -> Response {
 }
 
 /// Sends a request and reads the head of its response.
-fn ask(stream: &mut TcpStream) {
+fn send_request(stream: &mut TcpStream) {
     let request = b"HEAD /health HTTP/1.1\r\nhost: x\r\n\r\n";
     stream.write_all(request).unwrap();
     let mut head = Vec::new();
@@ -46,11 +46,11 @@ fn ask(stream: &mut TcpStream) {
 fn a_connection_beyond_the_limit_waits_for_another_to_end() {
     let server = Server::new(&["--max-connections", "2"]);
     let mut open = [connect(&server), connect(&server)];
-    open.iter_mut().for_each(ask);
+    open.iter_mut().for_each(send_request);
     let request = "GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
     let third = begin(&server, request);
     for _ in 0..50 {
-        open.iter_mut().for_each(ask);
+        open.iter_mut().for_each(send_request);
     }
     third.set_nonblocking(true).unwrap();
     let waits = third.peek(&mut [0]).unwrap_err();
@@ -85,12 +85,12 @@ fn a_request_of_http_1_1_needs_exactly_one_host_header() {
     assert_eq!(old.status, 200);
 }
 
-/// Is answered if the server takes it for a request.
-const HIDDEN: &str = "GET /api/v1/hidden HTTP/1.1\r\nhost: x\r\n\r\n";
+/// The server must not parse this part of another request as a request.
+const HIDDEN_REQUEST: &str = "GET /api/v1/hidden HTTP/1.1\r\nhost: x\r\n\r\n";
 
 /// Headers and bodies between a POST and the hidden request: the server answers 400 and closes the connection.
 #[rustfmt::skip]
-const REFUSED: &[&str] = &[
+const AMBIGUOUS_REQUESTS: &[&str] = &[
     "content-length: 6\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
     "transfer-encoding: chunked\r\ncontent-length: 6\r\n\r\n0\r\n\r\n",
     "content-length: 0\r\ncontent-length: 43\r\n\r\n",
@@ -117,7 +117,7 @@ const REFUSED: &[&str] = &[
 
 /// Complete request heads and the status of the one response.
 #[rustfmt::skip]
-const READ: &[(&str, &str)] = &[
+const HEADS: &[(&str, &str)] = &[
     ("GET http://elsewhere/api/v1/forums HTTP/1.1\r\nhost: x\r\n", "200"),
     ("GET //elsewhere/api/v1/forums HTTP/1.1\r\nhost: x\r\n", "404"),
     ("GET x:80 HTTP/1.1\r\nhost: x\r\n", "404"),
@@ -157,13 +157,13 @@ fn ambiguous_requests_are_refused_and_end_the_connection() {
         "POST /api/v1/threads/1/posts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\
          content-type: application/json\r\n"
     );
-    for rest in REFUSED {
-        let request = format!("{head}{rest}{HIDDEN}");
+    for rest in AMBIGUOUS_REQUESTS {
+        let request = format!("{head}{rest}{HIDDEN_REQUEST}");
         assert_eq!(statuses(&server, request.as_bytes()), ["400"], "{rest:?}");
         assert_serves(&server);
     }
     // After a well-formed request the hidden one is answered.
-    let whole = format!("{head}content-length: 2\r\n\r\n{{}}{HIDDEN}");
+    let whole = format!("{head}content-length: 2\r\n\r\n{{}}{HIDDEN_REQUEST}");
     let ends = whole.replace("/hidden HTTP/1.1", "/hidden HTTP/1.0");
     assert_eq!(statuses(&server, ends.as_bytes()), ["422", "404"]);
 }
@@ -171,7 +171,7 @@ fn ambiguous_requests_are_refused_and_end_the_connection() {
 #[test]
 fn every_notation_of_a_head_gets_one_response() {
     let server = Server::new(&["--guest-budget", "1000000"]);
-    for (head, status) in READ {
+    for (head, status) in HEADS {
         let request = format!("{head}connection: close\r\n\r\n");
         assert_eq!(
             statuses(&server, request.as_bytes()).concat(),
@@ -181,8 +181,8 @@ fn every_notation_of_a_head_gets_one_response() {
         assert_serves(&server);
     }
     let body = format!(
-        "content-length: {}\r\nconnection: close\r\n\r\n{HIDDEN}",
-        HIDDEN.len()
+        "content-length: {}\r\nconnection: close\r\n\r\n{HIDDEN_REQUEST}",
+        HIDDEN_REQUEST.len()
     );
     let unread = format!("GET /api/v1/forums HTTP/1.1\r\nhost: x\r\n{body}");
     assert_eq!(statuses(&server, unread.as_bytes()), ["200"]);
@@ -238,7 +238,7 @@ const CONNECTIONS: usize = 10_000;
 const KB_PER_CONNECTION: u64 = 48;
 
 /// Time in which a head and a body have to arrive.
-const ARRIVAL: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Raises the limit of open files, which the server inherits.
 fn allow_open_files(files: usize) {
@@ -251,8 +251,8 @@ fn allow_open_files(files: usize) {
 }
 
 /// Reads until the server closes the connection.
-fn rest(mut stream: TcpStream) -> String {
-    stream.set_read_timeout(Some(2 * ARRIVAL)).unwrap();
+fn read_to_end(mut stream: TcpStream) -> String {
+    stream.set_read_timeout(Some(2 * READ_TIMEOUT)).unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     text
@@ -285,20 +285,20 @@ fn ten_thousand_idle_connections_are_bounded_and_end() {
         grown <= KB_PER_CONNECTION * CONNECTIONS as u64,
         "{grown} kB"
     );
-    for answer in slow.map(rest) {
+    for answer in slow.map(read_to_end) {
         assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
     }
     for (number, stream) in idle.into_iter().enumerate() {
-        let answered = rest(stream).starts_with("HTTP/1.1 404 ");
+        let answered = read_to_end(stream).starts_with("HTTP/1.1 404 ");
         assert_eq!(answered, heads[number % heads.len()] == complete);
     }
     let took = begun.elapsed();
-    assert!(took >= ARRIVAL && took < 6 * ARRIVAL, "{took:?}");
+    assert!(took >= READ_TIMEOUT && took < 6 * READ_TIMEOUT, "{took:?}");
     assert_serves(&server);
 }
 
 /// Requests of a guest with the default rate limit, apart from one.
-const UNREAD: usize = 119;
+const UNREAD_RESPONSES: usize = 119;
 
 #[test]
 fn unread_responses_take_bounded_memory_and_do_not_delay_the_end() {
@@ -311,12 +311,14 @@ fn unread_responses_take_bounded_memory_and_do_not_delay_the_end() {
         assert_eq!(server.post(&token, "/threads/1/posts", &body).status, 201);
     }
     let request = "GET /api/v1/threads/1/posts?limit=100 HTTP/1.1\r\nhost: x\r\n\r\n";
-    let unread: Vec<_> = (0..UNREAD).map(|_| begin(&server, request)).collect();
+    let unread: Vec<_> = (0..UNREAD_RESPONSES)
+        .map(|_| begin(&server, request))
+        .collect();
     for stream in &unread {
         stream.peek(&mut [0]).unwrap();
     }
     let resident = server.resident_kib();
-    println!("{UNREAD} unread responses: {resident} kB");
+    println!("{UNREAD_RESPONSES} unread responses: {resident} kB");
     assert!(resident < 300_000, "{resident} kB");
     let begun = Instant::now();
     server.stop();

@@ -1,4 +1,4 @@
-//! Webhooks of the running server and of `worker`, and the commands that change what waits.
+//! Webhooks of a server and of `worker`, and the commands on deliveries.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use serde_json::{Value, json};
 use crate::program::{Server, ServerDirectory, signal, start, wait};
 use crate::receiver::Receiver;
 
-const PRIVATE: &str = "--allow-private-webhooks";
+const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
 
 /// A server whose webhooks may go to this machine, with a short backoff.
 fn server() -> Server {
-    Server::new(&[PRIVATE, "--webhook-initial-backoff", "0.01"])
+    Server::new(&[ALLOW_PRIVATE, "--webhook-initial-backoff", "0.01"])
 }
 
 /// Registers the receiver. Returns the output.
-pub fn add(server: &Server, receiver: &Receiver, options: &str) -> Value {
+pub fn add_endpoint(server: &Server, receiver: &Receiver, options: &str) -> Value {
     let add = format!(
-        "webhook add --json {PRIVATE} --url {} {options}",
+        "webhook add --json {ALLOW_PRIVATE} --url {} {options}",
         receiver.url
     );
     server.run_ok(&add).json()
@@ -34,42 +34,42 @@ pub fn reply(server: &Server, token: &str, body: &str) -> Value {
     reply.json()
 }
 
-/// The id of an endpoint.
-pub fn id(endpoint: &Value) -> &str {
+pub fn endpoint_id(endpoint: &Value) -> &str {
     endpoint["id"].as_str().unwrap()
 }
 
-/// The secret of an endpoint.
-pub fn secret(endpoint: &Value) -> &str {
+pub fn endpoint_secret(endpoint: &Value) -> &str {
     endpoint["secret"].as_str().unwrap()
 }
 
-/// A receiver whose answer can be changed.
-fn answering(status: u16) -> (Receiver, Arc<AtomicU16>) {
+/// A receiver with a status that can be changed.
+fn receiver_with_status(status: u16) -> (Receiver, Arc<AtomicU16>) {
     let status = Arc::new(AtomicU16::new(status));
     let current = status.clone();
     let receiver = Receiver::with_statuses(move |_| Some(current.load(Ordering::SeqCst)));
     (receiver, status)
 }
 
-/// Waits until a delivery is in this state: the receiver has its answer before the worker records it.
-fn becomes(server: &Server, id: &str, state: &str) -> Value {
+/// Waits until a delivery is in this state, because the worker records a response after it has sent the request.
+fn wait_for_state(server: &Server, id: &str, state: &str) -> Value {
+    let deadline = Instant::now() + Duration::from_secs(90);
     loop {
         let shown = server.run_ok(&format!("delivery show {id} --json")).json();
         if shown["state"] == state {
             return shown;
         }
+        assert!(Instant::now() < deadline, "not {state}: {shown}");
     }
 }
 
 #[test]
 fn a_reply_is_delivered_signed() {
     let (server, receiver) = (server(), Receiver::new());
-    let endpoint = add(&server, &receiver, "");
-    assert_eq!(secret(&endpoint).len(), 49);
+    let endpoint = add_endpoint(&server, &receiver, "");
+    assert_eq!(endpoint_secret(&endpoint).len(), 49);
     let post = reply(&server, &server.token("alice"), "Hello, receiver.");
     let received = receiver.next();
-    assert!(received.is_signed_with(secret(&endpoint)));
+    assert!(received.is_signed_with(endpoint_secret(&endpoint)));
     assert!(!received.is_signed_with("another secret, as long"));
     let version = concat!("forum-api/", env!("CARGO_PKG_VERSION"));
     for (header, expected) in [
@@ -90,12 +90,13 @@ fn the_operators_secret_signs_until_the_rotation_is_activated() {
     let (server, receiver) = (server(), Receiver::new());
     let brought = "sixteen letters.";
     let url = &receiver.url;
-    let add =
-        format!("webhook add {PRIVATE} --json --topics poll.voted --secret-stdin --url {url}");
+    let add = format!(
+        "webhook add {ALLOW_PRIVATE} --json --topics poll.voted --secret-stdin --url {url}"
+    );
     let added = server.run_ok_with_input(&add, brought).json();
     let webhook = |action| {
         server
-            .run_ok(&format!("webhook {action} {} --json", id(&added)))
+            .run_ok(&format!("webhook {action} {} --json", endpoint_id(&added)))
             .json()
     };
     webhook("ping");
@@ -115,8 +116,8 @@ fn the_operators_secret_signs_until_the_rotation_is_activated() {
 
 #[test]
 fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
-    let (server, (receiver, answer)) = (server(), answering(503));
-    let endpoint = add(&server, &receiver, "");
+    let (server, (receiver, answer)) = (server(), receiver_with_status(503));
+    let endpoint = add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Without listeners.");
     let attempts: Vec<_> = (0..6).map(|_| receiver.next()).collect();
     let delivery = attempts[0].delivery();
@@ -125,7 +126,7 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
             .iter()
             .all(|attempt| attempt.body == attempts[0].body)
     );
-    let dead = becomes(&server, &delivery, "dead");
+    let dead = wait_for_state(&server, &delivery, "dead");
     assert_eq!(dead["endpointId"], endpoint["id"]);
     assert_eq!(
         (&dead["attempts"], &dead["nextAttemptAt"]),
@@ -142,7 +143,10 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
         (&json!(6), &json!(503))
     );
     let retry = format!("delivery retry {delivery}");
-    let all = format!("delivery retry --dead --endpoint {}", id(&endpoint));
+    let all = format!(
+        "delivery retry --dead --endpoint {}",
+        endpoint_id(&endpoint)
+    );
     for (command, status, state) in [
         (&all, 410, "gone"),
         (&retry, 200, "delivered"),
@@ -151,21 +155,23 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
         answer.store(status, Ordering::SeqCst);
         server.run_ok(command);
         assert_eq!(receiver.next().delivery(), delivery);
-        assert_eq!(becomes(&server, &delivery, state)["attempts"], 1);
+        assert_eq!(wait_for_state(&server, &delivery, state)["attempts"], 1);
     }
-    server.run_ok(&format!("webhook disable {}", id(&endpoint)));
+    server.run_ok(&format!("webhook disable {}", endpoint_id(&endpoint)));
     server.run_ok(&retry);
-    assert_eq!(becomes(&server, &delivery, "queued")["attempts"], 0);
+    assert_eq!(wait_for_state(&server, &delivery, "queued")["attempts"], 0);
 }
 
 #[test]
-fn a_worker_sends_what_a_server_without_worker_queues() {
+fn a_worker_sends_the_deliveries_of_a_server_without_worker() {
     let (server, receiver) = (Server::new(&["--no-worker"]), Receiver::new());
-    add(&server, &receiver, "");
+    add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Who brings this?");
     let waiting = server.run_ok("delivery list --json").json();
     assert_eq!(waiting, json!([]), "no process fans events out");
-    let arguments = server.directory.arguments(&[PRIVATE, "--json", "worker"]);
+    let arguments = server
+        .directory
+        .arguments(&[ALLOW_PRIVATE, "--json", "worker"]);
     let worker = start(server.directory.path(), &arguments, &[]);
     assert_eq!(receiver.next().header("x-forum-event"), "post.created");
     signal(&worker, "TERM");
@@ -174,18 +180,18 @@ fn a_worker_sends_what_a_server_without_worker_queues() {
 
 #[test]
 fn an_attempt_fails_after_the_timeout() {
-    let server = Server::new(&[PRIVATE, "--webhook-timeout", "0.2"]);
+    let server = Server::new(&[ALLOW_PRIVATE, "--webhook-timeout", "0.2"]);
     let receiver = Receiver::with_statuses(|_| None);
-    let endpoint = add(&server, &receiver, "");
+    let endpoint = add_endpoint(&server, &receiver, "");
     let ping = server
-        .run_ok(&format!("webhook ping {}", id(&endpoint)))
+        .run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)))
         .stdout;
     let delivery = ping.trim_end();
     assert_eq!(receiver.next().delivery(), delivery);
-    let retrying = becomes(&server, delivery, "retrying");
+    let retrying = wait_for_state(&server, delivery, "retrying");
     let listed = server.run_ok("delivery list").stdout;
     let next = retrying["nextAttemptAt"].as_str().unwrap();
-    for shown in [delivery, id(&endpoint), "ATTEMPTS", next] {
+    for shown in [delivery, endpoint_id(&endpoint), "ATTEMPTS", next] {
         assert!(listed.contains(shown), "{listed}");
     }
     let attempt = &retrying["log"][0];
@@ -203,10 +209,10 @@ fn an_attempt_fails_after_the_timeout() {
 
 #[test]
 fn a_hanging_receiver_delays_the_end_of_a_server_by_ten_seconds_at_most() {
-    let server = Server::new(&[PRIVATE, "--webhook-timeout", "60"]);
+    let server = Server::new(&[ALLOW_PRIVATE, "--webhook-timeout", "60"]);
     let receiver = Receiver::with_statuses(|_| None);
-    let endpoint = add(&server, &receiver, "");
-    server.run_ok(&format!("webhook ping {}", id(&endpoint)));
+    let endpoint = add_endpoint(&server, &receiver, "");
+    server.run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)));
     let delivery = receiver.next().delivery();
     let begun = Instant::now();
     let directory = server.stop();
@@ -240,18 +246,20 @@ fn proxies_of_the_environment_are_not_used() {
     let mut environment: Vec<_> = names.map(|name| (name, url.as_str())).collect();
     environment.extend([("no_proxy", ""), ("NO_PROXY", "")]);
     let (directory, greeting) = ServerDirectory::with_demo_board();
-    let server = Server::start_with(directory, &[PRIVATE], &environment, "");
+    let server = Server::start_with(directory, &[ALLOW_PRIVATE], &environment, "");
     let receiver = Receiver::new();
-    add(&server, &receiver, "");
+    add_endpoint(&server, &receiver, "");
     let url = format!("https://{}", secure.local_addr().unwrap());
-    server.run_ok(&format!("webhook add {PRIVATE} --url {url}"));
+    server.run_ok(&format!("webhook add {ALLOW_PRIVATE} --url {url}"));
     reply(
         &server,
         greeting["token"].as_str().unwrap(),
         "By no detour.",
     );
     receiver.next();
+    let deadline = Instant::now() + Duration::from_secs(90);
     while secure.accept().is_err() {
+        assert!(Instant::now() < deadline, "no delivery arrives");
         thread::yield_now();
     }
     proxy.accept().expect_err("the proxy is used");

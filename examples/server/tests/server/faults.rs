@@ -1,5 +1,5 @@
-//! Faults of SQLite beneath the running server: a 500 without a reason, reads that go on, and nothing lost of what was
-//! answered.
+//! Faults of SQLite under a running server: writes return a 500 without a reason, reads succeed, and no acknowledged
+//! write is lost.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -39,13 +39,13 @@ impl SmallDisk {
         self.0.path().to_str().unwrap()
     }
 
-    /// Makes it read-only with `ro`, and writable with `rw`.
+    /// Makes the disk read-only with `ro`, and writable with `rw`.
     fn remount(&self, mode: &str) {
         let options = format!("remount,size=8m,{mode}");
         assert!(succeeds("mount", &["-o", &options, self.path()]));
     }
 
-    /// Fills it. Returns the file that takes the space.
+    /// Fills the disk. Returns the file that takes the space.
     fn fill(&self) -> PathBuf {
         let path = self.0.path().join("filling");
         let mut file = File::create(&path).unwrap();
@@ -64,7 +64,7 @@ impl Drop for SmallDisk {
 struct Immutable(ServerDirectory);
 
 impl Immutable {
-    /// Leaves the shared memory alone: the kernel kills a process that writes it where it may not be written.
+    /// Does not change the file of shared memory: the kernel would kill a process that writes to it.
     fn change(&self, flag: &str) -> bool {
         let files = ["forum.db", "forum.db-wal"].map(|name| self.0.path().join(name));
         let files = files.each_ref().map(|file| file.to_str().unwrap());
@@ -78,24 +78,24 @@ impl Drop for Immutable {
     }
 }
 
-/// A server over SQLite without limits of posts, and the posts that it answered with 201.
-struct Board {
+/// A server with SQLite and without limits of posts, and the posts that it acknowledged with 201.
+struct FaultFixture {
     server: Server,
     token: String,
-    answered: BTreeSet<String>,
+    acknowledged: BTreeSet<String>,
 }
 
-impl Board {
+impl FaultFixture {
     fn new(directory: ServerDirectory) -> Self {
         let server = Server::start(directory, &["--token-budget", "1000000"]);
         server.remove_post_limits();
-        let mut board = Self {
+        let mut fixture = Self {
             token: server.token("alice"),
             server,
-            answered: BTreeSet::new(),
+            acknowledged: BTreeSet::new(),
         };
-        assert_eq!(board.reply("answered", "first").status, 201);
-        board
+        assert_eq!(fixture.reply("acknowledged", "first").status, 201);
+        fixture
     }
 
     fn reply(&mut self, body: &str, key: &str) -> Response {
@@ -108,11 +108,12 @@ impl Board {
         let body = json!({ "body": body }).to_string();
         let answer = send("POST", &self.server.api_url(POSTS), &headers, &body);
         let id = answer.json()["postId"].as_str().map(str::to_owned);
-        self.answered.extend(id.filter(|_| answer.status == 201));
+        self.acknowledged
+            .extend(id.filter(|_| answer.status == 201));
         answer
     }
 
-    /// Asserts that a write is refused without a reason, and that reads go on.
+    /// Asserts that a write is refused without a reason, and that reads succeed.
     fn assert_reads_only(&mut self) {
         let refused = self.reply("refused", "refused");
         assert_eq!(
@@ -127,7 +128,7 @@ impl Board {
         }
     }
 
-    /// Asserts that the refused write runs now, and that the answered posts are there and no others.
+    /// Asserts that the refused write now succeeds, and that exactly the acknowledged posts exist.
     fn assert_recovers(mut self) {
         let again = self.reply("refused", "refused");
         assert_eq!(
@@ -135,9 +136,9 @@ impl Board {
             (201, None)
         );
         let posts =
-            "SELECT CAST(id AS TEXT) FROM post WHERE body LIKE 'answered%' OR body = 'refused'";
+            "SELECT CAST(id AS TEXT) FROM post WHERE body LIKE 'acknowledged%' OR body = 'refused'";
         let posts = BTreeSet::from_iter(self.server.directory.query(posts));
-        assert_eq!(posts, self.answered);
+        assert_eq!(posts, self.acknowledged);
         let (_, log) = self.server.stop_with_log();
         assert!(log.contains("ERROR") && !log.contains("panic"), "{log}");
     }
@@ -145,38 +146,38 @@ impl Board {
 
 #[test]
 fn files_that_became_immutable_are_read() {
-    let mut board = Board::new(ServerDirectory::in_sqlite());
-    let immutable = Immutable(board.server.directory.clone());
+    let mut fixture = FaultFixture::new(ServerDirectory::in_sqlite());
+    let immutable = Immutable(fixture.server.directory.clone());
     assert!(
         immutable.change("+i"),
         "files cannot be made immutable here"
     );
-    board.assert_reads_only();
+    fixture.assert_reads_only();
     drop(immutable);
-    board.assert_recovers();
+    fixture.assert_recovers();
 }
 
 #[test]
 fn a_database_that_another_process_locks_for_long_is_read() {
-    let mut board = Board::new(ServerDirectory::in_sqlite());
-    let other = Connection::open(board.server.directory.path().join("forum.db")).unwrap();
+    let mut fixture = FaultFixture::new(ServerDirectory::in_sqlite());
+    let other = Connection::open(fixture.server.directory.path().join("forum.db")).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    board.assert_reads_only();
+    fixture.assert_reads_only();
     other.execute_batch("ROLLBACK").unwrap();
-    board.assert_recovers();
+    fixture.assert_recovers();
 }
 
 #[test]
 fn acknowledged_writes_survive_a_full_disk() {
     let disk = SmallDisk::mount();
-    let mut board = Board::new(disk.0.clone());
+    let mut fixture = FaultFixture::new(disk.0.clone());
     let filling = disk.fill();
-    let long = |number| format!("answered {number} {}", "long ".repeat(3_000));
-    let is_full = |number: usize| board.reply(&long(number), &number.to_string()).status != 201;
+    let long = |number| format!("acknowledged {number} {}", "long ".repeat(3_000));
+    let is_full = |number: usize| fixture.reply(&long(number), &number.to_string()).status != 201;
     assert!((0..2_000).any(is_full), "the disk is never full");
-    board.assert_reads_only();
+    fixture.assert_reads_only();
     fs::remove_file(filling).unwrap();
-    board.assert_recovers();
+    fixture.assert_recovers();
 }
 
 #[test]

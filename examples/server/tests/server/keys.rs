@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 
-use crate::deliveries::{add, id, reply, secret};
+use crate::deliveries::{add_endpoint, endpoint_id, endpoint_secret, reply};
 use crate::program::{ExitedProcess, Server, ServerDirectory};
 use crate::receiver::Receiver;
 
-const PRIVATE: &str = "--allow-private-webhooks";
+const ALLOW_PRIVATE: &str = "--allow-private-webhooks";
 
 fn run(directory: &ServerDirectory, line: &str) -> ExitedProcess {
     directory.run(&line.split(' ').collect::<Vec<_>>(), "")
@@ -33,7 +33,7 @@ fn assert_refused(refused: &ExitedProcess, reason: &str) {
 
 #[test]
 fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
-    let server = Server::start(ServerDirectory::in_sqlite(), &[PRIVATE]);
+    let server = Server::start(ServerDirectory::in_sqlite(), &[ALLOW_PRIVATE]);
     let file = |name: &str| server.directory.path().join(name);
     for name in ["forum.db", "forum.db.key"] {
         let mode = file(name).metadata().unwrap().permissions().mode();
@@ -44,23 +44,23 @@ fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
         fs::read(file("forum.db.key")).unwrap(),
     );
     let receiver = Receiver::new();
-    let endpoint = add(&server, &receiver, "");
+    let endpoint = add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Signed.");
-    assert!(receiver.next().is_signed_with(secret(&endpoint)));
+    assert!(receiver.next().is_signed_with(endpoint_secret(&endpoint)));
     let directory = server.stop();
-    assert!(!directory.stores_in_plain_text(secret(&endpoint)));
-    let server = Server::start(directory, &[PRIVATE]);
-    server.run_ok(&format!("webhook ping {}", id(&endpoint)));
-    assert!(receiver.next().is_signed_with(secret(&endpoint)));
+    assert!(!directory.stores_in_plain_text(endpoint_secret(&endpoint)));
+    let server = Server::start(directory, &[ALLOW_PRIVATE]);
+    server.run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)));
+    assert!(receiver.next().is_signed_with(endpoint_secret(&endpoint)));
     assert_eq!(fs::read(&file).unwrap(), key, "it is created once");
 }
 
 #[test]
 fn every_program_refuses_another_key() {
-    let options = [PRIVATE, "--secret-key-file", "key"];
+    let options = [ALLOW_PRIVATE, "--secret-key-file", "key"];
     let server = Server::start(with_keys(ServerDirectory::new()), &options);
-    let endpoint = add(&server, &Receiver::new(), "--secret-key-file key");
-    let id = id(&endpoint);
+    let endpoint = add_endpoint(&server, &Receiver::new(), "--secret-key-file key");
+    let id = endpoint_id(&endpoint);
     let list = || server.run_ok("webhook list --json").json();
     let before = list();
     let other = "pass the file of their key with --secret-key-file";
@@ -122,10 +122,10 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     fs::remove_file(directory.path().join("forum.db.key")).unwrap();
     let forget = "DELETE FROM forum_api_webhook_key RETURNING key_id";
     assert_eq!(directory.query(forget).len(), 1);
-    let server = Server::start(directory, &[PRIVATE]);
+    let server = Server::start(directory, &[ALLOW_PRIVATE]);
     let receiver = Receiver::new();
-    let endpoint = add(&server, &receiver, "");
-    let ping = format!("webhook ping {}", id(&endpoint));
+    let endpoint = add_endpoint(&server, &receiver, "");
+    let ping = format!("webhook ping {}", endpoint_id(&endpoint));
     let with_key = format!("{ping} --secret-key-file key");
     assert_refused(
         &server.run(&with_key),
@@ -137,7 +137,7 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
         "{log}"
     );
     assert!(!directory.path().join("forum.db.key").exists());
-    assert!(directory.stores_in_plain_text(secret(&endpoint)));
+    assert!(directory.stores_in_plain_text(endpoint_secret(&endpoint)));
 
     let reencrypt = |keys: &str| run(&directory, &format!("webhook reseal {keys}"));
     let serve = |options: &str| run(&directory, &format!("--listen 127.0.0.1:0{options}"));
@@ -149,22 +149,32 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
         &reencrypt("--new-key-file short"),
         "the key must have at least 16 bytes",
     );
-    assert_refused(
-        &reencrypt("--new-key-file key --secret-key-file key"),
-        "instead of",
-    );
-    let done = reencrypt("--new-key-file key").stdout;
+    let done = reencrypt("--new-key-file key --secret-key-file key").stdout;
     assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
-    assert!(!directory.stores_in_plain_text(secret(&endpoint)));
+    assert!(!directory.stores_in_plain_text(endpoint_secret(&endpoint)));
     assert_refused(&serve(""), "no key was given");
-    assert_refused(&reencrypt("--new-key-file other"), "no key was given");
-    let done = reencrypt("--old-key-file key --new-key-file other --json");
+    assert_refused(
+        &reencrypt("--new-key-file other"),
+        "no key was given; pass the file of their key with --old-key-file",
+    );
+    let lost = "--secret-key-file lost";
+    assert_refused(
+        &reencrypt(&format!("--new-key-file other {lost}")),
+        "no key was given",
+    );
+    let done = reencrypt("--secret-key-file key --new-key-file other --json");
     assert_eq!(done.json(), json!({ "ok": true }));
+    let done = reencrypt("--old-key-file other --new-key-file key --secret-key-file other");
+    assert!(done.stdout.starts_with("Encrypted"), "{done:?}");
+    let done = reencrypt("--old-key-file key --new-key-file other");
+    assert!(done.stdout.starts_with("Encrypted"), "{done:?}");
+    let listed = run(&directory, &format!("webhook list {lost}"));
+    assert!(listed.stdout.contains(endpoint_id(&endpoint)), "{listed:?}");
     let old = serve(" --secret-key-file key");
     assert_refused(&old, "pass the file of their key");
     let path = directory.path();
     fs::rename(path.join("other"), path.join("forum.db.key")).unwrap();
-    let server = Server::start(directory, &[PRIVATE]);
+    let server = Server::start(directory, &[ALLOW_PRIVATE]);
     server.run_ok(&ping);
-    assert!(receiver.next().is_signed_with(secret(&endpoint)));
+    assert!(receiver.next().is_signed_with(endpoint_secret(&endpoint)));
 }

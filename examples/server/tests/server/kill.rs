@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::client::try_send;
-use crate::deliveries::{add, secret};
+use crate::deliveries::{add_endpoint, endpoint_secret};
 use crate::program::{Server, ServerDirectory};
 use crate::receiver::{Received, Receiver};
 
@@ -34,7 +35,7 @@ fn acknowledged_writes_survive_kill_9() {
         Some(if fails { 503 } else { 204 })
     });
     let server = Server::new(&ARGUMENTS);
-    let endpoint = add(&server, &receiver, "--topics post.created");
+    let endpoint = add_endpoint(&server, &receiver, "--topics post.created");
     server.remove_post_limits();
     let tokens = MEMBERS.map(|member| server.token(member));
     let before = posts(&server.directory);
@@ -63,10 +64,12 @@ fn acknowledged_writes_survive_kill_9() {
     let server = Server::start(directory, &ARGUMENTS);
     let (mut delivered, mut taken, mut refused) = (BTreeMap::<i64, BTreeSet<String>>::new(), 0, 0);
     let mut ended = false;
+    let deadline = Instant::now() + Duration::from_secs(600);
     while !ended || delivered.len() < committed.len() {
+        assert!(Instant::now() < deadline, "events are not delivered");
         ended = is_queue_empty(&server);
         for received in std::iter::from_fn(|| receiver.try_next()) {
-            assert!(received.is_signed_with(secret(&endpoint)));
+            assert!(received.is_signed_with(endpoint_secret(&endpoint)));
             let deliveries = delivered.entry(post(&received)).or_default();
             deliveries.insert(received.delivery());
             match received.status {

@@ -1,4 +1,4 @@
-//! The log: its fields, its behaviour without a reader, and what it never holds (`docs/protocol.md`, section 18).
+//! The log: its fields, its behaviour without a reader, and the absence of secrets (`docs/protocol.md`, section 18).
 
 use std::io::{BufRead, BufReader};
 
@@ -9,7 +9,7 @@ use crate::panel::{FORM, cookie, hidden_field, page, sign_in};
 use crate::program::{ExitedProcess, Server, ServerDirectory, signal, start, wait};
 use crate::receiver::Receiver;
 
-const LOST: &str = "log lines dropped: output too slow";
+const DROPPED_LINES: &str = "log lines dropped: output too slow";
 
 fn lines(log: &str) -> Vec<Value> {
     let lines = log.lines().map(serde_json::from_str);
@@ -107,14 +107,16 @@ fn an_unread_log_does_not_block_the_server() {
     assert_eq!(status, 0);
     let lines = lines(&err);
     let mut fields = lines.iter().map(|line| &line["fields"]);
-    let lost = fields.find(|fields| fields["message"] == LOST).unwrap();
+    let lost = fields
+        .find(|fields| fields["message"] == DROPPED_LINES)
+        .unwrap();
     assert!(lost["lost"].as_u64() > Some(0), "{lost:?}");
 }
 
 /// Part of every text, password, cookie and secret of the test.
 const MARK: &str = "Samovarium";
 
-/// A request of every endpoint, and some that are refused.
+/// Requests to every endpoint, and some that are refused.
 #[rustfmt::skip]
 const REQUESTS: &[(&str, &str, &str, u16)] = &[
     ("GET", "/me", "", 200),
@@ -144,7 +146,7 @@ const REQUESTS: &[(&str, &str, &str, u16)] = &[
     ("GET", "/Samovarium", "", 404),
 ];
 
-/// Texts that the log must not contain, beside [`MARK`].
+/// Texts that the log must not contain, in addition to [`MARK`].
 #[derive(Default)]
 struct Secrets(Vec<String>);
 
@@ -162,7 +164,7 @@ impl Secrets {
     }
 }
 
-/// A server that logs everything, and what its commands printed on stderr.
+/// A server that logs at every level, and the stderr of its commands.
 struct Scenario {
     server: Server,
     password: String,
@@ -287,7 +289,7 @@ impl Scenario {
         receiver
     }
 
-    /// Signs in, wrongly and rightly, and makes a token and a secret in the panel.
+    /// Signs in with a wrong and with the right password, and creates a token and a secret in the panel.
     fn use_panel(&mut self) {
         let server = &self.server;
         assert_eq!(sign_in(server, "admin", MARK).status, 401);

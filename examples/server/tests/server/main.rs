@@ -1,6 +1,6 @@
 //! The example server as a process: its commands, output, exit statuses, signals, files and connections.
 //!
-//! `cargo test` builds the program; for this binary alone, `cargo build -p forum-server` has to come first.
+//! `cargo test` builds the program. To run only this binary, run `cargo build -p forum-server` first.
 
 use forum_test_support::{client, postgres, program, receiver};
 

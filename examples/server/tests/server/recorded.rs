@@ -12,8 +12,8 @@ use snapbox::{Assert, Data};
 
 use crate::program::{ExitedProcess, Server, ServerDirectory};
 
-/// What is replaced by numbered placeholders.
-const NUMBERED: [(&str, &str); 4] = [
+/// Patterns of the texts that numbered placeholders replace.
+const NUMBERED_PLACEHOLDERS: [(&str, &str); 4] = [
     ("TOKEN", r"forum_pat_[0-9A-Za-z]+_[0-9A-Za-z]+"),
     ("SECRET", r"whsec_[0-9A-Za-z+/=_-]+"),
     ("ENDPOINT", r"whe_[0-9A-Za-z]{10,}"),
@@ -81,7 +81,7 @@ impl Session {
     }
 
     fn redact(&mut self, text: &str) -> String {
-        for (kind, pattern) in NUMBERED {
+        for (kind, pattern) in NUMBERED_PLACEHOLDERS {
             for found in Regex::new(pattern).unwrap().find_iter(text) {
                 let found = found.as_str();
                 if self.names.iter().any(|(value, _)| value == found) {

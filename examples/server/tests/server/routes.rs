@@ -6,23 +6,23 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use crate::client::{Response, get, send};
-use crate::deliveries::{add, id};
+use crate::deliveries::{add_endpoint, endpoint_id};
 use crate::program::{Server, ServerDirectory};
 use crate::receiver::Receiver;
 
 /// The units that a guest has left after a request.
-fn remaining(server: &Server) -> u32 {
+fn remaining_units(server: &Server) -> u32 {
     let answer = get(&server.api_url("/forums"));
     let remaining = answer.header("x-ratelimit-remaining");
     remaining.unwrap().parse().unwrap()
 }
 
 /// Paths without a route.
-const ABSENT: &str = "/panels /docsx /sign-in/ /sign-out /health/ /api /api/v10/forums /api/v2/forums /docs/nothing \
+const UNKNOWN_PATHS: &str = "/panels /docsx /sign-in/ /sign-out /health/ /api /api/v10/forums /api/v2/forums /docs/nothing \
                       /docs// /docs/../health";
 
 /// Paths without an endpoint: the API receives them unchanged.
-const ABSENT_IN_API: &str = "/api/v1 /api/v1/ /api/v1//forums /api/v1/forums/ /api/v1/FORUMS /api/v1/%66orums \
+const UNKNOWN_API_PATHS: &str = "/api/v1 /api/v1/ /api/v1//forums /api/v1/forums/ /api/v1/FORUMS /api/v1/%66orums \
                              /api/v1/%ff /api/v1/api/v1/forums /api/v1/../v1/forums /api/v1/./forums";
 
 #[test]
@@ -30,7 +30,7 @@ fn paths_are_routed_to_their_services() {
     let server = Server::new(&[]);
     let health = get(&server.url("/health"));
     assert_eq!((health.status, &*health.body), (200, r#"{"status":"ok"}"#));
-    for (paths, code) in [(ABSENT, ""), (ABSENT_IN_API, "no_such_route")] {
+    for (paths, code) in [(UNKNOWN_PATHS, ""), (UNKNOWN_API_PATHS, "no_such_route")] {
         for path in paths.split(' ') {
             let absent = get(&server.url(path));
             assert_eq!(
@@ -60,7 +60,7 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
     let server = Server::new(&[]);
     let page = get(&server.url("/"));
     assert_eq!(page.status, 200);
-    let addresses = links(&page.body);
+    let addresses = page_urls(&page.body);
     let expected = [
         "/panel/style.css",
         "/docs",
@@ -83,7 +83,7 @@ fn the_start_page_links_to_the_services_and_the_document_has_a_short_url() {
 }
 
 /// Returns the URLs that a page loads or links to, without fragments and those of its data.
-fn links(page: &str) -> Vec<&str> {
+fn page_urls(page: &str) -> Vec<&str> {
     let attributes = [" src=\"", " href=\""];
     let links = attributes.map(|attribute| page.split(attribute).skip(1));
     let links = links
@@ -99,7 +99,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self';
                       data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
 #[test]
-fn the_reference_page_and_all_that_it_loads_are_on_this_server() {
+fn the_reference_page_and_its_resources_are_on_this_server() {
     let server = Server::new(&[]);
     let page = get(&server.url("/docs"));
     assert_eq!(page.header("content-security-policy"), Some(POLICY));
@@ -108,7 +108,7 @@ fn the_reference_page_and_all_that_it_loads_are_on_this_server() {
         Some("text/html; charset=utf-8")
     );
     assert_eq!(get(&server.url("/docs/")).body, page.body);
-    let mut loads = links(&page.body);
+    let mut loads = page_urls(&page.body);
     assert_eq!(loads.len(), 3, "{loads:?}");
     loads.push("/docs");
     for address in loads {
@@ -154,21 +154,21 @@ fn options_change_rate_limits_proxies_and_language() {
 fn pages_of_named_origins_may_call_the_api() {
     let origins = ["https://a.example", "https://b.example"];
     let server = Server::new(&["--cors-origin", origins[0], "--cors-origin", origins[1]]);
-    let ask = |method, url: String, origin| {
+    let request_from = |method, url: String, origin| {
         let headers = [("origin", origin), ("access-control-request-method", "GET")];
         send(method, &url, &headers, "")
     };
     for origin in origins {
-        let answer = ask("GET", server.api_url("/forums"), origin);
+        let answer = request_from("GET", server.api_url("/forums"), origin);
         assert_eq!(answer.header("access-control-allow-origin"), Some(origin));
         let exposed = answer.header("access-control-expose-headers").unwrap();
         assert!(exposed.contains("x-ratelimit-remaining") && exposed.contains("retry-after"));
         assert_eq!(
-            ask("OPTIONS", server.api_url("/forums"), origin).status,
+            request_from("OPTIONS", server.api_url("/forums"), origin).status,
             200
         );
     }
-    let other = ask("GET", server.api_url("/forums"), "https://c.example");
+    let other = request_from("GET", server.api_url("/forums"), "https://c.example");
     assert_eq!(other.header("access-control-allow-origin"), None);
     for path in [
         "/panel/style.css",
@@ -178,7 +178,7 @@ fn pages_of_named_origins_may_call_the_api() {
         "/docs",
     ] {
         for method in ["GET", "OPTIONS"] {
-            let answer = ask(method, server.url(path), origins[0]);
+            let answer = request_from(method, server.url(path), origins[0]);
             assert!(
                 !answer.head.contains("access-control-"),
                 "{path} {}",
@@ -187,14 +187,17 @@ fn pages_of_named_origins_may_call_the_api() {
         }
     }
     let closed = Server::new(&[]);
-    let options = ask("OPTIONS", closed.api_url("/forums"), origins[0]);
+    let options = request_from("OPTIONS", closed.api_url("/forums"), origins[0]);
     assert_eq!(options.error_code(), "no_such_route");
 }
 
 #[test]
 fn a_server_whose_redis_is_unreachable_meters_on_its_own() {
     let server = Server::new(&["--redis", "redis://:hush@127.0.0.1:1"]);
-    assert_eq!([remaining(&server), remaining(&server)], [119, 118]);
+    assert_eq!(
+        [remaining_units(&server), remaining_units(&server)],
+        [119, 118]
+    );
     let (_, log) = server.stop_with_log();
     assert_eq!(log.matches("Redis unreachable").count(), 1, "{log}");
     assert!(!log.contains("hush"), "{log}");
@@ -206,13 +209,13 @@ fn servers_with_one_redis_share_rate_limits() {
     // Other tests use other databases of it.
     let redis = format!("{}/1023", redis.trim_end_matches("/0"));
     let servers = [(), ()].map(|()| Server::new(&["--redis", &redis]));
-    let first = remaining(&servers[0]);
-    assert_eq!(remaining(&servers[1]), first - 1);
-    assert_eq!(remaining(&servers[0]), first - 2);
+    let first = remaining_units(&servers[0]);
+    assert_eq!(remaining_units(&servers[1]), first - 1);
+    assert_eq!(remaining_units(&servers[0]), first - 2);
 }
 
-/// Waits until `/ready` has this status: it uses a result again for a second.
-fn becomes_ready(server: &Server, status: u16, body: &str) {
+/// Waits until `/ready` has this status, because it caches its result for a second.
+fn wait_for_ready_status(server: &Server, status: u16, body: &str) {
     let ready = || get(&server.url("/ready"));
     let mut answers = (0..100_000).map(|_| ready());
     let answer = answers.find(|answer| answer.status == status).unwrap();
@@ -224,7 +227,7 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
     const OK: &str = r#"{"status":"ok"}"#;
     const UNAVAILABLE: &str = r#"{"status":"unavailable"}"#;
     let server = Server::start(ServerDirectory::in_sqlite(), &["--empty"]);
-    becomes_ready(&server, 200, OK);
+    wait_for_ready_status(&server, 200, OK);
     let other = Connection::open(server.directory.path().join("forum.db")).unwrap();
     for (begin, end) in [
         ("BEGIN IMMEDIATE", "ROLLBACK"),
@@ -238,17 +241,17 @@ fn a_server_is_ready_while_its_database_is_writable_and_current() {
         ),
     ] {
         other.execute_batch(begin).unwrap();
-        becomes_ready(&server, 503, UNAVAILABLE);
+        wait_for_ready_status(&server, 503, UNAVAILABLE);
         if begin == "BEGIN IMMEDIATE" {
             assert_eq!(get(&server.url("/health")).status, 200);
         }
         other.execute_batch(end).unwrap();
-        becomes_ready(&server, 200, OK);
+        wait_for_ready_status(&server, 200, OK);
     }
 }
 
 /// The value of a sample, by its name and labels in any order.
-fn value(metrics: &Response, sample: &str) -> Option<f64> {
+fn sample_value(metrics: &Response, sample: &str) -> Option<f64> {
     let parts =
         |sample: &str| BTreeSet::from_iter(sample.split(['{', ',', '}']).map(str::to_owned));
     let mut lines = metrics
@@ -277,8 +280,8 @@ const SAMPLES: [(&str, f64); 9] = [
 fn metrics_count_requests_units_refusals_and_deliveries() {
     let server = Server::new(&["--token-budget", "2", "--allow-private-webhooks"]);
     let receiver = Receiver::new();
-    let endpoint = add(&server, &receiver, "");
-    server.run_ok(&format!("webhook ping {}", id(&endpoint)));
+    let endpoint = add_endpoint(&server, &receiver, "");
+    server.run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)));
     let token = server.token("alice");
     let statuses = [1, 2, 3].map(|_| server.get(&token, "/threads/1").status);
     assert_eq!(statuses, [200, 200, 429]);
@@ -290,14 +293,15 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     receiver.next();
     let delivered = r#"forum_api_deliveries_total{state="delivered",topic="ping"}"#;
     let metrics = std::iter::repeat_with(|| get(&server.url("/metrics")))
-        .find(|metrics| value(metrics, delivered) == Some(1.0))
+        .take(100_000)
+        .find(|metrics| sample_value(metrics, delivered) == Some(1.0))
         .unwrap();
     assert_eq!(
         metrics.header("content-type"),
         Some("text/plain; version=0.0.4")
     );
     for (sample, expected) in SAMPLES {
-        let found = value(&metrics, &format!("forum_api_{sample}"));
+        let found = sample_value(&metrics, &format!("forum_api_{sample}"));
         assert_eq!(found, Some(expected), "{sample}\n{}", metrics.body);
     }
     for line in [

@@ -55,7 +55,7 @@ fn the_printed_calls_work_on_either_surface() {
         let (_server, text) =
             Server::start_until(ServerDirectory::new(), &arguments, &[], "", last);
         let calls = text.lines().filter(|line| line.starts_with("curl "));
-        assert_eq!(calls.map(call).collect::<Vec<_>>(), [200, 200, 201]);
+        assert_eq!(calls.map(run_curl).collect::<Vec<_>>(), [200, 200, 201]);
         for printed in ["/health", "/panel", "/openapi.json", "admin, password "] {
             assert!(text.contains(printed), "{text}");
         }
@@ -63,7 +63,7 @@ fn the_printed_calls_work_on_either_surface() {
 }
 
 /// Sends the request of a `curl` line. Returns the status.
-fn call(line: &str) -> u16 {
+fn run_curl(line: &str) -> u16 {
     let parts = line.split('\'').enumerate();
     let mut words = parts.flat_map(|(part, text)| match part % 2 {
         1 => vec![text],
@@ -281,7 +281,9 @@ fn requests_in_flight_are_finished_and_no_new_ones_are_accepted() {
     assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.write_all(begin.as_bytes()).unwrap();
     server.signal("TERM");
+    let deadline = Instant::now() + Duration::from_secs(60);
     while TcpStream::connect(host).is_ok() {
+        assert!(Instant::now() < deadline, "the server accepts connections");
         std::thread::yield_now();
     }
     stream.write_all(end.as_bytes()).unwrap();

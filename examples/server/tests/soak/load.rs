@@ -13,14 +13,14 @@ use crate::program::Server;
 const MEMBERS: [&str; 4] = ["alice", "bob", "carol", "mod"];
 
 /// Time between two requests of a client.
-const PAUSE: Duration = Duration::from_millis(12);
+const REQUEST_INTERVAL: Duration = Duration::from_millis(12);
 
 /// A well-formed token that was never issued.
-const UNKNOWN: &str =
+const UNKNOWN_TOKEN: &str =
     "forum_pat_0000000000000000_00000000000000000000000000000000000000000000000000";
 
 /// Requests and their expected statuses.
-const ACTS: [(&str, &str, u16); 18] = [
+const REQUESTS: [(&str, &str, u16); 18] = [
     ("GET", "/forums", 200),
     ("GET", "/forums/2/threads", 200),
     ("GET", "/threads/1/posts?limit=20", 200),
@@ -65,11 +65,11 @@ impl Client {
     /// Sends a request of a member and one of a guest with a new address.
     pub fn send(&mut self) {
         self.number += 1;
-        let (method, path, status) = ACTS[self.number as usize % ACTS.len()];
+        let (method, path, status) = REQUESTS[self.number as usize % REQUESTS.len()];
         let answer = match method {
             "PATCH" if self.last.is_empty() => return,
-            "PATCH" => self.ask(method, &self.last),
-            _ => self.ask(method, path),
+            "PATCH" => self.send_as_member(method, &self.last),
+            _ => self.send_as_member(method, path),
         };
         assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
         if status == 201 && path.ends_with("/posts") {
@@ -77,10 +77,10 @@ impl Client {
             self.last = format!("{path}/{post}");
         }
         self.send_unauthenticated();
-        thread::sleep(PAUSE);
+        thread::sleep(REQUEST_INTERVAL);
     }
 
-    fn ask(&self, method: &str, path: &str) -> Response {
+    fn send_as_member(&self, method: &str, path: &str) -> Response {
         let key = format!("\"soak-{}\"", self.number);
         let body = match path {
             "/subscriptions" => json!({ "target": "forum", "targetId": "2" }),
@@ -109,7 +109,7 @@ impl Client {
         let url = format!("{}/forums/1/threads", self.api);
         let guest = [("x-forwarded-for", address.as_str())];
         assert_eq!(client::send("GET", &url, &guest, "").status, 200);
-        let bearer = format!("Bearer {UNKNOWN}");
+        let bearer = format!("Bearer {UNKNOWN_TOKEN}");
         let unauthenticated = [guest[0], ("authorization", bearer.as_str())];
         assert_eq!(client::send("GET", &url, &unauthenticated, "").status, 401);
     }

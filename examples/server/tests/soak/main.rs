@@ -48,10 +48,10 @@ const CLIENTS: u64 = 4;
 const SAMPLES: u32 = 60;
 
 /// Maximum relative growth of memory in ten minutes.
-const GROWTH: f64 = 0.01;
+const MAX_GROWTH: f64 = 0.01;
 
 /// SQLite's checkpoint threshold of 1,000 pages, and the pages that one group of writes may add.
-const LOG_BYTES: u64 = 16 << 20;
+const MAX_WAL_BYTES: u64 = 16 << 20;
 
 #[test]
 fn memory_tasks_and_files_do_not_grow_under_load() {
@@ -100,7 +100,7 @@ fn check_growth(samples: &[Sample], seconds: u64) {
     let warm = &samples[samples.len() / 3..];
     let (first, last) = (&warm[0], &warm[warm.len() - 1]);
     for sample in warm {
-        assert!(sample.log <= LOG_BYTES, "{sample:?}");
+        assert!(sample.log <= MAX_WAL_BYTES, "{sample:?}");
         assert!(sample.tasks <= first.tasks + CLIENTS + 8, "{sample:?}");
         assert!(
             sample.descriptors <= first.descriptors + CLIENTS + 8,
@@ -115,6 +115,6 @@ fn check_growth(samples: &[Sample], seconds: u64) {
     let growth = memory.growth_in_ten_minutes();
     println!("memory grows by {:.2} % in ten minutes", growth * 100.0);
     if seconds >= 1_800 {
-        assert!(growth < GROWTH, "{growth}");
+        assert!(growth < MAX_GROWTH, "{growth}");
     }
 }

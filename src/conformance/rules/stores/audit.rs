@@ -16,7 +16,7 @@ store_rules! {
     async fn an_entry_is_listed_unchanged(fixture: &StoreFixture) -> TestResult {
         let address = Some(IpAddr::V6(Ipv6Addr::LOCALHOST));
         let by_member = AuditEntry {
-            actor: AuditActor::panel(UserId::parse("a_Member-01").unwrap_or(UserId::from(4)), address),
+            actor: AuditActor::panel(UserId::parse("a_Member-01")?, address),
             target: "\u{e4} 'b'".into(),
             details: "label \"x\"; ☎".into(),
             ..entry(1)

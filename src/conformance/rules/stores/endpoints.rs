@@ -16,7 +16,7 @@ store_rules! {
         let every_field = Endpoint {
             url: "http://ex\u{e4}mple.com:8443/a?b='c'".into(),
             topics: TopicSet { all: true, named: [Topic::MESSAGE_SENT, Topic::PING].into() },
-            owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
+            owner: UserId::parse("a_Member-01")?,
             enabled: false,
             created_at: instant(-5),
             secret: EncryptedSecret::new((0..=255).collect()),

@@ -8,7 +8,10 @@ use crate::store::{
     BeginOutcome, Completion, IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
 
+/// Duration of a lease, in milliseconds.
 const LEASE: i64 = 60_000;
+
+/// A day in milliseconds.
 const DAY: i64 = 86_400_000;
 
 store_rules! {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::store::{LatencyCounts, OperationCounts, OperationUsage, UsageCounts};
 
+/// An hour in milliseconds.
 const HOUR: i64 = 3_600_000;
 
 store_rules! {

@@ -11,7 +11,7 @@ store_rules! {
     /// An inserted event is pending with all fields unchanged.
     async fn inserted_events_are_pending_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = Event {
-            topic: Topic::parse("my_own.topic").unwrap_or(Topic::PING),
+            topic: Topic::parse("my_own.topic")?,
             occurred_at: Timestamp::from_millis(-7),
             forum_id: Some(ForumId::from(8)),
             body: "{\"a\":\"'\u{e9}☎\\u0000\"}".into(),

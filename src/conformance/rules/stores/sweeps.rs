@@ -4,6 +4,7 @@ use super::*;
 use crate::model::DeliveryId;
 use crate::webhook::DeliveryState;
 
+/// Limit of a sweep that removes all old deliveries.
 const ALL: u32 = 1_000;
 
 store_rules! {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::UserId;
-use crate::store::{TokenFilter, TokenSearch, TokenStates};
+use crate::store::{TokenFilter, TokenSearch, TokenStateFilter};
 use crate::token::{Lookup, SecretDigest, TokenRecord, TokenState};
 
 store_rules! {
@@ -12,7 +12,7 @@ store_rules! {
     async fn a_created_token_is_found_unchanged(fixture: &StoreFixture) -> TestResult {
         let every_field = TokenRecord {
             digest: SecretDigest::new(std::array::from_fn(|index| index as u8)),
-            owner: UserId::parse("a_Member-01").unwrap_or(UserId::from(4)),
+            owner: UserId::parse("a_Member-01")?,
             label: "Bob's \"laptop\", ☎\n".into(),
             scopes: ["a:b", "", "c d,e"].map(str::to_owned).into(),
             created_at: instant(1),
@@ -197,11 +197,11 @@ store_rules! {
         all.sort_unstable_by_key(|token| std::cmp::Reverse((token.created_at, token.lookup)));
         for owner in [None, Some(UserId::from(1)), Some(UserId::from(7))] {
             for (states, included) in [
-                (TokenStates::Any, &[TokenState::Valid, TokenState::Expired, TokenState::Revoked][..]),
-                (TokenStates::NotRevoked, &[TokenState::Valid, TokenState::Expired]),
-                (TokenStates::Only(TokenState::Valid), &[TokenState::Valid]),
-                (TokenStates::Only(TokenState::Expired), &[TokenState::Expired]),
-                (TokenStates::Only(TokenState::Revoked), &[TokenState::Revoked]),
+                (TokenStateFilter::Any, &[TokenState::Valid, TokenState::Expired, TokenState::Revoked][..]),
+                (TokenStateFilter::NotRevoked, &[TokenState::Valid, TokenState::Expired]),
+                (TokenStateFilter::Only(TokenState::Valid), &[TokenState::Valid]),
+                (TokenStateFilter::Only(TokenState::Expired), &[TokenState::Expired]),
+                (TokenStateFilter::Only(TokenState::Revoked), &[TokenState::Revoked]),
             ] {
                 for now in [99, 100, 101] {
                     let filter = TokenFilter { owner: owner.clone(), states, limit: 4, ..TokenFilter::default() };
@@ -249,7 +249,7 @@ store_rules! {
                 let search = TokenSearch { text: text.into(), owner: owner.cloned() };
                 let filter = TokenFilter {
                     owner: only.cloned(),
-                    states: TokenStates::NotRevoked,
+                    states: TokenStateFilter::NotRevoked,
                     search: Some(search),
                     after: None,
                     limit: 2,

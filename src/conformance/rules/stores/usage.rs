@@ -1,9 +1,10 @@
-//! Usage statistics.
+//! Statistics of deliveries.
 
 use super::*;
 use crate::store::{DeliveryCount, EndpointStats, LastDelivery};
 use crate::webhook::{AttemptRecord, DeliveryState, Endpoint};
 
+/// An hour in milliseconds.
 const HOUR: i64 = 3_600_000;
 
 store_rules! {

@@ -1,3 +1,4 @@
+-- Ends the leases that were not replaced, and makes the deliveries due later.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($4::BIGINT, (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT) AS now
 ), given AS MATERIALIZED (

@@ -10,6 +10,9 @@ use rusqlite::ErrorCode;
 
 use crate::error::{BackendError, IntoBackendError, OverloadedError};
 
+/// Time after which a caller may repeat an operation that the full queue rejected.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+
 /// Error of a [`Database`](super::Database). Prints as one sentence.
 ///
 /// The operations of a transaction that fails share one error, which is cheap to clone.
@@ -54,7 +57,7 @@ impl SqliteError {
 
     /// Error of an operation that was not run because the queue is full.
     pub(super) fn overloaded() -> Self {
-        Cause::Overloaded(OverloadedError::new(Duration::from_secs(1))).into()
+        Cause::Overloaded(OverloadedError::new(RETRY_AFTER)).into()
     }
 
     pub(super) fn is_closed(&self) -> bool {

@@ -1,3 +1,4 @@
+-- Adds to the counts of an operation in an hour.
 INSERT INTO forum_api_operation_usage AS stored (
     hour, operation, requests, units, rate_limited, unauthenticated, forbidden, errors, latency_ms, under_5_ms,
     under_10_ms, under_25_ms, under_50_ms, under_100_ms, under_250_ms, under_500_ms, under_1_s, under_5_s,

@@ -1,3 +1,4 @@
+-- Applies if the endpoint exists and is enabled.
 INSERT INTO forum_api_deliveries
     (id, event, topic, endpoint, created_at, state, attempts, due_at)
 SELECT ?1, event.id, event.topic, endpoint.id, ?4, ?5, ?6, ?7

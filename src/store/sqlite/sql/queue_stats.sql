@@ -1,3 +1,4 @@
+-- Counts due and dead deliveries up to `?2`, finds the earliest due time, and counts disabled endpoints.
 SELECT count(*) AS depth,
     (SELECT min((SELECT min(due_at) FROM forum_api_deliveries delivery
         WHERE delivery.endpoint = endpoint.id AND delivery.due_at <= ?1))

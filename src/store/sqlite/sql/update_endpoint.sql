@@ -1,3 +1,4 @@
+-- Applies if the version is `?2`. Enabling an endpoint ends its failure period.
 UPDATE forum_api_endpoints
 SET version = version + 1, url = ?3, topics = ?4, owner = ?5, enabled = ?6, created_at = ?7,
     secret = ?8, pending_secret = ?9, pending_from = ?10,

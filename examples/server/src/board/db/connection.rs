@@ -40,19 +40,19 @@ pub use bind;
 /// The name and the value of a parameter of a deferred statement.
 pub type OwnedBound = (&'static str, Box<dyn Param + Send + Sync>);
 
-/// The parameters of a deferred statement: `own! { ":thread": thread }`.
+/// The parameters of a deferred statement: `bind_owned! { ":thread": thread }`.
 #[macro_export]
-macro_rules! own {
+macro_rules! bind_owned {
     ($($name:literal: $value:expr),* $(,)?) => {
         vec![$(($name, Box::new($value) as Box<dyn $crate::board::db::Param + Send + Sync>)),*]
     };
 }
 
-pub use own;
+pub use bind_owned;
 
 #[derive(Clone, Debug)]
 pub enum Connection<'a> {
-    /// It stays on the database's thread.
+    /// Valid only on the thread of the database.
     Sqlite(SendWrapper<&'a rusqlite::Connection>),
     Postgres(Postgres<'a>),
 }

@@ -13,14 +13,14 @@ pub struct NamedParams {
 
 /// Translates a statement once.
 pub fn named_params(sql: &'static str) -> Arc<NamedParams> {
-    static KNOWN: LazyLock<RwLock<HashMap<&'static str, Arc<NamedParams>>>> =
+    static CACHE: LazyLock<RwLock<HashMap<&'static str, Arc<NamedParams>>>> =
         LazyLock::new(RwLock::default);
-    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    let known = CACHE.read().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = known.get(sql) {
         return known.clone();
     }
     drop(known);
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    let mut known = CACHE.write().unwrap_or_else(PoisonError::into_inner);
     known
         .entry(sql)
         .or_insert_with(|| parse(sql).into())

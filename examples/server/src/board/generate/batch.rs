@@ -1,4 +1,4 @@
-//! Threads and posts that are written together.
+//! A batch of threads and posts that is inserted with few statements.
 
 use std::collections::HashMap;
 
@@ -151,11 +151,11 @@ impl Batch {
             ]
         });
         tx.insert_rows("post", &columns, posts).await?;
-        pass_ids(tx).await?;
+        advance_sequences(tx).await?;
         count(tx, self.last_post, on_profiles).await
     }
 
-    /// Sets the number of each post and its place in its thread.
+    /// Sets the number and the order of each post in its thread.
     async fn number(&mut self, connection: &Connection<'_>) -> DbResult<()> {
         let threads: Vec<i64> = self.posts.iter().map(|post| post.thread).collect();
         let find = connection.dialect(
@@ -183,15 +183,15 @@ impl Batch {
 }
 
 /// Advances the sequences past the written ids.
-async fn pass_ids(tx: &Transaction<'_>) -> DbResult<()> {
+async fn advance_sequences(tx: &Transaction<'_>) -> DbResult<()> {
     let pass = "
         SELECT setval(pg_get_serial_sequence('thread', 'id'), max(id)) FROM thread;
         SELECT setval(pg_get_serial_sequence('post', 'id'), max(id)) FROM post";
     tx.run(tx.dialect("", pass)).await
 }
 
-/// Counts all posts after the `last` one, which are visible and newer than all others; those in the forums
-/// `on_profiles` also on profiles.
+/// Updates the counters after all posts after `last` were added. They must be visible and newer than all others. Posts in
+/// the forums `on_profiles` also count on profiles.
 pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> DbResult<()> {
     tx.change(COUNT_IN_THREADS, bind! { ":last": last }).await?;
     tx.change(COUNT_IN_FORUMS, bind! { ":last": last }).await?;

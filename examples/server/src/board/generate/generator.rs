@@ -1,4 +1,4 @@
-//! Writes one member or post after the other with the functions of the board, so that all counters are right.
+//! Generates members, threads and posts.
 
 use std::time::Duration;
 
@@ -73,12 +73,12 @@ impl ContentGenerator {
         })
     }
 
-    pub fn made(&self) -> u64 {
+    pub fn generated_items(&self) -> u64 {
         self.members.len() as u64 + self.posts
     }
 
     /// Writes up to `count` more members and posts, none older than the board's newest post.
-    pub async fn make(&mut self, tx: &Transaction<'_>, count: u64) -> BoardResult<()> {
+    pub async fn generate(&mut self, tx: &Transaction<'_>, count: u64) -> BoardResult<()> {
         self.newest = newest(tx).await?.unwrap_or(self.begin);
         let mut batch = Batch::begin(tx).await?;
         for _ in 0..count {
@@ -103,13 +103,13 @@ impl ContentGenerator {
 
     /// Threads start at even intervals; the first post starts one.
     fn write(&mut self, batch: &mut Batch) {
-        let (body, author) = (self.random.text(), self.random.one_of(&self.members));
+        let (body, author) = (self.random.text(), self.random.choose(&self.members));
         let (started, amount) = (self.threads.len() as u64, self.amount);
         let due = ((self.posts + 1) * amount.threads).div_ceil(amount.posts);
         let thread = match self.threads.split_first() {
             Some((first, others)) if started >= due => {
                 let is_for_first = (self.posts - started).is_multiple_of(2);
-                let other = self.random.one_of_the_last(others);
+                let other = self.random.choose_recent(others);
                 other.filter(|_| !is_for_first).unwrap_or(*first)
             }
             _ => {
@@ -212,8 +212,8 @@ mod tests {
             threads: 2,
             posts: 9,
         };
-        let mut maker = ContentGenerator::begin(tx, amount, 1, now).await?;
-        maker.make(tx, 5).await?;
+        let mut generator = ContentGenerator::begin(tx, amount, 1, now).await?;
+        generator.generate(tx, 5).await?;
         let new = PostInsert {
             author: None,
             body: "x",
@@ -225,6 +225,6 @@ mod tests {
             recent: None,
         };
         post_insert::thread(tx, 1, "x", new).await?;
-        maker.make(tx, 5).await
+        generator.generate(tx, 5).await
     }
 }

@@ -47,19 +47,19 @@ pub async fn run(
             ContentGenerator::begin(tx, amount, seed, events.now).await
         })
     });
-    let mut maker = begin.await?;
-    while maker.made() < amount.total() {
+    let mut generator = begin.await?;
+    while generator.generated_items() < amount.total() {
         let step = board.write(move |tx, _| {
             Box::pin(async move {
                 locks::board(tx).await?;
-                search::together(tx, maker.make(tx, BATCH)).await?;
-                Ok(maker)
+                search::index_in_bulk(tx, generator.generate(tx, BATCH)).await?;
+                Ok(generator)
             })
         });
-        maker = step.await?;
-        report(maker.made());
+        generator = step.await?;
+        report(generator.generated_items());
     }
     board
-        .write(|tx, _| Box::pin(async move { Ok(search::learn(tx).await?) }))
+        .write(|tx, _| Box::pin(async move { Ok(search::update_statistics(tx).await?) }))
         .await
 }

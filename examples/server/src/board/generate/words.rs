@@ -28,17 +28,17 @@ pub fn rank(mut pick: impl FnMut(u64) -> u64) -> u64 {
     first + pick(first)
 }
 
-/// Distance between the numbers of two seeds: odd and large, so that two seeds do not overlap.
-const FAR: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Multiplier of seeds: odd and large, so that the random numbers of two seeds do not overlap.
+const SEED_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Random numbers that are the same for the same seed.
 #[derive(Clone, Debug)]
 pub struct Random(SeededRandom);
 
 impl Random {
-    /// Numbers that overlap with those of no other seed.
+    /// Creates a generator whose numbers do not overlap with those of other seeds.
     pub const fn new(seed: u64) -> Self {
-        Self(SeededRandom::new(seed.wrapping_mul(FAR)))
+        Self(SeededRandom::new(seed.wrapping_mul(SEED_MULTIPLIER)))
     }
 
     pub fn below(&self, end: u64) -> u64 {
@@ -47,14 +47,14 @@ impl Random {
         u64::from_le_bytes(bytes) % end.max(1)
     }
 
-    /// Returns one of `all`.
-    pub fn one_of<T: Copy>(&self, all: &[T]) -> Option<T> {
-        let place = self.below(all.len() as u64);
-        all.get(place as usize).copied()
+    /// Returns a random item; `None` if there are none.
+    pub fn choose<T: Copy>(&self, all: &[T]) -> Option<T> {
+        let index = self.below(all.len() as u64);
+        all.get(index as usize).copied()
     }
 
-    /// Returns one of `all`, most often one of the last.
-    pub fn one_of_the_last<T: Copy>(&self, all: &[T]) -> Option<T> {
+    /// Returns a random item, most often one of the last; `None` if there are none.
+    pub fn choose_recent<T: Copy>(&self, all: &[T]) -> Option<T> {
         let back = self.rank() % all.len().max(1) as u64;
         all.iter().rev().nth(back as usize).copied()
     }

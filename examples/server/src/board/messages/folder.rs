@@ -1,4 +1,4 @@
-//! Folders of messages: listed, opened and counted.
+//! Lists and opens messages, and counts unread ones.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ const LISTS: [&str; 2] = [
     "CAST(json_agg(json_build_array(member.id, member.username, member.avatar_url) ORDER BY inbox.id) AS TEXT)",
 ];
 
-/// The recipients are those whose inboxes hold the message, in the order in which they were named.
+/// The recipients are the owners of the inbox copies, in the order of the request.
 fn summaries(list: &str) -> String {
     format!(
         "copy.id, copy.folder = 'inbox', message.subject, sender.id, sender.username, sender.avatar_url,
@@ -43,7 +43,7 @@ pub type Query = LazyLock<[String; 2]>;
 
 pub static LIST: Query = LazyLock::new(|| page("CAST(:unread AS BOOLEAN) IS NULL"));
 
-/// The unread messages of a folder, or the read ones.
+/// Query of the unread or the read messages of a folder.
 pub static FILTERED: Query = LazyLock::new(|| page("(copy.read_at IS NULL) = :unread"));
 
 fn page(filter: &str) -> [String; 2] {
@@ -73,8 +73,8 @@ pub async fn list(
     }))
 }
 
-/// Reads one of the member's copies.
-pub async fn one(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardResult<Message> {
+/// Reads a message from a copy of the member.
+pub async fn load(connection: &Connection<'_>, owner: i64, copy: i64) -> BoardResult<Message> {
     static QUERY: Query = LazyLock::new(|| {
         LISTS.map(summaries).map(|summaries| {
             format!(
@@ -161,7 +161,7 @@ impl ReferenceBoard {
         opening: MarkRead,
     ) -> BoardResult<Message> {
         let texts = self.texts;
-        let found = self.read(move |connection| Box::pin(one(connection, owner, copy)));
+        let found = self.read(move |connection| Box::pin(load(connection, owner, copy)));
         let found = found.await?;
         if opening == MarkRead::No || found.summary.read {
             return Ok(found);
@@ -170,7 +170,7 @@ impl ReferenceBoard {
         let open = self.write_locked(target, Some(owner), move |tx, events| {
             Box::pin(async move {
                 mark_read(tx, owner, copy, events.now, texts).await?;
-                one(tx, owner, copy).await
+                load(tx, owner, copy).await
             })
         });
         open.await

@@ -12,7 +12,7 @@ use super::super::reference_board::Command;
 use super::super::settings::{BODY_MAX, INBOX_QUOTA, MESSAGES_PER_HOUR, RECIPIENTS_MAX, TITLE_MAX};
 use super::super::texts::{Texts, fill};
 use super::super::{markdown, rules};
-use super::folder::{one, stored};
+use super::folder::{load, stored};
 
 /// Sends a message and returns the sender's copy. Errors of the message precede limits of the sender, which precede
 /// those of recipients.
@@ -22,7 +22,7 @@ pub async fn send(
     new: NewMessage,
 ) -> BoardResult<Message> {
     let most = TITLE_MAX.get(tx).await?;
-    let subject = rules::line(
+    let subject = rules::check_single_line(
         "subject",
         &new.subject,
         most,
@@ -30,7 +30,7 @@ pub async fn send(
         texts,
     )?;
     let most = BODY_MAX.get(tx).await?;
-    rules::within(
+    rules::check_text(
         "body",
         &new.body,
         most,
@@ -52,7 +52,7 @@ pub async fn send(
         sender: sender.into(),
         recipients: recipients.into_iter().map(UserId::from).collect(),
     });
-    one(tx, sender, copy).await
+    load(tx, sender, copy).await
 }
 
 /// Checks the number of messages in the last hour.
@@ -74,7 +74,7 @@ async fn flood(
         parameters,
         |row| row.value(),
     );
-    rules::pace(
+    rules::check_frequency(
         oldest.await?,
         now,
         most,
@@ -104,7 +104,7 @@ struct Recipient {
 }
 
 /// Returns the ids of the members in `to`, in order and without duplicates, if all of them accept a message from
-/// `sender`. Banned members do.
+/// `sender`. Banned members accept messages.
 async fn find_recipients(
     connection: &Connection<'_>,
     sender: i64,
@@ -124,7 +124,7 @@ async fn find_recipients(
     takers.collect()
 }
 
-/// Returns the ids of the members in `to` who exist; none of them if they are too many.
+/// Returns the ids of the existing members in `to`, or none if there are too many names.
 pub async fn recipients(connection: &Connection<'_>, to: &[UserRef]) -> db::DbResult<Vec<i64>> {
     let most = RECIPIENTS_MAX.get(connection).await?;
     let names = names(to, most);
@@ -159,7 +159,7 @@ fn names(to: &[UserRef], most: u32) -> Vec<Value> {
     names.take(most_names(most) + 1).collect()
 }
 
-/// A member has two names, an id and a username, so that there may be twice as many as recipients.
+/// A member has two names, an id and a username, so that twice as many names as recipients are allowed.
 const fn most_names(most: u32) -> usize {
     2 * most as usize
 }

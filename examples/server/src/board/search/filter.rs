@@ -17,10 +17,10 @@ use super::index::fold_words;
 pub struct SearchFilter {
     /// Terms in the dialect of the index.
     pub text: String,
-    /// The forums and the threads that the search leaves out, as a continuation of the text.
+    /// Condition on forums and excluded threads, appended to the text.
     pub place: String,
-    /// Without the forums, as a continuation of the text.
-    pub anywhere: String,
+    /// Condition on excluded threads only, appended to the text.
+    pub place_without_forums: String,
     /// `None` for all forums of the board.
     pub forums: Option<BTreeSet<i64>>,
     pub posts: RangeInclusive<i64>,
@@ -36,27 +36,28 @@ impl SearchFilter {
     ) -> BoardResult<Option<Self>> {
         let mut forums: BTreeSet<i64> = actor.sees().collect();
         if !search.forum.is_empty() {
-            forums = below(connection, &search.forum, &forums).await?;
+            forums = with_descendants(connection, &search.forum, &forums).await?;
         }
         let author = match &search.by {
-            Some(by) => Some(member(connection, by).await?),
+            Some(by) => Some(find_author(connection, by).await?),
             None => None,
         };
         if forums.is_empty() || author == Some(None) {
             return Ok(None);
         }
         let posts = match &search.when {
-            Some(when) => span(connection, when, now).await?,
+            Some(when) => posts_in_range(connection, when, now).await?,
             None => i64::MIN..=i64::MAX,
         };
         let dialect: &QueryDialect = connection.dialect(&FTS5, &TSQUERY);
-        let left_out = long_and_hidden(connection).await?;
-        let everywhere = search.forum.is_empty() && forums.len() == all(connection).await?;
+        let excluded_threads = hidden_long_threads(connection).await?;
+        let is_whole_board =
+            search.forum.is_empty() && forums.len() == count_forums(connection).await?;
         Ok(Some(Self {
             text: dialect.text(search, author.flatten()),
-            place: (dialect.place)(&forums, everywhere, &left_out),
-            anywhere: (dialect.place)(&forums, true, &left_out),
-            forums: match everywhere {
+            place: (dialect.place)(&forums, is_whole_board, &excluded_threads),
+            place_without_forums: (dialect.place)(&forums, true, &excluded_threads),
+            forums: match is_whole_board {
                 true => None,
                 false => Some(forums),
             },
@@ -65,14 +66,14 @@ impl SearchFilter {
     }
 }
 
-/// Returns the `seen` forums that are named, or below a named one that is seen.
-async fn below(
+/// Returns the visible forums that are named or have a visible named ancestor.
+async fn with_descendants(
     connection: &Connection<'_>,
     named: &[ForumId],
-    seen: &BTreeSet<i64>,
+    visible: &BTreeSet<i64>,
 ) -> BoardResult<BTreeSet<i64>> {
     let named = named.iter().filter_map(|forum| forum.to_i64().ok());
-    let named = between_commas(named.filter(|forum| seen.contains(forum)));
+    let named = between_commas(named.filter(|forum| visible.contains(forum)));
     let find = "
         WITH RECURSIVE below (id) AS (
             SELECT id FROM forum WHERE instr(?1, ',' || id || ',') > 0
@@ -83,23 +84,23 @@ async fn below(
     let found = connection
         .all(find, bind![named], |row| row.value())
         .await?;
-    Ok(&BTreeSet::from_iter(found) & seen)
+    Ok(&BTreeSet::from_iter(found) & visible)
 }
 
-/// Returns hidden threads whose posts are still in the index. They are few and long.
-async fn long_and_hidden(connection: &Connection<'_>) -> BoardResult<BTreeSet<i64>> {
-    let threads = connection.all(LONG_AND_HIDDEN, &[], |row| row.value());
+/// Returns hidden threads whose posts are still in the index because they are too many to remove. Such threads are few.
+async fn hidden_long_threads(connection: &Connection<'_>) -> BoardResult<BTreeSet<i64>> {
+    let threads = connection.all(HIDDEN_LONG_THREADS, &[], |row| row.value());
     Ok(BTreeSet::from_iter(threads.await?))
 }
 
-pub const LONG_AND_HIDDEN: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
+pub const HIDDEN_LONG_THREADS: &str = "SELECT id FROM thread WHERE is_long AND state <> 'visible'";
 
-async fn all(connection: &Connection<'_>) -> BoardResult<usize> {
+async fn count_forums(connection: &Connection<'_>) -> BoardResult<usize> {
     let count = connection.one("SELECT count(*) FROM forum", &[], |row| row.count());
     Ok(count.await?)
 }
 
-async fn member(connection: &Connection<'_>, by: &UserRef) -> BoardResult<Option<i64>> {
+async fn find_author(connection: &Connection<'_>, by: &UserRef) -> BoardResult<Option<i64>> {
     let name = match by {
         UserRef::Id(id) => return Ok(id.to_i64().ok().filter(|id| *id > 0)),
         UserRef::Name(name) => name,
@@ -110,7 +111,7 @@ async fn member(connection: &Connection<'_>, by: &UserRef) -> BoardResult<Option
 }
 
 /// Returns the range of posts written in a time span.
-async fn span(
+async fn posts_in_range(
     connection: &Connection<'_>,
     when: &DateRange,
     now: Timestamp,
@@ -138,11 +139,15 @@ pub struct QueryDialect {
     without: &'static str,
     phrase: fn(column: SearchField, words: &str) -> String,
     author: fn(i64) -> String,
-    /// The forums and the threads that the search leaves out, as a continuation of the text.
-    pub place: fn(forums: &BTreeSet<i64>, everywhere: bool, left_out: &BTreeSet<i64>) -> String,
+    /// Condition on forums and excluded threads, appended to the text.
+    pub place: fn(
+        forums: &BTreeSet<i64>,
+        is_whole_board: bool,
+        excluded_threads: &BTreeSet<i64>,
+    ) -> String,
 }
 
-/// FTS5 of SQLite. Quotes prevent operators.
+/// FTS5 of SQLite. Quoted words are not operators.
 pub const FTS5: QueryDialect = QueryDialect {
     and: " AND ",
     or: " OR ",
@@ -153,54 +158,51 @@ pub const FTS5: QueryDialect = QueryDialect {
         SearchField::Posts => format!("body : \"{words}\""),
     },
     author: |id| format!("place : m{id}"),
-    // FTS5 looks up each of the forums beside each match.
-    place: |forums, everywhere, left_out| {
+    // FTS5 looks up each forum for each match.
+    place: |forums, is_whole_board, excluded_threads| {
         let one_of = |operator, letter, ids: &BTreeSet<i64>| {
             let words = ids.iter().map(|id| format!("place : {letter}{id}"));
             let words = group(&words.collect::<Vec<_>>(), FTS5.or);
             format!("{operator}{words}")
         };
-        let within = (!everywhere).then(|| one_of(FTS5.and, 'f', forums));
-        let without = (!left_out.is_empty()).then(|| one_of(FTS5.without, 't', left_out));
+        let within = (!is_whole_board).then(|| one_of(FTS5.and, 'f', forums));
+        let without =
+            (!excluded_threads.is_empty()).then(|| one_of(FTS5.without, 't', excluded_threads));
         within.into_iter().chain(without).collect()
     },
 };
 
-/// Postgres's, where a place is JSON. A sign before a word is its kind: `=` of a title, `#` of an author, none
-/// of a body. No word has a sign or a quote in it, and of long ones the index has the beginning.
+/// Queries of Postgres, with the place as JSON. A prefix is the kind of a word: `=` for titles, `#` for authors, none for
+/// bodies. Words contain neither these characters nor quotes. The index has only the beginning of long words.
 pub const TSQUERY: QueryDialect = QueryDialect {
     and: " & ",
     or: " | ",
     without: " & !",
     phrase: |column, words| match column {
-        SearchField::All => format!(
-            "({} | {})",
-            side_by_side("=", words),
-            side_by_side("", words)
-        ),
-        SearchField::Titles => side_by_side("=", words),
-        SearchField::Posts => side_by_side("", words),
+        SearchField::All => format!("({} | {})", adjacent("=", words), adjacent("", words)),
+        SearchField::Titles => adjacent("=", words),
+        SearchField::Posts => adjacent("", words),
     },
     author: |id| format!("'#{id}'"),
-    place: |forums, _, left_out| {
-        serde_json::json!({ "forums": forums, "leftOut": left_out }).to_string()
+    place: |forums, _, excluded_threads| {
+        serde_json::json!({ "forums": forums, "leftOut": excluded_threads }).to_string()
     },
 };
 
 /// Maximum length in characters of a word in Postgres's index.
-const KNOWN: usize = 500;
+const MAX_WORD_LENGTH: usize = 500;
 
 impl QueryDialect {
     /// Returns the terms, and the author if one is given.
     pub fn text(&self, search: &SearchParams, author: Option<i64>) -> String {
-        let terms = self.without(self.terms(search, false), self.terms(search, true));
+        let terms = self.exclude(self.terms(search, false), self.terms(search, true));
         match author {
             Some(author) => format!("{terms}{}{}", self.and, (self.author)(author)),
             None => terms,
         }
     }
 
-    fn without(&self, required: Vec<String>, excluded: Vec<String>) -> String {
+    fn exclude(&self, required: Vec<String>, excluded: Vec<String>) -> String {
         let required = group(&required, self.and);
         match &*excluded {
             [] => required,
@@ -228,9 +230,9 @@ fn group(parts: &[String], by: &str) -> String {
     }
 }
 
-fn side_by_side(sign: &str, words: &str) -> String {
+fn adjacent(sign: &str, words: &str) -> String {
     let words = words.split(' ').map(|word| {
-        let known: String = word.chars().take(KNOWN).collect();
+        let known: String = word.chars().take(MAX_WORD_LENGTH).collect();
         format!("'{sign}{known}'")
     });
     group(&words.collect::<Vec<_>>(), " <-> ")
@@ -307,7 +309,7 @@ mod tests {
     fn places_contain_forums_and_exclude_threads() {
         let (forums, threads) = (BTreeSet::from([3, 2]), BTreeSet::from([17]));
         let none = BTreeSet::new();
-        for (dialect, everywhere, place, place_without) in [
+        for (dialect, is_whole_board, place, place_without) in [
             (
                 FTS5,
                 false,
@@ -322,9 +324,9 @@ mod tests {
                 r#"{"forums":[2,3],"leftOut":[17]}"#,
             ),
         ] {
-            assert_eq!((dialect.place)(&forums, everywhere, &none), place);
+            assert_eq!((dialect.place)(&forums, is_whole_board, &none), place);
             assert_eq!(
-                (dialect.place)(&forums, everywhere, &threads),
+                (dialect.place)(&forums, is_whole_board, &threads),
                 place_without
             );
         }

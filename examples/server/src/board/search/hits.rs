@@ -13,10 +13,10 @@ use super::index::words;
 static ON_SQLITE: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_SQLITE));
 static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_POSTGRES));
 
-/// The table `found` with the ids of a list in `value` and their places in `key`, on SQLite.
+/// The ids of a JSON list as a table `found` with the columns `value` and `key` (the index), on SQLite.
 pub const FOUND_ON_SQLITE: &str = "json_each(?1) AS found";
 
-/// The same on Postgres.
+/// As [`FOUND_ON_SQLITE`], on Postgres.
 pub const FOUND_ON_POSTGRES: &str = "(
         SELECT CAST(value AS BIGINT) AS value, key
         FROM jsonb_array_elements_text(CAST(?1 AS TEXT)::jsonb) WITH ORDINALITY AS listed (value, key)
@@ -71,11 +71,11 @@ fn hit(
     let body: String = row.value()?;
     let mut words = || row.text().map(Option::unwrap_or_default);
     hit.score = terms.score(words()?, words()?) as f64 / 1e6;
-    hit.excerpt = excerpt(&markdown::plain(beginning(&body)), terms);
+    hit.excerpt = excerpt(&markdown::plain(scored_prefix(&body)), terms);
     Ok(hit)
 }
 
-/// A list of ids as JSON.
+/// Formats ids as a JSON list.
 pub fn json(ids: &[i64]) -> String {
     serde_json::json!(ids).to_string()
 }
@@ -84,25 +84,25 @@ pub fn json(ids: &[i64]) -> String {
 const EXCERPT_LENGTH: usize = 200;
 
 /// Maximum number of characters before the match.
-const BEFORE: usize = 60;
+const MAX_LENGTH_BEFORE_MATCH: usize = 60;
 
-const MORE: &str = "…";
+const ELLIPSIS: &str = "…";
 
 /// Cuts an excerpt around the first of the `terms`, or at the beginning, between words.
 pub fn excerpt(text: &str, terms: &TermMatcher) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let place = terms.first_in(&text).unwrap_or_default();
-    let (before, after) = text.split_at_checked(place).unwrap_or_default();
-    let before = last(before, BEFORE);
-    let cut_before = before.len() < place;
-    let after = first(after, EXCERPT_LENGTH - before.chars().count());
-    let cut_after = place + after.len() < text.len();
-    let mark = |cut| if cut { MORE } else { "" };
+    let offset = terms.find_first(&text).unwrap_or_default();
+    let (before, after) = text.split_at_checked(offset).unwrap_or_default();
+    let before = last_words(before, MAX_LENGTH_BEFORE_MATCH);
+    let cut_before = before.len() < offset;
+    let after = first_words(after, EXCERPT_LENGTH - before.chars().count());
+    let cut_after = offset + after.len() < text.len();
+    let mark = |cut| if cut { ELLIPSIS } else { "" };
     format!("{}{before}{after}{}", mark(cut_before), mark(cut_after))
 }
 
-/// The last words of at most `most` characters.
-fn last(text: &str, most: usize) -> &str {
+/// Returns the last words of at most `most` characters.
+fn last_words(text: &str, most: usize) -> &str {
     let Some((start, _)) = text.char_indices().rev().nth(most) else {
         return text;
     };
@@ -110,8 +110,8 @@ fn last(text: &str, most: usize) -> &str {
     kept.split_once(' ').map_or("", |(_, words)| words)
 }
 
-/// The first words of at most `most` characters.
-fn first(text: &str, most: usize) -> &str {
+/// Returns the first words of at most `most` characters.
+fn first_words(text: &str, most: usize) -> &str {
     let Some((end, _)) = text.char_indices().nth(most) else {
         return text;
     };
@@ -120,19 +120,19 @@ fn first(text: &str, most: usize) -> &str {
 }
 
 /// Weight of a word in the title.
-const TITLE: f64 = 5.0;
+const TITLE_WEIGHT: f64 = 5.0;
 
 /// Saturation of further occurrences.
 const SATURATION: f64 = 1.2;
 
 /// Weight of the text's length.
-const LENGTH: f64 = 0.75;
+const LENGTH_WEIGHT: f64 = 0.75;
 
 /// Length of an average post, in bytes.
-const ORDINARY: f64 = 400.0;
+const AVERAGE_LENGTH: f64 = 400.0;
 
 /// Number of bytes of a post that are read for its score and excerpt, which bounds the cost of a search.
-const LOOK: usize = 4096;
+const MAX_SCORED_BYTES: usize = 4096;
 
 /// Required words and phrases.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ pub struct TermMatcher {
     terms: BTreeSet<Vec<String>>,
     /// Searchers of the terms, in their order.
     finders: Vec<Finder<'static>>,
-    within: SearchField,
+    field: SearchField,
 }
 
 impl TermMatcher {
@@ -154,16 +154,15 @@ impl TermMatcher {
         Self {
             finders: finders.collect(),
             terms,
-            within: search.field,
+            field: search.field,
         }
     }
 
-    /// How well a post with these folded words matches, in millionths: the formula of Okapi BM25, but for the weights
-    /// of words that come from the rest of the board. So it is the same for all callers, and stays the same while a
-    /// reader pages.
+    /// Returns the score of a post with these folded words in millionths. The formula is Okapi BM25 without the inverse
+    /// document frequency, so that the score does not depend on other posts, on the caller, or on concurrent writes.
     pub fn score(&self, title: &str, body: &str) -> i64 {
-        let length = 1.0 - LENGTH + LENGTH * body.len() as f64 / ORDINARY;
-        let body = beginning(body);
+        let length = 1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * body.len() as f64 / AVERAGE_LENGTH;
+        let body = scored_prefix(body);
         let scores = self.finders.iter().map(|term| {
             let count = self.count(term, title, body);
             count / (count + SATURATION * length)
@@ -172,44 +171,44 @@ impl TermMatcher {
     }
 
     fn count(&self, term: &Finder<'_>, title: &str, body: &str) -> f64 {
-        match self.within {
-            SearchField::All => TITLE * occurrences(term, title) + occurrences(term, body),
-            SearchField::Titles => TITLE * occurrences(term, title),
+        match self.field {
+            SearchField::All => TITLE_WEIGHT * occurrences(term, title) + occurrences(term, body),
+            SearchField::Titles => TITLE_WEIGHT * occurrences(term, title),
             SearchField::Posts => occurrences(term, body),
         }
     }
 
-    /// Returns where in `text` the first complete match begins, in bytes.
-    pub fn first_in(&self, text: &str) -> Option<usize> {
-        let (mut places, mut seen) = (Vec::new(), Vec::new());
-        for (place, word) in words(text) {
-            places.push(place);
+    /// Returns the byte offset of the first complete match in `text`.
+    pub fn find_first(&self, text: &str) -> Option<usize> {
+        let (mut offsets, mut seen) = (Vec::new(), Vec::new());
+        for (offset, word) in words(text) {
+            offsets.push(offset);
             seen.push(word);
             if let Some(term) = self.terms.iter().find(|term| seen.ends_with(term)) {
-                return places.get(seen.len() - term.len()).copied();
+                return offsets.get(seen.len() - term.len()).copied();
             }
         }
         None
     }
 }
 
-/// Number of occurrences of a phrase in folded words. Those of a phrase such as `tea tea` overlap.
+/// Counts the occurrences of a phrase in folded words. Occurrences can overlap, for example of `tea tea`.
 fn occurrences(term: &Finder<'_>, words: &str) -> f64 {
     let (words, length) = (words.as_bytes(), term.needle().len());
-    let is_between = |place: usize| words.get(place).is_none_or(|byte| *byte == b' ');
+    let is_separator = |offset: usize| words.get(offset).is_none_or(|byte| *byte == b' ');
     let (mut count, mut from) = (0_u32, 0);
-    while let Some(place) = words.get(from..).and_then(|rest| term.find(rest)) {
-        let begin = from + place;
-        let begins_word = begin.checked_sub(1).is_none_or(is_between);
-        count += u32::from(begins_word && is_between(begin + length));
+    while let Some(offset) = words.get(from..).and_then(|rest| term.find(rest)) {
+        let begin = from + offset;
+        let begins_word = begin.checked_sub(1).is_none_or(is_separator);
+        count += u32::from(begins_word && is_separator(begin + length));
         from = begin + 1;
     }
     count.into()
 }
 
-/// The beginning of a text that is read for scores, without a cut character.
-pub fn beginning(text: &str) -> &str {
-    let mut ends = (0..=LOOK.min(text.len())).rev();
+/// Returns the prefix of a text that is read for scores and excerpts. It ends between two characters.
+pub fn scored_prefix(text: &str) -> &str {
+    let mut ends = (0..=MAX_SCORED_BYTES.min(text.len())).rev();
     ends.find_map(|end| text.get(..end)).unwrap_or_default()
 }
 
@@ -246,13 +245,15 @@ mod tests {
             excerpt.starts_with("…grün grün ") && excerpt.ends_with(" löffel…"),
             "{excerpt}"
         );
-        let place = excerpt.chars().position(|letter| letter == 'T').unwrap();
-        assert!(place <= BEFORE + 1 && excerpt.chars().count() <= EXCERPT_LENGTH + 2);
+        let offset = excerpt.chars().position(|letter| letter == 'T').unwrap();
+        assert!(
+            offset <= MAX_LENGTH_BEFORE_MATCH + 1 && excerpt.chars().count() <= EXCERPT_LENGTH + 2
+        );
     }
 
     #[test]
     fn terms_are_found_in_any_case_and_with_any_accents() {
-        for (query, text, place) in [
+        for (query, text, offset) in [
             ("tea", "Some TEA", Some(5)),
             ("tea", "steam, teas", None),
             ("gru\u{308}n", "das Grün", Some(4)),
@@ -261,7 +262,7 @@ mod tests {
             ("cup tea -milk", "milk tea cup", Some(5)),
             ("चाय", "हिन्दी चाय", Some(19)),
         ] {
-            assert_eq!(terms(query).first_in(text), place, "{query} in {text}");
+            assert_eq!(terms(query).find_first(text), offset, "{query} in {text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Words of texts as the index holds them, and adding many posts at once.
+//! Words of texts as in the search index, and bulk indexing of posts.
 
 use forum_api::host::BoardResult;
 use rusqlite::config::DbConfig;
@@ -7,56 +7,56 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::super::db::{self, Connection, Transaction, bind};
 
-/// The folded words of a text, separated by blanks.
+/// Returns the folded words of a text, separated by spaces.
 pub fn fold_words(text: &str) -> String {
     let words: Vec<String> = words(text).map(|(_, word)| word).collect();
     words.join(" ")
 }
 
-/// The folded words of a text and where each begins, in bytes. A word begins with a letter or a digit, and continues
+/// Returns the folded words of a text with their byte offsets. A word begins with a letter or a digit, and continues
 /// with letters, digits and marks.
 pub fn words(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut end = 0;
-    let words = text.split_inclusive(is_between).filter_map(move |run| {
+    let words = text.split_inclusive(is_separator).filter_map(move |run| {
         let begin = end;
         end += run.len();
         let (marks, word) = run.split_at(run.find(char::is_alphanumeric)?);
-        Some((begin + marks.len(), word.trim_end_matches(is_between)))
+        Some((begin + marks.len(), word.trim_end_matches(is_separator)))
     });
-    words.map(|(place, word)| (place, fold(word)))
+    words.map(|(offset, word)| (offset, fold(word)))
 }
 
-fn is_between(letter: char) -> bool {
+fn is_separator(letter: char) -> bool {
     !letter.is_alphanumeric() && !is_combining_mark(letter)
 }
 
-/// By direction of small letters and capitals: `ẞ` has the capitals of `ß`, which are two, and `ς` has that of `σ`.
+/// Folds the case by upper case and then lower case, so that `ẞ` equals `ß` and `ss`, and `ς` equals `σ`.
 fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
     let letters = word.nfd().filter(|letter| !is_accent(*letter));
-    let small = letters.flat_map(char::to_lowercase);
-    let capitals = small.flat_map(char::to_uppercase);
-    capitals.flat_map(char::to_lowercase).collect()
+    let lower = letters.flat_map(char::to_lowercase);
+    let upper = lower.flat_map(char::to_uppercase);
+    upper.flat_map(char::to_lowercase).collect()
 }
 
-/// The marks of Latin, Greek and Cyrillic, but for those that are letters. Others, as a vowel of Hindi, make other
-/// words.
+/// Returns whether a character is a mark of Latin, Greek or Cyrillic and not a letter. Marks of other scripts, such as
+/// the vowels of Hindi, distinguish words.
 fn is_accent(letter: char) -> bool {
     matches!(letter, '\u{300}'..='\u{36f}') && !letter.is_alphanumeric()
 }
 
-/// Runs `write`, and puts the posts that it adds into the index together: one after the other, as the triggers do it,
-/// they would take two or three times as long. It changes no post that is there.
-pub async fn together(
+/// Runs `write` without the triggers that index posts, and then indexes the added posts with one statement, which is
+/// two to three times as fast. `write` must not change existing posts.
+pub async fn index_in_bulk(
     tx: &Transaction<'_>,
     write: impl Future<Output = BoardResult<()>> + Send,
 ) -> BoardResult<()> {
     let last = last_post(tx).await?;
-    one_by_one(tx, false).await?;
+    set_index_triggers(tx, false).await?;
     let written = write.await;
-    let restored = one_by_one(tx, true).await;
+    let restored = set_index_triggers(tx, true).await;
     written?;
     restored?;
     let add = tx.dialect(
@@ -69,19 +69,19 @@ pub async fn together(
 }
 
 /// Enables or disables the triggers that index posts.
-async fn one_by_one(tx: &Transaction<'_>, one_by_one: bool) -> db::DbResult<()> {
+async fn set_index_triggers(tx: &Transaction<'_>, enabled: bool) -> db::DbResult<()> {
     match &**tx {
         Connection::Sqlite(sqlite) => {
-            sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, one_by_one)?;
+            sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, enabled)?;
             Ok(())
         }
-        Connection::Postgres(_) if one_by_one => tx.run("SET LOCAL board.together = off").await,
+        Connection::Postgres(_) if enabled => tx.run("SET LOCAL board.together = off").await,
         Connection::Postgres(_) => tx.run("SET LOCAL board.together = on").await,
     }
 }
 
 /// Updates the statistics of Postgres after many posts were added.
-pub async fn learn(tx: &Transaction<'_>) -> db::DbResult<()> {
+pub async fn update_statistics(tx: &Transaction<'_>) -> db::DbResult<()> {
     tx.run(tx.dialect("", "SET LOCAL statement_timeout = 0; ANALYZE"))
         .await
 }
@@ -96,7 +96,7 @@ mod tests {
     use super::super::super::schema;
     use super::*;
 
-    /// All characters but private ones. The planes between are empty.
+    /// All characters except those for private use. The omitted planes are empty.
     fn characters() -> impl Iterator<Item = char> {
         ('\0'..='\u{3ffff}').chain('\u{e0000}'..='\u{e0fff}')
     }

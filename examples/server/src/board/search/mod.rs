@@ -1,8 +1,7 @@
 //! Full-text search in content that all callers who see a forum may read.
 //!
-//! The index `post_text` contains the forum, thread and author of each post, so that a search skips content that the caller cannot
-//! see. The score of a hit depends on its own text only, so that hidden content does not
-//! influence it.
+//! The index `post_text` contains the forum, thread and author of each post, so that a search skips content that the
+//! caller cannot see. The score of a hit depends only on its own text, so that hidden content does not influence it.
 
 mod filter;
 mod hits;
@@ -19,12 +18,12 @@ use super::actor::Actor;
 use super::db::Connection;
 use filter::SearchFilter;
 pub use hits::json;
-pub use index::{fold_words, learn, together};
+pub use index::{fold_words, index_in_bulk, update_statistics};
 use scan::ScanDirection;
 
 /// Queries for `query_plans`.
 #[cfg(test)]
-pub use self::{filter::LONG_AND_HIDDEN, scan::EARLIER_ON_SQLITE};
+pub use self::{filter::HIDDEN_LONG_THREADS, scan::EARLIER_ON_SQLITE};
 
 /// Scans for `query_plans`.
 #[cfg(test)]
@@ -42,7 +41,7 @@ pub async fn page(
     search: &SearchParams,
     now: Timestamp,
 ) -> BoardResult<Page<SearchHit>> {
-    few_words(&search.q)?;
+    check_word_count(&search.q)?;
     let Some(filter) = SearchFilter::of(connection, actor, search, now).await? else {
         return Ok(Page {
             items: Vec::new(),
@@ -69,15 +68,17 @@ pub async fn page(
     })
 }
 
-/// Limits the words of phrases too: each costs a lookup in the index.
-fn few_words(query: &SearchQuery) -> BoardResult<()> {
+/// Limits the number of words, including those of phrases, because each costs a lookup in the index.
+fn check_word_count(query: &SearchQuery) -> BoardResult<()> {
     let words = query
         .terms()
         .iter()
         .map(|term| index::words(&term.text).count());
-    let few = words.sum::<usize>() <= SearchQuery::MAX_TERMS;
-    few.then_some(()).ok_or(BoardError::invalid_parameter(
-        "q",
-        SearchQuery::EXPECTED_FORMAT,
-    ))
+    let is_allowed = words.sum::<usize>() <= SearchQuery::MAX_TERMS;
+    is_allowed
+        .then_some(())
+        .ok_or(BoardError::invalid_parameter(
+            "q",
+            SearchQuery::EXPECTED_FORMAT,
+        ))
 }

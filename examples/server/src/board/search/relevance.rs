@@ -1,6 +1,6 @@
-//! The best of the newest matches first.
+//! Order by relevance: the newest matches within the search window, best first.
 //!
-//! Each page of a search ranks the same matches: posts written in between neither enter nor displace a match.
+//! All pages of a search rank the same matches: later posts neither become matches nor displace one.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -25,8 +25,8 @@ struct Ranked {
     thread: i64,
 }
 
-/// Page key: a score and a post.
-type Place = (i64, i64);
+/// Score and post of the last hit of a page.
+type ScoreAndPost = (i64, i64);
 
 pub async fn page(
     connection: &Connection<'_>,
@@ -34,20 +34,20 @@ pub async fn page(
     search: &SearchParams,
 ) -> BoardResult<Page<i64>> {
     let window = SEARCH_WINDOW.get(connection).await?.into();
-    let (after, posts, rows): (Option<Place>, _, _) = match search.after_ints()? {
+    let (after, posts, rows): (Option<ScoreAndPost>, _, _) = match search.after_ints()? {
         None => (None, filter.posts.clone(), window),
-        // Some may have been restored since.
+        // Reads more matches, because posts may have been restored since the first page.
         Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
     };
     let found = ScanDirection::Descending
         .posts(connection, filter, &posts, rows)
         .await?;
     let span = match after {
-        None => span(&found),
+        None => post_range(&found),
         Some(_) => posts,
     };
-    let mut matches = ranked(connection, &found, search).await?;
-    rank(&mut matches, search.show);
+    let mut matches = load_scores(connection, &found, search).await?;
+    sort_by_score(&mut matches, search.show);
     matches.retain(|found| after.is_none_or(|after| (found.score, found.post) < after));
     let (first, last) = (span.start(), span.end());
     let page = Page::from_overfetch(matches, search.limit, |Ranked { score, post, .. }| {
@@ -56,14 +56,14 @@ pub async fn page(
     Ok(page.map(|found| found.post))
 }
 
-/// The range of the `matches`, which are newest first.
-fn span(matches: &[i64]) -> RangeInclusive<i64> {
+/// Returns the range of the `matches`, which are newest first.
+fn post_range(matches: &[i64]) -> RangeInclusive<i64> {
     let ends = matches.last().zip(matches.first());
     ends.map_or(0..=0, |(oldest, newest)| *oldest..=*newest)
 }
 
-/// Sorts the best first; of each thread only the best if threads are shown.
-fn rank(matches: &mut Vec<Ranked>, show: SearchShow) {
+/// Sorts the best first. If threads are shown, keeps only the best match of each.
+fn sort_by_score(matches: &mut Vec<Ranked>, show: SearchShow) {
     matches.sort_unstable_by_key(|found| Reverse(*found));
     if show == SearchShow::Threads {
         let mut threads = HashSet::new();
@@ -71,10 +71,10 @@ fn rank(matches: &mut Vec<Ranked>, show: SearchShow) {
     }
 }
 
-static ON_SQLITE: LazyLock<String> = LazyLock::new(|| words(hits::FOUND_ON_SQLITE));
-static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| words(hits::FOUND_ON_POSTGRES));
+static ON_SQLITE: LazyLock<String> = LazyLock::new(|| query(hits::FOUND_ON_SQLITE));
+static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| query(hits::FOUND_ON_POSTGRES));
 
-fn words(found: &str) -> String {
+fn query(found: &str) -> String {
     format!(
         "SELECT
             post.id, post.thread_id, post.body_words,
@@ -86,7 +86,7 @@ fn words(found: &str) -> String {
     )
 }
 
-async fn ranked(
+async fn load_scores(
     connection: &Connection<'_>,
     posts: &[i64],
     search: &SearchParams,

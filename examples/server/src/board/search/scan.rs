@@ -1,4 +1,4 @@
-//! Matches by age, in steps out of the index.
+//! Scans of matches by age, which read the index in steps.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::RangeInclusive;
@@ -25,12 +25,12 @@ pub struct Match {
     pub thread: i64,
 }
 
-/// Number of matches of all forums that a search reads at first, or the number of rows that it wants if that is more.
+/// Minimum number of matches of all forums in the first step of a search. Requests for more rows read that many.
 const CANDIDATES: i64 = 100;
 
-/// Maximum number of matches of all forums that a search reads before it names the forums to FTS5, as a multiple of the
-/// rows that it wants, or of [`CANDIDATES`] if that is more. Eight of them take FTS5 as long as one in a named forum.
-const MOST: i64 = 8;
+/// Maximum number of matches of all forums that a search reads before it restricts FTS5 to the forums, as a multiple of
+/// the first step. FTS5 reads eight of them in the time of one match with a restriction.
+const MAX_CANDIDATES_FACTOR: i64 = 8;
 
 /// Returns a page of posts after a post.
 pub async fn page(
@@ -50,7 +50,7 @@ pub async fn page(
     }))
 }
 
-/// Matches in order, read in steps of which each is four times as long as the one before.
+/// Matches in order. Each step reads four times as many as the previous one.
 #[derive(Debug)]
 pub struct MatchScan<'a> {
     connection: &'a Connection<'a>,
@@ -63,7 +63,7 @@ pub struct MatchScan<'a> {
 }
 
 impl<'a> MatchScan<'a> {
-    /// Scans the posts `ahead`, of which the first step reads `step`.
+    /// Scans these posts. The first step reads `step` matches.
     pub fn new(
         connection: &'a Connection<'a>,
         filter: &'a SearchFilter,
@@ -85,12 +85,12 @@ impl<'a> MatchScan<'a> {
     /// Returns the next match.
     pub async fn next(&mut self) -> db::DbResult<Option<Match>> {
         if self.more && self.read.as_slice().is_empty() {
-            self.read_on().await?;
+            self.read_next_step().await?;
         }
         Ok(self.read.next())
     }
 
-    async fn read_on(&mut self) -> db::DbResult<()> {
+    async fn read_next_step(&mut self) -> db::DbResult<()> {
         let Self {
             connection,
             filter,
@@ -160,17 +160,17 @@ impl ScanDirection {
         rows: i64,
     ) -> db::DbResult<Vec<Match>> {
         let find = self.on_sqlite();
-        let (mut found, mut looked_at, mut ahead) = (Vec::new(), 0, ahead.clone());
+        let (mut found, mut candidates_read, mut ahead) = (Vec::new(), 0, ahead.clone());
         let mut step = rows.max(CANDIDATES);
-        let most = step * MOST;
-        while looked_at + step <= most {
-            let anywhere = (&*filter.text, &*filter.anywhere);
-            let candidates = read(connection, find, anywhere, &ahead, step, |row| {
+        let most = step * MAX_CANDIDATES_FACTOR;
+        while candidates_read + step <= most {
+            let text = (&*filter.text, &*filter.place_without_forums);
+            let candidates = read(connection, find, text, &ahead, step, |row| {
                 Ok((Match::read(row)?, row.value()?))
             });
             let candidates = candidates.await?;
             let is_end = (candidates.len() as i64) < step;
-            looked_at += step;
+            candidates_read += step;
             if let Some((last, _)) = candidates.last() {
                 ahead = self.ahead(&ahead, self.next(last.post));
             }
@@ -182,8 +182,8 @@ impl ScanDirection {
             if is_end || missing == 0 {
                 return Ok(found);
             }
-            // As many as contain the missing rows, if the next matches are like those so far.
-            step = CANDIDATES.max(missing * looked_at / (found.len() as i64).max(1));
+            // Expects the missing rows at the frequency of the rows so far.
+            step = CANDIDATES.max(missing * candidates_read / (found.len() as i64).max(1));
         }
         let place = (&*filter.text, &*filter.place);
         let missing = rows - found.len() as i64;
@@ -232,7 +232,7 @@ impl ScanDirection {
         }
     }
 
-    /// The `posts` from `post` on.
+    /// Returns the range of the posts from `post` on.
     pub const fn ahead(self, posts: &RangeInclusive<i64>, post: i64) -> RangeInclusive<i64> {
         match self {
             Self::Descending => *posts.start()..=post,
@@ -240,7 +240,7 @@ impl ScanDirection {
         }
     }
 
-    /// The posts from `first` until before `last`.
+    /// Returns the range of the posts from `first` until before `last`.
     pub const fn behind(self, first: i64, last: i64) -> RangeInclusive<i64> {
         match self {
             Self::Descending => last.saturating_add(1)..=first,
@@ -258,7 +258,7 @@ impl Match {
     }
 }
 
-/// Reads the first rows of `find` that match a text in a place.
+/// Reads the first rows of a query that match the text and the place.
 async fn read<T>(
     connection: &Connection<'_>,
     find: &'static str,
@@ -274,8 +274,8 @@ async fn read<T>(
     connection.all(find, parameters, read).await
 }
 
-/// The columns of a match. FTS5 looks up all but the first in a table beside the index, which takes three times as long
-/// as the match.
+/// Columns of a match. FTS5 reads all except the first from a separate table, which takes three times as long as the
+/// match.
 const MATCH_COLUMNS: &str = "rowid, thread_id, forum_id";
 
 fn on_sqlite(columns: &str, order: &str) -> String {
@@ -286,8 +286,8 @@ fn on_sqlite(columns: &str, order: &str) -> String {
     )
 }
 
-/// Factor of the limit: maximum number of threads that a page checks before it is short.
-const PASSED: usize = 10;
+/// Maximum number of threads that a page checks before it ends short, as a multiple of its limit.
+const MAX_THREADS_FACTOR: usize = 10;
 
 /// Returns a page of the first match of each thread.
 pub async fn threads_page(
@@ -301,7 +301,7 @@ pub async fn threads_page(
     let ahead = after.map_or(filter.posts.clone(), |[from, _]| {
         direction.ahead(&filter.posts, from)
     });
-    let behind = after.map(|[from, begun]| direction.behind(begun, from));
+    let behind = after.map(|[from, first_hit]| direction.behind(first_hit, from));
     let mut matches = MatchScan::new(
         connection,
         filter,
@@ -309,42 +309,47 @@ pub async fn threads_page(
         ahead,
         search.limit.plus_one(),
     );
-    let (mut hits, mut met, mut more) = (Vec::new(), HashSet::new(), true);
-    while more && hits.len() <= limit && (hits.len() < 2 || met.len() < PASSED * limit) {
-        let fresh = fresh(&mut matches, &mut met, limit + 1).await?;
-        more = fresh.len() > limit;
-        let earlier = with_earlier_match(connection, filter, behind.as_ref(), &fresh).await?;
-        let news = fresh
+    let (mut hits, mut visited, mut more) = (Vec::new(), HashSet::new(), true);
+    while more
+        && hits.len() <= limit
+        && (hits.len() < 2 || visited.len() < MAX_THREADS_FACTOR * limit)
+    {
+        let found = next_threads(&mut matches, &mut visited, limit + 1).await?;
+        more = found.len() > limit;
+        let earlier = with_earlier_match(connection, filter, behind.as_ref(), &found).await?;
+        let new = found
             .iter()
             .filter(|found| !earlier.contains(&found.thread));
-        hits.extend(news.map(|found| found.post));
+        hits.extend(new.map(|found| found.post));
     }
     let kept = match more {
         true => limit.min(hits.len().saturating_sub(1)),
         false => limit,
     };
-    let begun = after.map(|[_, begun]| begun).or(hits.first().copied());
-    let next = hits.get(kept).zip(begun);
-    let next = next.map(|(from, begun)| PageKey::from([*from, begun]));
+    let first_hit = after
+        .map(|[_, first_hit]| first_hit)
+        .or(hits.first().copied());
+    let next = hits.get(kept).zip(first_hit);
+    let next = next.map(|(from, first_hit)| PageKey::from([*from, first_hit]));
     hits.truncate(kept);
     Ok(Page { items: hits, next })
 }
 
-/// Returns the next matches in threads that were not `met` on this page.
-async fn fresh(
+/// Returns the first matches of further threads, which it adds to `visited`.
+async fn next_threads(
     matches: &mut MatchScan<'_>,
-    met: &mut HashSet<i64>,
+    visited: &mut HashSet<i64>,
     most: usize,
 ) -> db::DbResult<Vec<Match>> {
-    let mut fresh = Vec::new();
-    while fresh.len() < most
+    let mut matches_of_threads = Vec::new();
+    while matches_of_threads.len() < most
         && let Some(found) = matches.next().await?
     {
-        if met.insert(found.thread) {
-            fresh.push(found);
+        if visited.insert(found.thread) {
+            matches_of_threads.push(found);
         }
     }
-    Ok(fresh)
+    Ok(matches_of_threads)
 }
 
 /// Returns the threads of the `found` matches that have another match `behind`.
@@ -410,7 +415,7 @@ mod tests {
         SearchFilter {
             text: "body : \"tea\"".into(),
             place: place.into(),
-            anywhere: String::new(),
+            place_without_forums: String::new(),
             forums: Some(BTreeSet::from([2])),
             posts: i64::MIN..=i64::MAX,
         }

@@ -1,38 +1,56 @@
-//! Random actions: requests of the API, and changes by operators.
+//! Random actions: requests to the API and changes by operators.
 
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::state::MEMBERS;
 
-/// Selects one of the existing things: the number modulo their count.
-pub type Any = usize;
+/// Selects an existing item: the number modulo the count of the items.
+pub type Index = usize;
 
-/// A member, by number, or the guest.
-pub type Who = Option<usize>;
+/// Number of a member; `None` for the guest.
+pub type Caller = Option<usize>;
 
-/// What is followed.
+/// Target of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     Forum(usize),
-    Thread(Any),
+    Thread(Index),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[rustfmt::skip]
 pub enum Kind {
-    Forums, Threads, Thread, Posts, Profile, Poll, Search, Inbox, Open, Followed,
-    Start, Reply, Edit, Delete, Rate, Send, Vote, UpdatePoll, Follow, Unfollow,
+    Forums, Threads, Thread, Posts, Profile, Poll, Search, Inbox, Open, Subscriptions,
+    Start, Reply, Edit, Delete, Rate, Send, Vote, UpdatePoll, Subscribe, Unsubscribe,
     Ban, Offline, Readers, Moderator, Lock, Approve, Restore, Ignore, Wait,
 }
 
 use Kind::*;
 
 const READS: &[Kind] = &[
-    Forums, Threads, Thread, Posts, Profile, Poll, Search, Inbox, Open, Followed,
+    Forums,
+    Threads,
+    Thread,
+    Posts,
+    Profile,
+    Poll,
+    Search,
+    Inbox,
+    Open,
+    Subscriptions,
 ];
 const WRITES: &[Kind] = &[
-    Start, Reply, Edit, Delete, Rate, Send, Vote, UpdatePoll, Follow, Unfollow,
+    Start,
+    Reply,
+    Edit,
+    Delete,
+    Rate,
+    Send,
+    Vote,
+    UpdatePoll,
+    Subscribe,
+    Unsubscribe,
 ];
 const OPERATIONS: &[Kind] = &[
     Ban, Offline, Readers, Moderator, Lock, Approve, Restore, Ignore, Wait,
@@ -42,22 +60,22 @@ const OPERATIONS: &[Kind] = &[
 #[derive(Clone, Copy, Debug)]
 pub struct Action {
     pub kind: Kind,
-    pub who: Who,
-    pub one: Any,
-    pub another: Any,
+    pub caller: Caller,
+    pub index: Index,
+    pub other_index: Index,
     pub flag: bool,
 }
 
 /// Reads are as frequent as writes, and operations are rare.
 pub fn action() -> impl Strategy<Value = Action> {
     let kind = prop_oneof![8 => select(READS), 8 => select(WRITES), 2 => select(OPERATIONS)];
-    let who = proptest::option::weighted(0.9, 0..MEMBERS.len());
-    let action = (kind, who, 0..1_000_usize, 0..1_000_usize, any::<bool>());
-    action.prop_map(|(kind, who, one, another, flag)| Action {
+    let caller = proptest::option::weighted(0.9, 0..MEMBERS.len());
+    let action = (kind, caller, 0..1_000_usize, 0..1_000_usize, any::<bool>());
+    action.prop_map(|(kind, caller, index, other_index, flag)| Action {
         kind,
-        who,
-        one,
-        another,
+        caller,
+        index,
+        other_index,
         flag,
     })
 }

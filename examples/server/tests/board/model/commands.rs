@@ -1,18 +1,18 @@
-//! Requests of the API, and what the model responds to each.
+//! Requests to the API and the responses of the model.
 
 use forum_api::conformance::{Audience, Role};
 use serde_json::{Value, json};
 
-use super::action::{Action, Any, Kind, Target, Who};
+use super::action::{Action, Caller, Index, Kind, Target};
 use super::state::{
-    CONFLICT, Copy, Denied, FORBIDDEN, FORUMS, MEMBERS, ModelState, NAMED_NOTHING, NOT_FOUND, Poll,
-    Post, Rating, State, TOO_MANY, Thread,
+    CONFLICT, Copy, DOMAIN_NOT_FOUND, ErrorStatus, FORBIDDEN, FORUMS, MEMBERS, ModelState,
+    NOT_FOUND, Poll, Post, Rating, State, TOO_MANY, Thread,
 };
 
-/// An id that nothing has.
-const NOTHING: &str = "0";
+/// An id that is never assigned.
+const UNKNOWN_ID: &str = "0";
 
-/// The word in every post.
+/// A word in every post.
 const WORD: &str = "tea";
 
 const HOUR: u64 = 60 * 60;
@@ -37,13 +37,13 @@ const MESSAGE: &[&str] = &["/sender/userId", "/readAt", "/receiptRequested"];
 const OPENED: &[&str] = &["/messageId"];
 const SUBSCRIPTION: &[&str] = &["/target", "/targetId"];
 
-type Rows = Result<Vec<Value>, Denied>;
-type Status = Result<u16, Denied>;
+type Rows = Result<Vec<Value>, ErrorStatus>;
+type Status = Result<u16, ErrorStatus>;
 
 /// A request, with pointers to the compared fields of each item in the response.
 #[derive(Debug)]
 pub struct Request {
-    pub who: Who,
+    pub caller: Caller,
     pub method: &'static str,
     pub path: String,
     pub body: Value,
@@ -51,105 +51,111 @@ pub struct Request {
 }
 
 /// The status and the rows of the model's response.
-type ModelResult = Result<(u16, Option<Vec<Value>>), Denied>;
+type ModelResult = Result<(u16, Option<Vec<Value>>), ErrorStatus>;
 
 impl ModelState {
-    /// The request of an action, and the model's status and rows. `None` for what operators do.
+    /// Returns the request of an action with the response of the model, or `None` for a change by an operator.
     pub fn respond(&mut self, action: &Action) -> Option<(Request, ModelResult)> {
         let Action {
             kind,
-            who,
-            one,
-            another,
+            caller,
+            index,
+            other_index,
             flag,
         } = *action;
-        let (member, forum) = (one % MEMBERS.len(), one % FORUMS.len());
-        let ask = |method, path, body, fields| Request {
-            who,
+        let (member, forum) = (index % MEMBERS.len(), index % FORUMS.len());
+        let request = |method, path, body, fields| Request {
+            caller,
             method,
             path,
             body,
             fields,
         };
-        let get = |path, fields| ask("GET", path, Value::Null, fields);
-        let read = |rows: Rows| rows.map(|rows| (200, Some(rows)));
-        let wrote = |status: Status| status.map(|status| (status, None));
+        let get = |path, fields| request("GET", path, Value::Null, fields);
+        let with_rows = |rows: Rows| rows.map(|rows| (200, Some(rows)));
+        let with_status = |status: Status| status.map(|status| (status, None));
         let target = if flag {
             Target::Forum(forum)
         } else {
-            Target::Thread(one)
+            Target::Thread(index)
         };
-        let about = flag.then_some(another);
+        let post_index = flag.then_some(other_index);
         let text = json!({ "body": WORD });
-        let thread = self.thread_path(one);
+        let thread = self.thread_path(index);
         Some(match kind {
             Kind::Forums => (
                 get("/forums".into(), FORUM),
-                read(self.admits(who).map(|()| self.all_forums(who))),
+                with_rows(self.check_access(caller).map(|()| self.all_forums(caller))),
             ),
             Kind::Threads => {
                 let path = format!("{}?limit=100", self.threads_path(forum));
-                (get(path, THREAD), read(self.all_threads(who, forum)))
+                (
+                    get(path, THREAD),
+                    with_rows(self.all_threads(caller, forum)),
+                )
             }
-            Kind::Thread => (get(thread, THREAD), read(self.one_thread(who, one))),
+            Kind::Thread => (
+                get(thread, THREAD),
+                with_rows(self.one_thread(caller, index)),
+            ),
             Kind::Posts => (
                 get(format!("{thread}/posts?limit=100"), POST),
-                read(self.all_posts(who, one)),
+                with_rows(self.all_posts(caller, index)),
             ),
             Kind::Profile => (
                 get(self.member_path(member), MEMBER),
-                read(self.profile(who, member)),
+                with_rows(self.profile(caller, member)),
             ),
             Kind::Poll => (
                 get(format!("{thread}/poll"), POLL),
-                read(self.poll(who, one)),
+                with_rows(self.poll(caller, index)),
             ),
             Kind::Search => {
                 let path = format!("/search?q={WORD}&sort=newest&limit=100");
                 (
                     get(path, HIT),
-                    read(self.admits(who).map(|()| self.hits(who))),
+                    with_rows(self.check_access(caller).map(|()| self.hits(caller))),
                 )
             }
             Kind::Inbox => (
                 get("/messages?limit=100".into(), MESSAGE),
-                read(self.inbox(who)),
+                with_rows(self.inbox(caller)),
             ),
             Kind::Open => (
-                get(self.message_path(one), OPENED),
-                read(self.open(who, one)),
+                get(self.message_path(index), OPENED),
+                with_rows(self.open(caller, index)),
             ),
-            Kind::Followed => (
+            Kind::Subscriptions => (
                 get("/subscriptions?limit=100".into(), SUBSCRIPTION),
-                read(self.followed(who)),
+                with_rows(self.subscriptions(caller)),
             ),
             Kind::Start => {
                 let poll = flag.then(|| json!({ "question": "Tea?", "options": ["yes", "no"], "canChangeVote": true }));
                 let new = json!({ "title": "Drinks", "body": WORD, "poll": poll });
                 (
-                    ask("POST", self.threads_path(forum), new, &[]),
-                    wrote(self.start(who, forum, flag)),
+                    request("POST", self.threads_path(forum), new, &[]),
+                    with_status(self.start(caller, forum, flag)),
                 )
             }
             Kind::Reply => (
-                ask("POST", format!("{thread}/posts"), text, &[]),
-                wrote(self.reply(who, one)),
+                request("POST", format!("{thread}/posts"), text, &[]),
+                with_status(self.reply(caller, index)),
             ),
             Kind::Edit => (
-                ask("PATCH", self.post_path(one), text, &[]),
-                wrote(self.edit(who, one)),
+                request("PATCH", self.post_path(index), text, &[]),
+                with_status(self.edit(caller, index)),
             ),
             Kind::Delete => (
-                ask("DELETE", self.post_path(one), Value::Null, &[]),
-                wrote(self.delete(who, one)),
+                request("DELETE", self.post_path(index), Value::Null, &[]),
+                with_status(self.delete(caller, index)),
             ),
             Kind::Rate => {
                 let path = format!("{}/reputation", self.member_path(member));
-                let post = about.map(|post| self.post_id(post));
+                let post = post_index.map(|post| self.post_id(post));
                 let rating = json!({ "points": 1, "comment": WORD, "postId": post });
                 (
-                    ask("POST", path, rating, &[]),
-                    wrote(self.rate(who, member, about)),
+                    request("POST", path, rating, &[]),
+                    with_status(self.rate(caller, member, post_index)),
                 )
             }
             Kind::Send => {
@@ -157,45 +163,45 @@ impl ModelState {
                 let message =
                     json!({ "to": to, "subject": WORD, "body": WORD, "requestReceipt": flag });
                 (
-                    ask("POST", "/messages".into(), message, &[]),
-                    wrote(self.send(who, member, flag)),
+                    request("POST", "/messages".into(), message, &[]),
+                    with_status(self.send(caller, member, flag)),
                 )
             }
             Kind::Vote => {
-                let (poll, option) = (self.poll_of(one), another % 2);
-                let path = format!("/polls/{}/votes", poll.map_or(NOTHING, |poll| &poll.id));
+                let (poll, option) = (self.poll_of(index), other_index % 2);
+                let path = format!("/polls/{}/votes", poll.map_or(UNKNOWN_ID, |poll| &poll.id));
                 let vote =
-                    json!({ "optionIds": [poll.map_or(NOTHING, |poll| &poll.options[option])] });
+                    json!({ "optionIds": [poll.map_or(UNKNOWN_ID, |poll| &poll.options[option])] });
                 (
-                    ask("POST", path, vote, &[]),
-                    wrote(self.vote(who, one, option)),
+                    request("POST", path, vote, &[]),
+                    with_status(self.vote(caller, index, option)),
                 )
             }
             Kind::UpdatePoll => {
                 let path = format!(
                     "/polls/{}",
-                    self.poll_of(one).map_or(NOTHING, |poll| &poll.id)
+                    self.poll_of(index).map_or(UNKNOWN_ID, |poll| &poll.id)
                 );
                 let edit = json!({ "question": "Tea or coffee?" });
                 (
-                    ask("PATCH", path, edit, &[]),
-                    wrote(self.edit_poll(who, one)),
+                    request("PATCH", path, edit, &[]),
+                    with_status(self.edit_poll(caller, index)),
                 )
             }
-            Kind::Follow => {
+            Kind::Subscribe => {
                 let (kind, id) = self.target(target);
-                let follow = json!({ "target": kind, "targetId": id });
+                let subscription = json!({ "target": kind, "targetId": id });
                 (
-                    ask("POST", "/subscriptions".into(), follow, &[]),
-                    wrote(self.follow(who, target)),
+                    request("POST", "/subscriptions".into(), subscription, &[]),
+                    with_status(self.subscribe(caller, target)),
                 )
             }
-            Kind::Unfollow => {
+            Kind::Unsubscribe => {
                 let (kind, id) = self.target(target);
                 let path = format!("/subscriptions/{kind}/{id}");
                 (
-                    ask("DELETE", path, Value::Null, &[]),
-                    wrote(self.unfollow(who, target)),
+                    request("DELETE", path, Value::Null, &[]),
+                    with_status(self.unsubscribe(caller, target)),
                 )
             }
             _ => return None,
@@ -206,7 +212,7 @@ impl ModelState {
         format!("/forums/{}/threads", self.forums[forum].id)
     }
 
-    fn poll_of(&self, thread: Any) -> Option<&Poll> {
+    fn poll_of(&self, thread: Index) -> Option<&Poll> {
         let thread = self.thread(thread)?;
         self.threads[thread].poll.as_ref()
     }
@@ -215,29 +221,30 @@ impl ModelState {
         format!("/members/{}", self.members[member].id)
     }
 
-    fn thread_path(&self, thread: Any) -> String {
+    fn thread_path(&self, thread: Index) -> String {
         format!("/threads/{}", self.thread_id(thread))
     }
 
-    fn thread_id(&self, thread: Any) -> &str {
+    fn thread_id(&self, thread: Index) -> &str {
         self.thread(thread)
-            .map_or(NOTHING, |thread| &self.threads[thread].id)
+            .map_or(UNKNOWN_ID, |thread| &self.threads[thread].id)
     }
 
-    fn post_id(&self, post: Any) -> &str {
-        self.post(post).map_or(NOTHING, |post| &self.posts[post].id)
+    fn post_id(&self, post: Index) -> &str {
+        self.post(post)
+            .map_or(UNKNOWN_ID, |post| &self.posts[post].id)
     }
 
-    fn post_path(&self, post: Any) -> String {
+    fn post_path(&self, post: Index) -> String {
         let thread = self.post(post).map(|post| self.posts[post].thread);
-        let thread = thread.map_or(NOTHING, |thread| &self.threads[thread].id);
+        let thread = thread.map_or(UNKNOWN_ID, |thread| &self.threads[thread].id);
         format!("/threads/{thread}/posts/{}", self.post_id(post))
     }
 
-    fn message_path(&self, copy: Any) -> String {
+    fn message_path(&self, copy: Index) -> String {
         let id = self
             .copy(copy)
-            .map_or(NOTHING, |copy| &self.copies[copy].id);
+            .map_or(UNKNOWN_ID, |copy| &self.copies[copy].id);
         format!("/messages/{id}")
     }
 
@@ -248,10 +255,12 @@ impl ModelState {
         }
     }
 
-    fn all_forums(&self, who: Who) -> Vec<Value> {
-        let seen = (0..self.forums.len()).filter(|forum| self.sees_forum(who, *forum));
+    fn all_forums(&self, caller: Caller) -> Vec<Value> {
+        let seen = (0..self.forums.len()).filter(|forum| self.sees_forum(caller, *forum));
         let row = |forum: usize| {
-            let above = self.nearest(who, forum).map(|above| &self.forums[above].id);
+            let parent = self
+                .nearest_visible_ancestor(caller, forum)
+                .map(|parent| &self.forums[parent].id);
             let public = (0..self.posts.len()).filter(|post| self.is_public(*post));
             let posts: Vec<_> = public
                 .filter(|post| self.threads[self.posts[*post].thread].forum == forum)
@@ -259,8 +268,8 @@ impl ModelState {
             let firsts = posts.iter().filter(|post| self.is_first(**post));
             json!([
                 self.forums[forum].id,
-                above,
-                self.writes(who, forum),
+                parent,
+                self.may_write(caller, forum),
                 firsts.count(),
                 posts.len()
             ])
@@ -268,13 +277,13 @@ impl ModelState {
         seen.map(row).collect()
     }
 
-    /// The nearest forum above that this caller sees.
-    fn nearest(&self, who: Who, forum: usize) -> Option<usize> {
-        let above = self.forums[forum].parent?;
-        if self.sees_forum(who, above) {
-            Some(above)
+    /// Returns the nearest ancestor of a forum that the caller sees.
+    fn nearest_visible_ancestor(&self, caller: Caller, forum: usize) -> Option<usize> {
+        let parent = self.forums[forum].parent?;
+        if self.sees_forum(caller, parent) {
+            Some(parent)
         } else {
-            self.nearest(who, above)
+            self.nearest_visible_ancestor(caller, parent)
         }
     }
 
@@ -282,93 +291,100 @@ impl ModelState {
         self.threads[self.posts[post].thread].first == post
     }
 
-    fn all_threads(&self, who: Who, forum: usize) -> Rows {
-        self.admits(who)?;
-        if !self.sees_forum(who, forum) {
+    fn all_threads(&self, caller: Caller, forum: usize) -> Rows {
+        self.check_access(caller)?;
+        if !self.sees_forum(caller, forum) {
             return Err(NOT_FOUND);
         }
         let here = (0..self.threads.len()).filter(|thread| self.threads[*thread].forum == forum);
-        let seen = here.filter(|thread| self.sees_thread(who, *thread));
-        Ok(seen.map(|thread| self.thread_row(who, thread)).collect())
+        let seen = here.filter(|thread| self.sees_thread(caller, *thread));
+        Ok(seen.map(|thread| self.thread_row(caller, thread)).collect())
     }
 
-    fn one_thread(&self, who: Who, thread: Any) -> Rows {
-        self.admits(who)?;
-        let thread = self.seen_thread(who, self.thread(thread))?;
-        Ok(vec![self.thread_row(who, thread)])
+    fn one_thread(&self, caller: Caller, thread: Index) -> Rows {
+        self.check_access(caller)?;
+        let thread = self.seen_thread(caller, self.thread(thread))?;
+        Ok(vec![self.thread_row(caller, thread)])
     }
 
-    fn thread_row(&self, who: Who, thread: usize) -> Value {
-        let it = &self.threads[thread];
+    fn thread_row(&self, caller: Caller, thread: usize) -> Value {
+        let entry = &self.threads[thread];
         let visible = self
             .posts_of(thread)
             .filter(|post| self.posts[*post].state == State::Visible);
         let replies = visible.filter(|post| !self.is_first(*post)).count();
         json!([
-            it.id,
+            entry.id,
             self.state(thread).name(),
-            it.locked,
-            self.may_reply(who, thread),
+            entry.locked,
+            self.may_reply(caller, thread),
             replies
         ])
     }
 
-    fn all_posts(&self, who: Who, thread: Any) -> Rows {
-        self.admits(who)?;
-        let thread = self.seen_thread(who, self.thread(thread))?;
+    fn all_posts(&self, caller: Caller, thread: Index) -> Rows {
+        self.check_access(caller)?;
+        let thread = self.seen_thread(caller, self.thread(thread))?;
         let seen = self
             .posts_of(thread)
-            .filter(|post| self.sees_post(who, *post));
-        Ok(seen.map(|post| self.post_row(who, post)).collect())
+            .filter(|post| self.sees_post(caller, *post));
+        Ok(seen.map(|post| self.post_row(caller, post)).collect())
     }
 
-    fn post_row(&self, who: Who, post: usize) -> Value {
-        let may = |deletes| self.may_change(who, post, deletes).is_ok();
-        let it = &self.posts[post];
-        json!([it.id, it.state.name(), may(false), may(true), it.version])
+    fn post_row(&self, caller: Caller, post: usize) -> Value {
+        let may = |deletes| self.may_change(caller, post, deletes).is_ok();
+        let entry = &self.posts[post];
+        json!([
+            entry.id,
+            entry.state.name(),
+            may(false),
+            may(true),
+            entry.version
+        ])
     }
 
     /// Posts count in the forums that every member may read.
-    fn profile(&self, who: Who, member: usize) -> Rows {
-        self.admits(who)?;
-        let sees_any = (0..self.forums.len()).any(|forum| self.sees_forum(who, forum));
-        if who.is_none() && !sees_any {
+    fn profile(&self, caller: Caller, member: usize) -> Rows {
+        self.check_access(caller)?;
+        let sees_any = (0..self.forums.len()).any(|forum| self.sees_forum(caller, forum));
+        if caller.is_none() && !sees_any {
             return Err(NOT_FOUND);
         }
-        let theirs = (0..self.posts.len()).filter(|post| self.posts[*post].author == member);
-        let count = theirs.filter(|post| self.is_public(*post) && self.is_for_members(*post));
-        let given = self.ratings.iter().filter(|rating| rating.member == member);
+        let own_posts = (0..self.posts.len()).filter(|post| self.posts[*post].author == member);
+        let count =
+            own_posts.filter(|post| self.is_public(*post) && self.counts_on_profiles(*post));
+        let received_ratings = self.ratings.iter().filter(|rating| rating.member == member);
         Ok(vec![json!([
             self.members[member].id,
             count.count(),
-            given.count()
+            received_ratings.count()
         ])])
     }
 
-    fn is_for_members(&self, post: usize) -> bool {
+    fn counts_on_profiles(&self, post: usize) -> bool {
         let forum = self.threads[self.posts[post].thread].forum;
         self.forums[forum].readers != Audience::Staff
     }
 
-    fn poll(&self, who: Who, thread: Any) -> Rows {
-        self.admits(who)?;
-        let thread = self.seen_thread(who, self.thread(thread))?;
+    fn poll(&self, caller: Caller, thread: Index) -> Rows {
+        self.check_access(caller)?;
+        let thread = self.seen_thread(caller, self.thread(thread))?;
         let poll = self.threads[thread].poll.as_ref().ok_or(NOT_FOUND)?;
-        let own = who.and_then(|member| poll.votes.get(&member));
+        let own = caller.and_then(|member| poll.votes.get(&member));
         let own = own.map(|option| [&poll.options[*option]]);
         Ok(vec![json!([poll.id, poll.votes.len(), own])])
     }
 
-    /// Every post has the word that is searched.
-    fn hits(&self, who: Who) -> Vec<Value> {
+    /// Every public post contains [`WORD`].
+    fn hits(&self, caller: Caller) -> Vec<Value> {
         let public = (0..self.posts.len()).filter(|post| self.is_public(*post));
-        let seen = public.filter(|post| self.sees_post(who, *post));
+        let seen = public.filter(|post| self.sees_post(caller, *post));
         seen.map(|post| json!([self.posts[post].id])).collect()
     }
 
-    /// How many there are, and of which many are read: of receipts, too, only the reader knows the id.
-    fn inbox(&self, who: Who) -> Rows {
-        let member = self.member(who)?;
+    /// Rows without ids, because only the response contains the id of a receipt.
+    fn inbox(&self, caller: Caller) -> Rows {
+        let member = self.member(caller)?;
         let inbox = self
             .copies
             .iter()
@@ -383,8 +399,8 @@ impl ModelState {
         Ok(inbox.map(row).collect())
     }
 
-    fn open(&mut self, who: Who, copy: Any) -> Rows {
-        let member = self.member(who)?;
+    fn open(&mut self, caller: Caller, copy: Index) -> Rows {
+        let member = self.member(caller)?;
         let own = self
             .copy(copy)
             .filter(|copy| self.copies[*copy].owner == member);
@@ -393,29 +409,29 @@ impl ModelState {
         Ok(vec![json!([self.copies[copy].id])])
     }
 
-    fn followed(&self, who: Who) -> Rows {
-        let member = self.member(who)?;
+    fn subscriptions(&self, caller: Caller) -> Rows {
+        let member = self.member(caller)?;
         let row = |target: &Target| match *target {
             Target::Forum(forum) => self
-                .sees_forum(who, forum)
+                .sees_forum(caller, forum)
                 .then(|| json!(["forum", self.forums[forum].id])),
             Target::Thread(thread) => self
-                .sees_thread(who, thread)
+                .sees_thread(caller, thread)
                 .then(|| json!(["thread", self.threads[thread].id])),
         };
         Ok(self.members[member]
-            .follows
+            .subscriptions
             .iter()
             .filter_map(row)
             .collect())
     }
 
-    fn start(&mut self, who: Who, forum: usize, poll: bool) -> Status {
-        let author = self.member(who)?;
-        if !self.sees_forum(who, forum) {
+    fn start(&mut self, caller: Caller, forum: usize, poll: bool) -> Status {
+        let author = self.member(caller)?;
+        if !self.sees_forum(caller, forum) {
             return Err(NOT_FOUND);
         }
-        if !self.writes(who, forum) {
+        if !self.may_write(caller, forum) {
             return Err(FORBIDDEN);
         }
         let thread = Thread {
@@ -425,22 +441,22 @@ impl ModelState {
             ..Thread::default()
         };
         self.threads.push(thread);
-        self.put(author, self.threads.len() - 1);
+        self.add_post(author, self.threads.len() - 1);
         Ok(201)
     }
 
-    fn reply(&mut self, who: Who, thread: Any) -> Status {
-        let author = self.member(who)?;
-        let thread = self.seen_thread(who, self.thread(thread))?;
-        if !self.may_reply(who, thread) {
+    fn reply(&mut self, caller: Caller, thread: Index) -> Status {
+        let author = self.member(caller)?;
+        let thread = self.seen_thread(caller, self.thread(thread))?;
+        if !self.may_reply(caller, thread) {
             return Err(FORBIDDEN);
         }
-        self.put(author, thread);
+        self.add_post(author, thread);
         Ok(201)
     }
 
-    /// What newcomers write awaits approval.
-    fn put(&mut self, author: usize, thread: usize) {
+    /// Posts of newcomers await approval.
+    fn add_post(&mut self, author: usize, thread: usize) {
         let state = match self.members[author].role {
             Role::Newcomer => State::Awaiting,
             _ => State::Visible,
@@ -456,10 +472,10 @@ impl ModelState {
     }
 
     /// Content that newcomers edit awaits approval.
-    fn edit(&mut self, who: Who, post: Any) -> Status {
-        let editor = self.member(who)?;
-        let post = self.seen_post(who, self.post(post))?;
-        self.may_change(who, post, false)?;
+    fn edit(&mut self, caller: Caller, post: Index) -> Status {
+        let editor = self.member(caller)?;
+        let post = self.seen_post(caller, self.post(post))?;
+        self.may_change(caller, post, false)?;
         if self.members[editor].role == Role::Newcomer && self.posts[post].state == State::Visible {
             self.posts[post].state = State::Awaiting;
         }
@@ -467,10 +483,10 @@ impl ModelState {
         Ok(200)
     }
 
-    fn delete(&mut self, who: Who, post: Any) -> Status {
-        self.member(who)?;
-        let post = self.seen_post(who, self.post(post))?;
-        self.may_change(who, post, true)?;
+    fn delete(&mut self, caller: Caller, post: Index) -> Status {
+        self.member(caller)?;
+        let post = self.seen_post(caller, self.post(post))?;
+        self.may_change(caller, post, true)?;
         let post = &mut self.posts[post];
         post.before = post.state;
         post.state = State::Deleted;
@@ -478,22 +494,22 @@ impl ModelState {
         Ok(204)
     }
 
-    fn rate(&mut self, who: Who, member: usize, post: Option<Any>) -> Status {
-        let rater = self.member(who)?;
+    fn rate(&mut self, caller: Caller, member: usize, post: Option<Index>) -> Status {
+        let rater = self.member(caller)?;
         if rater == member {
             return Err(FORBIDDEN);
         }
         let post = match post {
-            Some(post) => Some(self.rated_post(who, member, post)?),
+            Some(post) => Some(self.rated_post(caller, member, post)?),
             None => None,
         };
         let now = self.now;
         let mut own = self.ratings.iter().filter(|rating| rating.rater == rater);
-        let again = own.clone().any(|rating| {
-            let lately = post.is_some() || now - rating.at < DAY;
-            rating.member == member && rating.post == post && lately
+        let is_duplicate = own.clone().any(|rating| {
+            let recent = post.is_some() || now - rating.at < DAY;
+            rating.member == member && rating.post == post && recent
         });
-        if again {
+        if is_duplicate {
             return Err(CONFLICT);
         }
         if own.by_ref().filter(|rating| now - rating.at < DAY).count() >= RATINGS_PER_DAY {
@@ -508,22 +524,22 @@ impl ModelState {
         Ok(201)
     }
 
-    fn rated_post(&self, who: Who, member: usize, post: Any) -> Result<usize, Denied> {
+    fn rated_post(&self, caller: Caller, member: usize, post: Index) -> Result<usize, ErrorStatus> {
         let post = self
-            .seen_post(who, self.post(post))
-            .map_err(|_| NAMED_NOTHING)?;
+            .seen_post(caller, self.post(post))
+            .map_err(|_| DOMAIN_NOT_FOUND)?;
         (self.posts[post].author == member)
             .then_some(post)
-            .ok_or(NAMED_NOTHING)
+            .ok_or(DOMAIN_NOT_FOUND)
     }
 
-    fn send(&mut self, who: Who, to: usize, receipt_requested: bool) -> Status {
-        let (sender, now) = (self.member(who)?, self.now);
-        let lately = self.members[sender]
+    fn send(&mut self, caller: Caller, to: usize, receipt_requested: bool) -> Status {
+        let (sender, now) = (self.member(caller)?, self.now);
+        let recent = self.members[sender]
             .sent
             .iter()
             .filter(|sent| now - **sent < HOUR);
-        if lately.count() >= MESSAGES_PER_HOUR {
+        if recent.count() >= MESSAGES_PER_HOUR {
             return Err(TOO_MANY);
         }
         if self.members[to].ignores.contains(&sender) {
@@ -555,7 +571,7 @@ impl ModelState {
         Ok(201)
     }
 
-    /// The first reading sends a receipt, if it was requested.
+    /// The first call sends the requested receipt.
     pub fn mark_read(&mut self, copy: usize) {
         let copy = &mut self.copies[copy];
         let sends = !copy.read && copy.receipt_requested;
@@ -572,10 +588,10 @@ impl ModelState {
         }
     }
 
-    /// A member who sees the thread may vote, unless it is deleted, and may change the vote.
-    fn vote(&mut self, who: Who, thread: Any, option: usize) -> Status {
-        let voter = self.member(who)?;
-        let thread = self.seen_thread(who, self.thread(thread))?;
+    /// A member who sees the thread may vote, unless the thread is deleted, and may change the vote.
+    fn vote(&mut self, caller: Caller, thread: Index, option: usize) -> Status {
+        let voter = self.member(caller)?;
+        let thread = self.seen_thread(caller, self.thread(thread))?;
         let is_deleted = self.state(thread) == State::Deleted;
         let poll = self.threads[thread].poll.as_mut().ok_or(NOT_FOUND)?;
         if is_deleted {
@@ -585,47 +601,50 @@ impl ModelState {
         Ok(201)
     }
 
-    fn edit_poll(&mut self, who: Who, thread: Any) -> Status {
-        let member = self.member(who)?;
-        let thread = self.seen_thread(who, self.thread(thread))?;
+    fn edit_poll(&mut self, caller: Caller, thread: Index) -> Status {
+        let member = self.member(caller)?;
+        let thread = self.seen_thread(caller, self.thread(thread))?;
         let is_deleted = self.state(thread) == State::Deleted;
         let forum = self.threads[thread].forum;
-        let (moderates, writes) = (self.moderates(who, forum), self.writes(who, forum));
-        let it = &mut self.threads[thread];
-        let poll = it.poll.as_mut().ok_or(NOT_FOUND)?;
-        let own = self.posts[it.first].author == member && !it.locked;
-        if is_deleted || !writes || !(moderates || own) {
+        let (may_moderate, may_write) = (
+            self.may_moderate(caller, forum),
+            self.may_write(caller, forum),
+        );
+        let entry = &mut self.threads[thread];
+        let poll = entry.poll.as_mut().ok_or(NOT_FOUND)?;
+        let own = self.posts[entry.first].author == member && !entry.locked;
+        if is_deleted || !may_write || !(may_moderate || own) {
             return Err(FORBIDDEN);
         }
-        if !moderates && !poll.votes.is_empty() && !poll.edited {
+        if !may_moderate && !poll.votes.is_empty() && !poll.edited {
             return Err(CONFLICT);
         }
         poll.edited = true;
         Ok(200)
     }
 
-    fn follow(&mut self, who: Who, target: Target) -> Status {
-        let member = self.member(who)?;
-        let seen = self.following(target).filter(|target| match *target {
-            Target::Forum(forum) => self.sees_forum(who, forum),
-            Target::Thread(thread) => self.sees_thread(who, thread),
+    fn subscribe(&mut self, caller: Caller, target: Target) -> Status {
+        let member = self.member(caller)?;
+        let seen = self.resolve_target(target).filter(|target| match *target {
+            Target::Forum(forum) => self.sees_forum(caller, forum),
+            Target::Thread(thread) => self.sees_thread(caller, thread),
         });
         let is_new = self.members[member]
-            .follows
-            .insert(seen.ok_or(NAMED_NOTHING)?);
+            .subscriptions
+            .insert(seen.ok_or(DOMAIN_NOT_FOUND)?);
         Ok(if is_new { 201 } else { 200 })
     }
 
-    /// What is hidden can be unfollowed as well.
-    fn unfollow(&mut self, who: Who, target: Target) -> Status {
-        let member = self.member(who)?;
-        let target = self.following(target).ok_or(NAMED_NOTHING)?;
-        let was_there = self.members[member].follows.remove(&target);
-        was_there.then_some(204).ok_or(NAMED_NOTHING)
+    /// A subscription to hidden content can be removed.
+    fn unsubscribe(&mut self, caller: Caller, target: Target) -> Status {
+        let member = self.member(caller)?;
+        let target = self.resolve_target(target).ok_or(DOMAIN_NOT_FOUND)?;
+        let existed = self.members[member].subscriptions.remove(&target);
+        existed.then_some(204).ok_or(DOMAIN_NOT_FOUND)
     }
 
-    /// The same, with the thread's number.
-    fn following(&self, target: Target) -> Option<Target> {
+    /// Resolves the index of a thread; `None` if there are no threads.
+    fn resolve_target(&self, target: Target) -> Option<Target> {
         match target {
             Target::Thread(thread) => self.thread(thread).map(Target::Thread),
             forum => Some(forum),

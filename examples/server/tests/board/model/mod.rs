@@ -1,8 +1,8 @@
-//! A model of the board, a few plain rules in memory, and random histories that the board has to live through as the
-//! model does: each answer's status, its code, and what is seen.
+//! Model-based test: runs random histories on the board and on a simple model in memory, and compares the status, the
+//! error code and the visible content of each response.
 //!
-//! `MODEL_STEPS=100000 cargo test --test board model` takes so many steps in place of 2,000, and `MODEL_SEED` others.
-//! A history that goes wrong is reported in its shortest form.
+//! `MODEL_STEPS=100000 cargo test --test board model` runs that number of steps instead of 2,000, and `MODEL_SEED`
+//! selects other histories. A failing history is reported in its shortest form.
 
 mod action;
 mod commands;
@@ -19,12 +19,12 @@ use crate::backend::Backend;
 use action::Action;
 use runner::ModelRunner;
 
-/// How many steps a history has, about.
-const LENGTH: usize = 100;
+/// Average number of steps of a history.
+const STEPS_PER_HISTORY: usize = 100;
 
 #[test]
 fn the_board_matches_its_model_in_random_histories() {
-    let histories = number("MODEL_STEPS", 2_000) / LENGTH;
+    let histories = number("MODEL_STEPS", 2_000) / STEPS_PER_HISTORY;
     let config = Config {
         cases: u32::try_from(histories).unwrap(),
         failure_persistence: None,
@@ -36,22 +36,22 @@ fn the_board_matches_its_model_in_random_histories() {
         .to_le_bytes();
     let seed = [seed, seed].concat();
     let random = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
-    let histories = vec(action::action(), 1..2 * LENGTH);
-    let lived = TestRunner::new_with_rng(config, random).run(&histories, |actions| {
-        lived(&actions).map_err(TestCaseError::fail)
+    let histories = vec(action::action(), 1..2 * STEPS_PER_HISTORY);
+    let result = TestRunner::new_with_rng(config, random).run(&histories, |actions| {
+        run_history(&actions).map_err(TestCaseError::fail)
     });
-    lived.unwrap_or_else(|difference| panic!("{difference}"));
+    result.unwrap_or_else(|difference| panic!("{difference}"));
 }
 
-/// Takes the board and the model through `actions`.
-fn lived(actions: &[Action]) -> Result<(), String> {
+/// Runs `actions` on a new board and its model.
+fn run_history(actions: &[Action]) -> Result<(), String> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()
         .unwrap();
     runtime.block_on(async {
-        let mut runner = ModelRunner::new(Backend::Memory.unless_chosen()).await;
+        let mut runner = ModelRunner::new(Backend::Memory.or_from_environment()).await;
         for action in actions {
             runner.step(action).await?;
         }

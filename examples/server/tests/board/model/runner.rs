@@ -1,4 +1,4 @@
-//! Carries out actions on a board and on its model, and compares the results.
+//! Runs actions on a board and on its model, and compares the results.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use super::state::{FORUMS, Forum, MEMBERS, Member, ModelState, State};
 use crate::backend::Backend;
 use crate::demo::api_of;
 
-/// Between two steps: longer than the minimum interval between two posts.
+/// Time between two steps: longer than the minimum interval between two posts.
 const STEP: Duration = Duration::from_secs(61);
 
 /// A board and its model.
 pub struct ModelRunner {
     pub state: ModelState,
-    pub stage: Box<dyn BoardFixture>,
+    pub fixture: Box<dyn BoardFixture>,
     pub clock: Arc<ManualClock>,
     api: TestApi,
     tokens: Vec<String>,
@@ -36,29 +36,29 @@ pub struct ModelRunner {
 impl ModelRunner {
     pub async fn new(backend: Backend) -> Self {
         let clock = Arc::new(ManualClock::new(Timestamp::from_millis(1_767_225_600_000)));
-        let stage = backend.create(clock.clone()).await.unwrap();
-        let plenty = Budget {
+        let fixture = backend.create(clock.clone()).await.unwrap();
+        let unlimited = Budget {
             units: u32::MAX,
             ..ApiSettings::default().token_budget
         };
         let mut settings = ApiSettings::default();
-        settings.token_budget = plenty;
-        settings.guest_budget = plenty;
-        let api = api_of(stage.board(), Stores::in_memory(), settings, &clock);
+        settings.token_budget = unlimited;
+        settings.guest_budget = unlimited;
+        let api = api_of(fixture.board(), Stores::in_memory(), settings, &clock);
         let mut runner = Self {
             state: ModelState::default(),
-            stage,
+            fixture,
             api,
             clock,
             tokens: Vec::new(),
         };
-        runner.people().await;
+        runner.add_members_and_forums().await;
         runner
     }
 
-    async fn people(&mut self) {
+    async fn add_members_and_forums(&mut self) {
         for (name, role) in MEMBERS {
-            let id = self.stage.add_member(name, role).await.unwrap();
+            let id = self.fixture.add_member(name, role).await.unwrap();
             let scopes: Vec<_> = Surface::Full.scopes().collect();
             let token = self
                 .api
@@ -69,15 +69,16 @@ impl ModelRunner {
                 role,
                 banned: false,
                 ignores: BTreeSet::new(),
-                follows: BTreeSet::new(),
+                subscriptions: BTreeSet::new(),
                 sent: Vec::new(),
             });
         }
         for (parent, readers, writers) in FORUMS {
-            let above = parent.map(|parent| ForumId::parse(&self.state.forums[parent].id).unwrap());
+            let parent_id =
+                parent.map(|parent| ForumId::parse(&self.state.forums[parent].id).unwrap());
             let mut forum = NewForum::new("Forum", readers, writers);
-            forum.parent_id = above;
-            let id = self.stage.add_forum(&forum).await.unwrap().to_string();
+            forum.parent_id = parent_id;
+            let id = self.fixture.add_forum(&forum).await.unwrap().to_string();
             let moderators = BTreeSet::new();
             self.state.forums.push(Forum {
                 id,
@@ -89,36 +90,39 @@ impl ModelRunner {
         }
     }
 
-    /// Carries out an action on both, and returns their difference as an error.
+    /// Runs an action on the board and on the model. Returns a difference as an error.
     pub async fn step(&mut self, action: &Action) -> Result<(), String> {
         self.clock.advance(STEP);
         self.state.now += STEP.as_secs();
         let Some((request, expected)) = self.state.respond(action) else {
-            return self.operate(action).await;
+            return self.run_operation(action).await;
         };
         let expected = match expected {
             Ok((status, rows)) => json!([status, rows.map(sorted)]),
             Err((status, code)) => json!([status, code]),
         };
         let answer = self.send(&request).await;
-        let found = found(&request, &answer);
-        if expected != found {
+        let actual = actual_result(&request, &answer);
+        if expected != actual {
             let Request {
-                who, method, path, ..
+                caller,
+                method,
+                path,
+                ..
             } = request;
-            let who = who.map_or("the guest", |member| MEMBERS[member].0);
+            let caller = caller.map_or("the guest", |member| MEMBERS[member].0);
             return Err(format!(
-                "{method} {path} by {who}: {found}, and {expected} in the model"
+                "{method} {path} by {caller}: {actual}, and {expected} in the model"
             ));
         }
-        self.learn(action, &answer).await;
+        self.record_ids(action, &answer).await;
         Ok(())
     }
 
     async fn send(&self, request: &Request) -> TestResponse {
         let client = self
             .api
-            .client(request.who.map(|member| self.tokens[member].clone()));
+            .client(request.caller.map(|member| self.tokens[member].clone()));
         let path = &request.path;
         match request.method {
             "GET" => client.get(path).await,
@@ -128,21 +132,21 @@ impl ModelRunner {
         }
     }
 
-    /// The ids that the board gave.
-    async fn learn(&mut self, action: &Action, answer: &TestResponse) {
+    /// Records the ids in a response of the board.
+    async fn record_ids(&mut self, action: &Action, answer: &TestResponse) {
         let body = || answer.json();
         match (action.kind, answer.status) {
-            (Kind::Start, 201) => self.learn_thread(&body()).await,
+            (Kind::Start, 201) => self.record_thread_ids(&body()).await,
             (Kind::Reply, 201) => self.state.posts.last_mut().unwrap().id = text(&body()["postId"]),
             (Kind::Send, 201) => {
                 self.state.copies.last_mut().unwrap().id = text(&body()["messageId"])
             }
-            (Kind::Inbox, 200) => self.learn_inbox(action.who.unwrap(), &body()),
+            (Kind::Inbox, 200) => self.record_message_ids(action.caller.unwrap(), &body()),
             _ => {}
         }
     }
 
-    async fn learn_thread(&mut self, thread: &Value) {
+    async fn record_thread_ids(&mut self, thread: &Value) {
         let id = text(&thread["threadId"]);
         let poll = self
             .api
@@ -160,7 +164,7 @@ impl ModelRunner {
         }
     }
 
-    fn learn_inbox(&mut self, member: usize, list: &Value) {
+    fn record_message_ids(&mut self, member: usize, list: &Value) {
         let newest_first = list["items"].as_array().unwrap().iter();
         let copies = self.state.copies.iter_mut().rev();
         let own = copies.filter(|copy| copy.owner == member && copy.inbox);
@@ -169,43 +173,45 @@ impl ModelRunner {
         }
     }
 
-    /// Does what operators do, on both. The first administrator is never banned, because one has to read everything.
-    async fn operate(&mut self, action: &Action) -> Result<(), String> {
-        let (state, stage) = (&mut self.state, &self.stage);
+    /// Runs a change by an operator on the board and on the model. The first administrator is never banned, because
+    /// [`record_thread_ids`](Self::record_thread_ids) uses its token.
+    async fn run_operation(&mut self, action: &Action) -> Result<(), String> {
+        let (state, fixture) = (&mut self.state, &self.fixture);
         let Action {
             kind,
-            one,
-            another,
+            index,
+            other_index,
             flag,
             ..
         } = *action;
         let (member, other, forum) = (
-            one % MEMBERS.len(),
-            another % MEMBERS.len(),
-            one % FORUMS.len(),
+            index % MEMBERS.len(),
+            other_index % MEMBERS.len(),
+            index % FORUMS.len(),
         );
         let user = |member: usize| UserId::parse(&state.members[member].id).unwrap();
         let (user, other_user) = (user(member), user(other));
-        let place = ForumId::parse(&state.forums[forum].id).unwrap();
+        let forum_id = ForumId::parse(&state.forums[forum].id).unwrap();
         match kind {
             Kind::Ban if member > 0 => {
                 state.members[member].banned = flag;
-                stage.set_banned(&user, flag).await.unwrap();
+                fixture.set_banned(&user, flag).await.unwrap();
             }
             Kind::Offline => {
-                state.offline = another.is_multiple_of(5);
-                stage.set_offline(state.offline).await.unwrap();
+                state.offline = other_index.is_multiple_of(5);
+                fixture.set_offline(state.offline).await.unwrap();
             }
             Kind::Readers => {
-                let readers = [Audience::Guests, Audience::Members, Audience::Staff][another % 3];
+                let readers =
+                    [Audience::Guests, Audience::Members, Audience::Staff][other_index % 3];
                 state.forums[forum].readers = readers;
-                stage.set_readers(&place, readers).await.unwrap();
+                fixture.set_readers(&forum_id, readers).await.unwrap();
             }
             Kind::Moderator => {
-                let done = stage.set_moderator(&place, &other_user, flag).await;
+                let result = fixture.set_moderator(&forum_id, &other_user, flag).await;
                 let reads = state.sees_forum(Some(other), forum) && !state.members[other].banned;
-                if done.is_ok() != (reads || !flag) {
-                    return Err(format!("{action:?}: {done:?}"));
+                if result.is_ok() != (reads || !flag) {
+                    return Err(format!("{action:?}: {result:?}"));
                 }
                 let moderators = &mut state.forums[forum].moderators;
                 if flag && reads {
@@ -215,20 +221,20 @@ impl ModelRunner {
                 }
             }
             Kind::Lock => {
-                if let Some(thread) = state.thread(one) {
+                if let Some(thread) = state.thread(index) {
                     state.threads[thread].locked = flag;
                     let id = ThreadId::parse(&state.threads[thread].id).unwrap();
-                    stage.set_locked(&id, flag).await.unwrap();
+                    fixture.set_locked(&id, flag).await.unwrap();
                 }
             }
-            Kind::Approve => return self.moderate(one, State::Awaiting).await,
-            Kind::Restore => return self.moderate(one, State::Deleted).await,
+            Kind::Approve => return self.moderate(index, State::Awaiting).await,
+            Kind::Restore => return self.moderate(index, State::Deleted).await,
             Kind::Ignore => {
                 state.members[member].ignores.insert(other);
-                stage.ignore(&user, &other_user).await.unwrap();
+                fixture.ignore(&user, &other_user).await.unwrap();
             }
             Kind::Wait => {
-                let minutes = one as u64 % 60;
+                let minutes = index as u64 % 60;
                 state.now += minutes * 60;
                 self.clock.advance(Duration::from_secs(minutes * 60));
             }
@@ -237,24 +243,24 @@ impl ModelRunner {
         Ok(())
     }
 
-    /// Approves or restores a post; one that is in another state is refused.
+    /// Approves or restores a post. The board must refuse a post in another state.
     async fn moderate(&mut self, post: usize, from: State) -> Result<(), String> {
         let Some(number) = self.state.post(post) else {
             return Ok(());
         };
         let post = &mut self.state.posts[number];
         let id = PostId::parse(&post.id).unwrap();
-        let done = match from {
-            State::Awaiting => self.stage.approve(&id).await,
-            _ => self.stage.restore(&id).await,
+        let result = match from {
+            State::Awaiting => self.fixture.approve(&id).await,
+            _ => self.fixture.restore(&id).await,
         };
-        if done.is_ok() != (post.state == from) {
+        if result.is_ok() != (post.state == from) {
             return Err(format!(
-                "a post that is {:?}, taken for {from:?}: {done:?}",
+                "a post in state {:?}, expected {from:?}: {result:?}",
                 post.state
             ));
         }
-        if done.is_ok() {
+        if result.is_ok() {
             post.version += 1;
             post.state = match from {
                 State::Deleted => post.before,
@@ -265,8 +271,8 @@ impl ModelRunner {
     }
 }
 
-/// A status, and what was read, in one order; or the code of a refusal.
-fn found(request: &Request, answer: &TestResponse) -> Value {
+/// Returns the status with the sorted rows of a response, or with the code of an error.
+fn actual_result(request: &Request, answer: &TestResponse) -> Value {
     match answer.code() {
         Some(code) => json!([answer.status, code]),
         None if request.fields.is_empty() => json!([answer.status, null]),
@@ -275,15 +281,20 @@ fn found(request: &Request, answer: &TestResponse) -> Value {
 }
 
 fn rows(body: &Value, fields: &[&str]) -> Vec<Value> {
-    let row = |item: &Value| fields.iter().map(|field| seen(item, field)).collect();
+    let row = |item: &Value| {
+        fields
+            .iter()
+            .map(|field| field_value(item, field))
+            .collect()
+    };
     match body["items"].as_array() {
         Some(items) => items.iter().map(row).collect(),
         None => vec![row(body)],
     }
 }
 
-/// Compares only whether a message was read, not when.
-fn seen(item: &Value, field: &str) -> Value {
+/// Returns the value of a field. Of `/readAt` it returns only whether the message was read.
+fn field_value(item: &Value, field: &str) -> Value {
     let value = item
         .pointer(field)
         .unwrap_or_else(|| panic!("no {field} in {item}"));

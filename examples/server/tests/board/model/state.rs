@@ -1,24 +1,24 @@
-//! The model's state: what it knows of the board, who sees what, and who may do what.
+//! State of the model, and its rules on visibility and permissions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use forum_api::conformance::{Audience, Role};
 
-use super::action::{Any, Target, Who};
+use super::action::{Caller, Index, Target};
 
-/// A status and a code.
-pub type Denied = (u16, &'static str);
+/// Status and code of an error.
+pub type ErrorStatus = (u16, &'static str);
 
-pub const NOT_FOUND: Denied = (404, "not_found");
-pub const NAMED_NOTHING: Denied = (404, "NOT_FOUND");
-pub const FORBIDDEN: Denied = (403, "FORBIDDEN");
-pub const CONFLICT: Denied = (409, "CONFLICT");
-pub const TOO_MANY: Denied = (429, "RATE_LIMITED");
+pub const NOT_FOUND: ErrorStatus = (404, "not_found");
+pub const DOMAIN_NOT_FOUND: ErrorStatus = (404, "NOT_FOUND");
+pub const FORBIDDEN: ErrorStatus = (403, "FORBIDDEN");
+pub const CONFLICT: ErrorStatus = (409, "CONFLICT");
+pub const TOO_MANY: ErrorStatus = (429, "RATE_LIMITED");
 
-/// An author may change a post for half an hour.
+/// Seconds in which an author may change a post.
 const EDIT_WINDOW: u64 = 30 * 60;
 
-/// Who there is.
+/// Members with their roles.
 pub const MEMBERS: [(&str, Role); 6] = [
     ("ada", Role::Administrator),
     ("sam", Role::Staff),
@@ -28,7 +28,7 @@ pub const MEMBERS: [(&str, Role); 6] = [
     ("nina", Role::Newcomer),
 ];
 
-/// Which forums there are: the one above, who reads, and who writes.
+/// Forums with their parent, readers and writers.
 pub const FORUMS: [(Option<usize>, Audience, Audience); 5] = [
     (None, Audience::Guests, Audience::Members),
     (Some(0), Audience::Members, Audience::Members),
@@ -37,10 +37,10 @@ pub const FORUMS: [(Option<usize>, Audience, Audience); 5] = [
     (None, Audience::Members, Audience::Guests),
 ];
 
-/// The board.
+/// Content of the modeled board.
 #[derive(Debug, Default)]
 pub struct ModelState {
-    /// Seconds since the beginning.
+    /// Seconds since the first step.
     pub now: u64,
     pub offline: bool,
     pub forums: Vec<Forum>,
@@ -66,8 +66,8 @@ pub struct Member {
     pub role: Role,
     pub banned: bool,
     pub ignores: BTreeSet<usize>,
-    pub follows: BTreeSet<Target>,
-    /// When each of their messages was sent.
+    pub subscriptions: BTreeSet<Target>,
+    /// Times at which the member sent messages.
     pub sent: Vec<u64>,
 }
 
@@ -75,7 +75,7 @@ pub struct Member {
 pub struct Thread {
     pub id: String,
     pub forum: usize,
-    /// The number of its first post, whose state is the thread's.
+    /// Number of the first post, whose state is that of the thread.
     pub first: usize,
     pub locked: bool,
     pub poll: Option<Poll>,
@@ -85,9 +85,9 @@ pub struct Thread {
 pub struct Poll {
     pub id: String,
     pub options: Vec<String>,
-    /// True if the poll has the question that an edit gives it.
+    /// The poll has the question that [`Kind::UpdatePoll`](super::action::Kind::UpdatePoll) sets.
     pub edited: bool,
-    /// Which option each voter chose.
+    /// Chosen option by voter.
     pub votes: BTreeMap<usize, usize>,
 }
 
@@ -105,16 +105,16 @@ pub struct Post {
     pub thread: usize,
     pub author: usize,
     pub state: State,
-    /// What it was before it was deleted.
+    /// State before the deletion.
     pub before: State,
     pub written: u64,
     pub version: u32,
 }
 
-/// What one member has of a message.
+/// Copy of a message of one member.
 #[derive(Debug, Default)]
 pub struct Copy {
-    /// Empty until its owner has seen it in a list.
+    /// Empty until the owner has listed the message.
     pub id: String,
     pub owner: usize,
     pub sender: usize,
@@ -133,29 +133,30 @@ pub struct Rating {
 }
 
 impl ModelState {
-    /// Whether the API answers this caller at all.
-    pub fn admits(&self, who: Who) -> Result<(), Denied> {
-        if who.is_some_and(|member| self.members[member].banned) {
+    /// Returns an error for a banned caller, and for members without the administrator role while the board is offline.
+    pub fn check_access(&self, caller: Caller) -> Result<(), ErrorStatus> {
+        if caller.is_some_and(|member| self.members[member].banned) {
             return Err((403, "owner_unavailable"));
         }
-        if self.offline && !self.administers(who) {
+        if self.offline && !self.is_administrator(caller) {
             return Err((503, "board_offline"));
         }
         Ok(())
     }
 
-    /// The member who calls, as one has to for this.
-    pub fn member(&self, who: Who) -> Result<usize, Denied> {
-        who.ok_or((401, "unauthenticated"))
-            .and_then(|member| self.admits(who).map(|()| member))
+    /// Returns the calling member, or an error for the guest.
+    pub fn member(&self, caller: Caller) -> Result<usize, ErrorStatus> {
+        caller
+            .ok_or((401, "unauthenticated"))
+            .and_then(|member| self.check_access(caller).map(|()| member))
     }
 
-    fn administers(&self, who: Who) -> bool {
-        who.is_some_and(|member| self.members[member].role == Role::Administrator)
+    fn is_administrator(&self, caller: Caller) -> bool {
+        caller.is_some_and(|member| self.members[member].role == Role::Administrator)
     }
 
-    fn belongs(&self, who: Who, audience: Audience) -> bool {
-        let role = who.map(|member| self.members[member].role);
+    fn is_in_audience(&self, caller: Caller, audience: Audience) -> bool {
+        let role = caller.map(|member| self.members[member].role);
         match audience {
             Audience::Guests => true,
             Audience::Members => role.is_some(),
@@ -163,39 +164,40 @@ impl ModelState {
         }
     }
 
-    pub fn sees_forum(&self, who: Who, forum: usize) -> bool {
-        self.belongs(who, self.forums[forum].readers)
+    pub fn sees_forum(&self, caller: Caller, forum: usize) -> bool {
+        self.is_in_audience(caller, self.forums[forum].readers)
     }
 
-    pub fn writes(&self, who: Who, forum: usize) -> bool {
-        who.is_some()
-            && self.sees_forum(who, forum)
-            && self.belongs(who, self.forums[forum].writers)
+    pub fn may_write(&self, caller: Caller, forum: usize) -> bool {
+        caller.is_some()
+            && self.sees_forum(caller, forum)
+            && self.is_in_audience(caller, self.forums[forum].writers)
     }
 
-    pub fn moderates(&self, who: Who, forum: usize) -> bool {
+    pub fn may_moderate(&self, caller: Caller, forum: usize) -> bool {
         let named = |member| self.forums[forum].moderators.contains(&member);
-        self.administers(who) || self.sees_forum(who, forum) && who.is_some_and(named)
+        self.is_administrator(caller) || self.sees_forum(caller, forum) && caller.is_some_and(named)
     }
 
-    /// What awaits approval is there for its author and moderators, what is deleted for moderators.
-    fn sees_state(&self, who: Who, forum: usize, post: usize) -> bool {
+    /// Authors and moderators see posts that await approval; moderators see deleted posts.
+    fn sees_state(&self, caller: Caller, forum: usize, post: usize) -> bool {
         let post = &self.posts[post];
         match post.state {
             State::Visible => true,
-            State::Awaiting => who == Some(post.author) || self.moderates(who, forum),
-            State::Deleted => self.moderates(who, forum),
+            State::Awaiting => caller == Some(post.author) || self.may_moderate(caller, forum),
+            State::Deleted => self.may_moderate(caller, forum),
         }
     }
 
-    pub fn sees_thread(&self, who: Who, thread: usize) -> bool {
+    pub fn sees_thread(&self, caller: Caller, thread: usize) -> bool {
         let thread = &self.threads[thread];
-        self.sees_forum(who, thread.forum) && self.sees_state(who, thread.forum, thread.first)
+        self.sees_forum(caller, thread.forum) && self.sees_state(caller, thread.forum, thread.first)
     }
 
-    pub fn sees_post(&self, who: Who, post: usize) -> bool {
+    pub fn sees_post(&self, caller: Caller, post: usize) -> bool {
         let thread = self.posts[post].thread;
-        self.sees_thread(who, thread) && self.sees_state(who, self.threads[thread].forum, post)
+        self.sees_thread(caller, thread)
+            && self.sees_state(caller, self.threads[thread].forum, post)
     }
 
     /// Returns whether all callers who see the forum see the post.
@@ -204,63 +206,67 @@ impl ModelState {
             && self.state(self.posts[post].thread) == State::Visible
     }
 
-    /// Whether this caller, who sees the thread, may reply.
-    pub fn may_reply(&self, who: Who, thread: usize) -> bool {
-        let it = &self.threads[thread];
-        let open = !it.locked || self.moderates(who, it.forum);
-        self.writes(who, it.forum) && open && self.state(thread) == State::Visible
+    /// Returns whether a caller who sees the thread may reply.
+    pub fn may_reply(&self, caller: Caller, thread: usize) -> bool {
+        let entry = &self.threads[thread];
+        let open = !entry.locked || self.may_moderate(caller, entry.forum);
+        self.may_write(caller, entry.forum) && open && self.state(thread) == State::Visible
     }
 
-    /// Whether this caller, who sees the post, may edit or delete it.
-    pub fn may_change(&self, who: Who, post: usize, deletes: bool) -> Result<(), Denied> {
+    /// Returns an error if a caller who sees the post may not edit or delete it.
+    pub fn may_change(
+        &self,
+        caller: Caller,
+        post: usize,
+        deletes: bool,
+    ) -> Result<(), ErrorStatus> {
         let (number, post) = (post, &self.posts[post]);
         let thread = &self.threads[post.thread];
-        if !deletes && !self.writes(who, thread.forum) {
+        if !deletes && !self.may_write(caller, thread.forum) {
             return Err(FORBIDDEN);
         }
         let in_time = self.now - post.written < EDIT_WINDOW;
         let takes_moderator = deletes && thread.first == number;
-        let own = who == Some(post.author) && in_time && !thread.locked && !takes_moderator;
-        if !own && !self.moderates(who, thread.forum) {
+        let own = caller == Some(post.author) && in_time && !thread.locked && !takes_moderator;
+        if !own && !self.may_moderate(caller, thread.forum) {
             return Err(FORBIDDEN);
         }
         (post.state != State::Deleted).then_some(()).ok_or(CONFLICT)
     }
 
-    /// The thread, if there is one that this caller sees.
-    pub fn seen_thread(&self, who: Who, thread: Option<usize>) -> Result<usize, Denied> {
+    /// Returns the thread if the caller sees it.
+    pub fn seen_thread(&self, caller: Caller, thread: Option<usize>) -> Result<usize, ErrorStatus> {
         thread
-            .filter(|thread| self.sees_thread(who, *thread))
+            .filter(|thread| self.sees_thread(caller, *thread))
             .ok_or(NOT_FOUND)
     }
 
-    /// The post, if there is one that this caller sees.
-    pub fn seen_post(&self, who: Who, post: Option<usize>) -> Result<usize, Denied> {
-        post.filter(|post| self.sees_post(who, *post))
+    /// Returns the post if the caller sees it.
+    pub fn seen_post(&self, caller: Caller, post: Option<usize>) -> Result<usize, ErrorStatus> {
+        post.filter(|post| self.sees_post(caller, *post))
             .ok_or(NOT_FOUND)
     }
 
-    /// The number of a thread, if there is any.
-    pub fn thread(&self, any: Any) -> Option<usize> {
-        round(any, self.threads.len())
+    /// Resolves the index of a thread; `None` if there are no threads.
+    pub fn thread(&self, index: Index) -> Option<usize> {
+        wrap_index(index, self.threads.len())
     }
 
-    /// The number of a post, if there is any.
-    pub fn post(&self, any: Any) -> Option<usize> {
-        round(any, self.posts.len())
+    /// Resolves the index of a post; `None` if there are no posts.
+    pub fn post(&self, index: Index) -> Option<usize> {
+        wrap_index(index, self.posts.len())
     }
 
-    /// The number of a message's copy, if there is any whose id is known.
-    pub fn copy(&self, any: Any) -> Option<usize> {
-        round(any, self.copies.len()).filter(|copy| !self.copies[*copy].id.is_empty())
+    /// Resolves the index of a copy; `None` if its id is not known yet.
+    pub fn copy(&self, index: Index) -> Option<usize> {
+        wrap_index(index, self.copies.len()).filter(|copy| !self.copies[*copy].id.is_empty())
     }
 
-    /// The state of a thread.
     pub fn state(&self, thread: usize) -> State {
         self.posts[self.threads[thread].first].state
     }
 
-    /// The posts of a thread, by number.
+    /// Returns the numbers of the posts of a thread.
     pub fn posts_of(&self, thread: usize) -> impl Iterator<Item = usize> {
         let numbers = 0..self.posts.len();
         numbers.filter(move |post| self.posts[*post].thread == thread)
@@ -277,6 +283,6 @@ impl State {
     }
 }
 
-fn round(any: Any, count: usize) -> Option<usize> {
-    any.checked_rem(count)
+fn wrap_index(index: Index, count: usize) -> Option<usize> {
+    index.checked_rem(count)
 }

@@ -35,26 +35,26 @@ pub fn check_times(received: &[Received]) -> usize {
 }
 
 /// Checks that each request is a recorded attempt.
-pub async fn check_noted(received: &[Received], database: &Database) {
+pub async fn check_recorded(received: &[Received], database: &Database) {
     let query = "SELECT delivery, count(*) FROM forum_api_attempts GROUP BY delivery";
     let rows = database.connect().await.query(query, &[]).await.unwrap();
-    let noted: BTreeMap<String, i64> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
+    let recorded: BTreeMap<String, i64> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
     for (delivery, requests) in by_delivery(received) {
-        let noted = noted.get(delivery).copied().unwrap_or_default();
+        let recorded = recorded.get(delivery).copied().unwrap_or_default();
         assert!(
-            requests.len() as i64 <= noted,
-            "{delivery}: {noted} noted of {requests:?}"
+            requests.len() as i64 <= recorded,
+            "{delivery}: {recorded} recorded of {requests:?}"
         );
     }
 }
 
 fn by_delivery(received: &[Received]) -> BTreeMap<&str, Vec<&Received>> {
     let mut deliveries: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for one in received {
+    for request in received {
         deliveries
-            .entry(one.header("x-forum-delivery"))
+            .entry(request.header("x-forum-delivery"))
             .or_default()
-            .push(one);
+            .push(request);
     }
     deliveries
 }

@@ -62,7 +62,7 @@ impl DeliveredEvents {
             for (kind, topic, _, field) in EVENTS_OF_WRITES {
                 if sent.kind.name == kind {
                     let answer = sent.response().unwrap().json();
-                    let in_path = sent.ask.path.rsplit('/').next();
+                    let in_path = sent.request.path.rsplit('/').next();
                     let id = answer[field].as_str().or(in_path).unwrap().into();
                     *done.entry((topic.into(), id)).or_default() += 1;
                 }

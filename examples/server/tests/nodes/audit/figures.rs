@@ -18,7 +18,7 @@ pub fn statuses<'a>(sent: impl IntoIterator<Item = &'a Sent>) -> BTreeMap<u16, u
 /// Returns the given percentile of the response times.
 pub fn percentile(sent: &[Sent], percent: usize) -> Duration {
     let answered = sent.iter().filter(|sent| sent.response().is_some());
-    let mut times: Vec<_> = answered.map(|sent| sent.took).collect();
+    let mut times: Vec<_> = answered.map(|sent| sent.duration).collect();
     times.sort_unstable();
     times[(times.len() - 1) * percent / 100]
 }

@@ -20,36 +20,40 @@ pub struct Repeats {
     /// The response is about a post that was deleted afterwards.
     pub deleted: usize,
     /// The request was refused, which releases the key.
-    pub kept_not: usize,
+    pub refused: usize,
 }
 
 /// Sends each request with a key again, without rate limits.
 pub async fn repeat(sent: &[Sent], connections: &mut ApiClient) -> Repeats {
     let mut repeats = Repeats::default();
-    let deletes = sent.iter().filter(|sent| sent.ask.method == "DELETE");
+    let deletes = sent.iter().filter(|sent| sent.request.method == "DELETE");
     let deleted: BTreeSet<_> = deletes
-        .filter_map(|sent| sent.ask.path.rsplit('/').next())
+        .filter_map(|sent| sent.request.path.rsplit('/').next())
         .collect();
     for sent in sent.iter().filter(|sent| sent.has_key) {
-        let again = connections.send(&sent.ask).await.unwrap();
-        let is_unknown =
-            again.status == 409 && !again.is_replayed() && again.error_code() == "CONFLICT";
+        let repeated = connections.send(&sent.request).await.unwrap();
+        let is_unknown = repeated.status == 409
+            && !repeated.is_replayed()
+            && repeated.error_code() == "CONFLICT";
         match sent.response() {
-            Some(first) if first.status < 300 && again.status == 404 => {
+            Some(first) if first.status < 300 && repeated.status == 404 => {
                 let post = &first.json()["postId"];
                 assert!(
                     post.as_str().is_some_and(|id| deleted.contains(id)),
-                    "{sent:?} {again:?}"
+                    "{sent:?} {repeated:?}"
                 );
                 repeats.deleted += 1;
             }
             Some(first) if first.status < 300 => {
-                assert!(again.is_replayed(), "{sent:?} {again:?}");
-                assert_eq!((again.status, &again.body), (first.status, &first.body));
+                assert!(repeated.is_replayed(), "{sent:?} {repeated:?}");
+                assert_eq!(
+                    (repeated.status, &repeated.body),
+                    (first.status, &first.body)
+                );
                 repeats.replayed += 1;
             }
-            Some(_) => repeats.kept_not += 1,
-            None if again.is_replayed() => repeats.replayed += 1,
+            Some(_) => repeats.refused += 1,
+            None if repeated.is_replayed() => repeats.replayed += 1,
             None if is_unknown => repeats.unknown += 1,
             None => repeats.first += 1,
         }
@@ -72,7 +76,7 @@ pub fn check_once(sent: &[Sent], contents: &Contents) {
         .iter()
         .filter(|sent| sent.kind.name == "reply" && sent.is_done())
     {
-        let words: Value = serde_json::from_str(&reply.ask.body).unwrap();
+        let words: Value = serde_json::from_str(&reply.request.body).unwrap();
         let first = reply.response().unwrap().json();
         let posts = said.get(words["body"].as_str().unwrap());
         let other = posts.filter(|posts| first["postId"] != posts[0]);

@@ -84,7 +84,7 @@ impl Contents {
     }
 
     /// Counts the posts with exactly this body.
-    pub fn saying(&self, words: &str) -> usize {
+    pub fn count_with_body(&self, words: &str) -> usize {
         let posts = self.posts.values();
         posts.filter(|post| post["body"] == words).count()
     }

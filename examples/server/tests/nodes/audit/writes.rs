@@ -19,7 +19,7 @@ pub async fn check(
         .iter()
         .filter(|sent| sent.kind.is_write() && sent.is_done())
     {
-        let (intent, reply) = (json(&sent.ask.body), json_of(sent));
+        let (intent, reply) = (json(&sent.request.body), json_of(sent));
         let reader = readers.get_mut(&sent.budget_owner).unwrap();
         match sent.kind.name {
             "start" => {
@@ -47,8 +47,8 @@ fn posts(sent: &[Sent], contents: &Contents) {
     let mut words: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut deleted = BTreeMap::new();
     for sent in sent {
-        let said = text(&json(&sent.ask.body)["body"]).to_owned();
-        let last = sent.ask.path.rsplit('/').next().unwrap().to_owned();
+        let said = text(&json(&sent.request.body)["body"]).to_owned();
+        let last = sent.request.path.rsplit('/').next().unwrap().to_owned();
         match (sent.kind.name, sent.response()) {
             ("reply", _) if sent.is_done() => {
                 words.insert(text(&json_of(sent)["postId"]).into(), vec![said]);

@@ -47,7 +47,7 @@ pub struct Client {
     /// The client's polls without its vote.
     pub polls: Vec<Poll>,
     /// Unread messages.
-    pub letters: Vec<String>,
+    pub unread_messages: Vec<String>,
     /// Posts of other members that the client has not rated, with their authors.
     pub others_posts: Vec<(String, String)>,
     /// The client's subscriptions.
@@ -56,7 +56,7 @@ pub struct Client {
     name: String,
     identity: (&'static str, String),
     random: Random,
-    named: usize,
+    names: usize,
 }
 
 impl Client {
@@ -75,14 +75,14 @@ impl Client {
             threads: Vec::new(),
             posts: Vec::new(),
             polls: Vec::new(),
-            letters: Vec::new(),
+            unread_messages: Vec::new(),
             others_posts: Vec::new(),
             followed: Vec::new(),
             number,
             name: name.into(),
             identity,
             random: Random::new(number as u64),
-            named: 0,
+            names: 0,
         }
     }
 
@@ -92,16 +92,16 @@ impl Client {
     }
 
     /// Sends a request of a random kind. Returns `None` if the client lacks an id that it needs.
-    pub async fn turn(&mut self, connections: &mut ApiClient) -> Option<Sent> {
+    pub async fn send_random(&mut self, connections: &mut ApiClient) -> Option<Sent> {
         let kind = self.kind();
-        self.act(kind, connections).await
+        self.send(kind, connections).await
     }
 
     /// Sends a request of this kind. Returns `None` if the client lacks an id that it needs.
-    pub async fn act(&mut self, kind: &'static Kind, connections: &mut ApiClient) -> Option<Sent> {
+    pub async fn send(&mut self, kind: &'static Kind, connections: &mut ApiClient) -> Option<Sent> {
         let (path, intent) = (kind.intent)(self)?;
         let body = Some(&intent).filter(|intent| !intent.is_null());
-        let mut ask = ApiRequest {
+        let mut request = ApiRequest {
             method: kind.method,
             path,
             headers: vec![self.identity.clone()],
@@ -109,11 +109,11 @@ impl Client {
         };
         let has_key = kind.takes_key();
         if has_key {
-            ask = ask.with_key(&self.unique_name());
+            request = request.with_key(&self.unique_name());
         }
         let at = Instant::now();
-        let mut reply = connections.send(&ask).await;
-        let took = at.elapsed();
+        let mut reply = connections.send(&request).await;
+        let duration = at.elapsed();
         if let Some(reply) = reply.as_mut().filter(|reply| reply.status < 300) {
             (kind.record)(self, &intent, &reply.json());
             if !kind.is_write() {
@@ -123,10 +123,10 @@ impl Client {
         Some(Sent {
             kind,
             budget_owner: self.identity.1.clone(),
-            ask,
+            request,
             has_key,
             at,
-            took,
+            duration,
             reply,
         })
     }
@@ -141,19 +141,19 @@ impl Client {
 
     /// Returns a unique name.
     fn unique_name(&mut self) -> String {
-        self.named += 1;
-        format!("{}-{}", self.number, self.named)
+        self.names += 1;
+        format!("{}-{}", self.number, self.names)
     }
 
     /// Returns a unique body.
-    pub fn words(&mut self) -> String {
+    pub fn unique_body(&mut self) -> String {
         format!("Still here {}.", self.unique_name())
     }
 
     /// Returns a thread of the client, or the shared one.
     pub fn thread(&mut self) -> String {
-        let records_posts = self.random.below(2) == 0;
-        let own = self.random.choose(&self.threads).filter(|_| !records_posts);
+        let is_shared = self.random.below(2) == 0;
+        let own = self.random.choose(&self.threads).filter(|_| !is_shared);
         own.map_or(THREAD.into(), Clone::clone)
     }
 
@@ -168,13 +168,13 @@ impl Client {
     }
 
     /// Returns another member.
-    pub fn other(&mut self) -> String {
+    pub fn other_member(&mut self) -> String {
         let others: Vec<_> = MEMBERS.iter().filter(|name| **name != self.name).collect();
         format!("@{}", self.random.choose(&others).unwrap())
     }
 
     /// Records posts of other members, which can be rated.
-    pub fn records_posts(&mut self, posts: &Value) {
+    pub fn record_posts(&mut self, posts: &Value) {
         let mine = json!(self.name);
         let items = posts["items"].as_array().unwrap().iter();
         let others = items.filter(|post| post["author"]["username"] != mine);
@@ -184,7 +184,7 @@ impl Client {
     }
 
     /// Records the options of the client's poll.
-    pub fn records_poll(&mut self, seen: &Value) {
+    pub fn record_poll(&mut self, seen: &Value) {
         let id = text(&seen["pollId"]);
         let options = seen["options"].as_array().unwrap().iter();
         let options: Vec<_> = options.map(|option| text(&option["optionId"])).collect();

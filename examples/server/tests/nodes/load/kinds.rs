@@ -13,7 +13,7 @@ pub struct Kind {
     pub method: &'static str,
     /// Relative frequency.
     pub weight: usize,
-    /// Whether guests may send it.
+    /// True if guests can send it.
     pub guests: bool,
     /// Returns path and body, if the client has the ids.
     pub intent: fn(&mut Client) -> Option<(String, Value)>,
@@ -91,12 +91,12 @@ pub static KINDS: &[Kind] = &[
             client.thread()
         ))
     })
-    .records(|client, _, reply| client.records_posts(reply)),
+    .records(|client, _, reply| client.record_posts(reply)),
     read("member", 1, 3, |_| at("/members/@alice")),
     read("inbox", 1, 3, |_| at("/messages?unread=true"))
         .of_members()
         .records(|client, _, reply| {
-            client.letters = reply["items"]
+            client.unread_messages = reply["items"]
                 .as_array()
                 .unwrap()
                 .iter()
@@ -104,18 +104,18 @@ pub static KINDS: &[Kind] = &[
                 .collect();
         }),
     read("message", 1, 3, |client| {
-        at(format!("/messages/{}", client.letters.pop()?))
+        at(format!("/messages/{}", client.unread_messages.pop()?))
     })
     .of_members(),
     read("poll", 1, 4, |client| {
         at(format!("/threads/{}/poll", client.poll()?.thread))
     })
     .of_members()
-    .records(|client, _, reply| client.records_poll(reply)),
+    .records(|client, _, reply| client.record_poll(reply)),
     read("subscriptions", 1, 2, |_| at("/subscriptions")).of_members(),
     read("search", 10, 2, |_| at("/search?q=still%20here&limit=5")),
     write("POST", "start", 10, 2, |client| {
-        let (title, body) = (client.words(), client.words());
+        let (title, body) = (client.unique_body(), client.unique_body());
         let poll = json!({ "question": "Which?", "options": ["one", "other", "third"] });
         let thread = json!({ "title": title, "body": body, "poll": poll });
         Some(("/forums/2/threads".into(), thread))
@@ -130,7 +130,7 @@ pub static KINDS: &[Kind] = &[
     }),
     write("POST", "reply", 5, 12, |client| {
         let path = format!("/threads/{}/posts", client.thread());
-        Some((path, json!({ "body": client.words() })))
+        Some((path, json!({ "body": client.unique_body() })))
     })
     .records(|client, _, reply| {
         client.posts.push(Post {
@@ -140,20 +140,19 @@ pub static KINDS: &[Kind] = &[
     }),
     write("PATCH", "edit", 5, 4, |client| {
         let path = client.post()?.path();
-        Some((path, json!({ "body": client.words() })))
+        Some((path, json!({ "body": client.unique_body() })))
     }),
     write("DELETE", "delete", 5, 1, |client| {
         at(client.posts.pop()?.path())
     }),
     write("POST", "rate", 5, 2, |client| {
         let (user, post) = client.others_posts.pop()?;
-        let rating = json!({ "points": 1, "comment": client.words(), "postId": post });
+        let rating = json!({ "points": 1, "comment": client.unique_body(), "postId": post });
         Some((format!("/members/{user}/reputation"), rating))
     }),
     write("POST", "send", 10, 3, |client| {
-        let letter =
-            json!({ "to": [client.other()], "subject": client.words(), "body": "Still here?" });
-        Some(("/messages".into(), letter))
+        let message = json!({ "to": [client.other_member()], "subject": client.unique_body(), "body": "Still here?" });
+        Some(("/messages".into(), message))
     }),
     write("POST", "vote", 5, 3, |client| {
         let index = client
@@ -168,7 +167,7 @@ pub static KINDS: &[Kind] = &[
     }),
     write("PATCH", "edit poll", 5, 1, |client| {
         let path = format!("/polls/{}", client.poll()?.poll);
-        Some((path, json!({ "question": client.words() })))
+        Some((path, json!({ "question": client.unique_body() })))
     }),
     write("POST", "follow", 2, 3, |client| {
         let follow = json!({ "target": "thread", "targetId": client.thread() });

@@ -22,13 +22,13 @@ pub struct Sent {
     pub kind: &'static Kind,
     /// Owner of the budget: a token, or a guest's address.
     pub budget_owner: String,
-    pub ask: ApiRequest,
-    /// Whether it has an idempotency key.
+    pub request: ApiRequest,
+    /// True if the request has an idempotency key.
     pub has_key: bool,
     /// Time of sending.
     pub at: Instant,
     /// Response time.
-    pub took: Duration,
+    pub duration: Duration,
     /// The response; `None` if the connection dropped before it. Bodies of reads are omitted.
     pub reply: Option<ApiResponse>,
 }
@@ -36,7 +36,7 @@ pub struct Sent {
 impl Sent {
     /// Time of the response or of the dropped connection.
     pub fn ended(&self) -> Instant {
-        self.at + self.took
+        self.at + self.duration
     }
 
     /// Returns whether the client knows that the request succeeded.
@@ -69,7 +69,7 @@ impl Load {
                 let mut sent = Vec::new();
                 while !stop.load(Ordering::SeqCst) {
                     pace.tick().await;
-                    sent.extend(client.turn(&mut connections).await);
+                    sent.extend(client.send_random(&mut connections).await);
                 }
                 sent
             })
