@@ -9,8 +9,8 @@ use redis::{AsyncConnectionConfig, Client, RedisResult, Script};
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
-use super::rate_limits::{RedisFallback, RedisSettings};
 use super::script::{ChargeReply, ChargeRequest, script};
+use super::settings::{RedisFallback, RedisSettings};
 use crate::error::{BackendError, BackendResult};
 use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use redis::{Client, ConnectionAddr, IntoConnectionInfo as _, TlsCertificates};
@@ -11,6 +10,7 @@ use tokio_rustls::rustls::crypto::CryptoProvider;
 
 use super::connection::ReconnectingConnection;
 use super::script::{ChargeReply, ChargeRequest};
+use super::settings::{RedisFallback, RedisSettings};
 use crate::error::{BackendError, BackendResult};
 use crate::model::Timestamp;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
@@ -185,40 +185,6 @@ impl fmt::Debug for RedisRateLimitStore {
             .field("settings", &self.settings)
             .field("is_unreachable", &self.is_unreachable())
             .finish_non_exhaustive()
-    }
-}
-
-/// Settings of a [`RedisRateLimitStore`]. All have defaults.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct RedisSettings {
-    /// Prefix of all keys, the same for all nodes of a board and different for each board in one Redis. Default:
-    /// `forum_api:`.
-    pub prefix: String,
-    /// Timeout of a response and of a new connection. Default: 250 ms.
-    pub timeout: Duration,
-    /// Treatment of charges while Redis is unreachable. Default: [`RedisFallback::Local`].
-    pub fallback: RedisFallback,
-}
-
-/// Treatment of charges while Redis is unreachable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RedisFallback {
-    /// The node charges locally, starting from the last known state.
-    #[default]
-    Local,
-    /// Charges fail: requests get a 500 `internal_error`.
-    Refuse,
-}
-
-impl Default for RedisSettings {
-    fn default() -> Self {
-        Self {
-            prefix: "forum_api:".into(),
-            timeout: Duration::from_millis(250),
-            fallback: RedisFallback::default(),
-        }
     }
 }
 
