@@ -63,7 +63,10 @@ fn lists() -> Vec<(&'static Row, Checked)> {
 fn every_list_declares_how_its_items_are_checked() {
     for (row, checked) in lists() {
         let is_in_forum = in_forums().any(|other| other.template == row.template);
-        assert!(checked != Checked::ByPath || is_in_forum, "{row:?}");
+        assert!(
+            checked != Checked::ByPath || is_in_forum,
+            "add to `lists` how the items of this list are checked: {row:?}"
+        );
     }
     assert!(lists().iter().any(|(row, _)| row.template == "/search"));
 }

@@ -421,6 +421,7 @@ impl FromCaller for MemberCaller {
 
 macro_rules! methods {
     ($($by:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        #[deny(clippy::missing_trait_methods)]
         #[async_trait]
         impl Board for Mutant {
             async fn containing_forum(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId> {
