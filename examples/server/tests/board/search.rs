@@ -51,6 +51,32 @@ async fn the_maximum_number_of_words_includes_those_of_phrases() {
     }
 }
 
+/// On Postgres the index is read in spans of ids, whose lengths depend on the number of matches.
+#[tokio::test]
+async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order() {
+    let demo = Demo::new().await;
+    let path = demo.tea_posts_path().await;
+    let thread = path.split('/').nth(2).unwrap();
+    demo.sql(&format!(
+        "INSERT INTO post (thread_id, number, state, created_at, ordered_at, body, body_html, body_words)
+        WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 12000)
+        SELECT {thread}, 1000 + n, 'visible', n, n, '', '', CASE WHEN n <= 9000 THEN 'nettle' ELSE 'mint' END FROM new"
+    ))
+    .await;
+    let ids = async |query: &str| -> Vec<i64> {
+        let found = hits(&demo, "guest", query).await;
+        let found = json!({ "items": found });
+        let ids = field_values(&found, "postId").into_iter();
+        ids.map(|id| id.parse().unwrap()).collect()
+    };
+    let last = ids("q=mint&sort=newest").await[0];
+    let newest_nettle = last - 3000;
+    let expected: Vec<i64> = (newest_nettle - 99..=newest_nettle).rev().collect();
+    assert_eq!(ids("q=nettle&sort=newest").await, expected);
+    let expected: Vec<i64> = (newest_nettle + 1..=newest_nettle + 100).collect();
+    assert_eq!(ids("q=mint&sort=oldest").await, expected);
+}
+
 #[tokio::test]
 async fn relevance_ranks_only_the_newest_matches_within_the_search_window() {
     let demo = Demo::new().await;

@@ -46,6 +46,10 @@ const POSTGRES: Migrations = Migrations {
             name: "0004_recent_posts",
             sql: include_str!("postgres/0004_recent_posts.sql"),
         },
+        Migration {
+            name: "0005_search_spans",
+            sql: include_str!("postgres/0005_search_spans.sql"),
+        },
     ],
 };
 
