@@ -55,7 +55,7 @@ actions! {
     TOKEN_UPDATED "token.updated"
     /// Expired and revoked tokens were removed. The target is empty.
     TOKEN_PURGED "token.purged"
-    /// An endpoint was added. The target is its id.
+    /// A webhook endpoint was added. The target is its id.
     ENDPOINT_ADDED "endpoint.added"
     /// The URL, the topics or the owner of an endpoint was changed. The target is the endpoint's id.
     ENDPOINT_UPDATED "endpoint.updated"

@@ -1,11 +1,12 @@
 //! Text of an error with its sources, for the log.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// Displays an error and its sources, separated by colons, for the log.
 ///
 /// Omits a source whose text is contained in the text of an outer error. For an error of a database driver, shows the
-/// sentence without the values of the statement, as [`IntoBackendError`](crate::error::IntoBackendError) does.
+/// sentence without the values of the statement, as [`IntoBackendError`](crate::error::IntoBackendError) does. Escapes
+/// control characters, because the error of a host can quote the content of a member, which must not forge a line.
 pub(crate) struct ErrorChain<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
 
 impl fmt::Display for ErrorChain<'_> {
@@ -24,7 +25,11 @@ impl fmt::Display for ErrorChain<'_> {
                 text = format!("{text}{separator}{sentence}");
             }
         }
-        f.write_str(&text)
+        text.chars()
+            .try_for_each(|letter| match letter.is_control() {
+                true => write!(f, "{}", letter.escape_default()),
+                false => f.write_char(letter),
+            })
     }
 }
 
@@ -76,6 +81,10 @@ mod tests {
             (
                 BackendError::new(TransparentBackend(BackendError::new("disk full"))),
                 "disk full",
+            ),
+            (
+                BackendError::new("\"ü\u{1b}[2J\r\n\u{85}INFO\" is too long"),
+                "\"ü\\u{1b}[2J\\r\\n\\u{85}INFO\" is too long",
             ),
         ] {
             assert_eq!(ErrorChain(&error).to_string(), text);

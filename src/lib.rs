@@ -52,7 +52,7 @@
 //! | [`token`], [`scope`], [`rate_limit`] | Format, states and issue of tokens; scopes and surfaces; windows and budgets. |
 //! | [`audit`] | Entries of the audit log. |
 //! | [`webhook`] | Events, endpoints, deliveries and signatures. [`webhook::verify`] is for receivers. |
-//! | `worker`, `webhook_admin` | Delivery worker and administration of endpoints (feature `webhooks`). |
+//! | `worker`, `webhook_admin` | Delivery worker and administration of webhook endpoints (feature `webhooks`). |
 //! | `panel` | Control panel for the board's administrators (feature `panel`). |
 //! | `reference` | Reference page of the API (feature `reference`). |
 //! | `metrics` | Names, units and labels of the metrics (feature `metrics`). |

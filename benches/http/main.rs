@@ -27,15 +27,15 @@ const ROUNDS: usize = 7;
 
 fn main() {
     let board = Arc::new(StaticBoard::default());
-    let rig = BenchFixture::over(Arc::clone(&board));
-    let api = whole(rig.api.clone());
+    let fixture = BenchFixture::over(Arc::clone(&board));
+    let api = whole(fixture.api.clone());
     let small = Bytes::from(body(&board.small));
     println!(
         "responses of {} and of {} bytes, {ROUNDS} rounds",
         small.len(),
         body(&board.large).len()
     );
-    let headers = rig.answer(rig.request(SMALL)).headers().clone();
+    let headers = fixture.answer(fixture.request(SMALL)).headers().clone();
     for (what, path, hyper, against, goal) in [
         (
             "requests/s over HTTP, 300-byte response",
@@ -63,7 +63,7 @@ fn main() {
         for _ in 0..ROUNDS {
             let [bare, api] = [hyper, api].map(|server| {
                 let url = format!("http://{server}{path}");
-                requests_a_second(wrk(&rig.bearer).arg(url))
+                requests_a_second(wrk(&fixture.bearer).arg(url))
             });
             theirs.add(bare);
             ours.add(api);

@@ -295,8 +295,8 @@ fn report_latencies(name: &str, outcome: &mut Outcome, seconds: u64) {
     let Outcome { latencies, errors } = outcome;
     latencies.sort_unstable();
     let percentile = |share: f64| {
-        let place = (latencies.len().saturating_sub(1)) as f64 * share;
-        let micros = latencies.get(place as usize).copied().unwrap_or_default();
+        let index = (latencies.len().saturating_sub(1)) as f64 * share;
+        let micros = latencies.get(index as usize).copied().unwrap_or_default();
         f64::from(micros) / 1e3
     };
     let [p50, p99, p999] = [0.5, 0.99, 0.999].map(percentile);

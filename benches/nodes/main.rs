@@ -19,7 +19,7 @@ use std::env;
 use std::time::Duration;
 
 use crate::cluster::Cluster;
-use crate::measurements::is_wanted;
+use crate::measurements::is_selected;
 use crate::prerequisites::BackendUrls;
 use crate::scale::Scale;
 
@@ -39,14 +39,14 @@ async fn main() {
         postgres,
         redis: redis.url(),
     };
-    if is_wanted("requests") {
+    if is_selected("requests") {
         let cluster = cluster(&addresses, 4).await;
         requests::measure(cluster, process_id(&redis)).await;
     }
-    if is_wanted("deliveries") {
+    if is_selected("deliveries") {
         deliveries::measure(cluster(&addresses, 1).await).await;
     }
-    if is_wanted("load") {
+    if is_selected("load") {
         let cluster = cluster(&addresses, 2).await;
         load::measure(cluster, process_id(&redis)).await;
     }

@@ -66,6 +66,6 @@ fn ticks(id: u32) -> Option<f64> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<_> = fields.split_whitespace().collect();
-    let number = |place: usize| fields.get(place)?.parse::<f64>().ok();
+    let number = |index: usize| fields.get(index)?.parse::<f64>().ok();
     Some(number(11)? + number(12)?)
 }

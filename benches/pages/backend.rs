@@ -36,13 +36,13 @@ impl Baseline {
 /// A database for the board, deleted on drop unless `BOARD` names it.
 pub struct Backend {
     url: String,
-    _kept: Box<dyn Any>,
+    _guard: Box<dyn Any>,
 }
 
 impl Backend {
     /// Uses the database that the environment names.
-    pub fn chosen() -> Self {
-        let (url, kept): (_, Box<dyn Any>) =
+    pub fn from_environment() -> Self {
+        let (url, guard): (_, Box<dyn Any>) =
             match (env::var("BOARD"), env::var("FORUM_API_BACKEND")) {
                 (Ok(url), _) => (url, Box::new(())),
                 (_, Ok(_)) => {
@@ -55,7 +55,7 @@ impl Backend {
                     (format!("sqlite:{}", file.display()), Box::new(directory))
                 }
             };
-        Self { url, _kept: kept }
+        Self { url, _guard: guard }
     }
 
     /// The URL for the server's option `--database`.
@@ -91,7 +91,7 @@ impl Backend {
     }
 
     /// Goal: requests per second.
-    pub fn pace(&self, kind: Kind) -> Option<Goal> {
+    pub fn goal_rate(&self, kind: Kind) -> Option<Goal> {
         let promised = kind == Kind::Posts && !self.is_postgres();
         promised.then_some(Goal::AtLeast(20_000.0))
     }

@@ -29,31 +29,34 @@ mod sqlx;
 
 use backend::{Backend, Baseline};
 use load::Load;
-use measurements::{Goal, Samples, is_wanted, row};
+use measurements::{Goal, Samples, is_selected, row};
 use paths::Kind;
-use server::Served;
+use server::RunningServer;
 use sqlx::SqlxServer;
 
 /// Number of rounds.
 const ROUNDS: usize = 5;
 
 fn main() {
-    let place = Backend::chosen();
-    let served = Served::start(&place);
-    let plain = handwritten::start(place.url());
-    let sqlx = SqlxServer::start(&place);
-    for kind in Kind::ALL.into_iter().filter(|kind| is_wanted(kind.name())) {
-        measure(&place, &served, &plain, &sqlx.origin, kind);
+    let backend = Backend::from_environment();
+    let served = RunningServer::start(&backend);
+    let plain = handwritten::start(backend.url());
+    let sqlx = SqlxServer::start(&backend);
+    for kind in Kind::ALL
+        .into_iter()
+        .filter(|kind| is_selected(kind.name()))
+    {
+        measure(&backend, &served, &plain, &sqlx.origin, kind);
     }
 }
 
-fn measure(place: &Backend, served: &Served, plain: &str, sqlx: &str, kind: Kind) {
+fn measure(backend: &Backend, served: &RunningServer, plain: &str, sqlx: &str, kind: Kind) {
     let paths = kind.paths(served);
     let side = |origin, prefix| (origin, Load::new(prefix, &served.token, &paths));
     let sides = [
         side(served.origin(), ""),
         side(plain, ""),
-        side(plain, handwritten::KNOWN),
+        side(plain, handwritten::WITH_TOKEN),
         side(sqlx, ""),
     ];
     let bytes = sides.each_ref().map(|(side, load)| load.sample(side));
@@ -61,16 +64,16 @@ fn measure(place: &Backend, served: &Served, plain: &str, sqlx: &str, kind: Kind
     let round = |_| sides.each_ref().map(|(side, load)| load.run(side));
     let rounds: Vec<[f64; 4]> = (0..ROUNDS).map(round).collect();
     let of = |side: usize| rounds.iter().map(|round| round[side]).collect::<Samples>();
-    let what = format!("{}, {}", kind.what(), place.name());
+    let what = format!("{}, {}", kind.what(), backend.name());
     for (side, baseline) in (1..).zip(Baseline::ALL) {
         let against = baseline.name();
         of(side).report(&format!("{against}, requests/s"));
         let ratios = rounds.iter().map(|round| round[0] / round[side]).collect();
-        let goal = Goal::AtLeast(place.goal(baseline, kind));
+        let goal = Goal::AtLeast(backend.goal(baseline, kind));
         row(&what, "requests/s, ratio", against, goal, &ratios);
     }
-    match place.pace(kind) {
-        Some(pace) => row(&what, "requests/s", "none", pace, &of(0)),
+    match backend.goal_rate(kind) {
+        Some(goal_rate) => row(&what, "requests/s", "none", goal_rate, &of(0)),
         None => of(0).report("requests/s"),
     }
 }

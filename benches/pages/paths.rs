@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::server::Served;
+use crate::server::RunningServer;
 
 /// Kind of page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Kind {
     }
 
     /// Paths below the API's base path.
-    pub fn paths(self, served: &Served) -> Vec<String> {
+    pub fn paths(self, served: &RunningServer) -> Vec<String> {
         let of_threads = |path: fn(&str) -> String| {
             let threads = threads(served);
             threads.iter().map(|thread| path(thread)).collect()
@@ -62,7 +62,7 @@ impl Kind {
 }
 
 /// Threads with at least a page of posts.
-fn threads(served: &Served) -> Vec<String> {
+fn threads(served: &RunningServer) -> Vec<String> {
     let (mut threads, mut after) = (Vec::new(), String::new());
     while threads.len() < THREADS {
         let page = served.json(&format!("/forums/2/threads?limit=100{after}"));

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, Command};
+use std::process::Child;
 use std::{io, thread};
 
 use serde_json::Value;
@@ -14,17 +14,17 @@ use crate::program::{self, ExitedProcess};
 const PASSWORD: &str = "pages are to be quick";
 
 /// A server in a process of its own, stopped on drop.
-pub struct Served {
+pub struct RunningServer {
     api: String,
     /// A member's token with all scopes.
     pub token: String,
     child: Child,
 }
 
-impl Served {
+impl RunningServer {
     /// Serves the board, and fills it first if necessary.
-    pub fn start(place: &Backend) -> Self {
-        let (child, api) = serve(place);
+    pub fn start(backend: &Backend) -> Self {
+        let (child, api) = serve(backend);
         let owner = [
             "token",
             "issue",
@@ -34,13 +34,13 @@ impl Served {
             "all",
             "--password-stdin",
         ];
-        let token = run(place, &owner).stdout.trim_end().to_owned();
+        let token = run(backend, &owner).stdout.trim_end().to_owned();
         let served = Self { api, token, child };
         if served.json("/forums/2/threads?limit=100")["next"].is_null() {
             let posts = env::var("POSTS").map_or(1_000_000, |posts| posts.parse().unwrap());
             let [threads, posts] = [posts / 50, posts].map(|amount: u64| amount.to_string());
             run(
-                place,
+                backend,
                 &["generate", "--threads", &threads, "--posts", &posts],
             );
         }
@@ -62,7 +62,7 @@ impl Served {
     }
 }
 
-impl Drop for Served {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         drop(self.child.kill());
         drop(self.child.wait());
@@ -70,12 +70,12 @@ impl Drop for Served {
 }
 
 /// Rate limits are too high to be reached. The log is read, as in production.
-fn serve(place: &Backend) -> (Child, String) {
+fn serve(backend: &Backend) -> (Child, String) {
     let plenty = u32::MAX.to_string();
     let arguments = [
         "--json",
         "--database",
-        place.url(),
+        backend.url(),
         "--listen",
         "127.0.0.1:0",
         "--token-budget",
@@ -93,8 +93,8 @@ fn serve(place: &Backend) -> (Child, String) {
     (child, greeting["api"].as_str().unwrap().into())
 }
 
-fn run(place: &Backend, arguments: &[&str]) -> ExitedProcess {
-    let arguments = [&["--database", place.url()], arguments].concat();
+fn run(backend: &Backend, arguments: &[&str]) -> ExitedProcess {
+    let arguments = [&["--database", backend.url()], arguments].concat();
     let ended = program::run(&env::temp_dir(), &arguments, PASSWORD);
     assert_eq!(ended.status, 0, "{arguments:?}: {ended:?}");
     ended

@@ -23,13 +23,13 @@ pub struct SqlxServer {
 
 impl SqlxServer {
     /// Builds the server and starts it over the board.
-    pub fn start(place: &Backend) -> Self {
+    pub fn start(backend: &Backend) -> Self {
         let mut child = Command::new(build())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        serde_json::to_writer(child.stdin.take().unwrap(), &config(place)).unwrap();
+        serde_json::to_writer(child.stdin.take().unwrap(), &config(backend)).unwrap();
         let mut origin = String::new();
         let out = child.stdout.take().unwrap();
         BufReader::new(out).read_line(&mut origin).unwrap();
@@ -63,8 +63,8 @@ fn build() -> PathBuf {
 }
 
 /// As many connections as the example server has.
-fn config(place: &Backend) -> Value {
-    let (order, connections) = match place.is_postgres() {
+fn config(backend: &Backend) -> Value {
+    let (order, connections) = match backend.is_postgres() {
         true => (forums::BY_PATH, handwritten::CONNECTIONS),
         false => (forums::DEPTH_FIRST, available_parallelism().unwrap().get()),
     };
@@ -73,7 +73,7 @@ fn config(place: &Backend) -> Value {
         json!({ "sql": statement.sql, "names": statement.names })
     };
     json!({
-        "database": place.url(),
+        "database": backend.url(),
         "connections": connections,
         "statements": {
             "token": statement(TOKEN),

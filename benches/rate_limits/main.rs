@@ -17,8 +17,8 @@ use forum_api::store::memory::MemoryRateLimitStore;
 use forum_api::store::redis::{RedisRateLimitStore, RedisSettings};
 use forum_api::token::Lookup;
 
-const AT_ONCE: u64 = 64;
-const EACH: u64 = 5_000;
+const CALLERS: u64 = 64;
+const CHARGES_PER_CALLER: u64 = 5_000;
 const WINDOW: Budget = Budget {
     units: u32::MAX,
     window: Duration::from_secs(300),
@@ -42,9 +42,9 @@ async fn redis(url: &str) -> Arc<RedisRateLimitStore> {
     Arc::new(RedisRateLimitStore::connect(url, settings).await.unwrap())
 }
 
-async fn measure(place: &str, budgets: Arc<dyn RateLimitStore>) {
+async fn measure(name: &str, budgets: Arc<dyn RateLimitStore>) {
     let start = Instant::now();
-    let callers = (0..AT_ONCE).map(|caller| tokio::spawn(call(caller, budgets.clone())));
+    let callers = (0..CALLERS).map(|caller| tokio::spawn(call(caller, budgets.clone())));
     let mut times = Vec::new();
     for caller in callers.collect::<Vec<_>>() {
         times.extend(caller.await.unwrap());
@@ -53,7 +53,7 @@ async fn measure(place: &str, budgets: Arc<dyn RateLimitStore>) {
     times.sort_unstable();
     let of_hundred = |part: usize| times[times.len() * part / 100].as_secs_f64() * 1e6;
     println!(
-        "{place}: {rate:.0} charges/s, median {:.1} us, 99 of 100 within {:.1} us",
+        "{name}: {rate:.0} charges/s, median {:.1} us, 99 of 100 within {:.1} us",
         of_hundred(50),
         of_hundred(99),
     );
@@ -62,7 +62,7 @@ async fn measure(place: &str, budgets: Arc<dyn RateLimitStore>) {
 /// Charges the budgets of ten tokens in turn and returns the duration of each charge.
 async fn call(caller: u64, budgets: Arc<dyn RateLimitStore>) -> Vec<Duration> {
     let mut times = Vec::new();
-    for number in 0..EACH {
+    for number in 0..CHARGES_PER_CALLER {
         let lookup = Lookup::parse(&format!("{:016}", caller * 10 + number % 10));
         let key = RateLimitKey::Token(lookup.unwrap());
         let start = Instant::now();

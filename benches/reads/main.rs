@@ -30,7 +30,7 @@ mod start;
 
 use std::env;
 
-use measurements::is_wanted;
+use measurements::is_selected;
 
 /// The parts in the order in which they run.
 const PARTS: [(&str, fn()); 7] = [
@@ -45,7 +45,7 @@ const PARTS: [(&str, fn()); 7] = [
 
 fn main() {
     for (part, measure) in PARTS {
-        if is_wanted(part) {
+        if is_selected(part) {
             measure();
         }
     }

@@ -7,8 +7,8 @@ use forum_api::webhook::Topic;
 use crate::ROUNDS;
 use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
-use crate::place::{self, is_postgres};
 use crate::rows::{for_each, rows};
+use crate::storage::{self, is_postgres};
 use crate::writers::{Spread, WRITERS, Writers, api};
 use crate::{ROUND, baseline, postgres_baseline};
 
@@ -41,10 +41,10 @@ async fn compare(spread: Spread) {
         true => "a bare tokio-postgres writer with the same rows and commits",
         false => "a bare rusqlite writer with group commit, same rows",
     };
-    let place = place::name();
+    let backend = storage::backend_name();
     let what = match spread {
-        Spread::Forums => format!("durable replies/s, {WRITERS} writers, {place}"),
-        Spread::OneThread => format!("durable replies/s, {WRITERS} writers, one thread, {place}"),
+        Spread::Forums => format!("durable replies/s, {WRITERS} writers, {backend}"),
+        Spread::OneThread => format!("durable replies/s, {WRITERS} writers, one thread, {backend}"),
     };
     row(&what, "ratio", against, Goal::AtLeast(0.5), &ratio);
     if is_postgres() && spread == Spread::Forums {
@@ -54,21 +54,22 @@ async fn compare(spread: Spread) {
 
 /// Measures on a new board with an endpoint, so that each reply has an event. The API writes the first reply for both.
 async fn side(through_api: bool, spread: Spread) -> Side {
-    let rig = BenchFixture::new().await;
-    rig.endpoint("http://127.0.0.1:9/", &Topic::POST_CREATED)
+    let fixture = BenchFixture::new().await;
+    fixture
+        .endpoint("http://127.0.0.1:9/", &Topic::POST_CREATED)
         .await;
-    let writers = Writers::on(&rig, spread).await;
-    let api = api(&rig, rig.board.clone());
+    let writers = Writers::on(&fixture, spread).await;
+    let api = api(&fixture, fixture.board.clone());
     writers.one(&api, 0).await;
-    let before = rows(&rig.place).await;
+    let before = rows(&fixture.storage).await;
     let per_second = if through_api {
         writers.per_second(&api).await
     } else if is_postgres() {
-        postgres_baseline::per_second(&rig.place.pool(), &writers.threads).await
+        postgres_baseline::per_second(&fixture.storage.pool(), &writers.threads).await
     } else {
-        baseline::per_second(&rig.path(), &writers.threads).await
+        baseline::per_second(&fixture.path(), &writers.threads).await
     };
-    let after = rows(&rig.place).await;
+    let after = rows(&fixture.storage).await;
     let replies = after["post"] - before["post"];
     (per_second, for_each(&before, &after, replies))
 }

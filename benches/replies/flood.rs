@@ -11,7 +11,7 @@ use crate::ROUNDS;
 use crate::board::settings;
 use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
-use crate::place::Place;
+use crate::storage::Storage;
 use crate::writers::{Spread, WRITERS, Writers, api};
 
 /// Number of posts of the member with many posts in the last hour.
@@ -25,10 +25,10 @@ const REPLIES: usize = 2_000;
 
 pub async fn measure() {
     println!("CPU time of {REPLIES} replies in ms (least, median, most of {ROUNDS})");
-    let rig = BenchFixture::within(Place::sqlite()).await;
-    let writers = Writers::on(&rig, Spread::OneThread).await;
-    fill(&rig).await;
-    let api = api(&rig, rig.board.clone());
+    let fixture = BenchFixture::within(Storage::sqlite()).await;
+    let writers = Writers::on(&fixture, Spread::OneThread).await;
+    fill(&fixture).await;
+    let api = api(&fixture, fixture.board.clone());
     let [mut many, mut few, mut ratio] = <[Samples; 3]>::default();
     for _ in 0..ROUNDS {
         let of_others = cpu_time_of(&writers, &api, |reply| 1 + reply % (WRITERS - 1)).await;
@@ -49,8 +49,8 @@ pub async fn measure() {
 }
 
 /// Writes the posts of the first writer, and raises the limit.
-async fn fill(rig: &BenchFixture) {
-    let fill = rig.board.write(|tx, events| {
+async fn fill(fixture: &BenchFixture) {
+    let fill = fixture.board.write(|tx, events| {
         Box::pin(async move {
             let limit = settings::named(settings::POSTS_PER_HOUR.key).unwrap();
             limit.set(tx, &LIMIT.to_string()).await?;

@@ -15,7 +15,7 @@
 //! Configurations take turns in five rounds; each figure is printed as least, median and most. Takes a minute and 1 GB
 //! of disk.
 
-use forum_benches::{fixture, measurements, place, receiver};
+use forum_benches::{fixture, measurements, receiver, storage};
 use forum_server::board;
 
 #[cfg(target_os = "linux")]
@@ -33,8 +33,8 @@ mod writers;
 
 use std::time::Duration;
 
-use measurements::is_wanted;
-use place::is_postgres;
+use measurements::is_selected;
+use storage::is_postgres;
 
 /// Number of rounds.
 const ROUNDS: usize = 5;
@@ -44,16 +44,16 @@ const ROUND: Duration = Duration::from_secs(2);
 
 #[tokio::main]
 async fn main() {
-    if is_wanted("durable") {
+    if is_selected("durable") {
         durable::measure().await;
     }
-    if is_wanted("http") && is_postgres() {
+    if is_selected("http") && is_postgres() {
         over_http::measure().await;
     }
-    if is_wanted("flood") && !is_postgres() {
+    if is_selected("flood") && !is_postgres() {
         flood::measure().await;
     }
-    if is_wanted("webhooks") {
+    if is_selected("webhooks") {
         webhooks::measure().await;
     }
 }

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use crate::board::ReferenceBoard;
 use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
-use crate::place::Place;
+use crate::storage::Storage;
 use crate::writers::{Spread, TEXT, WRITERS, Writers, api, nth, path};
 use crate::{ROUND, ROUNDS};
 
@@ -31,9 +31,9 @@ pub async fn measure() {
     let [mut sqlite, mut one, mut two] = <[Samples; 3]>::default();
     let [mut to_sqlite, mut to_one] = <[Samples; 2]>::default();
     for _ in 0..ROUNDS {
-        let on_sqlite = per_second(Place::sqlite(), 1).await;
-        let on_one = per_second(Place::postgres().await, 1).await;
-        let on_two = per_second(Place::postgres().await, 2).await;
+        let on_sqlite = per_second(Storage::sqlite(), 1).await;
+        let on_one = per_second(Storage::postgres().await, 1).await;
+        let on_two = per_second(Storage::postgres().await, 2).await;
         sqlite.add(on_sqlite);
         one.add(on_one);
         two.add(on_two);
@@ -60,14 +60,14 @@ pub async fn measure() {
 }
 
 /// Writes on a new board for this time; returns replies per second.
-async fn per_second(place: Place, nodes: usize) -> f64 {
-    let rig = BenchFixture::within(place).await;
-    let writers = Writers::on(&rig, Spread::Forums).await;
+async fn per_second(storage: Storage, nodes: usize) -> f64 {
+    let fixture = BenchFixture::within(storage).await;
+    let writers = Writers::on(&fixture, Spread::Forums).await;
     let mut addresses = Vec::new();
     for _ in 0..nodes {
-        let (database, clock) = (rig.place.another_node(), Arc::new(SystemClock));
+        let (database, clock) = (fixture.storage.another_node(), Arc::new(SystemClock));
         let board = ReferenceBoard::new(database, clock, Language::English);
-        addresses.push(serve(api(&rig, board)).await);
+        addresses.push(serve(api(&fixture, board)).await);
     }
     let start = Instant::now();
     let mut clients = JoinSet::new();

@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, Result};
 
-use crate::place::Place;
+use crate::storage::Storage;
 
 /// Name and value of a row count or of a sum of counters.
 pub type Rows = BTreeMap<String, i64>;
 
 /// Number of rows in each table, except the search index's internal tables, and the sums of the counters of threads,
 /// forums and members.
-pub async fn rows(place: &Place) -> Rows {
+pub async fn rows(storage: &Storage) -> Rows {
     let mut rows = Rows::new();
-    for (what, query) in match &place.file {
+    for (what, query) in match &storage.file {
         Some(file) => queries(sqlite_tables(&Connection::open(file).unwrap())),
-        None => queries(postgres_tables(place).await),
+        None => queries(postgres_tables(storage).await),
     } {
-        let count = match &place.file {
+        let count = match &storage.file {
             Some(file) => number(&Connection::open(file).unwrap(), &query),
-            None => postgres_number(place, &query).await,
+            None => postgres_number(storage, &query).await,
         };
         rows.insert(what, count);
     }
@@ -35,17 +35,17 @@ fn sqlite_tables(connection: &Connection) -> Vec<String> {
     tables.map(Result::unwrap).collect()
 }
 
-async fn postgres_tables(place: &Place) -> Vec<String> {
+async fn postgres_tables(storage: &Storage) -> Vec<String> {
     let tables = "
         SELECT CAST(table_name AS TEXT) FROM information_schema.tables
         WHERE table_schema = 'public' AND table_type = 'BASE TABLE'";
-    let client = place.pool().get().await.unwrap();
+    let client = storage.pool().get().await.unwrap();
     let tables = client.query(tables, &[]).await.unwrap();
     tables.iter().map(|row| row.get(0)).collect()
 }
 
-async fn postgres_number(place: &Place, query: &str) -> i64 {
-    let client = place.pool().get().await.unwrap();
+async fn postgres_number(storage: &Storage, query: &str) -> i64 {
+    let client = storage.pool().get().await.unwrap();
     let query = format!("SELECT CAST(({query}) AS BIGINT)");
     client.query_one(&query, &[]).await.unwrap().get(0)
 }

@@ -27,7 +27,7 @@ pub async fn measure() {
     println!(
         "{what} and webhooks, {WRITERS} writers, {seconds} s (least, median, most of {ROUNDS})"
     );
-    for (worker, place) in [
+    for (worker, backend) in [
         (Worker::Here, "worker and receivers in the same process"),
         (Worker::Elsewhere, "without a worker"),
     ] {
@@ -40,10 +40,10 @@ pub async fn measure() {
             deliveries.add(receipts);
             ratio.add(with / without);
         }
-        none.report(&format!("{place}: {what}, no endpoint"));
-        ten.report(&format!("{place}: {what}, {ENDPOINTS} endpoints"));
-        deliveries.report(&format!("{place}: concurrent deliveries per second"));
-        let row_name = format!("replies/s with {ENDPOINTS} webhook endpoints, {place}");
+        none.report(&format!("{backend}: {what}, no endpoint"));
+        ten.report(&format!("{backend}: {what}, {ENDPOINTS} endpoints"));
+        deliveries.report(&format!("{backend}: concurrent deliveries per second"));
+        let row_name = format!("replies/s with {ENDPOINTS} webhook endpoints, {backend}");
         row(
             &row_name,
             "ratio",
@@ -56,21 +56,21 @@ pub async fn measure() {
 
 /// Replies and completed deliveries of a round on a new board.
 async fn per_second(endpoints: usize, worker: Worker) -> (f64, f64) {
-    let rig = BenchFixture::new().await;
+    let fixture = BenchFixture::new().await;
     let mut receivers = Vec::new();
     for _ in 0..endpoints {
         let (url, receipts) = fast();
-        rig.endpoint(&url, &Topic::POST_CREATED).await;
+        fixture.endpoint(&url, &Topic::POST_CREATED).await;
         receivers.push(receipts);
     }
-    let writers = Writers::on(&rig, Spread::Forums).await;
+    let writers = Writers::on(&fixture, Spread::Forums).await;
     let worker = match worker {
-        Worker::Here => Some(rig.work(WorkerSettings::default())),
+        Worker::Here => Some(fixture.work(WorkerSettings::default())),
         Worker::Elsewhere => None,
     };
     let handle = worker.clone();
     let wake = move || handle.iter().for_each(WorkerHandle::wake);
-    let api = api(&rig, rig.board.clone().with_wake(wake));
+    let api = api(&fixture, fixture.board.clone().with_wake(wake));
     let replies = writers.per_second(&api).await;
     let receipts: usize = receivers.iter().map(UnboundedReceiver::len).sum();
     if let Some(worker) = worker {

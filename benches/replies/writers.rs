@@ -60,13 +60,13 @@ pub struct Writers {
 
 impl Writers {
     /// Creates the threads and the members, with flood control off.
-    pub async fn on(rig: &BenchFixture, spread: Spread) -> Self {
-        let stores = rig.place.database.stores();
+    pub async fn on(fixture: &BenchFixture, spread: Spread) -> Self {
+        let stores = fixture.storage.database.stores();
         let mut tokens = Vec::new();
-        for member in members(rig).await {
+        for member in members(fixture).await {
             tokens.push(token(&stores, &member).await);
         }
-        let threads = threads(rig, spread, &tokens[0]).await;
+        let threads = threads(fixture, spread, &tokens[0]).await;
         Self { threads, tokens }
     }
 
@@ -106,8 +106,8 @@ pub fn path(thread: i64) -> String {
 }
 
 /// The API of this board, with rate limits that are never reached.
-pub fn api(rig: &BenchFixture, board: ReferenceBoard) -> ForumApi {
-    let (board, stores) = (Arc::new(board), rig.place.database.stores());
+pub fn api(fixture: &BenchFixture, board: ReferenceBoard) -> ForumApi {
+    let (board, stores) = (Arc::new(board), fixture.storage.database.stores());
     let units = u32::MAX;
     let length = Duration::from_secs(300);
     ForumApi::builder(board, stores, TokioRuntime)
@@ -119,9 +119,9 @@ pub fn api(rig: &BenchFixture, board: ReferenceBoard) -> ForumApi {
         .unwrap()
 }
 
-async fn members(rig: &BenchFixture) -> Vec<UserId> {
+async fn members(fixture: &BenchFixture) -> Vec<UserId> {
     let groups = Groups::of([Group::Members]);
-    let fill = rig.board.write(move |tx, events| {
+    let fill = fixture.board.write(move |tx, events| {
         Box::pin(async move {
             for (key, value) in [
                 ("post.interval_seconds", "0"),
@@ -141,8 +141,8 @@ async fn members(rig: &BenchFixture) -> Vec<UserId> {
     fill.await.unwrap()
 }
 
-async fn forums(rig: &BenchFixture, count: usize) -> Vec<i64> {
-    let fill = rig.board.write(move |tx, _| {
+async fn forums(fixture: &BenchFixture, count: usize) -> Vec<i64> {
+    let fill = fixture.board.write(move |tx, _| {
         Box::pin(async move {
             let mut forums = Vec::new();
             for number in 0..count {
@@ -159,14 +159,14 @@ async fn forums(rig: &BenchFixture, count: usize) -> Vec<i64> {
 }
 
 /// Creates the threads. Those of a forum are next to each other.
-async fn threads(rig: &BenchFixture, spread: Spread, token: &str) -> Arc<[i64]> {
+async fn threads(fixture: &BenchFixture, spread: Spread, token: &str) -> Arc<[i64]> {
     let (count, of_each) = match spread {
         Spread::OneThread => (1, 1),
         Spread::Forums => (FORUMS, THREADS_OF_FORUM),
     };
-    let api = api(rig, rig.board.clone());
+    let api = api(fixture, fixture.board.clone());
     let mut threads = Vec::new();
-    for forum in forums(rig, count).await {
+    for forum in forums(fixture, count).await {
         for _ in 0..of_each {
             let path = format!("/forums/{forum}/threads");
             let thread = json!({ "title": "Tea", "body": TEXT });

@@ -47,19 +47,22 @@ pub fn count() {
 }
 
 /// Answers the requests in the process that is counted.
-pub fn are_counted_here(rig: &BenchFixture) -> bool {
+pub fn are_counted_here(fixture: &BenchFixture) -> bool {
     let counted = env::var_os(COUNTED).is_some();
     if counted {
         // Warm-up: one-time initialization.
-        rig.answer(rig.request(SMALL));
-        answer_each(rig, (0..REQUESTS).map(|_| rig.request(SMALL)).collect());
+        fixture.answer(fixture.request(SMALL));
+        answer_each(
+            fixture,
+            (0..REQUESTS).map(|_| fixture.request(SMALL)).collect(),
+        );
     }
     counted
 }
 
 #[inline(never)]
-fn answer_each(rig: &BenchFixture, requests: Vec<Request<Empty<Bytes>>>) {
+fn answer_each(fixture: &BenchFixture, requests: Vec<Request<Empty<Bytes>>>) {
     for request in requests {
-        black_box(rig.answer(request));
+        black_box(fixture.answer(request));
     }
 }

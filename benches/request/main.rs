@@ -33,18 +33,18 @@ const BATCHES: usize = 100;
 
 fn main() {
     let board = Arc::new(StaticBoard::default());
-    let rig = BenchFixture::over(Arc::clone(&board));
-    if instructions::are_counted_here(&rig) {
+    let fixture = BenchFixture::over(Arc::clone(&board));
+    if instructions::are_counted_here(&fixture) {
         return;
     }
     let answer = body(&board.small);
     println!("a response of {} bytes, {ROUNDS} rounds", answer.len());
-    let parts = Parts::new(&board, &rig);
+    let parts = Parts::new(&board, &fixture);
     let (mut written, mut needed, mut answered, mut more, mut recorded) =
         <(Samples, Samples, Samples, Samples, Samples)>::default();
     for _ in 0..ROUNDS {
         let alone = micros(|| (), |()| body(&board.small));
-        let request = || micros(|| rig.request(SMALL), |request| rig.answer(request));
+        let request = || micros(|| fixture.request(SMALL), |request| fixture.answer(request));
         let whole = request();
         written.add(alone);
         needed.add(micros(|| (), |()| parts.answer()));

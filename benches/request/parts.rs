@@ -24,14 +24,14 @@ pub struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    pub fn new(board: &'a StaticBoard, rig: &BenchFixture) -> Self {
+    pub fn new(board: &'a StaticBoard, fixture: &BenchFixture) -> Self {
         let stores = Stores::in_memory();
         Self {
             board,
             token: token(&stores),
             stores,
-            headers: rig.answer(rig.request(SMALL)).headers().clone(),
-            window: rig.window,
+            headers: fixture.answer(fixture.request(SMALL)).headers().clone(),
+            window: fixture.window,
         }
     }
 

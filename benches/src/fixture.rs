@@ -14,7 +14,7 @@ use forum_api::webhook_admin::{NewEndpoint, WebhookAdmin};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
 use serde_json::json;
 
-use crate::place::Place;
+use crate::storage::Storage;
 use forum_server::board::groups::{Group, Groups};
 use forum_server::board::{ReferenceBoard, accounts};
 
@@ -27,18 +27,18 @@ pub struct BenchFixture {
     pub webhooks: WebhookStores,
     /// Owner of the endpoints.
     owner: UserId,
-    pub place: Place,
+    pub storage: Storage,
 }
 
 impl BenchFixture {
     /// Creates a board with one member.
     pub async fn new() -> Self {
-        Self::within(Place::new().await).await
+        Self::within(Storage::new().await).await
     }
 
     /// Creates a board with one member in this database.
-    pub async fn within(place: Place) -> Self {
-        let database = place.database.clone();
+    pub async fn within(storage: Storage) -> Self {
+        let database = storage.database.clone();
         let board = ReferenceBoard::new(database.clone(), Arc::new(SystemClock), Language::English);
         board.migrate().await.unwrap();
         let groups = Groups::of([Group::Members, Group::Administrators]);
@@ -48,13 +48,13 @@ impl BenchFixture {
             owner: owner.await.unwrap().into(),
             webhooks: database.webhooks(),
             board,
-            place,
+            storage,
         }
     }
 
     /// Path of the SQLite file.
     pub fn path(&self) -> PathBuf {
-        self.place.file.clone().unwrap()
+        self.storage.file.clone().unwrap()
     }
 
     /// Adds an endpoint that subscribes to this topic.

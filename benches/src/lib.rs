@@ -3,7 +3,7 @@
 pub mod cpu_time;
 pub mod fixture;
 pub mod measurements;
-pub mod place;
 pub mod receiver;
 pub mod static_board;
+pub mod storage;
 pub mod wrk;

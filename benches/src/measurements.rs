@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 /// Returns whether the command line names this part of the benchmark, or no part.
-pub fn is_wanted(part: &str) -> bool {
+pub fn is_selected(part: &str) -> bool {
     let mut named = env::args()
         .skip(1)
         .filter(|name| !name.starts_with("--"))

@@ -8,18 +8,18 @@ use allocation_counter::measure;
 use static_board::{BenchFixture, SMALL, StaticBoard};
 
 /// Maximum for a whole request, including the board's.
-const MOST: u64 = 20;
+const MAX_ALLOCATIONS: u64 = 20;
 
 #[test]
 fn a_request_makes_at_most_20_allocations() {
-    let rig = BenchFixture::over(Arc::new(StaticBoard::default()));
+    let fixture = BenchFixture::over(Arc::new(StaticBoard::default()));
     let ask = || {
-        let request = rig.request(SMALL);
-        let counted = measure(|| assert_eq!(rig.answer(request).status(), 200));
+        let request = fixture.request(SMALL);
+        let counted = measure(|| assert_eq!(fixture.answer(request).status(), 200));
         counted.count_total
     };
-    // Warm-up: the first request allocates what is kept.
+    // Warm-up: the first request allocates data that later requests reuse.
     let (_, second, third) = (ask(), ask(), ask());
     assert_eq!(second, third);
-    assert!(second <= MOST, "{second} times");
+    assert!(second <= MAX_ALLOCATIONS, "{second} times");
 }

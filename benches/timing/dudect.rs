@@ -16,10 +16,10 @@ const BATCH: usize = 1_000;
 const CROPS: usize = 20;
 
 /// Least number of samples for a t-test.
-const ENOUGH: u64 = 10_000;
+const MIN_SAMPLES: u64 = 10_000;
 
 /// Threshold of |t| below which two classes do not differ.
-const CHANCE: f64 = 4.5;
+const T_THRESHOLD: f64 = 4.5;
 
 /// Times `work` on inputs of two classes; returns the largest |t| over all crops.
 pub fn compare<T, R>(what: &str, make: impl Fn(bool) -> T, work: impl Fn(T) -> R) {
@@ -44,7 +44,7 @@ pub fn compare<T, R>(what: &str, make: impl Fn(bool) -> T, work: impl Fn(T) -> R
 fn report(what: &str, crops: &[[Moments; 2]]) {
     let enough = crops
         .iter()
-        .filter(|crop| crop.iter().all(|class| class.count >= ENOUGH));
+        .filter(|crop| crop.iter().all(|class| class.count >= MIN_SAMPLES));
     let most = enough.max_by(|a, b| t(a).total_cmp(&t(b))).unwrap();
     let [all, middle] = [crops.len() - 1, crops.len() / 2].map(|crop| &crops[crop]);
     println!("{what}, {SAMPLES} samples");
@@ -57,7 +57,7 @@ fn report(what: &str, crops: &[[Moments; 2]]) {
         middle[1].mean,
     );
     let largest = Samples::from_iter([t(most)]);
-    row(what, "|t|", "chance", Goal::AtMost(CHANCE), &largest);
+    row(what, "|t|", "chance", Goal::AtMost(T_THRESHOLD), &largest);
 }
 
 /// Times a batch; returns the class and the nanoseconds of each input.

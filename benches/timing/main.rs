@@ -18,7 +18,7 @@ fn main() {
         ("secrets", tokens::secrets),
         ("signatures", signatures::measure),
     ] {
-        if measurements::is_wanted(part) {
+        if measurements::is_selected(part) {
             measure();
         }
     }

@@ -36,11 +36,11 @@ pub fn lookups() {
         token_loader: Some(even),
         ..stores.clone()
     };
-    for (place, stores) in [
+    for (backend, stores) in [
         ("whatever the store", stores),
         ("whatever the loader", loaded),
     ] {
-        refused(place, stores, |class| {
+        refused(backend, stores, |class| {
             let mut tokens = iter::repeat_with(random_token);
             tokens
                 .find(|token| ConstantStore::knows(token.lookup()) != class)
@@ -67,20 +67,20 @@ pub fn lookups() {
 }
 
 /// Compares rejected tokens of two classes.
-fn refused(place: &str, stores: Stores, token: impl Fn(bool) -> PlainToken) {
-    let rig = BenchFixture::with(Arc::new(StaticBoard::default()), stores);
+fn refused(backend: &str, stores: Stores, token: impl Fn(bool) -> PlainToken) {
+    let fixture = BenchFixture::with(Arc::new(StaticBoard::default()), stores);
     let request = |class: bool| {
         let bearer = format!("Bearer {}", token(class).expose_secret());
-        let mut request = rig.request(SMALL);
+        let mut request = fixture.request(SMALL);
         let bearer = HeaderValue::from_str(&bearer).unwrap();
         request.headers_mut().insert(AUTHORIZATION, bearer);
         request
     };
     for class in [false, true] {
-        assert_eq!(rig.answer(request(class)).status(), 401);
+        assert_eq!(fixture.answer(request(class)).status(), 401);
     }
-    let what = format!("a token of a known name and one of an unknown name, {place}");
-    compare(&what, request, |request| rig.answer(request));
+    let what = format!("a token of a known name and one of an unknown name, {backend}");
+    compare(&what, request, |request| fixture.answer(request));
 }
 
 /// Compares a right secret with a wrong one, and wrong secrets whose digests differ in the first or the last byte.

@@ -11,7 +11,7 @@ use forum_api::webhook::Topic;
 
 use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
-use crate::{ROUNDS, place};
+use crate::{ROUNDS, storage};
 
 /// Number of claims in a round.
 const CLAIMS: usize = 100;
@@ -21,7 +21,7 @@ const MAX_PER_ENDPOINT: u32 = 4;
 
 /// Two endpoints; one has reached the maximum in flight.
 struct BenchScenario {
-    rig: BenchFixture,
+    fixture: BenchFixture,
     topic: Topic,
     endpoint: EndpointId,
     full: EndpointId,
@@ -46,7 +46,7 @@ pub async fn measure() {
     flooded.report(&format!("{queued} queued for another endpoint, p50 in ms"));
     let what = format!(
         "claim with {queued} deliveries queued for an unresponsive receiver, {}",
-        place::name()
+        storage::backend_name()
     );
     row(
         &what,
@@ -76,15 +76,15 @@ async fn round(scenarios: &[BenchScenario; 2]) -> [f64; 2] {
 
 impl BenchScenario {
     async fn new(queued: usize) -> Self {
-        let (rig, topic) = (
+        let (fixture, topic) = (
             BenchFixture::new().await,
             Topic::parse("bench.event").unwrap(),
         );
-        let full = rig.endpoint("http://127.0.0.1:9/", &topic).await;
-        let endpoint = rig.endpoint("http://127.0.0.1:10/", &topic).await;
-        rig.queue(&topic, &full, queued).await;
+        let full = fixture.endpoint("http://127.0.0.1:9/", &topic).await;
+        let endpoint = fixture.endpoint("http://127.0.0.1:10/", &topic).await;
+        fixture.queue(&topic, &full, queued).await;
         Self {
-            rig,
+            fixture,
             topic,
             endpoint,
             full,
@@ -94,7 +94,7 @@ impl BenchScenario {
     /// Queues the deliveries of a round.
     async fn fill(&self) {
         let count = CLAIMS * MAX_PER_ENDPOINT as usize;
-        self.rig.queue(&self.topic, &self.endpoint, count).await;
+        self.fixture.queue(&self.topic, &self.endpoint, count).await;
     }
 
     /// The other endpoint has the maximum in flight.
@@ -106,7 +106,7 @@ impl BenchScenario {
             lease_duration: Duration::from_secs(3600),
         };
         let start = Instant::now();
-        let deliveries = &self.rig.webhooks.deliveries;
+        let deliveries = &self.fixture.webhooks.deliveries;
         let claims = deliveries.claim(&claim, SystemClock.now()).await.unwrap();
         let took = start.elapsed();
         assert_eq!(claims.deliveries.len(), MAX_PER_ENDPOINT as usize);

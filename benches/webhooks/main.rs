@@ -6,7 +6,7 @@
 //! `FORUM_API_BACKEND=postgres` a new database in the Postgres of `FORUM_API_POSTGRES`, which must write durably. Takes
 //! five minutes and 4 GB of disk, most of them for `claim`; `QUEUED=100000` queues fewer deliveries there.
 
-use forum_benches::{fixture, measurements, place, receiver};
+use forum_benches::{fixture, measurements, receiver, storage};
 
 #[cfg(target_os = "linux")]
 #[global_allocator]
@@ -16,20 +16,20 @@ mod claim;
 mod receipt;
 mod throughput;
 
-use measurements::is_wanted;
+use measurements::is_selected;
 
 /// Number of rounds.
 const ROUNDS: usize = 5;
 
 #[tokio::main]
 async fn main() {
-    if is_wanted("receipt") {
+    if is_selected("receipt") {
         receipt::measure().await;
     }
-    if is_wanted("throughput") {
+    if is_selected("throughput") {
         throughput::measure().await;
     }
-    if is_wanted("claim") {
+    if is_selected("claim") {
         claim::measure().await;
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::fixture::{BenchFixture, event};
 use crate::measurements::{Goal, Times, row};
 use crate::receiver::{Receipt, fast, hanging};
-use crate::{ROUNDS, place};
+use crate::{ROUNDS, storage};
 
 /// Number of events in a round, and the interval between them.
 const EVENTS: (usize, Duration) = (200, Duration::from_millis(20));
@@ -23,7 +23,7 @@ const QUEUED: usize = 10_000;
 /// A board with a receiver, and optionally an endpoint that never responds.
 struct BenchScenario {
     what: &'static str,
-    rig: BenchFixture,
+    fixture: BenchFixture,
     worker: WorkerHandle,
     topic: Topic,
     receipts: UnboundedReceiver<Receipt>,
@@ -50,20 +50,20 @@ pub async fn measure() {
 impl BenchScenario {
     /// Creates the scenario with or without an endpoint that never responds.
     async fn new(what: &'static str, hangs: bool) -> Self {
-        let (rig, topic) = (
+        let (fixture, topic) = (
             BenchFixture::new().await,
             Topic::parse("bench.event").unwrap(),
         );
         let (url, receipts) = fast();
-        rig.endpoint(&url, &topic).await;
+        fixture.endpoint(&url, &topic).await;
         if hangs {
-            let endpoint = rig.endpoint(&hanging(), &topic).await;
-            rig.queue(&topic, &endpoint, QUEUED).await;
+            let endpoint = fixture.endpoint(&hanging(), &topic).await;
+            fixture.queue(&topic, &endpoint, QUEUED).await;
         }
         Self {
             what,
-            worker: rig.work(WorkerSettings::default()),
-            rig,
+            worker: fixture.work(WorkerSettings::default()),
+            fixture,
             topic,
             receipts,
             times: Times::default(),
@@ -79,7 +79,7 @@ impl BenchScenario {
             ticks.tick().await;
             let event = event(&self.topic);
             happened.insert(event.id.to_string(), Instant::now());
-            self.rig.webhooks.outbox.insert(&event).await.unwrap();
+            self.fixture.webhooks.outbox.insert(&event).await.unwrap();
             self.worker.wake();
         }
         let mut times = Vec::new();
@@ -95,7 +95,7 @@ impl BenchScenario {
     fn report(&self) {
         let what = format!(
             "event to receipt at 50 events/s, {}, {}",
-            place::name(),
+            storage::backend_name(),
             self.what
         );
         for (part, known, limit, figures) in [

@@ -13,44 +13,44 @@ use tokio::time::sleep;
 use crate::fixture::{BenchFixture, event, transport};
 use crate::measurements::{Goal, Samples, row};
 use crate::receiver::{Receipt, fast};
-use crate::{ROUNDS, place};
+use crate::{ROUNDS, storage};
 
 /// Number of deliveries in a round.
 const COUNT: usize = 10_000;
 
 /// Maximum number of deliveries in flight.
-const AT_ONCE: u32 = 64;
+const IN_FLIGHT: u32 = 64;
 
 /// Rate of svix-server 1.100 with Postgres and Redis, on a comparable machine.
-const KNOWN: &str = "svix-server: 1,130";
+const REFERENCE: &str = "svix-server: 1,130";
 
 pub async fn measure() {
     println!("deliveries/s of 1 KB (least, median, most of {ROUNDS})");
     let (mut bare, mut default, mut wide) =
         (Samples::default(), Samples::default(), Samples::default());
     for _ in 0..ROUNDS {
-        bare.add(alone().await);
+        bare.add(transport_only().await);
         default.add(worker(WorkerSettings::default()).await);
         let mut settings = WorkerSettings::default();
-        settings.max_in_flight_per_endpoint = AT_ONCE;
+        settings.max_in_flight_per_endpoint = IN_FLIGHT;
         wide.add(worker(settings).await);
     }
-    bare.report(&format!("the transport only, {AT_ONCE} in flight"));
+    bare.report(&format!("the transport only, {IN_FLIGHT} in flight"));
     default.report("a worker, 4 in flight");
-    let goal = Goal::AtLeast(if place::is_postgres() {
+    let goal = Goal::AtLeast(if storage::is_postgres() {
         4_000.0
     } else {
         6_000.0
     });
     let what = format!(
-        "deliveries/s of 1 KB, one worker, {}, {AT_ONCE} in flight",
-        place::name()
+        "deliveries/s of 1 KB, one worker, {}, {IN_FLIGHT} in flight",
+        storage::backend_name()
     );
-    row(&what, "deliveries/s", KNOWN, goal, &wide);
+    row(&what, "deliveries/s", REFERENCE, goal, &wide);
 }
 
 /// Baseline: sends the same bytes to the same receiver without a queue.
-async fn alone() -> f64 {
+async fn transport_only() -> f64 {
     let (transport, topic) = (transport(), Topic::parse("bench.event").unwrap());
     let (url, _receipts) = fast();
     let outgoing = SignedRequest {
@@ -60,10 +60,10 @@ async fn alone() -> f64 {
     };
     let start = Instant::now();
     let mut senders = JoinSet::new();
-    for _ in 0..AT_ONCE {
+    for _ in 0..IN_FLIGHT {
         let (transport, outgoing) = (transport.clone(), outgoing.clone());
         senders.spawn(async move {
-            for _ in 0..COUNT / AT_ONCE as usize {
+            for _ in 0..COUNT / IN_FLIGHT as usize {
                 transport.send(outgoing.clone()).await.unwrap();
             }
         });
@@ -74,15 +74,15 @@ async fn alone() -> f64 {
 
 /// Delivers from the outbox and records the result.
 async fn worker(settings: WorkerSettings) -> f64 {
-    let (rig, topic) = (
+    let (fixture, topic) = (
         BenchFixture::new().await,
         Topic::parse("bench.event").unwrap(),
     );
     let (url, receipts) = fast();
-    rig.endpoint(&url, &topic).await;
-    rig.put(&topic, COUNT).await;
+    fixture.endpoint(&url, &topic).await;
+    fixture.put(&topic, COUNT).await;
     let start = Instant::now();
-    let worker = rig.work(settings);
+    let worker = fixture.work(settings);
     all(receipts).await;
     while worker.health().in_flight > 0 {
         sleep(Duration::from_millis(1)).await;

@@ -19,6 +19,7 @@ use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::host::{Host, RequestId, RequestInfo};
 use crate::http_util::OriginalUri;
+use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::rate_limit::{RateLimitDecision, RateLimitKey};
 use crate::runtime::RandomSource;
@@ -104,7 +105,7 @@ impl<'h> RequestContext<'h> {
             request_id = self.id.as_str(),
             client_request_id = self.client_request_id(),
             client = self.client_ip.map(tracing::field::display),
-            method = %self.head.method,
+            method = %recorder::method_label(&self.head.method),
             route = Empty,
             cost = Empty,
             owner = Empty,

@@ -8,7 +8,7 @@
 //! use forum_api::async_trait;
 //! use forum_api::runtime::{Runtime, TokioRuntime};
 //! use forum_api::conformance::{FixtureResult, stores::StoreFactory};
-//! use forum_api::store::memory::MemoryAuditStore;
+//! use forum_api::store::memory::{MemoryAuditStore, MemoryRateLimitStore};
 //! use forum_api::store::{Stores, WebhookStores};
 //!
 //! struct MyStores; // holds what the stores need, such as a temporary directory
@@ -17,7 +17,11 @@
 //! impl StoreFactory for MyStores {
 //!     async fn create(&self) -> FixtureResult<(Stores, WebhookStores)> {
 //!         let audit = MemoryAuditStore::default(); // both sets of stores write to it
-//!         Ok((Stores::in_memory_with(&audit), WebhookStores::in_memory_with(&audit)))
+//!         let stores = Stores {
+//!             rate_limits: Arc::new(MemoryRateLimitStore::default()), // the store under test
+//!             ..Stores::in_memory_with(&audit)
+//!         };
+//!         Ok((stores, WebhookStores::in_memory_with(&audit)))
 //!     }
 //!
 //!     fn runtime(&self) -> Arc<dyn Runtime> {

@@ -31,10 +31,10 @@ pub enum ResourceRef<'a> {
 
 /// The board's commands, shared by the API and the board's web pages.
 ///
-/// Each method of an endpoint takes the caller, the ids of the path, and one value with the query parameters or the body.
-/// A method that guests can call takes a [`Caller`]. Every write, and every read of the member's own data, takes a
-/// [`MemberCaller`]. The type of this value is `#[non_exhaustive]`, even if it is empty, so that a later version can add
-/// a parameter without a new signature.
+/// Each method of an endpoint takes the caller, the ids of the path, and one struct with the query parameters or the body.
+/// The caller is a [`Caller`] if guests can call the endpoint. It is a [`MemberCaller`] for every write, and for every
+/// read of the member's own data. The struct is `#[non_exhaustive]`, even if it has no fields, so that a later version
+/// can add a parameter without a new signature.
 ///
 /// Before the call, the library decodes path and parameters, and checks authentication, rate limit and scope. If the path
 /// names a forum, it checks that the caller can see the forum. If the path of a write names a thread, a post or a poll,

@@ -73,7 +73,7 @@ pub enum BoardError {
         /// The rule that the field breaks, in the board's language.
         message: String,
     },
-    /// An anti-flood limit of the board is exceeded: 429 `RATE_LIMITED`.
+    /// An anti-flood limit of the board, such as a maximum number of posts per hour, is exceeded: 429 `RATE_LIMITED`.
     #[error("{message}")]
     RateLimited {
         /// The limit, in the board's language.
@@ -107,8 +107,8 @@ impl BoardError {
         Self::Conflict(message.into())
     }
 
-    /// Returns a [`BoardError::Validation`] of a field of the body. A rule about the whole body, such as a minimum
-    /// interval between posts, uses the field `body`.
+    /// Returns a [`BoardError::Validation`] of a field of the body. For a rule that concerns no single field, such as a
+    /// minimum interval between two posts, use the field `body`.
     pub fn validation(field: &'static str, message: impl Into<String>) -> Self {
         Self::Validation {
             field,
@@ -135,7 +135,8 @@ impl BoardError {
         Self::Internal(source.into())
     }
 
-    /// Returns the error code of the response.
+    /// Returns the error code of the response. The code of [`PathNotFound`](Self::PathNotFound) is
+    /// [`ErrorCode::NotFound`], and the code of [`NotFound`](Self::NotFound) is [`ErrorCode::BoardNotFound`].
     pub const fn code(&self) -> ErrorCode {
         match self {
             Self::PathNotFound => ErrorCode::NotFound,
@@ -218,8 +219,8 @@ impl BoardError {
 /// # assert!(matches!(answered_post(&new), Err(BoardError::NotFound(_))));
 /// ```
 ///
-/// On endpoints with a body whose path has no variable, such as `POST /messages`, the API converts both errors to
-/// 404 `NOT_FOUND`.
+/// On endpoints with a body whose path has no variable, such as `POST /messages`, the API converts
+/// [`BoardError::PathNotFound`] to 404 `NOT_FOUND` too.
 impl From<InvalidIdError> for BoardError {
     fn from(_: InvalidIdError) -> Self {
         Self::PathNotFound

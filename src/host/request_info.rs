@@ -175,9 +175,11 @@ impl RequestInfo {
         self.loaded_owner.as_ref()?.downcast_ref()
     }
 
-    /// Returns the client's `user-agent`, cut to [`MAX_USER_AGENT_LEN`](Self::MAX_USER_AGENT_LEN) bytes, before the
-    /// first byte that is not UTF-8, and before the first character other than a tab that a [single-line
-    /// text](crate::model::is_single_line) cannot contain. `None` if the header is absent or the rest is empty.
+    /// Returns the client's `user-agent`; `None` if the header is absent or the result is empty.
+    ///
+    /// The text is truncated to [`MAX_USER_AGENT_LEN`](Self::MAX_USER_AGENT_LEN) bytes. It also ends before the first byte
+    /// that is not UTF-8, and before the first character that a [single-line text](crate::model::is_single_line) cannot
+    /// contain; tabs are allowed.
     pub fn user_agent(&self) -> Option<&str> {
         let bytes = self.user_agent.as_ref()?.as_bytes();
         let length = bytes.len().min(Self::MAX_USER_AGENT_LEN);

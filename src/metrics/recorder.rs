@@ -19,7 +19,6 @@ use metrics::{Key, Label, Level, Metadata, SharedString, counter};
 use super::table;
 
 /// Label of a method or a route that is not in the table of endpoints.
-#[cfg(feature = "metrics")]
 const OTHER: &str = "other";
 
 /// Labels of the metrics of a completed request.
@@ -173,9 +172,8 @@ fn labels<const N: usize>(
         .collect()
 }
 
-/// Returns the method if an endpoint has it, or [`OTHER`].
-#[cfg(feature = "metrics")]
-fn method_label(method: &Method) -> &'static str {
+/// Returns the method if an endpoint has it, or [`OTHER`]: a client chooses the text of other methods.
+pub(crate) fn method_label(method: &Method) -> &'static str {
     let mut known = ["GET", "HEAD", "POST", "PATCH", "DELETE"].into_iter();
     known.find(|known| method == known).unwrap_or(OTHER)
 }

@@ -13,9 +13,15 @@ macro_rules! codes {
         ///
         /// The lower-case codes have messages of the library. The board raises the upper-case codes, with its own
         /// messages: `Forbidden`, `NotFound`, `Conflict`, `Validation` and `RateLimited` of
-        /// [`BoardError`](crate::host::BoardError). The library also raises two of them: `CONFLICT` for a repeated
-        /// `Idempotency-Key`, and `NOT_FOUND` if the caller can no longer see the resource of a stored response, or if the
-        /// board returns `PathNotFound` for an endpoint that names its resources only in the body.
+        /// [`BoardError`](crate::host::BoardError). `BoardError::NotFound` has the code
+        /// [`BoardNotFound`](Self::BoardNotFound), and `BoardError::RateLimited` has the code
+        /// [`BoardRateLimited`](Self::BoardRateLimited). [`NotFound`](Self::NotFound) is the code of
+        /// `BoardError::PathNotFound`.
+        ///
+        /// The library also raises `CONFLICT` if the first request with the same `Idempotency-Key` was different, is still
+        /// in progress or has an unknown outcome. It raises `NOT_FOUND` if the caller can no longer see the resource of a
+        /// stored response, or if the board returns `PathNotFound` for an endpoint that names its resources only in the
+        /// body.
         ///
         /// Later versions can add codes, so the enum is non-exhaustive, and [`ErrorObject::code`] is a text. A client
         /// falls back to the status of the response for a code that it does not know.

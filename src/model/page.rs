@@ -69,8 +69,8 @@ impl<T> Page<T> {
         Self::from_sized_overfetch(items, limit, usize::MAX, |_| 0, key)
     }
 
-    /// Builds a page like [`from_overfetch`](Self::from_overfetch), and ends it before the first item with which the sum
-    /// of `size` exceeds `max_size`. The page has at least one item, so that a client can continue the list.
+    /// Builds a page like [`from_overfetch`](Self::from_overfetch), and ends it before the sum of the items' `size` exceeds
+    /// `max_size`. The page has at least one item unless `items` is empty, so that a client can continue the list.
     ///
     /// Use it for lists of long texts: 100 posts of 100 kB each would be a response of 10 MB.
     ///

@@ -23,8 +23,8 @@ pub struct Post {
     /// The post of the same thread that this post answers; null if it answers the thread, or if the caller cannot see the
     /// answered post.
     ///
-    /// The library does not check the visibility of the answered post. In an event the readers are all callers who can
-    /// see the forum.
+    /// The library does not check the visibility of the answered post. For a webhook event, set the field only if every
+    /// caller who can see the forum can also see the answered post.
     #[schemars(
         description = "Id of the post of the same thread that this post answers; null if it answers the thread, or if the caller cannot see the answered post."
     )]

@@ -103,7 +103,7 @@ pub enum SearchShow {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchSort {
-    /// Best matches first. The board ranks the newest matches only, up to a limit that it sets.
+    /// Best matches first. A board can limit the ranking to the newest matches.
     #[default]
     Relevance,
     /// Newest first.

@@ -53,12 +53,12 @@ pub(super) fn parse_form(
     Ok(form)
 }
 
-/// Returns `true` if a form was sent from a page of the same origin, according to the headers `origin`, `referer` and
-/// `sec-fetch-site`. A missing header does not reject the form. A host can use it for its own forms, for example
-/// its sign-in form.
+/// Returns `false` if one of the headers `origin`, `referer` and `sec-fetch-site` shows that a form was sent from a page
+/// of another host. Returns `true` if none of them does, even if all are missing. A host can use it for its own forms, for
+/// example its sign-in form.
 ///
-/// The same origin is the host of the request or of `public_origin`, for example `https://board.example`. `public_origin`
-/// may be empty, and may contain the default port of its scheme.
+/// The form must come from the host of the request or the host of `public_origin`, for example `https://board.example`.
+/// `public_origin` may be empty, and may contain the default port of its scheme.
 pub fn is_same_origin_form(head: &Parts, public_origin: &str) -> bool {
     let header = |name| head.headers.get_all(name).iter();
     let own = |value: &HeaderValue| is_own_address(value, head, public_origin);

@@ -28,7 +28,7 @@ const MAX_LATENCY: Duration = Duration::from_secs(5);
 
 /// Classes and names of the requests in the chart by hour.
 const REQUEST_SERIES: [(&str, &str); 3] = [
-    ("delivered", "answered"),
+    ("delivered", "answered (2xx, 3xx and other 4xx)"),
     ("queued", "refused (401, 403, 429)"),
     ("dead", "failed (5xx)"),
 ];
@@ -83,7 +83,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
                 (number_table(hours.iter().rev().map(|(hour, counts)| latency_row(*hour, &counts.latency))))
             }
             p.hint {
-                "Median and 95th percentile are estimates: responses are counted in ten ranges of durations, with bounds at 5, 10, 25, 50, 100, 250 and 500 ms, 1 s and 5 s. An estimate is in the range of the exact value."
+                "Median and 95th percentile (p95) are estimates: responses are counted in ten ranges of durations, with bounds at 5, 10, 25, 50, 100, 250 and 500 ms, 1 s and 5 s. An estimate is in the range of the exact value."
             }
         }
         section aria-labelledby="requests-by-endpoint" {
@@ -219,7 +219,7 @@ fn latency_cells(latency: &LatencyCounts) -> [(&'static str, Markup); 3] {
     [
         ("Mean", html! { (mean) }),
         ("Median", html! { (percentile(latency, 50)) }),
-        ("95 %", html! { (percentile(latency, 95)) }),
+        ("p95", html! { (percentile(latency, 95)) }),
     ]
 }
 

@@ -27,7 +27,7 @@ const RESPONSE_PERIOD: Duration = DAY.saturating_mul(7);
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-const WITHHELD: &str = "The owner of the endpoint may not receive this event. Redeliver it when the owner's permissions have changed.";
+const WITHHELD: &str = "The owner of the endpoint is not allowed to receive this event. Redeliver it after the owner's permissions have changed.";
 
 /// `GET /deliveries`
 pub(super) async fn list(context: &PageContext) -> PageResult {
@@ -42,7 +42,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         .iter()
         .map(|delivery| row(context, delivery, &endpoints, true));
     let main = html! {
-        p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it. A delivery is gone if the endpoint responded with 410, and withheld if the endpoint's owner may no longer see the event." }
+        p.lead { "Webhook deliveries and their states. After six failed attempts a delivery is dead, and is sent again only if you redeliver it. A delivery is gone if the endpoint responded with 410, and withheld if the endpoint's owner is no longer allowed to see the event." }
         (quarantine_warning(context).await?)
         (filter_form(context, &texts, &endpoints))
         @if is_default_period(&context.query, &filter) {
@@ -261,6 +261,7 @@ fn retry_dead(context: &PageContext, id: &EndpointId, endpoints: &[Endpoint]) ->
     html! {
         @if exists {
             div.actions { (context.button(&path, "Redeliver all failed", "", "quiet")) }
+            p.hint { "Queues all dead deliveries of this endpoint again." }
         }
     }
 }

@@ -112,7 +112,7 @@ pub(super) fn state(context: &PageContext, endpoint: &Endpoint) -> Markup {
         span.badge.(class) { (text) }
         @if let Some(since) = endpoint.failing_since {
             @if endpoint.enabled { " " span.badge.failing { "failing" } }
-            p { "First failure: " (context.time(since)) }
+            p { "Failing since: " (context.time(since)) }
         }
     }
 }

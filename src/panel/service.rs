@@ -24,6 +24,7 @@ use crate::host::BoxError;
 use crate::http_util::{
     BodyError, ResponseBody, ResponseFuture, read_body, restore_uri, run, run_write,
 };
+use crate::metrics::recorder;
 use crate::runtime::BoxFuture;
 use crate::task::catch_panic;
 
@@ -54,7 +55,8 @@ where
                 Ok(())
             });
             let restored = restored.await;
-            let span = tracing::info_span!("panel", method = %head.method, path = head.uri.path());
+            let (method, path) = (recorder::method_label(&head.method), head.uri.path());
+            let span = tracing::info_span!("panel", %method, path);
             let handled = panel.handle(&head, body, restored);
             handled.instrument(span).await
         })

@@ -74,7 +74,7 @@ async fn properties(context: &PageContext, token: &TokenRecord) -> Result<Markup
     Ok(html! {
         dl {
             div { dt { "Label" } dd { (breakable(label(token).unwrap_or(NO_LABEL))) } }
-            div { dt { "Lookup" } dd { code { (token.lookup) } } }
+            div { dt { "Lookup" } dd { code { (token.lookup) } " " small { "public part of the token, after " code { "forum_pat_" } } } }
             div { dt { "Owner" } dd { (breakable(owner)) } }
             div { dt { "State" } dd { (badge(token.state(context.now).as_str())) } }
             div {

@@ -70,7 +70,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             (deliveries_by_hour(&by_hour(&usage.deliveries)))
             (bar_chart("by-state", "Deliveries by state", "State", "Deliveries", states))
             (bar_chart("by-endpoint", "Deliveries by endpoint", "Endpoint", "Deliveries", receivers))
-            (bar_chart("times", "Attempt times", "Duration", "Attempts", times))
+            (bar_chart("times", "Attempt durations", "Duration", "Attempts", times))
             p.hint { "Counts all attempts of the last 24 hours, including those of deliveries that were queued earlier." }
         }
     };

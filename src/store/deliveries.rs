@@ -444,8 +444,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn remove(&self, id: &DeliveryId, audit: &AuditEntry) -> BackendResult<bool>;
 
-    /// Removes up to `limit` deliveries in `state`, which must be a finished state, that were created before `before`; the
-    /// oldest first. Returns their number.
+    /// Removes up to `limit` deliveries in `state` that were created before `before`, the oldest first. Returns their
+    /// number. `state` must be a [finished](DeliveryState) state.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

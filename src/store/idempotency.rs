@@ -153,7 +153,8 @@ impl IdempotencyRecord {
     }
 }
 
-/// Stores successful responses and unknown outcomes for [`IdempotencyRecord::TTL`].
+/// Stores successful responses and unknown outcomes for [`IdempotencyRecord::TTL`]. A store removes expired records itself,
+/// for example a few in each [`begin`](Self::begin).
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync + 'static {
     /// Reserves the key for this request, or returns the outcome of its first run. The method is atomic: exactly one of

@@ -61,7 +61,7 @@ impl LatencyCounts {
     /// `None` without responses.
     ///
     /// The estimate assumes that the responses of a bucket are distributed evenly. It is between the bounds of the
-    /// bucket that contains the exact value, or 5 s, the last bound, if the exact value is not less.
+    /// bucket that contains the exact value. If the exact value is 5 s or longer, the estimate is 5 s.
     pub fn percentile(&self, percent: u8) -> Option<Duration> {
         let rank = self.count() as f64 * f64::from(percent.min(100)) / 100.0;
         let mut below = 0.0;

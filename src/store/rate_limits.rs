@@ -6,7 +6,7 @@ use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 
-/// Stores the running windows of rate limits.
+/// Stores the running windows of rate limits. A store removes ended windows itself.
 #[async_trait]
 pub trait RateLimitStore: Send + Sync + 'static {
     /// Charges all `cost` units to the window of `key`, or none. Concurrent charges have the same effect as

@@ -109,12 +109,14 @@ pub mod tokens {
     pub const SET_LABEL: &str =
         "UPDATE forum_api_tokens SET label = ?2 WHERE lookup = ?1 AND label <> ?2";
 
-    /// Returns the statement of a list: up to `?3` tokens, newest first, after the token with the creation time `?1` and the
-    /// lookup `?2`, in the states of the time `?4`.
+    /// Returns the statement that lists tokens, newest first. It has seven parameters for each filter:
     ///
-    /// For the beginning of the list, `?1` is `i64::MAX` and `?2` is `~`, which is greater than each lookup. `?5` is the
-    /// owner, `?6` the text of the search and `?7` its owner, each null if the filter has none. The statement has all
-    /// parameters for each filter.
+    /// - `?1` and `?2`: creation time and lookup of the token after which the list continues. For the beginning of the
+    ///   list, `?1` is `i64::MAX` and `?2` is `~`, which is greater than each lookup.
+    /// - `?3`: maximum number of tokens.
+    /// - `?4`: time at which the states of the tokens are determined.
+    /// - `?5`: the owner; null if the filter has none.
+    /// - `?6` and `?7`: text and owner of the search; each is null if the filter has none.
     pub fn list(filter: &TokenFilter) -> String {
         let owner = match filter.owner {
             Some(_) => "owner = ?5",

@@ -75,9 +75,9 @@ pub struct TestApi {
     settings: ApiSettings,
     surface: Surface,
     random: Arc<SeededRandom>,
-    /// The clock of the API, unless `change` of [`with_settings`](Self::with_settings) replaces it, and of
-    /// [`issue_token`](Self::issue_token). It starts at 2026-01-01T00:00:00Z and advances only when a test sets or advances
-    /// it.
+    /// A clock that starts at 2026-01-01T00:00:00Z, and changes only when a test sets or advances it.
+    /// [`issue_token`](Self::issue_token) uses it. The API uses it unless `change` of
+    /// [`with_settings`](Self::with_settings) replaces it.
     pub clock: Arc<ManualClock>,
 }
 

@@ -12,7 +12,8 @@ use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 /// Number of failed attempts after which a delivery is dead.
 pub const MAX_ATTEMPTS: u32 = 6;
 
-/// The state of a delivery.
+/// The state of a delivery. [`Queued`](Self::Queued) and [`Retrying`](Self::Retrying) are pending states; the others are
+/// finished states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DeliveryState {
@@ -55,7 +56,7 @@ impl DeliveryState {
     }
 
     /// Returns `true` if another attempt follows: the delivery is queued or retrying. Only an operator changes a
-    /// delivery in another state.
+    /// finished delivery.
     pub const fn is_pending(self) -> bool {
         matches!(self, Self::Queued | Self::Retrying)
     }
@@ -92,7 +93,8 @@ pub struct DeliveryProgress {
 pub enum AttemptOutcome {
     /// The receiver responded with this status.
     Responded(u16),
-    /// There was no response: the connection failed, or the attempt timed out.
+    /// There was no response, for example because the connection failed, the attempt timed out, or the address is not
+    /// allowed.
     NoResponse,
     /// The lease of the worker expired after it had begun to send.
     LeaseExpired,

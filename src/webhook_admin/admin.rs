@@ -398,8 +398,8 @@ impl WebhookAdmin {
         }
     }
 
-    /// Queues a finished delivery again, or makes a retrying one due at once. Returns `false`, and changes nothing, if it is
-    /// queued or leased, or if it does not exist.
+    /// Queues a [finished](DeliveryState) delivery again, or makes a retrying one due at once. Returns `false`, and changes
+    /// nothing, if it is queued or leased, or if it does not exist.
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].
@@ -426,8 +426,8 @@ impl WebhookAdmin {
         Ok(self.webhooks.deliveries.remove(id, &audit).await?)
     }
 
-    /// Removes the deliveries in `state`, a finished state, that were created at least `age` ago, in batches. Returns their
-    /// number.
+    /// Removes the deliveries in `state` that were created at least `age` ago, in batches. Returns their number. `state`
+    /// must be a [finished](DeliveryState) state.
     ///
     /// # Errors
     /// [`WebhookAdminError::Backend`].

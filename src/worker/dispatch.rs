@@ -31,7 +31,8 @@ async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> Backend
         return Ok(poll_interval);
     };
     let deliveries = &context.stores.deliveries;
-    let batch = deliveries.claim(&request, context.now()).await?;
+    let batch = deliveries.claim(&request, context.now()).await;
+    let batch = batch.inspect_err(|_| context.slots.end_claim())?;
     let is_idle = batch.deliveries.is_empty();
     authorize_owners(context, batchers, batch.deliveries);
     context.slots.end_claim();

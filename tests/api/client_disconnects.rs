@@ -89,7 +89,7 @@ async fn a_retry_after_a_disconnect_gets_the_first_response() {
     let server = Server::new().listening().await;
     let request = reply().key("k").bearer(&server.token("alice").await);
     disconnect_during(&server, request.clone()).await;
-    let response = soon(completed(&server, &request)).await;
+    let response = within_ten_seconds(completed(&server, &request)).await;
     assert_eq!(
         (response.status, response.header("idempotency-replayed")),
         (201, Some("true"))
@@ -132,7 +132,7 @@ async fn a_write_completes_after_its_timeout_and_keeps_its_response() {
     assert_eq!(running.header("retry-after"), Some("1"));
     checkpoint.release();
     server.board.until_completed(1).await;
-    let response = soon(completed(&server, &request)).await;
+    let response = within_ten_seconds(completed(&server, &request)).await;
     assert_eq!((response.status, server.board.calls().len()), (201, 1));
 }
 

@@ -229,5 +229,14 @@ fn the_protocol_lists_the_same_endpoints() {
             row.method, row.template, row.scope, row.cost
         )
     });
-    assert_eq!(listed.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    for (listed, expected) in listed.clone().zip(expected.clone()) {
+        assert_eq!(listed, expected);
+    }
+    assert_eq!(listed.count(), expected.count());
+    let [full, compact] = SURFACES.map(|surface| rows(surface).count());
+    assert!(
+        include_str!("../../docs/protocol.md")
+            .contains(&format!("| endpoints | {full} | {compact} |")),
+        "section 1.3 counts {full} and {compact} endpoints"
+    );
 }

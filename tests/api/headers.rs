@@ -25,22 +25,22 @@ const NO_STORE: &str = "no-store";
 
 /// Caller of a request.
 #[derive(Clone, Copy)]
-enum By {
+enum RequestCaller {
     Guest,
     Alice,
     Banned,
     Scopeless,
     Exhausted,
 }
-use By::*;
+use RequestCaller::*;
 
 /// Prepares the board.
-type Given = fn(&FullBoard);
+type Setup = fn(&FullBoard);
 
 /// Caller, preparation, request, status, code, cache policy and additional headers.
 struct Case(
-    By,
-    Given,
+    RequestCaller,
+    Setup,
     Request,
     u16,
     &'static str,
@@ -48,7 +48,7 @@ struct Case(
     &'static [&'static str],
 );
 
-fn sound(_: &FullBoard) {}
+fn no_setup(_: &FullBoard) {}
 
 fn panics(board: &FullBoard) {
     board.set_mode(FailureMode::Panic);
@@ -58,7 +58,7 @@ fn offline(board: &FullBoard) {
     board.set_offline(true);
 }
 
-fn fails(board: &FullBoard, error: fn() -> BoardError) {
+fn fail_with(board: &FullBoard, error: fn() -> BoardError) {
     board.fail_with(error);
 }
 
@@ -76,58 +76,58 @@ fn cases() -> Vec<Case> {
     let message = r#"{"to":["bob"],"subject":"Tea","body":"At five?"}"#;
     let good = r#"{"body":"Green."}"#;
     vec![
-        Case(Guest, sound, request("GET", "/forums"), 200, "", CACHED, &["etag"]),
-        Case(Guest, sound, request("GET", "/openapi.json"), 200, "", CACHED, &["etag"]),
-        Case(Alice, sound, request("GET", "/me"), 200, "", NO_STORE, &["etag"]),
-        Case(Alice, sound, request("GET", "/messages"), 200, "", NO_STORE, &["etag"]),
-        Case(Alice, sound, request("GET", "/messages?limit=2"), 200, "", NO_STORE, &["etag", "link"]),
-        Case(Alice, sound, request("GET", "/messages/alice-1"), 200, "", NO_STORE, &[]),
-        Case(Guest, sound, request("GET", "/threads/open-1/posts?limit=2"), 200, "", CACHED, &["etag", "link"]),
-        Case(Alice, sound, request("PATCH", "/polls/open-1").json(r#"{"maxChoices":2}"#), 200, "", CACHED, &[]),
-        Case(Alice, sound, Request::post("/subscriptions", r#"{"target":"thread","targetId":"open-1"}"#), 200, "", CACHED, &[]),
-        Case(Alice, sound, reply(good), 201, "", CACHED, &[]),
-        Case(Alice, sound, reply(good).key("k"), 201, "", CACHED, &[]),
-        Case(Alice, sound, reply(good).key("k"), 201, "", CACHED, &["idempotency-replayed"]),
-        Case(Alice, sound, Request::post("/forums/open/threads", thread), 201, "", CACHED, &["location"]),
-        Case(Alice, sound, Request::post("/messages", message), 201, "", NO_STORE, &["location"]),
-        Case(Alice, sound, request("DELETE", "/threads/open-1/posts/open-1-1"), 204, "", CACHED, &[]),
-        Case(Guest, sound, request("GET", "/forums").header("if-none-match", "*"), 304, "", CACHED, &["etag"]),
-        Case(Alice, sound, request("GET", "/me").header("if-none-match", "*"), 304, "", NO_STORE, &["etag"]),
-        Case(Guest, sound, request("GET", "/openapi.json").header("if-none-match", "*"), 304, "", CACHED, &["etag"]),
-        Case(Guest, sound, request("GET", "/threads/open-1/posts?limit=2").header("if-none-match", "*"), 304, "", CACHED, &["etag", "link"]),
-        Case(Alice, sound, request("GET", "/messages/alice-1").header("if-none-match", "*"), 200, "", NO_STORE, &[]),
-        Case(Guest, sound, request("GET", "/threads/staff-1").header("if-none-match", "*"), 404, "not_found", NO_STORE, &[]),
-        Case(Guest, sound, request("GET", "/forums?x=1"), 400, "bad_request", NO_STORE, &[]),
-        Case(Alice, sound, reply("{"), 400, "bad_request", NO_STORE, &[]),
-        Case(Guest, sound, request("GET", "/me"), 401, "unauthenticated", NO_STORE, &["www-authenticate"]),
-        Case(Scopeless, sound, request("GET", "/me"), 403, "missing_scope", NO_STORE, &[]),
-        Case(Banned, sound, request("GET", "/me"), 403, "owner_unavailable", NO_STORE, &[]),
-        Case(Alice, |b| fails(b, || BoardError::forbidden("No.")), reply(good), 403, "FORBIDDEN", NO_STORE, &[]),
-        Case(Guest, sound, request("GET", "/nothing"), 404, "no_such_route", NO_STORE, &[]),
-        Case(Guest, sound, request("OPTIONS", "/forums"), 404, "no_such_route", NO_STORE, &[]),
-        Case(Guest, sound, request("GET", "/threads/staff-1"), 404, "not_found", NO_STORE, &[]),
-        Case(Alice, |b| fails(b, || BoardError::not_found("No.")), reply(good), 404, "NOT_FOUND", NO_STORE, &[]),
-        Case(Alice, |b| fails(b, || BoardError::conflict("No.")), reply(good), 409, "CONFLICT", NO_STORE, &[]),
-        Case(Alice, sound, reply(r#"{"body":"other"}"#).key("k"), 409, "CONFLICT", NO_STORE, &[]),
-        Case(Alice, sound, reply("{}"), 422, "VALIDATION", NO_STORE, &[]),
-        Case(Alice, sound, reply("{}").key("v"), 422, "VALIDATION", NO_STORE, &[]),
-        Case(Alice, sound, reply("{}").key("v"), 422, "VALIDATION", NO_STORE, &[]),
-        Case(Exhausted, sound, request("GET", "/me"), 429, "rate_limited", NO_STORE, &["retry-after"]),
-        Case(Alice, |b| fails(b, || BoardError::rate_limited("No.", Some(Duration::from_millis(1)))), reply(good), 429, "RATE_LIMITED", NO_STORE, &["retry-after"]),
-        Case(Alice, |b| fails(b, || BoardError::rate_limited("No.", None)), reply(good), 429, "RATE_LIMITED", NO_STORE, &[]),
+        Case(Guest, no_setup, request("GET", "/forums"), 200, "", CACHED, &["etag"]),
+        Case(Guest, no_setup, request("GET", "/openapi.json"), 200, "", CACHED, &["etag"]),
+        Case(Alice, no_setup, request("GET", "/me"), 200, "", NO_STORE, &["etag"]),
+        Case(Alice, no_setup, request("GET", "/messages"), 200, "", NO_STORE, &["etag"]),
+        Case(Alice, no_setup, request("GET", "/messages?limit=2"), 200, "", NO_STORE, &["etag", "link"]),
+        Case(Alice, no_setup, request("GET", "/messages/alice-1"), 200, "", NO_STORE, &[]),
+        Case(Guest, no_setup, request("GET", "/threads/open-1/posts?limit=2"), 200, "", CACHED, &["etag", "link"]),
+        Case(Alice, no_setup, request("PATCH", "/polls/open-1").json(r#"{"maxChoices":2}"#), 200, "", CACHED, &[]),
+        Case(Alice, no_setup, Request::post("/subscriptions", r#"{"target":"thread","targetId":"open-1"}"#), 200, "", CACHED, &[]),
+        Case(Alice, no_setup, reply(good), 201, "", CACHED, &[]),
+        Case(Alice, no_setup, reply(good).key("k"), 201, "", CACHED, &[]),
+        Case(Alice, no_setup, reply(good).key("k"), 201, "", CACHED, &["idempotency-replayed"]),
+        Case(Alice, no_setup, Request::post("/forums/open/threads", thread), 201, "", CACHED, &["location"]),
+        Case(Alice, no_setup, Request::post("/messages", message), 201, "", NO_STORE, &["location"]),
+        Case(Alice, no_setup, request("DELETE", "/threads/open-1/posts/open-1-1"), 204, "", CACHED, &[]),
+        Case(Guest, no_setup, request("GET", "/forums").header("if-none-match", "*"), 304, "", CACHED, &["etag"]),
+        Case(Alice, no_setup, request("GET", "/me").header("if-none-match", "*"), 304, "", NO_STORE, &["etag"]),
+        Case(Guest, no_setup, request("GET", "/openapi.json").header("if-none-match", "*"), 304, "", CACHED, &["etag"]),
+        Case(Guest, no_setup, request("GET", "/threads/open-1/posts?limit=2").header("if-none-match", "*"), 304, "", CACHED, &["etag", "link"]),
+        Case(Alice, no_setup, request("GET", "/messages/alice-1").header("if-none-match", "*"), 200, "", NO_STORE, &[]),
+        Case(Guest, no_setup, request("GET", "/threads/staff-1").header("if-none-match", "*"), 404, "not_found", NO_STORE, &[]),
+        Case(Guest, no_setup, request("GET", "/forums?x=1"), 400, "bad_request", NO_STORE, &[]),
+        Case(Alice, no_setup, reply("{"), 400, "bad_request", NO_STORE, &[]),
+        Case(Guest, no_setup, request("GET", "/me"), 401, "unauthenticated", NO_STORE, &["www-authenticate"]),
+        Case(Scopeless, no_setup, request("GET", "/me"), 403, "missing_scope", NO_STORE, &[]),
+        Case(Banned, no_setup, request("GET", "/me"), 403, "owner_unavailable", NO_STORE, &[]),
+        Case(Alice, |b| fail_with(b, || BoardError::forbidden("No.")), reply(good), 403, "FORBIDDEN", NO_STORE, &[]),
+        Case(Guest, no_setup, request("GET", "/nothing"), 404, "no_such_route", NO_STORE, &[]),
+        Case(Guest, no_setup, request("OPTIONS", "/forums"), 404, "no_such_route", NO_STORE, &[]),
+        Case(Guest, no_setup, request("GET", "/threads/staff-1"), 404, "not_found", NO_STORE, &[]),
+        Case(Alice, |b| fail_with(b, || BoardError::not_found("No.")), reply(good), 404, "NOT_FOUND", NO_STORE, &[]),
+        Case(Alice, |b| fail_with(b, || BoardError::conflict("No.")), reply(good), 409, "CONFLICT", NO_STORE, &[]),
+        Case(Alice, no_setup, reply(r#"{"body":"other"}"#).key("k"), 409, "CONFLICT", NO_STORE, &[]),
+        Case(Alice, no_setup, reply("{}"), 422, "VALIDATION", NO_STORE, &[]),
+        Case(Alice, no_setup, reply("{}").key("v"), 422, "VALIDATION", NO_STORE, &[]),
+        Case(Alice, no_setup, reply("{}").key("v"), 422, "VALIDATION", NO_STORE, &[]),
+        Case(Exhausted, no_setup, request("GET", "/me"), 429, "rate_limited", NO_STORE, &["retry-after"]),
+        Case(Alice, |b| fail_with(b, || BoardError::rate_limited("No.", Some(Duration::from_millis(1)))), reply(good), 429, "RATE_LIMITED", NO_STORE, &["retry-after"]),
+        Case(Alice, |b| fail_with(b, || BoardError::rate_limited("No.", None)), reply(good), 429, "RATE_LIMITED", NO_STORE, &[]),
         Case(Alice, panics, reply(good), 500, "internal_error", NO_STORE, &[]),
         Case(Guest, panics, request("GET", "/forums"), 500, "internal_error", NO_STORE, &[]),
-        Case(Alice, |b| fails(b, || BoardError::internal("the disk is full")), reply(good), 500, "internal_error", NO_STORE, &[]),
-        Case(Guest, |b| fails(b, || BoardError::NotImplemented), request("GET", "/forums"), 501, "not_implemented", NO_STORE, &[]),
+        Case(Alice, |b| fail_with(b, || BoardError::internal("the disk is full")), reply(good), 500, "internal_error", NO_STORE, &[]),
+        Case(Guest, |b| fail_with(b, || BoardError::NotImplemented), request("GET", "/forums"), 501, "not_implemented", NO_STORE, &[]),
         Case(Guest, offline, request("GET", "/forums"), 503, "board_offline", NO_STORE, &[]),
         Case(Alice, offline, reply(good), 503, "board_offline", NO_STORE, &[]),
-        Case(Guest, sound, request("HEAD", "/forums"), 200, "", CACHED, &["etag"]),
-        Case(Alice, sound, request("HEAD", "/messages/alice-1"), 200, "", NO_STORE, &[]),
-        Case(Guest, sound, request("HEAD", "/threads/open-1/posts?limit=2"), 200, "", CACHED, &["etag", "link"]),
-        Case(Guest, sound, request("HEAD", "/openapi.json"), 200, "", CACHED, &["etag"]),
-        Case(Guest, sound, request("HEAD", "/forums").header("if-none-match", "*"), 304, "", CACHED, &["etag"]),
-        Case(Guest, sound, request("HEAD", "/me"), 401, "unauthenticated", NO_STORE, &["www-authenticate"]),
-        Case(Guest, sound, request("HEAD", "/threads/staff-1"), 404, "not_found", NO_STORE, &[]),
+        Case(Guest, no_setup, request("HEAD", "/forums"), 200, "", CACHED, &["etag"]),
+        Case(Alice, no_setup, request("HEAD", "/messages/alice-1"), 200, "", NO_STORE, &[]),
+        Case(Guest, no_setup, request("HEAD", "/threads/open-1/posts?limit=2"), 200, "", CACHED, &["etag", "link"]),
+        Case(Guest, no_setup, request("HEAD", "/openapi.json"), 200, "", CACHED, &["etag"]),
+        Case(Guest, no_setup, request("HEAD", "/forums").header("if-none-match", "*"), 304, "", CACHED, &["etag"]),
+        Case(Guest, no_setup, request("HEAD", "/me"), 401, "unauthenticated", NO_STORE, &["www-authenticate"]),
+        Case(Guest, no_setup, request("HEAD", "/threads/staff-1"), 404, "not_found", NO_STORE, &[]),
         Case(Guest, panics, request("HEAD", "/forums"), 500, "internal_error", NO_STORE, &[]),
     ]
 }

@@ -48,7 +48,7 @@ async fn fifty_concurrent_requests_run_the_command_once() {
 }
 
 #[tokio::test]
-async fn while_the_first_request_runs_the_others_are_rejected_with_retry_after() {
+async fn repeats_of_a_running_request_are_rejected_with_retry_after() {
     let server = Server::new().listening().await;
     let checkpoint = Checkpoint::new();
     server.board.set_mode(FailureMode::Wait(checkpoint.clone()));

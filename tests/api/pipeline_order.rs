@@ -9,7 +9,7 @@ use crate::support::*;
 
 /// Reason to reject a request. A request with all reasons is repaired step by step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Wrong {
+enum Rejection {
     Route,
     Token,
     Budget,
@@ -22,9 +22,9 @@ enum Wrong {
     Key,
     Command,
 }
-use Wrong::*;
+use Rejection::*;
 
-const STEPS: [(Wrong, u16, &str); 11] = [
+const STEPS: [(Rejection, u16, &str); 11] = [
     (Route, 404, "no_such_route"),
     (Token, 401, "unauthenticated"),
     (Budget, 429, "rate_limited"),
@@ -38,7 +38,7 @@ const STEPS: [(Wrong, u16, &str); 11] = [
     (Command, 422, "VALIDATION"),
 ];
 
-async fn with(server: Server, wrong: &BTreeSet<Wrong>) -> Outcome {
+async fn with(server: Server, wrong: &BTreeSet<Rejection>) -> Outcome {
     let is = |cause| wrong.contains(&cause);
     let server = server.listening().await;
     let scope = if is(Scope) {

@@ -41,7 +41,7 @@ proptest! {
     }
 
     #[test]
-    fn a_search_query_keeps_its_terms_and_has_a_required_one(text in ".{0,220}") {
+    fn a_search_query_keeps_its_terms_and_has_a_required_term(text in ".{0,220}") {
         let Ok(query) = SearchQuery::parse(&text) else {
             let short = text.chars().count() <= 200 && text.split_whitespace().count() <= SearchQuery::MAX_TERMS;
             let plain = short && !text.contains(['-', '"']);

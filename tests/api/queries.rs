@@ -142,7 +142,7 @@ async fn a_valid_query_reaches_the_board() {
 }
 
 #[tokio::test]
-async fn only_a_get_of_a_message_marks_it_as_read() {
+async fn only_a_get_marks_a_message_as_read() {
     let server = Server::new();
     let alice = server.token("alice").await;
     for (method, path, call) in [

@@ -25,7 +25,7 @@ async fn a_repeated_post_gets_the_first_response() {
 }
 
 #[tokio::test]
-async fn a_rejected_request_frees_its_key_and_a_failed_one_leaves_its_outcome_unknown() {
+async fn a_rejected_request_frees_its_key_and_a_failed_request_leaves_its_outcome_unknown() {
     #[rustfmt::skip]
     let more: [(fn() -> BoardError, u16); 5] = [
         (|| BoardError::NotImplemented, 501),
@@ -56,7 +56,7 @@ async fn a_rejected_request_frees_its_key_and_a_failed_one_leaves_its_outcome_un
 
 /// Resource that becomes invisible between a request and its repeat.
 #[derive(Clone, Copy, Debug)]
-enum Loses {
+enum HiddenResource {
     Nothing,
     /// The forum `members`.
     Forum,
@@ -65,22 +65,22 @@ enum Loses {
 }
 
 #[rustfmt::skip]
-const REPEATED: &[(&str, &str, Loses, Option<&str>)] = &[
-    ("/forums/members/threads", r#"{"title":"x","body":"x"}"#, Loses::Nothing, None),
-    ("/forums/members/threads", r#"{"title":"x","body":"x"}"#, Loses::Forum, Some("not_found")),
-    ("/forums/members/threads", r#"{"title":"x","body":"x"}"#, Loses::Item("members-4"), Some("NOT_FOUND")),
-    ("/threads/members-1/posts", r#"{"body":"x"}"#, Loses::Forum, Some("not_found")),
-    ("/threads/members-1/posts", r#"{"body":"x"}"#, Loses::Item("members-1"), Some("not_found")),
-    ("/threads/members-1/posts", r#"{"body":"x"}"#, Loses::Item("members-1-46"), Some("NOT_FOUND")),
-    ("/polls/members-1/votes", r#"{"optionIds":["1"]}"#, Loses::Forum, Some("not_found")),
-    ("/members/bob/reputation", r#"{"points":1,"postId":"members-1-2"}"#, Loses::Nothing, None),
-    ("/members/bob/reputation", r#"{"points":1,"postId":"members-1-2"}"#, Loses::Forum, Some("NOT_FOUND")),
-    ("/members/bob/reputation", r#"{"points":1}"#, Loses::Forum, None),
-    ("/members/@bob/reputation", r#"{"points":1}"#, Loses::Item("bob"), Some("not_found")),
-    ("/messages", r#"{"to":["bob"],"subject":"x","body":"x"}"#, Loses::Forum, None),
-    ("/subscriptions", r#"{"target":"forum","targetId":"members"}"#, Loses::Forum, Some("NOT_FOUND")),
-    ("/subscriptions", r#"{"target":"thread","targetId":"members-1"}"#, Loses::Forum, Some("NOT_FOUND")),
-    ("/subscriptions", r#"{"target":"thread","targetId":"members-1"}"#, Loses::Item("members-1"), Some("NOT_FOUND")),
+const REPEATED: &[(&str, &str, HiddenResource, Option<&str>)] = &[
+    ("/forums/members/threads", r#"{"title":"x","body":"x"}"#, HiddenResource::Nothing, None),
+    ("/forums/members/threads", r#"{"title":"x","body":"x"}"#, HiddenResource::Forum, Some("not_found")),
+    ("/forums/members/threads", r#"{"title":"x","body":"x"}"#, HiddenResource::Item("members-4"), Some("NOT_FOUND")),
+    ("/threads/members-1/posts", r#"{"body":"x"}"#, HiddenResource::Forum, Some("not_found")),
+    ("/threads/members-1/posts", r#"{"body":"x"}"#, HiddenResource::Item("members-1"), Some("not_found")),
+    ("/threads/members-1/posts", r#"{"body":"x"}"#, HiddenResource::Item("members-1-46"), Some("NOT_FOUND")),
+    ("/polls/members-1/votes", r#"{"optionIds":["1"]}"#, HiddenResource::Forum, Some("not_found")),
+    ("/members/bob/reputation", r#"{"points":1,"postId":"members-1-2"}"#, HiddenResource::Nothing, None),
+    ("/members/bob/reputation", r#"{"points":1,"postId":"members-1-2"}"#, HiddenResource::Forum, Some("NOT_FOUND")),
+    ("/members/bob/reputation", r#"{"points":1}"#, HiddenResource::Forum, None),
+    ("/members/@bob/reputation", r#"{"points":1}"#, HiddenResource::Item("bob"), Some("not_found")),
+    ("/messages", r#"{"to":["bob"],"subject":"x","body":"x"}"#, HiddenResource::Forum, None),
+    ("/subscriptions", r#"{"target":"forum","targetId":"members"}"#, HiddenResource::Forum, Some("NOT_FOUND")),
+    ("/subscriptions", r#"{"target":"thread","targetId":"members-1"}"#, HiddenResource::Forum, Some("NOT_FOUND")),
+    ("/subscriptions", r#"{"target":"thread","targetId":"members-1"}"#, HiddenResource::Item("members-1"), Some("NOT_FOUND")),
 ];
 
 #[tokio::test]
@@ -92,9 +92,9 @@ async fn a_replay_is_refused_while_its_resource_is_hidden() {
         let first = server.send(&request).await;
         assert!(matches!(first.status, 200 | 201), "{path} {body} {first:?}");
         match loses {
-            Loses::Nothing => {}
-            Loses::Forum => server.board.show("alice", &["open"]),
-            Loses::Item(id) => server.board.delete(id),
+            HiddenResource::Nothing => {}
+            HiddenResource::Forum => server.board.show("alice", &["open"]),
+            HiddenResource::Item(id) => server.board.delete(id),
         }
         let second = server.send(&request).await;
         let status = if code.is_some() { 404 } else { first.status };

@@ -34,7 +34,7 @@ const FORM: &Fields<'static> = &[
 ];
 
 #[tokio::test]
-async fn each_form_changes_something() {
+async fn each_valid_form_changes_stored_data() {
     let count = paths("post", &PanelFixture::with_content().await).len();
     for number in 0..count {
         let fixture = PanelFixture::with_content().await;

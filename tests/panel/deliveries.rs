@@ -199,7 +199,7 @@ async fn a_withheld_ping_has_a_reason() {
     fixture.post(&fixture.delivery_path("/retry"), &[]).await;
     fixture.end_attempt(DeliveryState::Withheld).await;
     let page = fixture.get(&fixture.delivery_path("?done=pinged")).await;
-    let reason = "The owner of the endpoint may not receive this event.";
+    let reason = "The owner of the endpoint is not allowed to receive this event.";
     assert!(page.contains(&format!("Ping not sent. {reason}")));
     assert_eq!(page.body.matches(reason).count(), 2, "result and state");
 }

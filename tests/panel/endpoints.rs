@@ -104,7 +104,7 @@ async fn url_owner_and_topics_are_changed_together() {
 }
 
 #[tokio::test]
-async fn a_form_that_was_opened_before_another_change_does_not_undo_it() {
+async fn an_outdated_form_does_not_undo_another_change() {
     let fixture = PanelFixture::with_content().await;
     let path = fixture.endpoint_path("");
     let opened = fixture.get(&path).await;
@@ -159,7 +159,7 @@ async fn the_list_shows_the_results_of_each_endpoint() {
     let fixture = PanelFixture::with_content().await;
     let page = fixture.get("/panel/webhooks").await;
     assert!(page.contains("enabled</span>") && !page.contains("disabled"));
-    assert!(page.contains("failing</span>") && page.contains("First failure: "));
+    assert!(page.contains("failing</span>") && page.contains("Failing since: "));
     assert!(page.contains("status 500") && page.contains("0 of 1"));
     assert!(page.contains(&format!("href=\"{}\"", fixture.delivery_path(""))));
     fixture.queue(2).await;

@@ -198,10 +198,10 @@ fn faults() -> Vec<Fault> {
     ("deliveries are swept too late", arguments("deliveries.sweep", |(before, _): &mut (Timestamp, u32)| *before = before.saturating_sub(MILLI)), "sweeps::deliveries_that_ended_long_ago_are_swept"),
     ("the limit of a sweep is ignored", arguments("deliveries.sweep", |(_, limit): &mut (Timestamp, u32)| *limit = 999), "sweeps::a_sweep_respects_its_limit"),
     ("dead deliveries are swept", arguments("deliveries.settle", |(settlements, _): &mut (Vec<Settlement>, Timestamp)| settlements.iter_mut().for_each(|one| one.progress.state = forum_api::webhook::DeliveryState::Gone)), "sweeps::pending_and_dead_deliveries_are_not_swept"),
-    ("the start of the period is included", arguments("deliveries.delivery_stats", |(since, _): &mut (Timestamp, Timestamp)| *since = since.saturating_sub(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
-    ("hours are counted from another end", arguments("deliveries.delivery_stats", |(_, now): &mut (Timestamp, Timestamp)| *now = now.saturating_add(MILLI)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
-    ("an endpoint is missing from the usage", result("deliveries.delivery_stats", |usage: &mut DeliveryStats| usage.deliveries.truncate(3)), "usage::deliveries_are_counted_by_hour_endpoint_and_state"),
-    ("long attempts are not counted", result("deliveries.delivery_stats", |usage: &mut DeliveryStats| usage.attempt_durations[5] = 0), "usage::attempts_are_counted_by_their_duration"),
+    ("the start of the period is included", arguments("deliveries.delivery_stats", |(since, _): &mut (Timestamp, Timestamp)| *since = since.saturating_sub(MILLI)), "delivery_stats::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("hours are counted from another end", arguments("deliveries.delivery_stats", |(_, now): &mut (Timestamp, Timestamp)| *now = now.saturating_add(MILLI)), "delivery_stats::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("an endpoint is missing from the usage", result("deliveries.delivery_stats", |usage: &mut DeliveryStats| usage.deliveries.truncate(3)), "delivery_stats::deliveries_are_counted_by_hour_endpoint_and_state"),
+    ("long attempts are not counted", result("deliveries.delivery_stats", |usage: &mut DeliveryStats| usage.attempt_durations[5] = 0), "delivery_stats::attempts_are_counted_by_their_duration"),
     ]
 }
 

@@ -95,7 +95,7 @@ async fn a_host_may_have_its_own_topics() {
 }
 
 #[tokio::test]
-async fn a_change_keeps_the_values_that_it_does_not_name() {
+async fn a_change_keeps_omitted_values() {
     let webhooks = WebhookStores::in_memory();
     let admin = admin_without_key(&webhooks);
     let id = add_endpoint(&admin, "*").await.unwrap();
@@ -294,7 +294,7 @@ async fn all_secrets_are_encrypted_with_the_new_key() {
 }
 
 #[tokio::test]
-async fn a_wrong_old_key_changes_nothing_and_a_lost_one_is_replaced_without_endpoints() {
+async fn a_wrong_old_key_changes_nothing_and_a_lost_key_is_replaced_without_endpoints() {
     let webhooks = WebhookStores::in_memory();
     let id = add_endpoint(&admin_with_key(&webhooks, OLD), "*")
         .await

@@ -121,7 +121,7 @@ fn the_backoff_doubles_up_to_an_hour_with_jitter_of_a_fifth() {
 
 proptest! {
     #[test]
-    fn a_delay_is_between_the_initial_and_the_longest_one(
+    fn a_delay_is_between_the_initial_and_the_maximum_delay(
         initial in 0..1u64 << 40, max in 0..1u64 << 40, failures: u32, random in 0.0..1.0,
     ) {
         let backoff = Backoff { initial: Duration::from_millis(initial), max: Duration::from_millis(max) };

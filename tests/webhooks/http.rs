@@ -150,7 +150,6 @@ async fn an_incomplete_head_is_a_timeout() {
         Trickle(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"),
         Trickle(b"HTTP/1.1 200 OK\r\nx: ", b"y"),
         Trickle(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
-        Flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
     ];
     let rows = rows.map(|behavior| (behavior, "no response within 300ms"));
     check_responses(SHORT_TIMEOUT, &rows, expect_error).await;
@@ -168,6 +167,8 @@ async fn an_invalid_response_is_an_error_with_a_reason() {
         (Reset, "no response: connection reset"),
         (Flood(b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"), large),
         (Flood(b"HTTP/1.1 200 OK\r\nx: ", KIBIBYTE), large),
+        (Flood(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), "no response: the response is too large"),
+        (Flood(b"", b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"), "no response: the response is too large"),
         (Respond(b"220 mail.test ESMTP\r\n\r\n"), "no response: invalid HTTP version parsed"),
         (Respond(b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n"), "no response: invalid content-length parsed"),
     ];

@@ -1,5 +1,5 @@
 //! Handwritten server: one axum handler for each page, without features that the page does not need. Paths below
-//! [`KNOWN`] return the same pages after a query for the token and its owner in the same visit to the database.
+//! [`WITH_TOKEN`] return the same pages after a query for the token and its owner in the same visit to the database.
 
 mod known;
 mod query;
@@ -27,7 +27,7 @@ use query::{Forums, Posts, Query, Thread, Threads};
 use row::Row;
 
 /// Prefix of the paths that look up the token.
-pub const KNOWN: &str = "/known";
+pub const WITH_TOKEN: &str = "/known";
 
 /// Number of connections, as in the server.
 pub const CONNECTIONS: usize = 16;
@@ -46,7 +46,7 @@ struct Site {
 }
 
 /// The token to look up, if any.
-type Asking = Option<Token>;
+type TokenLookup = Option<Token>;
 
 /// Serves the board until the process ends; returns the origin.
 pub fn start(url: &str) -> String {
@@ -59,7 +59,7 @@ pub fn start(url: &str) -> String {
     let listener = runtime.block_on(TcpListener::bind(any)).unwrap();
     let address = listener.local_addr().unwrap();
     let [plain, knowing] = [false, true].map(|knows| router(database.clone(), knows));
-    let both = plain.nest(KNOWN, knowing);
+    let both = plain.nest(WITH_TOKEN, knowing);
     runtime.spawn(async move { axum::serve(listener, both).await });
     format!("http://{address}")
 }
@@ -122,19 +122,23 @@ fn limit(uri: &Uri) -> i64 {
 impl Site {
     async fn answer<Q: Query>(&self, headers: &HeaderMap, query: Q) -> Response {
         let is_postgres = matches!(self.database, Database::Postgres(_));
-        let asking = self.knows.then(|| Token::of(headers, is_postgres));
+        let token_lookup = self.knows.then(|| Token::of(headers, is_postgres));
         let wire = match &self.database {
-            Database::Sqlite(database) => in_sqlite(database, asking, query).await,
-            Database::Postgres(pool) => in_postgres(pool, asking, query).await,
+            Database::Sqlite(database) => in_sqlite(database, token_lookup, query).await,
+            Database::Postgres(pool) => in_postgres(pool, token_lookup, query).await,
         };
         let json = serde_json::to_vec(&wire).unwrap();
         ([(CONTENT_TYPE, "application/json")], json).into_response()
     }
 }
 
-async fn in_sqlite<Q: Query>(database: &sqlite::Database, asking: Asking, query: Q) -> Q::Wire {
+async fn in_sqlite<Q: Query>(
+    database: &sqlite::Database,
+    token_lookup: TokenLookup,
+    query: Q,
+) -> Q::Wire {
     let read = database.read::<_, sqlite::SqliteError>(move |connection| {
-        if let Some(token) = asking {
+        if let Some(token) = token_lookup {
             token.wire(rows(connection, &token)?);
         }
         Ok(query.wire(rows(connection, &query)?))
@@ -153,9 +157,9 @@ fn rows<Q: Query>(connection: &Connection, query: &Q) -> rusqlite::Result<Vec<Q:
     items.collect()
 }
 
-async fn in_postgres<Q: Query>(pool: &Pool, asking: Asking, query: Q) -> Q::Wire {
+async fn in_postgres<Q: Query>(pool: &Pool, token_lookup: TokenLookup, query: Q) -> Q::Wire {
     let client = pool.get().await.unwrap();
-    if let Some(token) = asking {
+    if let Some(token) = token_lookup {
         token.wire(fetched(&client, &token).await);
     }
     query.wire(fetched(&client, &query).await)

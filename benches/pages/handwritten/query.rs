@@ -105,7 +105,7 @@ impl Query for Threads {
     }
 
     fn bound(&self) -> Vec<Bound<'_>> {
-        by_a_guest([
+        bind_guest([
             (":forum", &self.forum),
             (":time", &i64::MAX),
             (":id", &i64::MAX),
@@ -119,8 +119,8 @@ impl Query for Threads {
     }
 
     fn wire(&self, mut items: Vec<model::Thread>) -> Page<model::Thread> {
-        let last = beyond(&mut items, self.rows);
-        let next = last.map(|last| place(last.last_activity_at, &last.thread_id));
+        let last = take_page_end(&mut items, self.rows);
+        let next = last.map(|last| page_position(last.last_activity_at, &last.thread_id));
         Page { items, next }
     }
 }
@@ -134,7 +134,7 @@ impl Query for Thread {
     }
 
     fn bound(&self) -> Vec<Bound<'_>> {
-        by_a_guest([(":thread", &self.thread)])
+        bind_guest([(":thread", &self.thread)])
     }
 
     fn read<R: Row>(row: &R) -> model::Thread {
@@ -155,10 +155,11 @@ impl Query for Posts {
     }
 
     fn bound(&self) -> Vec<Bound<'_>> {
-        by_a_guest([
+        bind_guest([
             (":thread", &self.thread),
             (":time", &i64::MIN),
             (":id", &i64::MIN),
+            (":since", &i64::MIN),
             (":from", &GUEST),
             (":source", &true),
             (":html", &true),
@@ -169,18 +170,18 @@ impl Query for Posts {
 
     fn read<R: Row>(row: &R) -> Post {
         Post {
-            post_id: row.id(5),
-            thread_id: row.id(6),
-            number: row.count(7),
-            in_reply_to: row.maybe_id(20),
-            author: row.author(8),
-            state: row.state(11),
-            created_at: row.value(12),
-            edited_at: row.value(13),
-            edited_by: row.author(14),
-            body: row.value(17),
-            body_html: row.value(18),
-            version: row.value(19),
+            post_id: row.id(7),
+            thread_id: row.id(8),
+            number: row.count(9),
+            in_reply_to: row.maybe_id(22),
+            author: row.author(10),
+            state: row.state(13),
+            created_at: row.value(14),
+            edited_at: row.value(15),
+            edited_by: row.author(16),
+            body: row.value(19),
+            body_html: row.value(20),
+            version: row.value(21),
             can_edit: false,
             can_delete: false,
             extra: None,
@@ -188,14 +189,14 @@ impl Query for Posts {
     }
 
     fn wire(&self, mut items: Vec<Post>) -> Page<Post> {
-        let last = beyond(&mut items, self.rows);
-        let next = last.map(|last| place(last.created_at, &last.post_id));
+        let last = take_page_end(&mut items, self.rows);
+        let next = last.map(|last| page_position(last.created_at, &last.post_id));
         Page { items, next }
     }
 }
 
 /// Adds the parameters for a guest's visibility.
-fn by_a_guest<'a, const N: usize>(bound: [Bound<'a>; N]) -> Vec<Bound<'a>> {
+fn bind_guest<'a, const N: usize>(bound: [Bound<'a>; N]) -> Vec<Bound<'a>> {
     let visibility: [Bound<'a>; 3] = [
         (":sees", &SEEN),
         (":moderates", &MODERATED),
@@ -231,12 +232,12 @@ fn thread(row: &impl Row) -> model::Thread {
 }
 
 /// Removes the extra row that signals a further page; then returns the last item.
-fn beyond<T>(items: &mut Vec<T>, rows: i64) -> Option<&T> {
+fn take_page_end<T>(items: &mut Vec<T>, rows: i64) -> Option<&T> {
     let more = items.len() == rows as usize;
     items.truncate(rows as usize - 1);
     items.last().filter(|_| more)
 }
 
-fn place(time: model::Timestamp, id: impl std::fmt::Display) -> String {
+fn page_position(time: model::Timestamp, id: impl std::fmt::Display) -> String {
     format!("{}.{id}", time.as_millis())
 }

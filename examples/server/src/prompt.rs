@@ -59,7 +59,7 @@ pub struct Confirm {
 }
 
 impl Confirm {
-    /// Says what the command does and asks at the terminal whether to continue. Returns at once with `--yes`.
+    /// Describes the command and asks for confirmation at the terminal. Does not ask with `--yes`.
     pub fn ask(self, what: &str) -> BoardResult<()> {
         if self.yes {
             return Ok(());

@@ -28,8 +28,8 @@ pub struct WebhookOptions {
     /// Allow webhooks to loopback, private and unique-local addresses
     #[arg(long)]
     pub allow_private_webhooks: bool,
-    /// Encrypt webhook secrets with the key in this file (at least 16 bytes) [default: with SQLite the file DATABASE.key,
-    /// created with a new database; otherwise secrets are stored in plain text]
+    /// Encrypt webhook secrets with the key in this file (at least 16 bytes) [default: with SQLite the path of the
+    /// database followed by .key, a file that is created with a new database; without a key, secrets are stored in plain text]
     #[arg(long, value_name = "PATH")]
     pub secret_key_file: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub struct RetryOptions {
     /// Time limit of an attempt: connection, request and response
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     webhook_timeout: Duration,
-    /// Time to keep delivered, gone and withheld deliveries
+    /// Time to keep delivered, gone and withheld deliveries after they reach this state
     #[arg(long = "webhook-keep", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     webhook_retention: Duration,
     /// Time to keep dead deliveries after their creation [default: until they are retried or removed]

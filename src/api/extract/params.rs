@@ -233,9 +233,10 @@ impl Params for OpenMessageParams {
     }
 }
 
-/// Implements [`Params`] for the query of a list: its filters, and the parameters that a client may change between pages.
+/// Implements [`Params`] for the query of a list: its filters, which may be none, then `;` and the parameters that a client may
+/// change between pages.
 macro_rules! list_params {
-    ($($type:ident { $($filter:ident),+; $($other:ident),+ } $(, check: $check:path)?;)+) => {$(
+    ($($type:ident { $($filter:ident),*; $($other:ident),+ } $(, check: $check:path)?;)+) => {$(
         impl Params for $type {
             const IS_LIST: bool = true;
 
@@ -249,8 +250,8 @@ macro_rules! list_params {
 
             fn write_filters(&self, writer: &mut dyn Write) -> serde_json::Result<()> {
                 // Names all fields, so that a new parameter must be put on one side.
-                let Self { $($filter,)+ $($other: _),+ } = self;
-                serde_json::to_writer(writer, &($($filter,)+))
+                let Self { $($filter,)* $($other: _),+ } = self;
+                serde_json::to_writer(writer, &($($filter,)*))
             }
         }
     )+};

@@ -25,7 +25,7 @@ pub(super) fn shared_parameters() -> [(String, Value); 2] {
     });
     let if_none_match = json!({
         "type": "string",
-        "description": "The `etag` of a stored response. If it is still valid, the response is a 304 without a body.",
+        "description": "The `etag` of a cached response. If nothing has changed, the response is a 304 without a body.",
     });
     let header = |name, schema| parameter(name, "header", false, schema);
     [

@@ -33,6 +33,8 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 const EXPECTED_URL: &str =
     "invalid Postgres URL: expected postgres://USER:PASSWORD@HOST[:PORT]/DATABASE";
 
+const UNENCODED_AT: &str = "invalid Postgres URL: percent-encode each @ of the password as %40";
+
 /// Use of TLS according to the parameters `sslmode` and `sslrootcert` of a URL.
 pub(super) struct TlsMode {
     pub(super) negotiation: SslMode,
@@ -43,8 +45,8 @@ impl TlsMode {
     /// Takes the parameters out of the URL.
     ///
     /// # Errors
-    /// [`PostgresError`] if the address is not a URL, the mode is unknown or weaker than `sslrootcert=system` requires, or the
-    /// root certificates cannot be used.
+    /// [`PostgresError`] if the address is not a URL, the password contains an `@`, the mode is unknown or weaker than
+    /// `sslrootcert=system` requires, or the root certificates cannot be used.
     pub(super) fn take_from(address: &str) -> Result<(String, Self), PostgresError> {
         if !SCHEMES.iter().any(|scheme| address.starts_with(scheme)) {
             return Err(PostgresError::unusable(EXPECTED_URL));
@@ -52,6 +54,10 @@ impl TlsMode {
         // The driver ends the credentials at the first `@`, so a password can contain `?`.
         let host = address.find('@').map_or(0, |at| at + 1);
         let (credentials, rest) = address.split_at(host);
+        let path = rest.split_once('?').map_or(rest, |(path, _)| path);
+        if path.contains('@') {
+            return Err(PostgresError::unusable(UNENCODED_AT));
+        }
         let (rest, mode) = tls::take_parameter(rest, "sslmode");
         let (rest, roots) = tls::take_parameter(&rest, "sslrootcert");
         let url = format!("{credentials}{rest}");

@@ -10,6 +10,7 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::time::timeout;
 
 use super::script::{ChargeReply, ChargeRequest, script};
+use super::settings::{RedisFallback, RedisSettings};
 use crate::error::{BackendError, BackendResult};
 use crate::error_chain::ErrorChain;
 use crate::metrics::recorder;
@@ -36,6 +37,8 @@ pub(super) struct ReconnectingConnection {
     /// The key that is charged to check a connection.
     probe: String,
     timeout: Duration,
+    /// False if the API records them, because charges return them.
+    records_errors: bool,
     /// `None` while Redis is unreachable.
     connection: Mutex<Option<Arc<MultiplexedConnection>>>,
     /// Held by the task that connects.
@@ -44,12 +47,13 @@ pub(super) struct ReconnectingConnection {
 }
 
 impl ReconnectingConnection {
-    pub(super) fn new(client: Client, probe: String, timeout: Duration) -> Self {
+    pub(super) fn new(client: Client, settings: &RedisSettings) -> Self {
         Self {
             client,
             script: script(),
-            probe,
-            timeout,
+            probe: format!("{}budget:probe", settings.prefix),
+            timeout: settings.timeout,
+            records_errors: settings.fallback == RedisFallback::Local,
             connection: Mutex::default(),
             reconnecting: Arc::default(),
             failures: AtomicU64::new(0),
@@ -147,7 +151,9 @@ impl ReconnectingConnection {
         };
         result.inspect_err(|error| {
             self.failures.fetch_add(1, Ordering::Relaxed);
-            recorder::record_store_error(STORE);
+            if self.records_errors {
+                recorder::record_store_error(STORE);
+            }
             tracing::debug!(error = %ErrorChain(error), "Redis request failed");
         })
     }

@@ -59,5 +59,7 @@
 mod connection;
 mod rate_limits;
 mod script;
+mod settings;
 
-pub use rate_limits::{RedisFallback, RedisRateLimitStore, RedisSettings};
+pub use rate_limits::RedisRateLimitStore;
+pub use settings::{RedisFallback, RedisSettings};

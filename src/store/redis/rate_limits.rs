@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use redis::{Client, ConnectionAddr, IntoConnectionInfo as _, TlsCertificates};
@@ -11,6 +10,7 @@ use tokio_rustls::rustls::crypto::CryptoProvider;
 
 use super::connection::ReconnectingConnection;
 use super::script::{ChargeReply, ChargeRequest};
+use super::settings::{RedisFallback, RedisSettings};
 use crate::error::{BackendError, BackendResult};
 use crate::model::Timestamp;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
@@ -43,9 +43,7 @@ impl RedisRateLimitStore {
     /// [`BackendError`] if `url` is malformed, has `sslrootcert` without TLS, or the root certificates cannot be read.
     pub async fn connect(url: &str, settings: RedisSettings) -> BackendResult<Self> {
         let client = client(url)?;
-        let connection =
-            ReconnectingConnection::new(client, probe_key(&settings.prefix), settings.timeout);
-        let connection = Arc::new(connection);
+        let connection = Arc::new(ReconnectingConnection::new(client, &settings));
         connection.connect().await;
         Ok(Self {
             connection,
@@ -190,40 +188,6 @@ impl fmt::Debug for RedisRateLimitStore {
     }
 }
 
-/// Settings of a [`RedisRateLimitStore`]. All have defaults.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct RedisSettings {
-    /// Prefix of all keys, the same for all nodes of a board and different for each board in one Redis. Default:
-    /// `forum_api:`.
-    pub prefix: String,
-    /// Timeout of a response and of a new connection. Default: 250 ms.
-    pub timeout: Duration,
-    /// Treatment of charges while Redis is unreachable. Default: [`RedisFallback::Local`].
-    pub fallback: RedisFallback,
-}
-
-/// Treatment of charges while Redis is unreachable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RedisFallback {
-    /// The node charges locally, starting from the last known state.
-    #[default]
-    Local,
-    /// Charges fail: requests get a 500 `internal_error`.
-    Refuse,
-}
-
-impl Default for RedisSettings {
-    fn default() -> Self {
-        Self {
-            prefix: "forum_api:".into(),
-            timeout: Duration::from_millis(250),
-            fallback: RedisFallback::default(),
-        }
-    }
-}
-
 /// Returns the key of a budget.
 fn key_name(prefix: &str, key: &RateLimitKey) -> String {
     match key {
@@ -232,9 +196,4 @@ fn key_name(prefix: &str, key: &RateLimitKey) -> String {
         RateLimitKey::UnknownAddress => format!("{prefix}budget:no_address"),
         RateLimitKey::PasswordAttempts(hash) => format!("{prefix}budget:attempts:{hash:032x}"),
     }
-}
-
-/// Returns the key that is charged to check that Redis accepts writes.
-fn probe_key(prefix: &str) -> String {
-    format!("{prefix}budget:probe")
 }

@@ -17,6 +17,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep_until};
 use url::Host;
 
+use super::limited_stream::{LimitedStream, ReadLimit};
 use crate::webhook::{EndpointUrl, ReceiverResponse, TransportError, header_lines, printable};
 
 pub(super) type HttpRequest = Request<Full<Bytes>>;
@@ -79,12 +80,14 @@ pub(super) struct Connection {
     /// True if a request was sent on it before.
     pub(super) is_reused: bool,
     sender: SendRequest<Full<Bytes>>,
+    read_limit: ReadLimit,
 }
 
 impl Connection {
     pub(super) async fn handshake(stream: IoStream, key: PoolKey) -> Result<Self, TransportError> {
         let mut builder = Builder::new();
         builder.max_buf_size(MAX_HEAD).max_headers(MAX_HEADERS);
+        let (stream, read_limit) = LimitedStream::new(stream);
         let handshake = builder.handshake(TokioIo::new(stream)).await;
         let (sender, connection) = handshake.map_err(|error| response_error(&error))?;
         tokio::spawn(async { drop(connection.await) });
@@ -92,6 +95,7 @@ impl Connection {
             key,
             is_reused: false,
             sender,
+            read_limit,
         })
     }
 
@@ -101,6 +105,7 @@ impl Connection {
         request: HttpRequest,
         capture: &mut Option<ResponseCapture>,
     ) -> Result<(), Error> {
+        self.read_limit.reset();
         let (head, mut body) = self.sender.send_request(request).await?.into_parts();
         let capture = capture.insert(ResponseCapture::new(head.status, &head.headers));
         while capture.remaining() > 0 {
@@ -129,8 +134,11 @@ pub(super) fn was_closed(error: &Error) -> bool {
 }
 
 pub(super) fn response_error(error: &Error) -> TransportError {
-    let kind = cause(error).map(|cause| cause.kind().to_string());
-    let reason = kind.unwrap_or_else(|| error.to_string());
+    let reason = match cause(error).map(io::Error::kind) {
+        Some(io::ErrorKind::FileTooLarge) => "the response is too large".to_owned(),
+        Some(kind) => kind.to_string(),
+        None => error.to_string(),
+    };
     TransportError::new(format!("no response: {reason}"))
 }
 

@@ -7,6 +7,7 @@
 
 mod connect;
 mod connection;
+mod limited_stream;
 mod transport;
 
 pub use transport::{HttpTransport, HttpTransportSettings};

@@ -15,7 +15,7 @@ use forum_api::token::{LoadedToken, Lookup};
 use tokio::sync::watch;
 
 use super::fixtures::{FORUMS, forum_in};
-use super::{FailureMode, soon};
+use super::{FailureMode, within_ten_seconds};
 
 /// A board in memory that implements every method over fixed content.
 pub(crate) struct FullBoard {
@@ -128,7 +128,7 @@ impl FullBoard {
     pub(crate) async fn until_completed(&self, commands: usize) {
         let mut completed = self.completed.subscribe();
         let reached = completed.wait_for(|completed| *completed == commands);
-        soon(reached).await.unwrap();
+        within_ten_seconds(reached).await.unwrap();
     }
 
     /// Records a command and applies the failure mode.

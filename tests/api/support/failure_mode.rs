@@ -5,7 +5,7 @@ use std::sync::Arc;
 use forum_api::host::BoardError;
 use tokio::sync::Semaphore;
 
-use super::soon;
+use super::within_ten_seconds;
 
 /// Behaviour of every command of the board.
 #[derive(Clone, Default)]
@@ -56,7 +56,10 @@ impl Checkpoint {
 
     /// Waits until one more command waits here.
     pub(crate) async fn reached(&self) {
-        soon(self.reached.acquire()).await.unwrap().forget();
+        within_ten_seconds(self.reached.acquire())
+            .await
+            .unwrap()
+            .forget();
     }
 
     /// Releases one command.

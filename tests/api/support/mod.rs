@@ -25,7 +25,7 @@ use forum_api::model::ErrorCode;
 use forum_api::test_util::TestResponse;
 
 /// Awaits a future, and fails after 10 s.
-pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
+pub(crate) async fn within_ten_seconds<T>(future: impl Future<Output = T>) -> T {
     let limit = Duration::from_secs(10);
     tokio::time::timeout(limit, future).await.unwrap()
 }
@@ -62,7 +62,7 @@ pub(crate) fn message(response: &TestResponse) -> String {
 }
 
 /// Returns status, headers and body without the parts that differ between equal requests: id, date and rate limit.
-pub(crate) fn bare(response: &TestResponse) -> (u16, Vec<(String, String)>, String) {
+pub(crate) fn comparable_parts(response: &TestResponse) -> (u16, Vec<(String, String)>, String) {
     let varies =
         |name: &str| name.starts_with("x-ratelimit-") || matches!(name, "x-request-id" | "date");
     let headers = response

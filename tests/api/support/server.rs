@@ -22,7 +22,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::{FullBoard, FullBoardLoader, Outcome, Request, fixtures, log, lookup, outcome, soon};
+use super::{
+    FullBoard, FullBoardLoader, Outcome, Request, fixtures, log, lookup, outcome,
+    within_ten_seconds,
+};
 
 /// A service with its board, stores and clock.
 #[derive(Clone)]
@@ -151,7 +154,9 @@ impl Server {
     /// Waits until the server has closed all connections.
     pub(crate) async fn until_disconnected(&self) {
         let mut connections = self.connections.subscribe();
-        soon(connections.wait_for(|open| *open == 0)).await.unwrap();
+        within_ten_seconds(connections.wait_for(|open| *open == 0))
+            .await
+            .unwrap();
     }
 
     /// Returns the remaining units of a token.

@@ -40,7 +40,7 @@ pub(super) static TOKEN: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Returns the member's response, or `None` if `uri` is invalid.
-pub(super) fn ask(method: Method, uri: &[u8], body: &[u8]) -> Option<TestResponse> {
+pub(super) fn send_as_member(method: Method, uri: &[u8], body: &[u8]) -> Option<TestResponse> {
     let bearer = HeaderValue::from_str(&format!("Bearer {}", *TOKEN)).unwrap();
     let mut request = request(method, uri, body)?;
     request.headers_mut().insert(AUTHORIZATION, bearer);

@@ -20,25 +20,25 @@ pub(super) fn holds(data: &[u8]) {
     let Some(((method, path), body)) = choice(data, ENDPOINTS) else {
         return;
     };
-    let ask = |body: &[u8]| {
+    let send = |body: &[u8]| {
         let uri = format!("/api/v1{path}");
-        board::ask(method.clone(), uri.as_bytes(), body).unwrap()
+        board::send_as_member(method.clone(), uri.as_bytes(), body).unwrap()
     };
-    let answer = ask(body);
+    let answer = send(body);
     let Ok(json) = serde_json::from_slice::<Value>(body) else {
         assert_eq!(answer.status, 400);
         return;
     };
     if answer.status != 400 {
-        for other in [json.to_string(), spread(&json)] {
-            let other = ask(other.as_bytes());
+        for other in [json.to_string(), pretty_print(&json)] {
+            let other = send(other.as_bytes());
             assert_eq!(board::message(&other), board::message(&answer));
         }
     }
 }
 
 /// Formats the value on many lines with ASCII only.
-fn spread(json: &Value) -> String {
+fn pretty_print(json: &Value) -> String {
     let text = format!("{json:#}");
     let mut units = [0; 2];
     let mut written = String::new();

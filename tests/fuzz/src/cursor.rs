@@ -12,32 +12,32 @@ use crate::{board, parted, text};
 
 pub(super) fn holds(data: &[u8]) {
     let (position, other) = parted(data, b'\n');
-    is_refused_or_given(other);
+    check_cursor(other);
     let is_page_key = |key: &&str| key.len() <= PageKey::MAX_LEN && !key.contains('\0');
     let Some(position) = text(position).filter(is_page_key) else {
         return;
     };
-    let cursor = given(position);
+    let cursor = encode(position);
     assert!(cursor.len() <= 200 && cursor.bytes().all(is_plain));
     assert_eq!(board::message(&after("1", cursor.as_bytes())), position);
     assert_eq!(after("2", cursor.as_bytes()).status, 400);
     edited(&cursor, other)
         .iter()
-        .for_each(|it| is_refused_or_given(it));
+        .for_each(|it| check_cursor(it));
 }
 
 /// Encodes a page key.
-fn given(position: &str) -> String {
+fn encode(position: &str) -> String {
     position.clone_into(&mut board::NEXT.lock().unwrap());
-    let page = ask("/api/v1/forums/1/threads").json();
+    let page = send("/api/v1/forums/1/threads").json();
     page["next"].as_str().unwrap().into()
 }
 
-fn is_refused_or_given(cursor: &[u8]) {
+fn check_cursor(cursor: &[u8]) {
     let answer = after("1", cursor);
     let position = board::message(&answer);
     if answer.status != 400 && position.len() <= PageKey::MAX_LEN {
-        assert_eq!(given(&position).as_bytes(), cursor);
+        assert_eq!(encode(&position).as_bytes(), cursor);
     }
 }
 
@@ -47,11 +47,11 @@ fn is_plain(byte: u8) -> bool {
 
 fn after(forum: &str, cursor: &[u8]) -> TestResponse {
     let cursor = percent_encode(cursor, NON_ALPHANUMERIC);
-    ask(&format!("/api/v1/forums/{forum}/threads?after={cursor}"))
+    send(&format!("/api/v1/forums/{forum}/threads?after={cursor}"))
 }
 
-fn ask(uri: &str) -> TestResponse {
-    board::ask(Method::GET, uri.as_bytes(), b"").unwrap()
+fn send(uri: &str) -> TestResponse {
+    board::send_as_member(Method::GET, uri.as_bytes(), b"").unwrap()
 }
 
 /// Corrupts a cursor: appends these bytes, or writes the first at the place that the second names.

@@ -33,15 +33,15 @@ pub(super) fn holds(data: &[u8]) {
         return;
     }
     if !is_trusted(client) {
-        assert!(lines.iter().any(|line| mentions(line, client)));
-        assert_eq!(client, self::client(peer, &spoofed(&lines)));
+        assert!(lines.iter().any(|line| contains_address(line, client)));
+        assert_eq!(client, self::client(peer, &with_spoofed_entry(&lines)));
         let proxies = HeaderValue::from_static("10.1.1.1, [fd00::2]:80");
         assert_eq!(client, self::client(peer, &[lines, vec![proxies]].concat()));
     }
 }
 
 /// Prepends another address and invalid text.
-fn spoofed(lines: &[HeaderValue]) -> Vec<HeaderValue> {
+fn with_spoofed_entry(lines: &[HeaderValue]) -> Vec<HeaderValue> {
     let mut spoofed = lines.to_vec();
     for first in spoofed.iter_mut().take(1) {
         let line = [b"203.0.113.5, %, ", first.as_bytes()].concat();
@@ -62,7 +62,7 @@ fn is_trusted(address: IpAddr) -> bool {
 }
 
 /// Returns whether an entry is the address, with or without a port.
-fn mentions(line: &HeaderValue, address: IpAddr) -> bool {
+fn contains_address(line: &HeaderValue, address: IpAddr) -> bool {
     let mut entries = line.to_str().unwrap_or_default().split(',').map(str::trim);
     entries.any(|entry| {
         let bare = entry

@@ -18,18 +18,21 @@ pub(super) fn holds(data: &[u8]) {
     let Some((path, query)) = choice(data, PATHS) else {
         return;
     };
-    let ask = |query: &[u8]| {
+    let send = |query: &[u8]| {
         let uri = [format!("/api/v1{path}?").as_bytes(), query].concat();
-        board::ask(Method::GET, &uri, b"")
+        board::send_as_member(Method::GET, &uri, b"")
     };
     // A fragment is not part of the query.
-    let Some(answer) = ask(query).filter(|_| !query.contains(&b'#')) else {
+    let Some(answer) = send(query).filter(|_| !query.contains(&b'#')) else {
         return;
     };
-    let mut pairs: Vec<_> = query.split(|byte| *byte == b'&').map(respelt).collect();
-    let in_order = ask(pairs.join("&").as_bytes()).unwrap();
+    let mut pairs: Vec<_> = query
+        .split(|byte| *byte == b'&')
+        .map(percent_encode_all)
+        .collect();
+    let in_order = send(pairs.join("&").as_bytes()).unwrap();
     pairs.reverse();
-    let reversed = ask(pairs.join("&").as_bytes()).unwrap();
+    let reversed = send(pairs.join("&").as_bytes()).unwrap();
     if answer.status != 400 {
         for other in [in_order, reversed] {
             assert_eq!(board::message(&other), board::message(&answer));
@@ -38,7 +41,7 @@ pub(super) fn holds(data: &[u8]) {
 }
 
 /// Percent-encodes all characters.
-fn respelt(pair: &[u8]) -> String {
+fn percent_encode_all(pair: &[u8]) -> String {
     let mut sides = pair.splitn(2, |byte| *byte == b'=').map(|side| {
         let spaced: Vec<_> = side
             .iter()

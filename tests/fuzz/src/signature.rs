@@ -13,7 +13,7 @@ const SECRET: &str = "whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB";
 const NOW: i64 = 1_700_000_000;
 
 /// A time, a topic, a delivery id and a signature on a line each, and a body.
-struct Said<'a> {
+struct Delivery<'a> {
     time: &'a [u8],
     topic: &'a [u8],
     delivery: &'a [u8],
@@ -26,23 +26,28 @@ pub(super) fn holds(data: &[u8]) {
     let (topic, rest) = parted(rest, b'\n');
     let (delivery, rest) = parted(rest, b'\n');
     let (signature, body) = parted(rest, b'\n');
-    let said = Said {
+    let delivery = Delivery {
         time,
         topic,
         delivery,
         signature,
         body,
     };
-    assert!(said.is_taken(said.signature) != Some(true) || said.signed() == signature);
-    let signed = said.signed();
-    assert_eq!(said.is_taken(&signed).unwrap_or(false), said.is_valid());
-    let place = body.len() % signed.len();
+    assert!(
+        delivery.is_accepted(delivery.signature) != Some(true) || delivery.signed() == signature
+    );
+    let signed = delivery.signed();
+    assert_eq!(
+        delivery.is_accepted(&signed).unwrap_or(false),
+        delivery.is_valid()
+    );
+    let index = body.len() % signed.len();
     let mut forged = signed;
-    forged[place] ^= 1;
-    assert_ne!(said.is_taken(&forged), Some(true));
+    forged[index] ^= 1;
+    assert_ne!(delivery.is_accepted(&forged), Some(true));
 }
 
-impl Said<'_> {
+impl Delivery<'_> {
     /// Computes the signature independently.
     fn signed(&self) -> Vec<u8> {
         let mac = Hmac::<Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
@@ -56,7 +61,7 @@ impl Said<'_> {
     }
 
     /// Returns `None` if HTTP cannot transport the headers.
-    fn is_taken(&self, signature: &[u8]) -> Option<bool> {
+    fn is_accepted(&self, signature: &[u8]) -> Option<bool> {
         let mut headers = HeaderMap::new();
         for (name, value) in [
             ("x-forum-event", self.topic),

@@ -12,24 +12,24 @@ use crate::{board, parted, text};
 const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 pub(super) fn holds(data: &[u8]) {
-    let generated = PlainToken::generate(&Given(Mutex::new(data.into())));
+    let generated = PlainToken::generate(&FixedRandom(Mutex::new(data.into())));
     let generated = generated.iter().map(PlainToken::expose_secret);
     generated.for_each(|generated| assert!(is_read(generated), "{generated}"));
     text(data).map(is_read);
-    is_let_in(data);
+    check_header(data);
 }
 
 /// A random source with given bytes.
 #[derive(Debug)]
-struct Given(Mutex<Vec<u8>>);
+struct FixedRandom(Mutex<Vec<u8>>);
 
-impl RandomSource for Given {
+impl RandomSource for FixedRandom {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError> {
         let mut rest = self.0.lock().unwrap();
-        let given = rest
+        let source = rest
             .get(..bytes.len())
             .ok_or_else(|| RandomError::new("no bytes are left"))?;
-        bytes.copy_from_slice(given);
+        bytes.copy_from_slice(source);
         rest.drain(..bytes.len());
         Ok(())
     }
@@ -67,7 +67,7 @@ fn number(digits: &str) -> u64 {
 }
 
 /// Sends an arbitrary header, in which `$` is replaced with a member's token.
-fn is_let_in(data: &[u8]) {
+fn check_header(data: &[u8]) {
     let (before, after) = parted(data, b'$');
     let token: &[u8] = if data.contains(&b'$') {
         board::TOKEN.as_bytes()

@@ -153,7 +153,12 @@ async fn a_server_without_tls_is_used_only_if_the_mode_allows_it() {
 
 #[test]
 fn an_invalid_url_and_an_empty_pool_are_refused() {
-    for address in ["host=localhost user=forum sslmode=require", "localhost", ""] {
+    for address in [
+        "host=localhost user=forum sslmode=require",
+        "postgres://forum:p@ss/word@localhost/forum?sslmode=require",
+        "localhost",
+        "",
+    ] {
         let refused = connect(address, 1).map(drop).unwrap_err().to_string();
         assert!(refused.starts_with("invalid Postgres URL"), "{refused}");
     }

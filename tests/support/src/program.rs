@@ -127,11 +127,11 @@ pub struct Server {
     log: Option<JoinHandle<String>>,
 }
 
-/// Options that decide what a new database holds.
+/// Options that determine the content of a new database.
 const CREATION_OPTIONS: [&str; 3] = ["--empty", "--surface", "--database"];
 
 impl Server {
-    /// Starts a server on the demo board, which is a copy unless an option decides what a new database holds.
+    /// Starts a server on the demo board, which is a copy unless an option determines the content of a new database.
     pub fn new(arguments: &[&str]) -> Self {
         if arguments
             .iter()

@@ -168,7 +168,7 @@ fn a_delivery_is_withheld_if_its_owner_loses_access_before_the_attempt() {
 }
 
 #[test]
-fn a_disabled_endpoint_receives_nothing_new_and_its_queue_waits() {
+fn a_disabled_endpoint_gets_no_new_deliveries_and_keeps_its_queue() {
     let fixture = WorkerFixture::new();
     let endpoint = fixture.add("a");
     let enable = |enabled| {

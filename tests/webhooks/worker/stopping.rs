@@ -41,7 +41,7 @@ fn a_stopping_worker_completes_attempts_and_starts_no_others() {
 }
 
 #[test]
-fn a_stopping_worker_releases_deliveries_that_it_has_not_sent() {
+fn a_stopping_worker_releases_deliveries_without_an_attempt() {
     let fixture = WorkerFixture::new();
     fixture.owners.set(1, OwnerAccess::SeesAllAfter(seconds(5)));
     fixture.queue(&fixture.add("a"), 3);

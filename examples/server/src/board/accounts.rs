@@ -114,7 +114,7 @@ pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::
     tx.change(update, bind![member, hash]).await.map(drop)
 }
 
-/// Returns how many administrators can sign in: those who have a password and are not banned.
+/// Counts the administrators that can sign in: they have a password and are not banned.
 pub async fn administrators(connection: &Connection<'_>) -> db::DbResult<usize> {
     let count = "
         SELECT count(*) FROM member
@@ -122,7 +122,8 @@ pub async fn administrators(connection: &Connection<'_>) -> db::DbResult<usize> 
     connection.one(count, &[], |row| row.count()).await
 }
 
-/// Returns the hash of an administrator's password; the refusal does not say what is missing.
+/// Returns the hash of an administrator's password. The error is the same for an unknown member, a member without a
+/// password, and a member who is not an administrator.
 pub async fn administrators_password(
     connection: &Connection<'_>,
     name: &str,

@@ -114,7 +114,7 @@ fn stored(groups: Option<Groups>) -> Option<String> {
     groups.map(|groups| groups.to_string())
 }
 
-/// Makes a member, who has to be able to read the forum, its moderator.
+/// Makes a member a moderator of a forum. The member must be able to read the forum.
 /// Returns `false` if the member is a moderator of the forum already.
 pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> BoardResult<bool> {
     locks::members(tx, &[member]).await?;

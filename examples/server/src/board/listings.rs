@@ -1,4 +1,4 @@
-//! Lists of members, forums, threads and posts for the operator, who sees everything.
+//! Lists of members, forums, threads and posts for the operator, without visibility checks.
 
 use forum_api::model::{ContentState, ForumId, PostId, ThreadId, Timestamp, UserId};
 use serde::Serialize;

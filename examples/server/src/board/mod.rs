@@ -1,7 +1,7 @@
 //! The reference board: a small but real board over SQLite or Postgres.
 //!
 //! One file per resource holds its queries and commands; `permissions`, `rules`, `edit_rules`, `poll_rules` and `settings`
-//! hold what is decided. Every command runs in one transaction, which also records its events.
+//! hold the rules. Every command runs in one transaction, which also records its events.
 
 pub mod accounts;
 pub mod actor;

@@ -90,7 +90,7 @@ impl ReferenceBoard {
     /// Applies the migrations that the board's tables lack.
     ///
     /// # Errors
-    /// When the tables are those of a newer version: nothing is changed.
+    /// If the tables are of a newer version. Nothing is changed then.
     pub async fn migrate(&self) -> BoardResult<()> {
         if self.schema_status().await? == SchemaStatus::UpToDate {
             return Ok(());

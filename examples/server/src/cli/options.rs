@@ -27,7 +27,7 @@ pub struct Common {
         default_value = "sqlite:forum.db"
     )]
     pub database: String,
-    /// TOML file with values of the options of `serve`; each of them is also an environment variable, such as FORUM_TOKEN_BUDGET
+    /// TOML file with values of the options of `serve`, which other commands with the same options also use; each of them is also an environment variable, such as FORUM_TOKEN_BUDGET
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print one JSON value instead of text

@@ -23,7 +23,7 @@ pub struct BackupCommand {
 }
 
 impl BackupCommand {
-    /// Copies the database at `url` as it is at one moment, beside running servers.
+    /// Copies a consistent snapshot of the database at `url` while servers run.
     pub fn run(self, url: &str) -> BoardResult<Output> {
         let source = match url.split_once(':') {
             Some(("sqlite", ":memory:")) => {
@@ -44,7 +44,7 @@ impl BackupCommand {
         create(&self.path)?;
         let copied = copy(source, &self.path);
         if copied.is_err() {
-            // The error of the copy is the one that matters.
+            // Reports the error of the copy rather than one of the removal.
             drop(fs::remove_file(&self.path));
         }
         copied.map_err(|error| {

@@ -1,4 +1,4 @@
-//! The commands beside `serve`.
+//! Commands other than `serve`.
 
 use forum_api::host::BoardResult;
 use forum_api::model::UserId;

@@ -7,7 +7,9 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{EndpointId, Timestamp};
 use forum_api::store::WebhookStores;
 use forum_api::webhook::{Endpoint, KeyId, TopicSet, UnknownTopicError, WebhookSecret};
-use forum_api::webhook_admin::{EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin};
+use forum_api::webhook_admin::{
+    EndpointUpdate, EndpointWithSecret, NewEndpoint, WebhookAdmin, WebhookAdminError,
+};
 use serde::Serialize;
 
 use super::member_named;
@@ -234,13 +236,25 @@ async fn reencrypt(
     let count = webhook_admin
         .reencrypt(&*new.0, &audit::actor())
         .await
-        .map_err(refusal)?;
+        .map_err(reencrypt_refusal)?;
     let id = new.0.key_id();
     let endpoints = counted(count, "endpoint", "endpoints");
     Output::done_with(format_args!(
         "Encrypted the secrets of {endpoints} with the key {id}. Restart servers and workers with the new key file: pass \
-         it as --secret-key-file, or, with SQLite, replace DATABASE.key with it."
+         it as --secret-key-file, or, with SQLite, replace the file whose name is the path of the database followed by \
+         .key."
     ))
+}
+
+/// Converts an error of `reseal`, which reads the current key from `--old-key-file`.
+fn reencrypt_refusal(error: WebhookAdminError) -> BoardError {
+    match error {
+        WebhookAdminError::Key(mismatch) if mismatch.stored != KeyId::plaintext() => {
+            let reason = format!("{mismatch}; pass the file of their key with --old-key-file");
+            BoardError::validation("key", reason)
+        }
+        other => refusal(other),
+    }
 }
 
 fn parse_topics(text: &str) -> BoardResult<TopicSet> {

@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::shutdown::Shutdown;
 use crate::webhooks::{self, RetryOptions, WebhookOptions, refusal};
 
-/// Sends webhooks beside any number of servers and workers.
+/// Sends webhooks, concurrently with any number of servers and other workers.
 #[derive(Debug, Args)]
 pub struct WorkerCommand {
     #[command(flatten)]

@@ -30,7 +30,7 @@ struct State {
     lines: Vec<u8>,
     /// Lines dropped since the last warning.
     lost: u64,
-    /// Whether lines are being written, or the warning is.
+    /// True while lines or the warning are written.
     busy: bool,
 }
 

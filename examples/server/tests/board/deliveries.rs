@@ -23,7 +23,7 @@ const LATER: Behavior = Behavior::Respond(b"HTTP/1.1 503 Later\r\ncontent-length
 
 type Change = for<'a> fn(&'a Transaction<'a>) -> TransactionFuture<'a, ()>;
 
-/// What happens to alice, the owner of an endpoint, after the first attempt, and the state of the delivery then.
+/// Change to alice, the owner of the endpoint, after the first attempt, and the resulting state of the delivery.
 const CHANGES: [(&str, Change, DeliveryState); 4] = [
     (
         "nothing happens",

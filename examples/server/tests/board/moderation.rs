@@ -21,7 +21,7 @@ fn number(id: &Value) -> i64 {
 }
 
 #[tokio::test]
-async fn replies_that_were_approved_meanwhile_are_published_with_their_thread() {
+async fn replies_approved_in_a_hidden_thread_are_published_with_it() {
     let demo = Demo::new().await;
     demo.add_endpoint().await;
     demo.set("post.interval_seconds", "0").await;

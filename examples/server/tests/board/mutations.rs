@@ -27,11 +27,11 @@ use tokio::sync::Mutex;
 use crate::backend::Backend;
 use crate::board::actor::Actor;
 
-/// What goes wrong with a method.
+/// Fault of a mutated method.
 #[derive(Clone, Copy)]
 enum Mutation {
     /// Each call gets the result of the first equal call.
-    Stale,
+    StaleResult,
     /// A call that races with another is skipped, and gets the last result.
     RacingCallIsSkipped,
     /// A call that races with another and is refused gets the last result.
@@ -40,8 +40,8 @@ enum Mutation {
     RacingCallEmits,
     /// A call that races with another sends one more receipt.
     RacingCallSends,
-    /// A refused call is carried out, if the caller may have had the right when the request arrived.
-    OldRights(fn(&BoardError, &Caller) -> bool),
+    /// A refused call is carried out if the caller may have had permission when the request arrived.
+    OutdatedPermissions(fn(&BoardError, &Caller) -> bool),
     /// Pages are counted from the top of the list.
     Offset,
     /// The board lacks some capabilities, without a fault: see [`differences`].
@@ -53,7 +53,7 @@ use Mutation::*;
 /// The mutations, each with the mutated methods and the rules that fail.
 const MUTATIONS: &[(Mutation, &[&str])] = &[
     (
-        Stale,
+        StaleResult,
         &[
             "get_thread access::revoked_access_is_effective_at_once",
             "access service::a_token_never_outlives_its_owners_access",
@@ -88,7 +88,7 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
         &["open_message receipts::concurrent_openings_send_one_receipt"],
     ),
     (
-        OldRights(saw),
+        OutdatedPermissions(could_see),
         &[
             "create_thread access::a_write_in_progress_is_rejected_if_its_forum_becomes_hidden",
             "vote votes::a_vote_in_a_newly_hidden_thread_is_not_found",
@@ -96,7 +96,7 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
         ],
     ),
     (
-        OldRights(moderated),
+        OutdatedPermissions(was_moderator),
         &[
             "update_post edits::a_dismissed_moderator_cannot_edit",
             "delete_post edits::a_dismissed_moderator_cannot_edit",
@@ -104,7 +104,7 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
         ],
     ),
     (
-        OldRights(had_account),
+        OutdatedPermissions(had_account),
         &[
             "create_post access::a_write_in_progress_is_rejected_if_its_author_is_banned",
             "update_post edits::a_banned_author_cannot_edit",
@@ -121,12 +121,12 @@ const MUTATIONS: &[(Mutation, &[&str])] = &[
     ),
 ];
 
-fn saw(refusal: &BoardError, by: &Caller) -> bool {
+fn could_see(refusal: &BoardError, by: &Caller) -> bool {
     let hidden = matches!(refusal, BoardError::PathNotFound | BoardError::NotFound(_));
     hidden && !by.access().visible_forums().is_empty()
 }
 
-fn moderated(_: &BoardError, by: &Caller) -> bool {
+fn was_moderator(_: &BoardError, by: &Caller) -> bool {
     by.extension::<Arc<Actor>>()
         .is_ok_and(|actor| actor.access(1).moderate)
 }
@@ -187,14 +187,14 @@ impl BoardFactory for MutantFactory {
             root: fixture.add_member("root", Role::Administrator).await?,
             stores: fixture.stores()?,
             fixture,
-            authority: host.authorizer().clone(),
+            authorizer: host.authorizer().clone(),
             board: host.board().clone(),
             method: self.method,
             mutation: self.mutation,
             results: Mutex::default(),
             emitted: Mutex::default(),
             in_flight: AtomicUsize::new(0),
-            known: Mutex::default(),
+            cached: Mutex::default(),
             banned: Mutex::default(),
         }))))
     }
@@ -210,7 +210,7 @@ struct Mutant(Arc<Inner>);
 
 struct Inner {
     fixture: Box<dyn BoardFixture>,
-    authority: Arc<dyn Authorizer>,
+    authorizer: Arc<dyn Authorizer>,
     board: Arc<dyn Board>,
     stores: Stores,
     /// An administrator.
@@ -223,12 +223,12 @@ struct Inner {
     /// The number of calls of the mutated method under way.
     in_flight: AtomicUsize,
     /// The last access of each member.
-    known: Mutex<HashMap<UserId, Access>>,
+    cached: Mutex<HashMap<UserId, Access>>,
     banned: Mutex<HashSet<UserId>>,
 }
 
 impl Mutant {
-    /// Carries out a call with the mutation, if it is of the mutated method. Such calls run one after the other.
+    /// Runs a call, with the mutation if the method is mutated. Calls of the mutated method run one after another.
     async fn call<A, F>(
         &self,
         method: &str,
@@ -254,16 +254,16 @@ impl Mutant {
         let mut results = self.0.results.lock().await;
         let key = format!("{:?} {arguments}", by.user_id());
         let found = |key: &str| results.get(key)?.downcast_ref::<A>().cloned();
-        let known = match self.0.mutation {
-            Stale => found(&key),
+        let cached = match self.0.mutation {
+            StaleResult => found(&key),
             RacingCallIsSkipped if races => found(""),
             _ => None,
         };
-        let result = match (known, run(by.clone()), self.0.mutation) {
-            (Some(known), ..) => Ok(known),
+        let result = match (cached, run(by.clone()), self.0.mutation) {
+            (Some(cached), ..) => Ok(cached),
             (None, run, RacingCallIsGranted) if races => run.await.or_else(|e| found("").ok_or(e)),
-            (None, first, OldRights(had)) => match first.await {
-                Err(refusal) if had(&refusal, &by) => run(self.root().await?).await,
+            (None, first, OutdatedPermissions(is_outdated)) => match first.await {
+                Err(refusal) if is_outdated(&refusal, &by) => run(self.root().await?).await,
                 result => result,
             },
             (None, run, RacingCallEmits) if races => {
@@ -288,7 +288,7 @@ impl Mutant {
         let request = RequestInfo::new(Timestamp::default());
         let access = self
             .0
-            .authority
+            .authorizer
             .member_access(&self.0.root, &request)
             .await?;
         let access = access.ok_or(BoardError::PathNotFound)?;
@@ -307,8 +307,8 @@ impl Mutant {
         let guest = GuestCaller::new(Access::new(VisibleForums::none()), request.clone());
         let run = |_| async {
             Ok(match user {
-                Some(user) => self.0.authority.member_access(user, request).await?,
-                None => Some(self.0.authority.guest_access(request).await?),
+                Some(user) => self.0.authorizer.member_access(user, request).await?,
+                None => Some(self.0.authorizer.guest_access(request).await?),
             })
         };
         let access = self
@@ -318,12 +318,12 @@ impl Mutant {
         let (Different, Some(user)) = (self.0.mutation, user) else {
             return Ok(access);
         };
-        let mut known = self.0.known.lock().await;
+        let mut cached = self.0.cached.lock().await;
         if let Some(access) = &access {
-            known.insert(user.clone(), access.clone());
+            cached.insert(user.clone(), access.clone());
         }
         let is_banned = self.0.banned.lock().await.contains(user);
-        let before = known.get(user).filter(|_| is_banned);
+        let before = cached.get(user).filter(|_| is_banned);
         Ok(access.or_else(|| before.cloned()))
     }
 
@@ -421,6 +421,7 @@ impl FromCaller for MemberCaller {
 
 macro_rules! methods {
     ($($by:ident $name:ident($($argument:ident: $type:ty),*) -> $result:ty;)+) => {
+        #[deny(clippy::missing_trait_methods)]
         #[async_trait]
         impl Board for Mutant {
             async fn containing_forum(&self, caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId> {

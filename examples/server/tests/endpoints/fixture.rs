@@ -62,7 +62,7 @@ impl Fixture {
         }
     }
 
-    /// The same API over another board, for the same members.
+    /// Replaces the board behind the API. Members and tokens stay the same.
     pub fn replace_board(&mut self, board: Arc<dyn host::Board>) {
         let host = Host::new(self.board.clone(), board);
         self.api = api(host, &self.stores, &self.settings, &self.clock);

@@ -308,6 +308,7 @@ struct RefusingBoard(fn() -> BoardError);
 
 macro_rules! refuse {
     ($($method:ident($($input:ty),+) -> $output:ty;)+) => {
+        #[deny(clippy::missing_trait_methods)]
         #[async_trait]
         impl Board for RefusingBoard {
             async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {

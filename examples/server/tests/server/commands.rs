@@ -1,4 +1,4 @@
-//! Commands beside a running server, and commands at a terminal.
+//! Commands while a server runs, and commands at a terminal.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};

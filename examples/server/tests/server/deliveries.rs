@@ -163,7 +163,7 @@ fn a_failed_delivery_is_retried_until_it_is_dead_and_by_the_operator() {
 }
 
 #[test]
-fn a_worker_sends_what_a_server_without_worker_queues() {
+fn a_worker_sends_the_deliveries_of_a_server_without_worker() {
     let (server, receiver) = (Server::new(&["--no-worker"]), Receiver::new());
     add_endpoint(&server, &receiver, "");
     reply(&server, &server.token("alice"), "Who brings this?");

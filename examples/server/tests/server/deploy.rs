@@ -66,7 +66,7 @@ fn systemd_accepts_the_units() {
     assert!(verified.status.success() && own.is_empty(), "{problems}");
 }
 
-/// Builds nothing: the program of the test takes the place of the one that the first stage builds.
+/// Does not build the container: the program of the test replaces the result of its first stage.
 #[test]
 fn the_program_runs_with_the_environment_of_the_container() {
     let text = read("Containerfile");

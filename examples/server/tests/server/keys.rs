@@ -153,7 +153,10 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     assert!(done.starts_with("Encrypted the secrets of 1 endpoint with the key "));
     assert!(!directory.stores_in_plain_text(endpoint_secret(&endpoint)));
     assert_refused(&serve(""), "no key was given");
-    assert_refused(&reencrypt("--new-key-file other"), "no key was given");
+    assert_refused(
+        &reencrypt("--new-key-file other"),
+        "no key was given; pass the file of their key with --old-key-file",
+    );
     let lost = "--secret-key-file lost";
     assert_refused(
         &reencrypt(&format!("--new-key-file other {lost}")),
@@ -166,7 +169,7 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     let done = reencrypt("--old-key-file key --new-key-file other");
     assert!(done.stdout.starts_with("Encrypted"), "{done:?}");
     let listed = run(&directory, &format!("webhook list {lost}"));
-    assert!(listed.stdout.contains(id(&endpoint)), "{listed:?}");
+    assert!(listed.stdout.contains(endpoint_id(&endpoint)), "{listed:?}");
     let old = serve(" --secret-key-file key");
     assert_refused(&old, "pass the file of their key");
     let path = directory.path();

@@ -99,7 +99,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self';
                       data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
 #[test]
-fn the_reference_page_and_all_that_it_loads_are_on_this_server() {
+fn the_reference_page_and_its_resources_are_on_this_server() {
     let server = Server::new(&[]);
     let page = get(&server.url("/docs"));
     assert_eq!(page.header("content-security-policy"), Some(POLICY));

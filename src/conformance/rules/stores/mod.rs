@@ -4,6 +4,7 @@ use crate::conformance::support::*;
 
 mod audit;
 mod claims;
+mod delivery_stats;
 mod endpoints;
 mod idempotency;
 mod leases;
@@ -15,11 +16,10 @@ mod retries;
 mod sweeps;
 mod token_usage;
 mod tokens;
-mod usage;
 
 rule_files! {
     __store_tests, StoreFixture;
-    audit tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps usage token_usage
+    audit tokens rate_limits idempotency outbox endpoints claims leases retries lists sweeps delivery_stats token_usage
     operation_usage
 }
 

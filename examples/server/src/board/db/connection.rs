@@ -52,7 +52,7 @@ pub use bind_owned;
 
 #[derive(Clone, Debug)]
 pub enum Connection<'a> {
-    /// It stays on the database's thread.
+    /// Valid only on the thread of the database.
     Sqlite(SendWrapper<&'a rusqlite::Connection>),
     Postgres(Postgres<'a>),
 }

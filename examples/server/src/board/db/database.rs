@@ -164,7 +164,7 @@ fn change_sqlite<T>(tx: &rusqlite::Connection, change: impl Change<T>) -> BoardR
     block_on_ready(change(&Transaction::of(Connection::sqlite(tx))))
 }
 
-/// Returns the result of a future that only uses SQLite, and therefore is ready at once.
+/// Returns the result of a future that uses only SQLite and therefore never waits.
 fn block_on_ready<T>(mut future: TransactionFuture<'_, T>) -> BoardResult<T> {
     match future
         .as_mut()

@@ -124,7 +124,7 @@ async fn find_recipients(
     takers.collect()
 }
 
-/// Returns the ids of the members in `to` who exist; none of them if they are too many.
+/// Returns the ids of the existing members in `to`, or none if there are too many names.
 pub async fn recipients(connection: &Connection<'_>, to: &[UserRef]) -> db::DbResult<Vec<i64>> {
     let most = RECIPIENTS_MAX.get(connection).await?;
     let names = names(to, most);
@@ -159,7 +159,7 @@ fn names(to: &[UserRef], most: u32) -> Vec<Value> {
     names.take(most_names(most) + 1).collect()
 }
 
-/// A member has two names, an id and a username, so that there may be twice as many as recipients.
+/// A member has two names, an id and a username, so that twice as many names as recipients are allowed.
 const fn most_names(most: u32) -> usize {
     2 * most as usize
 }

@@ -96,10 +96,10 @@ pub async fn status(connection: &Connection<'_>) -> db::DbResult<SchemaStatus> {
     })
 }
 
-/// Applies the migrations that the database lacks, and returns how many it had: 0 for a new one.
+/// Applies the missing migrations. Returns the number of migrations that the database had before: 0 for a new one.
 ///
 /// # Errors
-/// When a migration fails, or the applied ones are not this program's. Then none is applied.
+/// If a migration fails, or the applied migrations are not those of this program. No migration is applied then.
 pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
     match &**tx {
         Connection::Sqlite(sqlite) => Ok(sqlite::apply_migrations(sqlite, &SQLITE)?),

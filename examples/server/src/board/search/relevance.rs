@@ -36,7 +36,7 @@ pub async fn page(
     let window = SEARCH_WINDOW.get(connection).await?.into();
     let (after, posts, rows): (Option<ScoreAndPost>, _, _) = match search.after_ints()? {
         None => (None, filter.posts.clone(), window),
-        // Leaves room for posts that were restored since the first page.
+        // Reads more matches, because posts may have been restored since the first page.
         Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
     };
     let found = ScanDirection::Descending

@@ -108,7 +108,7 @@ pub(super) fn change_argument(argument: &mut dyn Any) {
     }
 }
 
-/// Removes what the board does not have from a result.
+/// Removes unsupported parts from a result.
 pub(super) fn change_result(result: &mut dyn Any) {
     if let Some(page) = result.downcast_mut::<Page<MessageSummary>>() {
         page.items.iter_mut().for_each(change_message);

@@ -1,4 +1,4 @@
-//! A database for a board, deleted on drop.
+//! A temporary database for a board.
 
 use std::any::Any;
 use std::env;
@@ -14,18 +14,18 @@ use forum_test_support::postgres;
 /// Number of connections to Postgres.
 const CONNECTIONS: usize = 16;
 
-/// A database and its guard.
+/// A database that is deleted on drop.
 #[expect(missing_debug_implementations, reason = "a fixture")]
-pub struct Place {
+pub struct Storage {
     pub database: BoardDatabase,
     /// File of a SQLite database.
     pub file: Option<PathBuf>,
     /// URL of a Postgres database.
     url: Option<String>,
-    _kept: Box<dyn Any + Send + Sync>,
+    _guard: Box<dyn Any + Send + Sync>,
 }
 
-impl Place {
+impl Storage {
     /// Creates a database with the library's tables on the backend of the environment.
     pub async fn new() -> Self {
         if is_postgres() {
@@ -43,7 +43,7 @@ impl Place {
         in_postgres().await
     }
 
-    /// The same database with connections of its own, for another node on Postgres.
+    /// Opens new connections to the same Postgres database, as another node does. On SQLite returns the same database.
     pub fn another_node(&self) -> BoardDatabase {
         match &self.url {
             Some(url) => connect(url, CONNECTIONS).unwrap().into(),
@@ -51,7 +51,7 @@ impl Place {
         }
     }
 
-    /// Connections to a Postgres database.
+    /// Returns the connections to Postgres. Panics for SQLite.
     pub fn pool(&self) -> Pool {
         match &self.database {
             BoardDatabase::Postgres(database) => database.pool.clone(),
@@ -61,7 +61,7 @@ impl Place {
 }
 
 /// Name of the backend.
-pub fn name() -> &'static str {
+pub fn backend_name() -> &'static str {
     if is_postgres() { "Postgres" } else { "SQLite" }
 }
 
@@ -69,27 +69,27 @@ pub fn is_postgres() -> bool {
     env::var_os("FORUM_API_BACKEND").is_some()
 }
 
-fn in_sqlite() -> Place {
+fn in_sqlite() -> Storage {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("forum.db");
     let file = Some(path.clone());
     let database = sqlite::Database::open(&DatabasePath::File { path, create: true }).unwrap();
-    Place {
+    Storage {
         database: database.into(),
         file,
         url: None,
-        _kept: Box::new(directory),
+        _guard: Box::new(directory),
     }
 }
 
-async fn in_postgres() -> Place {
-    let made = postgres::Database::new();
-    let pool = connect(&made.url(), CONNECTIONS).unwrap();
+async fn in_postgres() -> Storage {
+    let database = postgres::Database::new();
+    let pool = connect(&database.url(), CONNECTIONS).unwrap();
     migrate(&pool).await.unwrap();
-    Place {
+    Storage {
         database: pool.into(),
         file: None,
-        url: Some(made.url()),
-        _kept: Box::new(made),
+        url: Some(database.url()),
+        _guard: Box::new(database),
     }
 }

@@ -1,0 +1,98 @@
+//! A connection whose reads are limited, so that a receiver that sends without end is disconnected.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use super::connection::IoStream;
+
+/// Maximum number of bytes that are read for one request: interim responses, the head of the response, and the part of its
+/// body that is kept.
+const MAX_RESPONSE: usize = 64 * 1024;
+
+/// The bytes that a [`LimitedStream`] may still read.
+#[derive(Clone, Debug)]
+pub(super) struct ReadLimit(Arc<AtomicUsize>);
+
+impl ReadLimit {
+    /// Allows the bytes of another response.
+    pub(super) fn reset(&self) {
+        self.0.store(MAX_RESPONSE, Ordering::Relaxed);
+    }
+
+    fn take(&self, bytes: usize) -> io::Result<()> {
+        let left = self.0.load(Ordering::Relaxed).checked_sub(bytes);
+        let left = left.ok_or(io::ErrorKind::FileTooLarge)?;
+        self.0.store(left, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Stream whose reads fail with [`io::ErrorKind::FileTooLarge`] beyond its limit.
+pub(super) struct LimitedStream {
+    stream: IoStream,
+    limit: ReadLimit,
+}
+
+impl LimitedStream {
+    /// Returns the stream and its limit.
+    pub(super) fn new(stream: IoStream) -> (Self, ReadLimit) {
+        let limit = ReadLimit(Arc::new(AtomicUsize::new(MAX_RESPONSE)));
+        let limited = Self {
+            stream,
+            limit: limit.clone(),
+        };
+        (limited, limit)
+    }
+
+    fn stream(self: Pin<&mut Self>) -> Pin<&mut IoStream> {
+        Pin::new(&mut self.get_mut().stream)
+    }
+}
+
+impl AsyncRead for LimitedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(self.as_mut().stream().poll_read(context, buffer))?;
+        let read = buffer.filled().len() - before;
+        Poll::Ready(self.limit.take(read))
+    }
+}
+
+impl AsyncWrite for LimitedStream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.stream().poll_write(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream().poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffers: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.stream().poll_write_vectored(context, buffers)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
