@@ -1244,6 +1244,7 @@ fn score(query: &SearchQuery, text: &str) -> Option<f64> {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let board = Arc::new(MemoryBoard::new(Arc::new(SystemClock)));
     let alice = board.add_member("alice", Role::Administrator);
+    board.add_member("bob", Role::Member);
     let forum = board.add_forum("General", None, Role::Guest, Role::Newcomer);
 
     let stores = Stores::in_memory();
@@ -1259,6 +1260,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("TOKEN={}", token.expose_secret());
     println!(
         r#"curl -H "authorization: Bearer $TOKEN" --json '{{"title":"Tea","body":"Green?"}}' {url}/forums/{forum}/threads"#
+    );
+    println!(
+        r#"curl -H "authorization: Bearer $TOKEN" --json '{{"to":["@bob"],"subject":"Tea","body":"At five?"}}' {url}/messages"#
     );
     println!("curl {url}/forums/{forum}/threads");
     println!("curl '{url}/search?q=tea'");
