@@ -89,7 +89,7 @@ pub enum ResourceRef<'a> {
 ///             can_start_thread: caller.as_member().is_some(),
 ///             extra: None,
 ///         };
-///         Ok(Page::from(vec![general])) // the library removes the forums that the caller cannot see
+///         Ok(Page::from(vec![general])) // a board with hidden forums omits those that the caller cannot see
 ///     }
 /// }
 /// ```
@@ -132,8 +132,9 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /forums`: lists the forums that the caller can see.
     ///
-    /// Parents precede their children; siblings are ordered by `position`. The library numbers the positions of the
-    /// visible siblings from 1, so that gaps do not reveal hidden forums.
+    /// The list omits hidden forums, and [`Forum::parent_id`] is the nearest visible ancestor. Parents precede their
+    /// children; siblings are ordered by `position`. The library numbers the positions of the visible siblings from 1, so
+    /// that gaps do not reveal hidden forums.
     ///
     /// The endpoint has no cursor: a host returns all forums, with [`Page::next`] `None`. A board with too many forums for
     /// one response lists a selection, such as the forums that the member reads. If `next` is set, the response is a 500.

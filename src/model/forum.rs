@@ -19,9 +19,8 @@ pub struct Forum {
     pub forum_id: ForumId,
     /// Id of the nearest ancestor that the caller can see.
     ///
-    /// `None` for a top-level forum. If the host's list contains hidden forums, the library replaces a hidden parent by
-    /// the nearest visible ancestor. If the list omits them, the host must do so: a parent that is not in the list becomes
-    /// null.
+    /// `None` for a top-level forum. The host's list omits hidden forums, so the host determines this ancestor: the library
+    /// replaces a parent that is not in the list by null.
     #[schemars(
         description = "Id of the nearest ancestor that the caller can see; null for a top-level forum."
     )]

@@ -40,7 +40,10 @@
 //! let stores = Stores::in_memory(); // the stores of the API
 //! let webhooks = WebhookAdmin::new(WebhookStores::in_memory(), TokioRuntime); // the stores of the worker
 //! let panel = Panel::builder(Arc::new(MyMembers), stores, webhooks, TokioRuntime).base_path("/admin/api").build()?;
-//! let app: axum::Router = axum::Router::new().route_service("/admin/api/{*rest}", panel);
+//! let app: axum::Router = axum::Router::new()
+//!     .route_service("/admin/api", panel.clone())
+//!     .route_service("/admin/api/", panel.clone()) // `{*rest}` matches at least one character
+//!     .route_service("/admin/api/{*rest}", panel);
 //! # Ok::<(), forum_api::BuildError>(())
 //! ```
 //!

@@ -13,6 +13,7 @@
 //! let docs = ReferencePage::new("/docs", "/api/v1", &document)?;
 //! let app: axum::Router = axum::Router::new()
 //!     .route_service("/docs", docs.clone())
+//!     .route_service("/docs/", docs.clone()) // `{*rest}` matches at least one character
 //!     .route_service("/docs/{*rest}", docs);
 //! # Ok::<(), forum_api::BuildError>(())
 //! ```
