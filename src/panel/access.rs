@@ -67,22 +67,33 @@ pub fn is_same_origin_form(head: &Parts, public_origin: &str) -> bool {
 }
 
 fn is_own_address(value: &HeaderValue, head: &Parts, public_origin: &str) -> bool {
-    let authority = |text: &str| {
-        let uri: Uri = text.parse().ok()?;
-        let authority = uri.authority()?.as_str().to_lowercase();
-        let default_port = match uri.scheme_str() {
-            Some("https") => ":443",
-            Some("http") => ":80",
-            _ => "",
-        };
-        let without_port = authority.strip_suffix(default_port);
-        Some(without_port.unwrap_or(&authority).to_owned())
+    let parse = |text: &str| text.parse::<Uri>().ok();
+    let Some(sent_from) = value.to_str().ok().and_then(parse) else {
+        return false;
     };
-    let sent_from = value.to_str().ok().and_then(authority);
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
     let host = host.or_else(|| head.uri.authority().map(Authority::as_str));
-    let sent_to = [host.map(str::to_lowercase), authority(public_origin)];
-    sent_from.is_some() && sent_to.contains(&sent_from)
+    let public = parse(public_origin).and_then(|origin| authority(&origin));
+    // The scheme of the request is unknown behind a proxy; it is the one of the page.
+    let host = host.map(|host| without_default_port(host, sent_from.scheme_str()));
+    let sent_from = authority(&sent_from);
+    sent_from.is_some() && [host, public].contains(&sent_from)
+}
+
+fn authority(origin: &Uri) -> Option<String> {
+    let authority = origin.authority()?.as_str();
+    Some(without_default_port(authority, origin.scheme_str()))
+}
+
+/// Returns the authority in lower case, without the default port of the scheme.
+fn without_default_port(authority: &str, scheme: Option<&str>) -> String {
+    let default_port = match scheme {
+        Some("https") => ":443",
+        Some("http") => ":80",
+        _ => "",
+    };
+    let without_port = authority.strip_suffix(default_port);
+    without_port.unwrap_or(authority).to_lowercase()
 }
 
 #[cfg(test)]
@@ -117,6 +128,17 @@ mod tests {
                 .into_parts();
             let is_same = is_same_origin_form(&head, public_origin);
             assert_eq!(is_same, is_own, "{origin} {public_origin}");
+        }
+        for (origin, host, is_own) in [
+            ("https://board.example", "board.example:443", true),
+            ("http://board.example", "board.example:80", true),
+            ("http://board.example", "board.example:443", false),
+            ("https://board.example:80", "board.example", false),
+        ] {
+            let request = Request::post("/").header("host", host);
+            let request = request.header("origin", origin).body(());
+            let (head, ()) = request.unwrap().into_parts();
+            assert_eq!(is_same_origin_form(&head, ""), is_own, "{origin} {host}");
         }
     }
 

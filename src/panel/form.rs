@@ -4,6 +4,9 @@ use maud::{Markup, html};
 
 use crate::http_util::{form_decode, form_pairs};
 
+/// Largest number of fields of a form or query. Pages search the fields once for each checkbox.
+const MAX_FIELDS: usize = 1000;
+
 /// Decoded fields of a form or query in their order, and errors of fields.
 #[derive(Debug, Default)]
 pub(super) struct Form {
@@ -12,8 +15,12 @@ pub(super) struct Form {
 }
 
 impl Form {
-    /// Parses `application/x-www-form-urlencoded`. `None` for invalid encoding and for a NUL character.
+    /// Parses `application/x-www-form-urlencoded`. `None` for invalid encoding, for a NUL character, and for more than
+    /// [`MAX_FIELDS`] fields.
     pub(super) fn parse(text: &str) -> Option<Self> {
+        if form_pairs(text).nth(MAX_FIELDS).is_some() {
+            return None;
+        }
         let decode = |(name, value)| {
             let value = form_decode(value).filter(|value| !value.contains('\0'))?;
             Some((form_decode(name)?.into_owned(), value.into_owned()))

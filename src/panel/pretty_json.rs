@@ -1,5 +1,8 @@
 //! Indentation of JSON texts.
 
+/// Deepest level that is indented. It bounds the length of a deeply nested text.
+const MAX_DEPTH: usize = 20;
+
 /// Breaks a JSON text into indented lines. Keeps the order of fields and the spelling of strings and numbers.
 pub(super) fn pretty_json(text: &str) -> String {
     let mut pretty = String::new();
@@ -47,12 +50,12 @@ pub(super) fn pretty_json(text: &str) -> String {
 
 fn break_line(pretty: &mut String, depth: usize) {
     pretty.push('\n');
-    pretty.extend(std::iter::repeat_n("  ", depth));
+    pretty.extend(std::iter::repeat_n("  ", depth.min(MAX_DEPTH)));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::pretty_json;
+    use super::{MAX_DEPTH, pretty_json};
 
     #[test]
     fn json_is_indented_without_other_changes() {
@@ -74,5 +77,12 @@ mod tests {
         assert_eq!(pretty_json(text), expected);
         assert_eq!(pretty_json(expected), expected);
         assert_eq!(pretty_json("{} \"open"), "{}\"open");
+    }
+
+    #[test]
+    fn a_deeply_nested_text_has_a_bounded_length() {
+        let deep = "[".repeat(100_000);
+        let line = "[\n".len() + 2 * MAX_DEPTH;
+        assert!(pretty_json(&deep).len() <= line * deep.len());
     }
 }

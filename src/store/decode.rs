@@ -145,7 +145,7 @@ macro_rules! row_decoders {
 
         pub(super) fn read_endpoint_stats(row: $row) -> Result<EndpointStats> {
             Ok(EndpointStats {
-                endpoint_id: row.value("endpoint")?,
+                endpoint_id: row.value("id")?,
                 delivered: row.number("delivered")?,
                 failed: row.number("failed")?,
                 last: {

@@ -41,4 +41,4 @@ pub use signing::{Verified, VerifyError, verify};
 pub use topic::{Topic, TopicSet, UnknownTopicError};
 pub use transport::{ReceiverResponse, SignedRequest, Transport, TransportError};
 #[cfg(feature = "webhooks")]
-pub(crate) use transport::{header_lines, printable, truncated};
+pub(crate) use transport::{header_lines, storable};

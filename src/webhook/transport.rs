@@ -61,7 +61,8 @@ fn signing_error(reason: impl std::fmt::Display) -> TransportError {
     TransportError::new(format!("the request could not be signed: {reason}"))
 }
 
-/// Response of a receiver. The worker stores at most 4 KiB of headers and excerpt together.
+/// Response of a receiver. The worker stores at most 4 KiB of headers and excerpt together, and replaces control characters
+/// other than tab, line feed and carriage return.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverResponse {
     /// Status of the response.
@@ -80,10 +81,10 @@ impl ReceiverResponse {
     /// Longest headers in bytes.
     pub(crate) const MAX_HEADERS_LEN: usize = 2 * 1024;
 
-    /// Truncates headers and excerpt to their limits.
-    pub(crate) fn truncated(self) -> Self {
-        let headers = truncated(self.headers, Self::MAX_HEADERS_LEN);
-        let excerpt = truncated(self.excerpt, Self::MAX_LEN - headers.len());
+    /// Makes headers and excerpt [`printable`], and truncates them to their limits.
+    pub(crate) fn storable(self) -> Self {
+        let headers = storable(&self.headers, Self::MAX_HEADERS_LEN);
+        let excerpt = storable(&self.excerpt, Self::MAX_LEN - headers.len());
         Self {
             headers,
             excerpt,
@@ -92,9 +93,10 @@ impl ReceiverResponse {
     }
 }
 
-/// Truncates a text to `limit` bytes, at a character boundary.
+/// Makes a text [`printable`], and truncates it to `limit` bytes at a character boundary.
 #[cfg(feature = "webhooks")]
-pub(crate) fn truncated(mut text: String, limit: usize) -> String {
+pub(crate) fn storable(text: &str, limit: usize) -> String {
+    let mut text = printable(text.as_bytes());
     while text.len() > limit {
         text.pop();
     }
@@ -104,7 +106,7 @@ pub(crate) fn truncated(mut text: String, limit: usize) -> String {
 /// Replaces invalid UTF-8 and control characters other than tab, line feed and carriage return, so that the text is safe
 /// for terminals and databases.
 #[cfg(feature = "webhooks")]
-pub(crate) fn printable(text: &[u8]) -> String {
+fn printable(text: &[u8]) -> String {
     let is_unprintable =
         |letter: char| letter.is_control() && !matches!(letter, '\t' | '\n' | '\r');
     String::from_utf8_lossy(text).replace(is_unprintable, "\u{fffd}")

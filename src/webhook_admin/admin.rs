@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use url::Url;
+
 use super::WebhookAdminError;
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::environment::Environment;
@@ -358,7 +360,7 @@ impl WebhookAdmin {
         Err(WebhookAdminError::EndpointDisabled)
     }
 
-    /// Removes an endpoint with its deliveries.
+    /// Removes an endpoint with its deliveries, also if the store cannot decode it.
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`] or [`WebhookAdminError::Backend`].
@@ -367,9 +369,13 @@ impl WebhookAdmin {
         id: &EndpointId,
         actor: &AuditActor,
     ) -> Result<(), WebhookAdminError> {
-        let url = self.find(id).await?.url;
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_REMOVED, id)?;
-        let audit = audit.with_details(format_args!("url {}", audited_url(&url)));
+        let audit = match self.find(id).await {
+            Ok(endpoint) => audit.with_details(format_args!("url {}", audited_url(&endpoint.url))),
+            // The endpoint is malformed. If the store failed, the removal fails, too.
+            Err(WebhookAdminError::Backend(_)) => audit,
+            Err(error) => return Err(error),
+        };
         let removed = self.webhooks.endpoints.remove(id, &audit).await?;
         removed
             .then_some(())
@@ -544,12 +550,14 @@ impl WebhookAdmin {
 
 opaque_debug!(WebhookAdmin);
 
-/// Returns the origin of an endpoint's URL. Path and query can contain a secret of the receiver, and the audit log is
-/// never purged.
-fn audited_url(url: &str) -> &str {
-    let host = url.find("://").map_or(0, |scheme| scheme + 3);
-    let end = url.get(host..).and_then(|rest| rest.find(['/', '?', '#']));
-    end.and_then(|end| url.get(..host + end)).unwrap_or(url)
+/// Returns the origin of an endpoint's URL, or a text without it if the URL is malformed. Path and query can contain a
+/// secret of the receiver, and the audit log is never purged.
+fn audited_url(url: &str) -> String {
+    let url = Url::parse(url);
+    url.map_or_else(
+        |_| "(malformed)".into(),
+        |url| url.origin().ascii_serialization(),
+    )
 }
 
 fn backend_error(source: impl Into<BoxError>) -> WebhookAdminError {
@@ -567,9 +575,14 @@ mod tests {
             "https://receiver.example/",
             "https://receiver.example/hook/secret?key=secret",
             "https://receiver.example?key=secret",
+            "https://receiver.example\\hook\\secret",
+            "https:\\\\receiver.example\\secret?key",
+            "https:receiver.example/hook?key=secret",
+            "HTTPS:///receiver.example:443/secret",
         ] {
             assert_eq!(audited_url(url), "https://receiver.example");
         }
         assert_eq!(audited_url("http://[::1]:9/x"), "http://[::1]:9");
+        assert_eq!(audited_url("//secret"), "(malformed)");
     }
 }

@@ -15,7 +15,7 @@ use crate::model::Timestamp;
 use crate::store::{ClaimedDelivery, Settlement};
 use crate::webhook::{
     AttemptOutcome, AttemptRecord, DeliveryProgress, DeliveryState, ReceiverResponse,
-    SignedRequest, WebhookSecret, header_lines, truncated,
+    SignedRequest, WebhookSecret, header_lines, storable,
 };
 
 /// Delay of a delivery whose attempt could not start. Its slot stays in use for this time, so that other queued deliveries
@@ -131,7 +131,7 @@ impl Attempt<'_> {
         let reason = "the lease expired and the worker reported no result";
         AttemptResult {
             outcome: AttemptOutcome::LeaseExpired,
-            record: Some(self.not_sent(reason.into())),
+            record: Some(self.not_sent(reason)),
         }
     }
 
@@ -144,7 +144,7 @@ impl Attempt<'_> {
         tracing::warn!(error = %ErrorChain(error), wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
         AttemptResult {
             outcome: AttemptOutcome::Postponed(delay),
-            record: Some(self.not_sent(format!("not sent: {error}"))),
+            record: Some(self.not_sent(&format!("not sent: {error}"))),
         }
     }
 
@@ -164,7 +164,7 @@ impl Attempt<'_> {
         let response = context.with_step_timeout(send).await;
         let mut record = self.record(at, context.now().saturating_duration_since(at));
         record.request_headers = headers;
-        let outcome = match response.map(ReceiverResponse::truncated) {
+        let outcome = match response.map(ReceiverResponse::storable) {
             Ok(response) => {
                 record.status = Some(response.status);
                 record.response_headers = Some(response.headers);
@@ -172,7 +172,7 @@ impl Attempt<'_> {
                 AttemptOutcome::Responded(response.status)
             }
             Err(error) => {
-                record.error = Some(truncated(error.to_string(), ReceiverResponse::MAX_LEN));
+                record.error = Some(storable(&error.to_string(), ReceiverResponse::MAX_LEN));
                 AttemptOutcome::NoResponse
             }
         };
@@ -182,9 +182,9 @@ impl Attempt<'_> {
         }
     }
 
-    fn not_sent(&self, reason: String) -> AttemptRecord {
+    fn not_sent(&self, reason: &str) -> AttemptRecord {
         AttemptRecord {
-            error: Some(truncated(reason, ReceiverResponse::MAX_LEN)),
+            error: Some(storable(reason, ReceiverResponse::MAX_LEN)),
             ..self.record(self.context.now(), Duration::ZERO)
         }
     }

@@ -30,8 +30,8 @@ async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> Backend
     let Some(request) = context.slots.begin_claim(&context.settings) else {
         return Ok(poll_interval);
     };
-    let deliveries = &context.stores.deliveries;
-    let batch = deliveries.claim(&request, context.now()).await;
+    let claim = context.stores.deliveries.claim(&request, context.now());
+    let batch = context.with_step_timeout(claim).await;
     let batch = batch.inspect_err(|_| context.slots.end_claim())?;
     let is_idle = batch.deliveries.is_empty();
     authorize_owners(context, batchers, batch.deliveries);

@@ -26,7 +26,8 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 }
 
 async fn turn(context: &WorkerContext) -> BackendResult<Duration> {
-    let events = context.stores.outbox.pending(BATCH).await?;
+    let outbox = &context.stores.outbox;
+    let events = context.with_step_timeout(outbox.pending(BATCH)).await?;
     if events.is_empty() {
         return Ok(context.settings.poll_interval);
     }
@@ -37,7 +38,8 @@ async fn turn(context: &WorkerContext) -> BackendResult<Duration> {
         .collect();
     let widest = fan_outs.iter().map(|event| event.endpoint_ids.len()).max();
     for step in fan_outs.chunks(DELIVERIES_PER_STEP.div_ceil(widest.unwrap_or(0).max(1))) {
-        context.stores.outbox.fan_out(step, context.now()).await?;
+        let fan_out = outbox.fan_out(step, context.now());
+        context.with_step_timeout(fan_out).await?;
         if step.iter().any(|event| !event.endpoint_ids.is_empty()) {
             context.deliveries.notify();
         }
@@ -69,7 +71,8 @@ struct EndpointFilter {
 
 impl EndpointFilter {
     async fn load(context: &WorkerContext, events: &[Event]) -> BackendResult<Self> {
-        let mut endpoints = context.stores.endpoints.list().await?;
+        let list = context.stores.endpoints.list();
+        let mut endpoints = context.with_step_timeout(list).await?;
         endpoints.retain(|endpoint| events.iter().any(|event| subscribes_to(endpoint, event)));
         let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
         Ok(Self {

@@ -24,7 +24,8 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
 
 async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
     let before = context.now().saturating_sub(context.settings.retention);
-    let removed = context.stores.deliveries.sweep(before, BATCH).await?;
+    let sweep = context.stores.deliveries.sweep(before, BATCH);
+    let removed = context.with_step_timeout(sweep).await?;
     let purged = purge_dead(context).await?;
     let is_full = removed.max(purged) >= u64::from(BATCH);
     Ok(if is_full {
@@ -44,9 +45,8 @@ async fn purge_dead(context: &WorkerContext) -> BackendResult<u64> {
     let audit = AuditActor::SYSTEM.entry(random, now, AuditAction::DELIVERY_PURGED, "")?;
     let audit = audit.with_details("dead");
     let (deliveries, before) = (&context.stores.deliveries, now.saturating_sub(retention));
-    deliveries
-        .purge(DeliveryState::Dead, before, BATCH, &audit)
-        .await
+    let purge = deliveries.purge(DeliveryState::Dead, before, BATCH, &audit);
+    context.with_step_timeout(purge).await
 }
 
 #[cfg(feature = "metrics")]

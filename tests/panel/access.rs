@@ -117,6 +117,8 @@ async fn an_invalid_form_changes_nothing() {
         let form = [&[("label", label)], FORM].concat();
         assert_eq!(fixture.post("/panel/tokens/new", &form).await.status, 400);
     }
+    let too_many = [FORM, &[("topics", "post.created"); 1000]].concat();
+    assert_eq!(fixture.post("/panel/webhooks", &too_many).await.status, 400);
     assert_eq!(fixture.snapshot().await, before);
 }
 

@@ -36,6 +36,7 @@ on_both! {
     an_invalid_event_is_rejected_when_it_is_inserted,
     an_unreadable_delivery_is_not_attempted_and_does_not_delay_others,
     an_unreadable_endpoint_does_not_delay_others,
+    unreadable_statistics_of_an_endpoint_do_not_hide_others,
     a_long_queue_is_counted_up_to_a_bound,
     an_event_is_deleted_with_its_last_delivery,
 }
@@ -162,6 +163,16 @@ async fn an_unreadable_endpoint_does_not_delay_others(sql: Sql) {
     queue(webhooks, [event(1)], &endpoints).await;
     let claims = claim_all(webhooks, at(0)).await;
     assert_eq!(claims.deliveries.len(), 2);
+}
+
+async fn unreadable_statistics_of_an_endpoint_do_not_hide_others(sql: Sql) {
+    let webhooks = sql.webhooks();
+    add(webhooks, &[endpoint(1), endpoint(2)]).await;
+    sql.run_unchecked("UPDATE forum_api_endpoints SET id = 'whe 2' WHERE id = 'whe_2'")
+        .await;
+    let stats = webhooks.deliveries.endpoint_stats(at(0)).await.unwrap();
+    let ids: Vec<_> = stats.into_iter().map(|one| one.endpoint_id).collect();
+    assert_eq!(ids, [endpoint(1).id]);
 }
 
 async fn a_long_queue_is_counted_up_to_a_bound(sql: Sql) {

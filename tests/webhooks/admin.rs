@@ -11,7 +11,7 @@ use forum_api::store::sqlite::{Database, DatabasePath};
 use forum_api::store::{
     AuditFilter, AuditStore as _, ClaimRequest, DeliveryFilter, Settlement, WebhookStores,
 };
-use forum_api::test_util::StoreInterceptor;
+use forum_api::test_util::{Intervention, StoreInterceptor};
 use forum_api::webhook::{
     DeliveryProgress, DeliveryState, Endpoint, KeyId, SecretCipher as _, Topic,
 };
@@ -159,6 +159,21 @@ async fn an_operation_without_effect_writes_nothing() {
         &AuditAction::ENDPOINT_ADDED,
     ];
     assert_eq!(actions, expected);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_cannot_be_decoded_is_removed() {
+    let (webhooks, calls) = (WebhookStores::in_memory(), StoreInterceptor::default());
+    let admin = admin_without_key(&calls.webhooks(&webhooks));
+    let id = add_endpoint(&admin, "*").await.unwrap();
+    calls.on_call(|method, _| match method {
+        "endpoints.find" => Intervention::Fail,
+        _ => Intervention::Proceed,
+    });
+    admin.remove(&id, &BY).await.unwrap();
+    assert_eq!(webhooks.endpoints.list().await.unwrap(), []);
+    let removed = admin.remove(&id, &BY).await;
+    assert!(matches!(removed, Err(WebhookAdminError::EndpointNotFound)));
 }
 
 #[tokio::test]

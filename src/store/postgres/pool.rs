@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    ClientWrapper, Hook, HookError, Manager, ManagerConfig, Metrics, Pool, RecyclingMethod, Runtime,
+};
+use tokio::time::timeout;
 use tokio_postgres::Config;
 
 use super::error::PostgresError;
@@ -20,6 +23,12 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Number of unanswered keepalive probes after which a connection is broken.
 const KEEPALIVE_RETRIES: u32 = 3;
 
+/// Time since the last use of a connection began, after which the connection is checked before its next use.
+const CHECK_AFTER: Duration = Duration::from_secs(5);
+
+/// Timeout of the check of a connection.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Timeouts of a statement and of an idle transaction, so that a crashed or halted node does not hold its locks
 /// indefinitely.
 const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_timeout=20s";
@@ -29,6 +38,8 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 ///
 /// Connections are opened when they are needed, so this does not fail while Postgres is unreachable. A broken connection is
 /// replaced when it is next used (`RecyclingMethod::Fast`): a statement fails only if its connection breaks while it runs.
+/// If the last use of a connection began more than 5 s ago, the connection must respond within 2 s before its next use.
+/// Otherwise it is replaced: behind a proxy, a connection can stop responding without being closed.
 ///
 /// | wait | limit | setting in the address |
 /// |---|---|---|
@@ -78,11 +89,26 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     );
     let pool = Pool::builder(manager)
         .max_size(size)
+        .pre_recycle(Hook::async_fn(|client, metrics| {
+            Box::pin(check(client, *metrics))
+        }))
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(CONNECT_TIMEOUT))
         .create_timeout(Some(CONNECT_TIMEOUT))
         .build();
     pool.map_err(PostgresError::unusable)
+}
+
+/// Fails if a connection that was not taken for [`CHECK_AFTER`] does not respond.
+async fn check(client: &ClientWrapper, metrics: Metrics) -> Result<(), HookError> {
+    if metrics.last_used() < CHECK_AFTER {
+        return Ok(());
+    }
+    let Ok(checked) = timeout(CHECK_TIMEOUT, client.check_connection()).await else {
+        tracing::warn!("a connection to Postgres does not respond; it is replaced");
+        return Err(HookError::message("the connection does not respond"));
+    };
+    checked.map_err(HookError::Backend)
 }
 
 /// Adds the default timeouts to the settings of the address.

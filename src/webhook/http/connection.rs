@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use url::Host;
 
 use super::limited_stream::{LimitedStream, ReadLimit};
-use crate::webhook::{EndpointUrl, ReceiverResponse, TransportError, header_lines, printable};
+use crate::webhook::{EndpointUrl, ReceiverResponse, TransportError, header_lines};
 
 pub(super) type HttpRequest = Request<Full<Bytes>>;
 
@@ -68,9 +68,9 @@ impl From<ResponseCapture> for ReceiverResponse {
         let response = Self {
             status: capture.status.as_u16(),
             headers: capture.headers,
-            excerpt: printable(&capture.body),
+            excerpt: String::from_utf8_lossy(&capture.body).into_owned(),
         };
-        response.truncated()
+        response.storable()
     }
 }
 

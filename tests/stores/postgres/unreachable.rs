@@ -1,6 +1,9 @@
 //! Errors while Postgres is unreachable.
 
-use std::net::TcpListener;
+use std::future::pending;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
 
 use forum_api::host::{BackendError, BoardError};
 use forum_api::model::Timestamp;
@@ -10,6 +13,12 @@ use forum_api::token::SecretDigest;
 use forum_api::webhook::DeliveryState;
 
 use forum_test_support::postgres::{pool, schema};
+use tokio::io::copy_bidirectional;
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 
 use super::{Pool, tables};
 use crate::fixture::lookup;
@@ -131,4 +140,48 @@ async fn terminate_connections(address: &str, tables: &Pool) {
             tokio::task::yield_now().await;
         }
     }
+}
+
+/// Starts a proxy to `server`. After a notification by `silence`, its present connections neither respond nor end.
+async fn start_proxy(server: String, silence: Arc<Notify>) -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (mut client, _) = listener.accept().await.unwrap();
+            let (server, silence) = (server.clone(), silence.clone());
+            tokio::spawn(async move {
+                let mut server = TcpStream::connect(server).await.unwrap();
+                tokio::select! {
+                    _ = copy_bidirectional(&mut client, &mut server) => {}
+                    () = silence.notified() => pending().await,
+                }
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_stops_responding_is_replaced() {
+    let address = schema().await;
+    let config: Config = address.parse().unwrap();
+    let (Some(Host::Tcp(host)), Some(port)) =
+        (config.get_hosts().first(), config.get_ports().first())
+    else {
+        panic!("the test needs a TCP address");
+    };
+    let (server, silence) = (format!("{host}:{port}"), Arc::new(Notify::new()));
+    let proxy = start_proxy(server.clone(), silence.clone()).await;
+    let behind_proxy = address.replace(&format!("@{server}/"), &format!("@{proxy}/"));
+    assert_ne!(behind_proxy, address);
+    let tables = pool(&behind_proxy, 1);
+    forum_api::store::postgres::migrate(&tables).await.unwrap();
+    let tokens = Stores::in_postgres(&tables).tokens;
+    let (wanted, limit) = (lookup(1), Duration::from_secs(6));
+    let find = || tokens.find(&wanted);
+    assert_eq!(find().await.unwrap(), None);
+    silence.notify_waiters();
+    assert!(timeout(limit, find()).await.is_err(), "it does not respond");
+    assert_eq!(timeout(limit, find()).await.unwrap().unwrap(), None);
 }

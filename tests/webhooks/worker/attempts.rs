@@ -63,7 +63,7 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
         .map(|one| (one.status, one.error.as_deref(), one.duration_ms));
     let expected = [
         (Some(500), None, 120),
-        (None, Some("connection refused"), 0),
+        (None, Some("connection\u{fffd}refused"), 0),
         (None, Some("the operation timed out"), 15_000),
         (Some(204), None, 0),
     ];
@@ -71,6 +71,9 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
     let length = |text: &Option<String>| text.as_ref().map(String::len);
     assert_eq!(length(&log[0].response_headers), Some(2048));
     assert_eq!(length(&log[0].response_excerpt), Some(2048));
+    for text in [&log[0].response_headers, &log[0].response_excerpt] {
+        assert!(text.as_ref().unwrap().contains('\u{fffd}'), "no NUL");
+    }
     for (attempt, sent) in log.iter().zip(fixture.sent()) {
         let lines = attempt.request_headers.as_ref().unwrap().lines();
         let sent = sent.request.headers.iter();

@@ -1,8 +1,11 @@
 //! Failing stores.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use forum_api::host::BackendError;
 use forum_api::model::Timestamp;
 use forum_api::store::Settlement;
+use forum_api::test_util::Intervention;
 use forum_api::webhook::DeliveryState::{Delivered, Queued, Retrying};
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
@@ -51,6 +54,31 @@ fn a_failing_store_is_called_with_backoff() {
     fixture.advance(seconds(31));
     assert_eq!(fixture.progress(), (Delivered, 1));
     assert_eq!(handle.health().consecutive_failures, 0);
+}
+
+#[test]
+fn a_call_that_hangs_delays_the_worker_by_at_most_a_step() {
+    for hanging in [
+        "outbox.pending",
+        "endpoints.list",
+        "outbox.fan_out",
+        "deliveries.claim",
+    ] {
+        let fixture = WorkerFixture::with_replies([Status(204)]);
+        let has_hung = AtomicBool::new(false);
+        fixture.calls.on_call(move |method, _| {
+            match method == hanging && !has_hung.swap(true, Ordering::SeqCst) {
+                true => Intervention::Hang,
+                false => Intervention::Proceed,
+            }
+        });
+        let handle = fixture.start();
+        fixture.advance(seconds(14));
+        assert!(fixture.sent().is_empty(), "{hanging}");
+        fixture.advance(seconds(3));
+        assert_eq!(fixture.progress(), (Delivered, 1), "{hanging}");
+        assert_eq!(handle.health().consecutive_failures, 0);
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Stopping a worker.
 
+use forum_api::test_util::Intervention;
 use forum_api::webhook::DeliveryState::{Delivered, Queued};
 
 use super::fixture::{HOUR, WorkerFixture, seconds};
@@ -61,10 +62,11 @@ fn a_stopping_worker_releases_deliveries_without_an_attempt() {
 
 #[test]
 fn hanging_calls_delay_the_stop_by_at_most_a_step() {
-    let prepare: [fn(&WorkerFixture); 3] = [
+    let prepare: [fn(&WorkerFixture); 4] = [
         |fixture| fixture.transport.set_replies("a", [Hangs]),
         |fixture| (1..=20).for_each(|owner| fixture.owners.set(owner, OwnerAccess::Hangs)),
         |fixture| fixture.fail(|_, _| true),
+        |fixture| fixture.calls.on_call(|_, _| Intervention::Hang),
     ];
     for prepare in prepare {
         let fixture = WorkerFixture::new();

@@ -141,14 +141,14 @@ impl Transport for FakeTransport {
                 }
                 status
             }
-            Reply::ConnectError => return Err(TransportError::new("connection refused")),
+            Reply::ConnectError => return Err(TransportError::new("connection\0refused")),
             Reply::Panics => panic!("the transport panics"),
             Reply::Hangs => std::future::pending().await,
         };
         Ok(ReceiverResponse {
             status,
-            headers: format!("server: {}\n", "x".repeat(3000)),
-            excerpt: "x".repeat(5000),
+            headers: format!("server: \0{}\n", "x".repeat(3000)),
+            excerpt: format!("\0{}", "x".repeat(5000)),
         })
     }
 }

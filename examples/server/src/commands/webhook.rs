@@ -152,12 +152,12 @@ impl WebhookCommand {
                 id: Id { id },
                 confirm,
             } => {
-                let found = database.webhooks().endpoints.find(&id).await?;
-                let found = found.ok_or_else(|| unknown_endpoint(&id))?;
-                let what = format!(
-                    "This removes endpoint {id} ({}) and its deliveries.",
-                    found.url
-                );
+                let url = match database.webhooks().endpoints.find(&id).await {
+                    Ok(found) => found.ok_or_else(|| unknown_endpoint(&id))?.url,
+                    // A malformed endpoint can be removed, too.
+                    Err(error) => error.to_string(),
+                };
+                let what = format!("This removes endpoint {id} ({url}) and its deliveries.");
                 confirm.ask(&what)?;
                 let removed = webhook_admin.remove(&id, &audit::actor()).await;
                 (id, removed.map(|()| "Removed endpoint"))

@@ -68,10 +68,13 @@ impl Cookie {
 /// Returns the session that a request names.
 pub fn read_cookie(headers: &HeaderMap) -> Option<SessionId> {
     let lines = headers.get_all(COOKIE).iter();
-    let pairs = lines.flat_map(|line| line.to_str().unwrap_or_default().split(';'));
-    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
-    let (_, value) = named.find(|(name, _)| *name == NAME)?;
-    SessionId::parse(value)
+    // Cookies of other applications on this host can contain bytes that are not ASCII.
+    let pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+    let mut values = pairs.filter_map(|pair| {
+        let value = pair.trim_ascii().strip_prefix(NAME.as_bytes())?;
+        value.strip_prefix(b"=")
+    });
+    SessionId::parse(str::from_utf8(values.next()?).ok()?)
 }
 
 /// Begins a session of this account and ends the browser's previous one.
@@ -104,7 +107,25 @@ pub async fn end(board: &ReferenceBoard, id: &SessionId) -> BoardResult<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cookie, SessionId};
+    use http::HeaderMap;
+    use http::header::{COOKIE, HeaderValue};
+
+    use super::{Cookie, SessionId, read_cookie};
+
+    #[test]
+    fn the_session_is_read_beside_cookies_that_are_not_ascii() {
+        let id = "x".repeat(43);
+        for line in [
+            format!("forum_session={id}"),
+            format!("name=é; forum_session={id}; other=\u{fc}"),
+            format!("other_forum_session=y;forum_session={id}"),
+        ] {
+            let line = HeaderValue::from_bytes(line.as_bytes()).unwrap();
+            let headers = HeaderMap::from_iter([(COOKIE, line)]);
+            let read = read_cookie(&headers);
+            assert_eq!(read.unwrap().as_str(), id, "{headers:?}");
+        }
+    }
 
     #[test]
     fn the_cookie_is_secure_over_https() {

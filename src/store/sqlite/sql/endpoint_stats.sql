@@ -1,7 +1,7 @@
 -- Counts the deliveries of each endpoint by result, and finds its latest delivery with an attempt.
 SELECT stats.*, delivery.state, attempt.at, attempt.status
 FROM (
-    SELECT endpoint.id AS endpoint, (
+    SELECT endpoint.id, (
         SELECT count(*) FROM forum_api_deliveries delivery
         WHERE delivery.endpoint = endpoint.id AND state = 'delivered' AND created_at > ?1
     ) AS delivered, (
