@@ -19,9 +19,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use forum_api::host::BoardError::{self, Conflict, Forbidden, NotFound, PathNotFound};
 use forum_api::host::{
-    Access, Authorizer, BackendResult, Board, BoardError, BoardResult, Caller, InForum,
-    MemberCaller, RequestInfo, ResourceRef, VisibleForums,
+    Access, Authorizer, BackendResult, Board, BoardResult, Caller, InForum, MemberCaller,
+    RequestInfo, ResourceRef, VisibleForums,
 };
 use forum_api::model::*;
 use forum_api::runtime::{Clock, OsRandom, SystemClock, TokioRuntime};
@@ -34,6 +35,7 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Time in which authors can edit and delete their posts.
 const EDIT_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
 /// Time between two ratings of one member without a post.
 const RATING_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -41,7 +43,7 @@ const RATING_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 const EXCERPT_LENGTH: usize = 200;
 
 /// Roles in ascending order of permissions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Role {
     Guest,
     /// A member whose posts await approval.
@@ -52,29 +54,35 @@ enum Role {
     Administrator,
 }
 
-#[derive(Debug)]
-struct MemoryBoard(Mutex<Data>);
-
-#[derive(Debug)]
-struct Data {
+struct MemoryBoard {
     clock: Arc<dyn Clock>,
+    data: Mutex<Data>,
+}
+
+#[derive(Default)]
+struct Data {
+    /// Time of the current command.
+    now: Timestamp,
     /// Last id of any resource.
     last_id: i64,
     offline: bool,
     accounts: BTreeMap<UserId, Account>,
     sections: BTreeMap<ForumId, Section>,
     threads: BTreeMap<ThreadId, Thread>,
-    entries: BTreeMap<PostId, Entry>,
+    /// The state of a first post is the state of its thread.
+    posts: BTreeMap<PostId, Post>,
+    /// State of each deleted post before its deletion.
+    deleted: BTreeMap<PostId, ContentState>,
     ballots: BTreeMap<PollId, Ballot>,
     /// Ratings, each with the member who gave it.
     ratings: Vec<(UserId, Rating)>,
     /// Copies of messages, each with its owner.
-    messages: Vec<(UserId, Message)>,
-    subscriptions: Vec<StoredSubscription>,
+    messages: BTreeMap<MessageId, (UserId, Message)>,
+    /// Number and time of each subscription.
+    subscriptions: BTreeMap<(UserId, SubscriptionTarget), (i64, Timestamp)>,
     outbox: Vec<Event>,
 }
 
-#[derive(Debug)]
 struct Account {
     author: Author,
     joined_at: Timestamp,
@@ -84,7 +92,6 @@ struct Account {
 }
 
 /// A forum.
-#[derive(Debug)]
 struct Section {
     forum: Forum,
     /// Lowest role that sees the forum.
@@ -94,31 +101,13 @@ struct Section {
     moderators: HashSet<UserId>,
 }
 
-/// A post. The state of a first post is the state of its thread.
-#[derive(Debug)]
-struct Entry {
-    post: Post,
-    approved: bool,
-    deleted: bool,
-}
-
 /// A poll with the options that each member chose.
-#[derive(Debug)]
 struct Ballot {
     poll: Poll,
     votes: BTreeMap<UserId, Vec<OptionId>>,
 }
 
-#[derive(Debug)]
-struct StoredSubscription {
-    number: i64,
-    owner: UserId,
-    target: SubscriptionTarget,
-    created_at: Timestamp,
-}
-
 /// The caller of a command; without an author for guests.
-#[derive(Clone, Debug)]
 struct Viewer {
     author: Option<Author>,
     role: Role,
@@ -128,35 +117,34 @@ struct Viewer {
 struct VisibleThread<'a> {
     thread: &'a Thread,
     section: &'a Section,
-    state: ContentState,
+    first_post: &'a Post,
     is_moderator: bool,
-    can_reply: bool,
 }
 
-const GUEST: Viewer = Viewer {
+/// Sees all forums, and in each forum the content that every reader sees. Counts and events have this view.
+const READER: Viewer = Viewer {
     author: None,
-    role: Role::Guest,
-};
-
-/// Viewer that sees all content, for events and for checks that do not depend on a caller.
-const SYSTEM: Viewer = Viewer {
-    author: None,
-    role: Role::Administrator,
+    role: Role::Staff,
 };
 
 impl Viewer {
-    fn id(&self) -> Option<&UserId> {
-        self.author.as_ref().map(|author| &author.user_id)
-    }
-
     fn is_author(&self, author: &Option<Author>) -> bool {
         self.author.is_some() && self.author == *author
+    }
+
+    fn can_see(&self, post: &Post, is_moderator: bool) -> bool {
+        match post.state {
+            ContentState::Visible => true,
+            ContentState::AwaitingApproval => is_moderator || self.is_author(&post.author),
+            ContentState::Deleted => is_moderator,
+        }
     }
 }
 
 impl Section {
     fn is_moderator(&self, viewer: &Viewer) -> bool {
-        let is_appointed = viewer.id().is_some_and(|id| self.moderators.contains(id));
+        let author = viewer.author.as_ref();
+        let is_appointed = author.is_some_and(|author| self.moderators.contains(&author.user_id));
         is_appointed || viewer.role == Role::Administrator
     }
 
@@ -169,213 +157,171 @@ impl Section {
     }
 }
 
-impl Account {
-    fn viewer(&self) -> Viewer {
-        Viewer {
-            author: Some(self.author.clone()),
-            role: self.role,
-        }
-    }
-}
-
-impl Entry {
-    fn path(&self) -> PostPath {
-        PostPath {
-            thread_id: self.post.thread_id.clone(),
-            post_id: self.post.post_id.clone(),
-        }
-    }
-
-    fn state(&self) -> ContentState {
-        match (self.deleted, self.approved) {
-            (true, _) => ContentState::Deleted,
-            (false, false) => ContentState::AwaitingApproval,
-            (false, true) => ContentState::Visible,
-        }
-    }
-
-    fn is_first(&self) -> bool {
-        self.post.number == 1
-    }
-
-    fn is_visible(&self, viewer: &Viewer, is_moderator: bool) -> bool {
-        match self.state() {
-            ContentState::Visible => true,
-            ContentState::AwaitingApproval => is_moderator || viewer.is_author(&self.post.author),
-            ContentState::Deleted => is_moderator,
-        }
-    }
-}
-
+/// Reads.
 impl Data {
-    fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    fn new_id(&mut self) -> i64 {
-        self.last_id += 1;
-        self.last_id
-    }
-
     fn account(&self, user: &UserRef) -> Option<&Account> {
         let mut accounts = self.accounts.values();
-        match user {
-            UserRef::Id(id) => self.accounts.get(id),
-            UserRef::Name(name) => accounts.find(|account| account.author.username == *name),
-        }
+        accounts.find(|account| is_user(&account.author, user))
     }
 
+    /// Returns the member with this id; the guest if the account is banned.
     fn viewer(&self, id: Option<&UserId>) -> Viewer {
         let account = id.and_then(|id| self.accounts.get(id));
-        account.map_or(GUEST, Account::viewer)
+        let account = account.filter(|account| !account.banned);
+        Viewer {
+            author: account.map(|account| account.author.clone()),
+            role: account.map_or(Role::Guest, |account| account.role),
+        }
     }
 
     fn access(&self, viewer: &Viewer) -> Access {
-        let visible = self
-            .sections
-            .values()
-            .filter(|section| section.is_visible(viewer));
+        let sections = self.sections.values();
+        let visible = sections.filter(|section| section.is_visible(viewer));
         let forums = visible.map(|section| section.forum.forum_id.clone());
         let is_denied = self.offline && viewer.role < Role::Administrator;
         Access::new(VisibleForums::from_ids(forums)).deny_offline(is_denied)
     }
 
-    /// Returns the member who runs a command. Fails if the member was banned after the request began.
-    fn writer(&self, member: &MemberCaller) -> BoardResult<(Viewer, Author)> {
-        let account = self.accounts.get(member.user_id());
-        let account = account.filter(|account| !account.banned);
-        let account = account.ok_or_else(|| BoardError::forbidden("The account is banned."))?;
-        Ok((account.viewer(), account.author.clone()))
-    }
-
     fn visible_section(&self, viewer: &Viewer, id: &ForumId) -> BoardResult<&Section> {
-        let section = found(self.sections.get(id))?;
-        match section.is_visible(viewer) {
-            true => Ok(section),
-            false => Err(BoardError::PathNotFound),
-        }
+        let section = self.sections.get(id);
+        found(section.filter(|section| section.is_visible(viewer)))
     }
 
-    fn is_within(&self, forum: &ForumId, ancestor: &ForumId) -> bool {
-        let parent = |id: &ForumId| self.sections.get(id)?.forum.parent_id.clone();
-        let mut ancestors = std::iter::successors(Some(forum.clone()), parent);
-        ancestors.any(|id| id == *ancestor)
+    /// Returns a section, its parent, and its other ancestors.
+    fn lineage<'a>(&'a self, section: &'a Section) -> impl Iterator<Item = &'a Section> {
+        let parent = move |section: &&Section| self.sections.get(section.forum.parent_id.as_ref()?);
+        std::iter::successors(Some(section), parent)
     }
 
-    fn entries_of<'a>(&'a self, thread: &'a ThreadId) -> impl Iterator<Item = &'a Entry> {
-        let entries = self.entries.values();
-        entries.filter(move |entry| entry.post.thread_id == *thread)
-    }
-
-    fn find_thread(&self, viewer: &Viewer, id: &ThreadId) -> BoardResult<VisibleThread<'_>> {
+    fn visible_thread(&self, viewer: &Viewer, id: &ThreadId) -> BoardResult<VisibleThread<'_>> {
         let thread = found(self.threads.get(id))?;
         let section = self.visible_section(viewer, &thread.forum_id)?;
-        let first = found(self.entries.get(&thread.first_post_id))?;
         let is_moderator = section.is_moderator(viewer);
-        if !first.is_visible(viewer, is_moderator) {
-            return Err(BoardError::PathNotFound);
-        }
-        let is_open = first.state() == ContentState::Visible && (!thread.locked || is_moderator);
+        let first_post = self.posts.get(&thread.first_post_id);
+        let first_post = first_post.filter(|post| viewer.can_see(post, is_moderator));
         Ok(VisibleThread {
             thread,
             section,
-            state: first.state(),
+            first_post: found(first_post)?,
             is_moderator,
-            can_reply: is_open && section.is_writable(viewer),
         })
     }
 
-    fn thread(&self, viewer: &Viewer, id: &ThreadId) -> BoardResult<Thread> {
-        let visible = self.find_thread(viewer, id)?;
-        let is_counted =
-            |entry: &&Entry| entry.is_first() || entry.state() == ContentState::Visible;
-        let counted: Vec<_> = self.entries_of(id).filter(is_counted).collect();
-        let last = counted.last().map(|entry| &entry.post);
-        Ok(Thread {
-            state: visible.state,
-            last_activity_at: last.map_or(visible.thread.created_at, |last| last.created_at),
-            last_post: last.map(|last| LastPost {
-                post_id: last.post_id.clone(),
-                author: last.author.clone(),
-                created_at: last.created_at,
-            }),
-            reply_count: (counted.len() as u64).saturating_sub(1),
-            can_reply: visible.can_reply,
-            ..visible.thread.clone()
+    fn posts_of<'a>(&'a self, thread: &'a ThreadId) -> impl Iterator<Item = &'a Post> {
+        let posts = self.posts.values();
+        posts.filter(move |post| post.thread_id == *thread)
+    }
+
+    /// Returns the posts that every reader of their forum sees.
+    fn public_posts(&self) -> impl Iterator<Item = (VisibleThread<'_>, &Post)> {
+        let posts = self.posts.values();
+        let visible = posts.filter(|post| post.state == ContentState::Visible);
+        visible.filter_map(move |post| {
+            let thread = self.visible_thread(&READER, &post.thread_id).ok()?;
+            Some((thread, post))
         })
-    }
-
-    /// Returns a post and the forum that contains it.
-    fn post(&self, viewer: &Viewer, path: &PostPath) -> BoardResult<InForum<Post>> {
-        let visible = self.find_thread(viewer, &path.thread_id)?;
-        let entry = found(self.entries.get(&path.post_id))?;
-        let is_found = entry.post.thread_id == path.thread_id
-            && entry.is_visible(viewer, visible.is_moderator);
-        if !is_found {
-            return Err(BoardError::PathNotFound);
-        }
-        let window_ends_at = entry.post.created_at.saturating_add(EDIT_WINDOW);
-        let is_editable_by_author = !visible.thread.locked && self.now() < window_ends_at;
-        let is_author = viewer.is_author(&entry.post.author);
-        let can_edit = visible.is_moderator || is_author && is_editable_by_author;
-        let is_answer_visible = |id: &PostId| {
-            let answered = self.entries.get(id);
-            answered.is_some_and(|answered| answered.is_visible(viewer, visible.is_moderator))
-        };
-        let post = Post {
-            in_reply_to: entry.post.in_reply_to.clone().filter(is_answer_visible),
-            state: entry.state(),
-            can_edit,
-            can_delete: can_edit && (!entry.is_first() || visible.is_moderator),
-            ..entry.post.clone()
-        };
-        Ok(InForum::new(visible.section.forum.forum_id.clone(), post))
-    }
-
-    /// Returns whether every reader of the forum sees the post.
-    fn is_public(&self, entry: &Entry) -> bool {
-        let thread = self.find_thread(&SYSTEM, &entry.post.thread_id);
-        entry.state() == ContentState::Visible
-            && thread.is_ok_and(|visible| visible.state == ContentState::Visible)
-    }
-
-    fn public_entries(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.values().filter(|entry| self.is_public(entry))
     }
 
     fn forum(&self, viewer: &Viewer, section: &Section) -> Forum {
         let id = &section.forum.forum_id;
-        let in_forum = |entry: &&Entry| {
-            let thread = self.find_thread(&SYSTEM, &entry.post.thread_id);
-            thread.is_ok_and(|visible| visible.section.forum.forum_id == *id)
-        };
-        let public: Vec<_> = self.public_entries().filter(in_forum).collect();
+        let posts = self.public_posts();
+        let posts: Vec<_> = posts
+            .filter(|(place, _)| place.thread.forum_id == *id)
+            .collect();
+        let mut ancestors = self.lineage(section).skip(1);
+        let parent = ancestors.find(|ancestor| ancestor.is_visible(viewer));
         Forum {
-            thread_count: public.iter().filter(|entry| entry.is_first()).count() as u64,
-            post_count: public.len() as u64,
-            last_activity_at: public.last().map(|entry| entry.post.created_at),
+            parent_id: parent.map(|parent| parent.forum.forum_id.clone()),
+            thread_count: posts.iter().filter(|(_, post)| post.number == 1).count() as u64,
+            post_count: posts.len() as u64,
+            last_activity_at: posts.last().map(|(_, post)| post.created_at),
             can_start_thread: section.is_writable(viewer),
             ..section.forum.clone()
         }
     }
 
-    fn member(&self, account: &Account) -> Member {
-        let id = &account.author.user_id;
-        let is_for_members = |entry: &&Entry| {
-            let thread = self.find_thread(&SYSTEM, &entry.post.thread_id);
-            thread.is_ok_and(|visible| visible.section.readers <= Role::Newcomer)
+    fn thread(&self, viewer: &Viewer, id: &ThreadId) -> BoardResult<Thread> {
+        let visible = self.visible_thread(viewer, id)?;
+        let (thread, first) = (visible.thread, visible.first_post);
+        let is_counted = |post: &&Post| post.number > 1 && post.state == ContentState::Visible;
+        let replies: Vec<_> = self.posts_of(id).filter(is_counted).collect();
+        let last = replies.last().unwrap_or(&first);
+        let is_open = !thread.locked || visible.is_moderator;
+        let takes_replies = is_open && first.state == ContentState::Visible;
+        Ok(Thread {
+            state: first.state,
+            last_activity_at: last.created_at,
+            last_post: Some(LastPost::from(*last)),
+            reply_count: replies.len() as u64,
+            can_reply: takes_replies && visible.section.is_writable(viewer),
+            ..thread.clone()
+        })
+    }
+
+    /// Returns a post and the forum that contains it.
+    fn post(&self, viewer: &Viewer, path: &PostPath) -> BoardResult<InForum<Post>> {
+        let visible = self.visible_thread(viewer, &path.thread_id)?;
+        let (thread, is_moderator) = (visible.thread, visible.is_moderator);
+        let find = |id: &PostId| {
+            let post = self.posts.get(id);
+            let post = post.filter(|post| post.thread_id == path.thread_id);
+            post.filter(|post| viewer.can_see(post, is_moderator))
         };
-        let posts = self.public_entries().filter(is_for_members);
-        let posts = posts.filter(|entry| entry.post.author.as_ref() == Some(&account.author));
+        let post = found(find(&path.post_id))?;
+        let is_recent = self.now < post.created_at.saturating_add(EDIT_WINDOW);
+        let is_own = viewer.is_author(&post.author) && !thread.locked && is_recent;
+        let can_edit = is_moderator || is_own;
+        let in_reply_to = post.in_reply_to.clone();
+        let post = Post {
+            in_reply_to: in_reply_to.filter(|id| find(id).is_some()),
+            can_edit,
+            can_delete: can_edit && (post.number > 1 || is_moderator),
+            ..post.clone()
+        };
+        Ok(InForum::new(thread.forum_id.clone(), post))
+    }
+
+    fn poll(&self, viewer: &Viewer, id: &PollId) -> BoardResult<InForum<Poll>> {
+        let Ballot { poll, votes } = found(self.ballots.get(id))?;
+        let thread = self.visible_thread(viewer, &poll.thread_id)?.thread;
+        let voter = viewer.author.as_ref();
+        let mut poll = Poll {
+            total_votes: Some(votes.len() as u64),
+            closed: poll.closes_at.is_some_and(|end| end <= self.now),
+            own_vote: voter.and_then(|voter| votes.get(&voter.user_id).cloned()),
+            ..poll.clone()
+        };
+        for option in &mut poll.options {
+            let chosen = votes.values();
+            let chosen = chosen.filter(|vote| vote.contains(&option.option_id));
+            option.votes = Some(chosen.count() as u64);
+        }
+        Ok(InForum::new(thread.forum_id.clone(), poll))
+    }
+
+    /// Returns a poll that a member changes.
+    fn open_poll(&self, writer: &Viewer, id: &PollId) -> BoardResult<(Poll, VisibleThread<'_>)> {
+        let poll = self.poll(writer, id)?.value;
+        let thread = self.visible_thread(writer, &poll.thread_id)?;
+        let is_deleted = thread.first_post.state == ContentState::Deleted;
+        ensure(!is_deleted, Forbidden, "The thread is deleted.")?;
+        Ok((poll, thread))
+    }
+
+    fn member(&self, account: &Account) -> Member {
+        let author = &account.author;
+        let posts = self.public_posts();
+        let posts = posts.filter(|(place, _)| place.section.readers <= Role::Newcomer);
+        let posts = posts.filter(|(_, post)| post.author.as_ref() == Some(author));
         Member {
-            user_id: id.clone(),
-            username: account.author.username.clone(),
+            user_id: author.user_id.clone(),
+            username: author.username.clone(),
             title: None,
-            avatar_url: account.author.avatar_url.clone(),
+            avatar_url: author.avatar_url.clone(),
             joined_at: account.joined_at,
             last_seen_at: None,
             post_count: posts.count() as u64,
-            reputation: self.reputation(id),
+            reputation: self.reputation(&author.user_id),
             extra: None,
         }
     }
@@ -386,233 +332,6 @@ impl Data {
         ratings.map(|rating| rating.points).sum()
     }
 
-    fn add_post(
-        &mut self,
-        thread_id: &ThreadId,
-        writer: &Viewer,
-        body: &str,
-        in_reply_to: Option<PostId>,
-    ) -> PostPath {
-        let path = PostPath {
-            thread_id: thread_id.clone(),
-            post_id: PostId::from(self.new_id()),
-        };
-        let post = Post {
-            post_id: path.post_id.clone(),
-            thread_id: path.thread_id.clone(),
-            number: self.entries_of(thread_id).count() as u64 + 1,
-            in_reply_to,
-            author: writer.author.clone(),
-            state: ContentState::Visible,
-            created_at: self.now(),
-            edited_at: None,
-            edited_by: None,
-            body: Some(body.into()),
-            body_html: Some(text_to_html(body)),
-            can_edit: false,
-            can_delete: false,
-            version: 1,
-            extra: None,
-        };
-        let entry = Entry {
-            post,
-            approved: writer.role > Role::Newcomer,
-            deleted: false,
-        };
-        self.entries.insert(path.post_id.clone(), entry);
-        path
-    }
-
-    /// Writes an event of a thread to the outbox.
-    fn emit(
-        &mut self,
-        thread: &ThreadId,
-        actor: &Viewer,
-        event: impl FnOnce(EventMeta, EventContext<'_>) -> Event,
-    ) -> BoardResult<()> {
-        let meta = self.event_meta()?;
-        let context = EventContext {
-            thread: &self.thread(&SYSTEM, thread)?,
-            forum_title: &self.find_thread(&SYSTEM, thread)?.section.forum.title,
-            actor: actor.author.as_ref(),
-        };
-        let event = event(meta, context);
-        self.outbox.push(event);
-        Ok(())
-    }
-
-    fn emit_post(
-        &mut self,
-        path: &PostPath,
-        actor: &Viewer,
-        event: fn(EventMeta, &Post, EventContext<'_>) -> Event,
-    ) -> BoardResult<()> {
-        let mut post = self.post(&SYSTEM, path)?.value;
-        let is_public = |id: &mut PostId| {
-            let answered = self.entries.get(id);
-            answered.is_some_and(|entry| self.is_public(entry))
-        };
-        post.in_reply_to = post.in_reply_to.take_if(is_public);
-        self.emit(&path.thread_id, actor, |meta, context| {
-            event(meta, &post, context)
-        })
-    }
-
-    /// Writes the events of a new post, or of a post that was approved.
-    fn emit_created(&mut self, path: &PostPath, actor: &Viewer) -> BoardResult<()> {
-        let entry = found(self.entries.get(&path.post_id))?;
-        if !self.is_public(entry) {
-            return Ok(());
-        }
-        if entry.is_first() {
-            self.emit(&path.thread_id, actor, Event::thread_created)?;
-        }
-        self.emit_post(path, actor, Event::post_created)
-    }
-
-    fn event_meta(&self) -> BoardResult<EventMeta> {
-        EventMeta::new(&OsRandom, self.now()).map_err(BoardError::internal)
-    }
-
-    fn poll(&self, viewer: &Viewer, id: &PollId) -> BoardResult<InForum<Poll>> {
-        let Ballot { poll, votes } = found(self.ballots.get(id))?;
-        let visible = self.find_thread(viewer, &poll.thread_id)?;
-        let options = poll.options.iter().map(|option| {
-            let has_option = |vote: &&Vec<OptionId>| vote.contains(&option.option_id);
-            PollOption {
-                votes: Some(votes.values().filter(has_option).count() as u64),
-                ..option.clone()
-            }
-        });
-        let poll = Poll {
-            options: options.collect(),
-            total_votes: Some(votes.len() as u64),
-            closed: poll.closes_at.is_some_and(|end| end <= self.now()),
-            own_vote: viewer.id().and_then(|id| votes.get(id).cloned()),
-            ..poll.clone()
-        };
-        Ok(InForum::new(visible.section.forum.forum_id.clone(), poll))
-    }
-
-    /// Returns a poll whose thread is not deleted.
-    fn open_poll(&self, writer: &Viewer, id: &PollId) -> BoardResult<(Poll, VisibleThread<'_>)> {
-        let poll = self.poll(writer, id)?.value;
-        let visible = self.find_thread(writer, &poll.thread_id)?;
-        match visible.state {
-            ContentState::Deleted => Err(BoardError::forbidden("The thread is deleted.")),
-            _ => Ok((poll, visible)),
-        }
-    }
-
-    fn emit_poll(
-        &mut self,
-        poll: &Poll,
-        actor: &Viewer,
-        event: fn(EventMeta, &Poll, EventContext<'_>) -> Event,
-    ) -> BoardResult<()> {
-        match self.find_thread(&SYSTEM, &poll.thread_id)?.state {
-            ContentState::Visible => {
-                let poll = self.poll(&SYSTEM, &poll.poll_id)?.value;
-                let event = |meta, context: EventContext<'_>| event(meta, &poll, context);
-                self.emit(&poll.thread_id, actor, event)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks and creates a poll. The caller sets its thread and its author.
-    fn new_poll(&mut self, new: NewPoll) -> BoardResult<Poll> {
-        let options = new.options.iter();
-        let options = options.map(|option| line("options", option));
-        let options = options.collect::<BoardResult<Vec<_>>>()?;
-        let max_choices = check_options(&options, new.max_choices)?;
-        if new.closes_at.is_some_and(|end| end <= self.now()) {
-            return Err(BoardError::validation("closesAt", "It is in the past."));
-        }
-        let options = options.into_iter().map(|text| PollOption {
-            option_id: OptionId::from(self.new_id()),
-            text,
-            votes: None,
-        });
-        let options = options.collect();
-        Ok(Poll {
-            poll_id: PollId::from(self.new_id()),
-            thread_id: ThreadId::from(0),
-            question: line("question", &new.question)?,
-            author: None,
-            options,
-            total_votes: None,
-            max_choices,
-            can_change_vote: new.can_change_vote,
-            closes_at: new.closes_at,
-            closed: false,
-            own_vote: None,
-            version: 1,
-        })
-    }
-
-    /// Returns the option of an edited poll, with a new id if it has none.
-    fn updated_option(&mut self, poll: &Poll, update: PollOptionUpdate) -> BoardResult<PollOption> {
-        let text = line("options", &update.text)?;
-        let Some(id) = update.option_id else {
-            return Ok(PollOption {
-                option_id: OptionId::from(self.new_id()),
-                text,
-                votes: None,
-            });
-        };
-        let option = poll.options.iter().find(|option| option.option_id == id);
-        let option = option.ok_or_else(|| BoardError::not_found("No such option."))?;
-        Ok(PollOption {
-            text,
-            ..option.clone()
-        })
-    }
-
-    /// Returns the forum of a post that a member rates.
-    fn forum_of_post(&self, writer: &Viewer, id: &PostId, author: &Author) -> BoardResult<ForumId> {
-        let entry = self.entries.get(id);
-        let entry = entry.filter(|entry| entry.post.author.as_ref() == Some(author));
-        let post = entry.and_then(|entry| self.post(writer, &entry.path()).ok());
-        let post = post.ok_or_else(|| BoardError::not_found("No such post of this member."))?;
-        Ok(post.forum_id)
-    }
-
-    /// Stores a copy of a message for each recipient and one for its sender, which it returns. A receipt has no copy for
-    /// its sender.
-    fn send(&mut self, from: &Author, to: &[Author], new: NewMessage, is_receipt: bool) -> Message {
-        let sent_at = self.now();
-        let mut message = Message {
-            summary: MessageSummary {
-                message_id: MessageId::from(self.new_id()),
-                folder: Folder::Sent,
-                subject: new.subject,
-                sender: Some(from.clone()),
-                recipients: to.to_vec(),
-                sent_at,
-                read: true,
-                read_at: Some(sent_at),
-                receipt_requested: new.request_receipt,
-                extra: None,
-            },
-            body_html: text_to_html(&new.body),
-            body: new.body,
-        };
-        let sent = message.clone();
-        if !is_receipt {
-            self.messages.push((from.user_id.clone(), sent.clone()));
-        }
-        message.summary.folder = Folder::Inbox;
-        message.summary.read = false;
-        message.summary.read_at = None;
-        for recipient in to {
-            message.summary.message_id = MessageId::from(self.new_id());
-            self.messages
-                .push((recipient.user_id.clone(), message.clone()));
-        }
-        sent
-    }
-
     /// Returns a subscription, unless its target is hidden.
     fn subscription(
         &self,
@@ -620,144 +339,282 @@ impl Data {
         target: &SubscriptionTarget,
         created_at: Timestamp,
     ) -> BoardResult<Subscription> {
-        let (kind, target_id, forum, title) = match target {
+        let (forum, title) = match target {
             SubscriptionTarget::Forum(id) => {
                 let forum = &self.visible_section(viewer, id)?.forum;
-                let target_id = TargetId::from(id.clone());
-                (
-                    SubscriptionTargetKind::Forum,
-                    target_id,
-                    forum,
-                    &forum.title,
-                )
+                (forum, &forum.title)
             }
             SubscriptionTarget::Thread(id) => {
-                let VisibleThread {
-                    thread, section, ..
-                } = self.find_thread(viewer, id)?;
-                let target_id = TargetId::from(id.clone());
-                (
-                    SubscriptionTargetKind::Thread,
-                    target_id,
-                    &section.forum,
-                    &thread.title,
-                )
+                let visible = self.visible_thread(viewer, id)?;
+                (&visible.section.forum, &visible.thread.title)
             }
         };
         Ok(Subscription {
-            target: kind,
-            target_id,
+            target: target.kind(),
+            target_id: target.id(),
             forum_id: forum.forum_id.clone(),
             title: title.clone(),
             created_at,
         })
     }
 
-    fn subscribe(
-        &mut self,
-        writer: &Viewer,
-        owner: &UserId,
-        target: &SubscriptionTarget,
-    ) -> BoardResult<SubscribeOutcome> {
-        let mut stored = self.subscriptions.iter();
-        let existing = stored.find(|stored| stored.owner == *owner && stored.target == *target);
-        let created_at = existing.map_or(self.now(), |stored| stored.created_at);
-        let subscription = self.subscription(writer, target, created_at)?;
-        if existing.is_some() {
-            return Ok(SubscribeOutcome::Existing(subscription));
-        }
-        let number = self.new_id();
-        self.subscriptions.push(StoredSubscription {
-            number,
-            owner: owner.clone(),
-            target: target.clone(),
-            created_at,
-        });
-        Ok(SubscribeOutcome::Created(subscription))
-    }
-
-    /// Returns the hit of a post that matches a search.
-    fn hit(&self, viewer: &Viewer, entry: &Entry, params: &SearchParams) -> Option<SearchHit> {
-        let post = &entry.post;
-        let VisibleThread {
-            thread, section, ..
-        } = self.find_thread(viewer, &post.thread_id).ok()?;
-        let forum_id = &section.forum.forum_id;
-        let is_searched = |ancestor: &ForumId| {
-            self.visible_section(viewer, ancestor).is_ok() && self.is_within(forum_id, ancestor)
+    /// Returns the hit of a post of a thread; `None` if it does not match the search.
+    fn hit(
+        &self,
+        viewer: &Viewer,
+        visible: &VisibleThread<'_>,
+        post: &Post,
+        params: &SearchParams,
+    ) -> Option<SearchHit> {
+        let (thread, section) = (visible.thread, visible.section);
+        let is_searched = |section: &Section| {
+            section.is_visible(viewer) && params.forum.contains(&section.forum.forum_id)
         };
-        let is_in_forum = params.forum.is_empty() || params.forum.iter().any(is_searched);
-        let author = params.by.as_ref().map(|user| self.account(user));
-        let is_by_author = author.is_none_or(|account| {
-            account.is_some_and(|account| post.author.as_ref() == Some(&account.author))
-        });
-        let (from, until) = match &params.when {
-            Some(when) => when.bounds(self.now()),
-            None => (None, None),
-        };
-        let is_in_period = from.is_none_or(|from| post.created_at >= from)
-            && until.is_none_or(|until| post.created_at < until);
-        if !(is_in_forum && is_by_author && is_in_period) {
+        let is_in_forum = params.forum.is_empty() || self.lineage(section).any(is_searched);
+        let author = post.author.as_ref();
+        let is_by = |user: &UserRef| author.is_some_and(|author| is_user(author, user));
+        let is_by_author = params.by.as_ref().is_none_or(is_by);
+        let when = params.when.as_ref();
+        let is_in_period = when.is_none_or(|when| when.contains(post.created_at, self.now));
+        if !(section.is_visible(viewer) && is_in_forum && is_by_author && is_in_period) {
             return None;
         }
-        let body = post.body.as_deref().unwrap_or_default();
-        let title = match entry.is_first() {
-            true => thread.title.as_str(),
-            false => "",
+        let title = match post.number {
+            1 => words(&thread.title),
+            _ => String::new(),
         };
-        let texts = match params.field {
-            SearchField::All => vec![words(title), words(body)],
-            SearchField::Titles => vec![words(title)],
-            SearchField::Posts => vec![words(body)],
+        let body = post.body.as_deref().unwrap_or_default();
+        let text = match params.field {
+            SearchField::All => format!("{title}, {}", words(body)),
+            SearchField::Titles => title,
+            SearchField::Posts => words(body),
         };
         Some(SearchHit {
-            kind: SearchHitKind::Post,
-            forum_id: forum_id.clone(),
-            thread_id: post.thread_id.clone(),
+            kind: match params.show {
+                SearchShow::Posts => SearchHitKind::Post,
+                SearchShow::Threads => SearchHitKind::Thread,
+            },
+            forum_id: thread.forum_id.clone(),
+            thread_id: thread.thread_id.clone(),
             post_id: post.post_id.clone(),
             title: thread.title.clone(),
             author: post.author.clone(),
             created_at: post.created_at,
             excerpt: body.chars().take(EXCERPT_LENGTH).collect(),
-            score: score(&params.q, &texts)?,
+            score: score(&params.q, &text)?,
         })
+    }
+}
+
+/// Writes.
+impl Data {
+    fn new_id<T: From<i64>>(&mut self) -> T {
+        self.last_id += 1;
+        self.last_id.into()
+    }
+
+    fn add_post(&mut self, writer: &Viewer, path: &PostPath, new: NewPost) -> BoardResult<()> {
+        let PostPath { thread_id, post_id } = path.clone();
+        let post = Post {
+            post_id: post_id.clone(),
+            thread_id: thread_id.clone(),
+            number: self.posts_of(&thread_id).count() as u64 + 1,
+            in_reply_to: new.in_reply_to,
+            author: writer.author.clone(),
+            state: match writer.role {
+                Role::Newcomer => ContentState::AwaitingApproval,
+                _ => ContentState::Visible,
+            },
+            created_at: self.now,
+            edited_at: None,
+            edited_by: None,
+            body_html: Some(text_to_html(&new.body)),
+            body: Some(new.body),
+            can_edit: false,
+            can_delete: false,
+            version: 1,
+            extra: None,
+        };
+        self.posts.insert(post_id, post);
+        if new.subscribe {
+            self.subscribe(writer, SubscriptionTarget::Thread(thread_id))?;
+        }
+        self.emit_created(writer, path)
+    }
+
+    /// Checks and adds the poll of a new thread.
+    fn add_poll(
+        &mut self,
+        writer: &Viewer,
+        thread_id: &ThreadId,
+        new: NewPoll,
+    ) -> BoardResult<PollId> {
+        let options = new.options.into_iter();
+        let options = options.map(|text| PollOption {
+            option_id: self.new_id(),
+            text,
+            votes: None,
+        });
+        let options = options.collect();
+        let poll = Poll {
+            poll_id: self.new_id(),
+            thread_id: thread_id.clone(),
+            question: new.question,
+            author: writer.author.clone(),
+            options,
+            total_votes: None,
+            max_choices: new.max_choices.try_into().unwrap_or_default(),
+            can_change_vote: new.can_change_vote,
+            closes_at: new.closes_at,
+            closed: false,
+            own_vote: None,
+            version: 1,
+        };
+        check_poll(&poll)?;
+        let is_later = poll.closes_at.is_none_or(|end| end > self.now);
+        validate(is_later, "closesAt", "It is in the past.")?;
+        let poll_id = poll.poll_id.clone();
+        let votes = BTreeMap::new();
+        self.ballots.insert(poll_id.clone(), Ballot { poll, votes });
+        Ok(poll_id)
+    }
+
+    fn new_message(&self, sender: Option<Author>, to: Vec<Author>, new: NewMessage) -> Message {
+        Message {
+            summary: MessageSummary {
+                message_id: MessageId::from(0),
+                folder: Folder::Inbox,
+                subject: new.subject,
+                sender,
+                recipients: to,
+                sent_at: self.now,
+                read: false,
+                read_at: None,
+                receipt_requested: new.request_receipt,
+                extra: None,
+            },
+            body_html: text_to_html(&new.body),
+            body: new.body,
+        }
+    }
+
+    /// Stores and returns a member's copy of a message.
+    fn add_copy(&mut self, owner: &UserId, folder: Folder, message: &Message) -> Message {
+        let mut copy = message.clone();
+        copy.summary.message_id = self.new_id();
+        copy.summary.folder = folder;
+        copy.summary.read = folder == Folder::Sent;
+        copy.summary.read_at = copy.summary.read.then_some(self.now);
+        let id = copy.summary.message_id.clone();
+        self.messages.insert(id, (owner.clone(), copy.clone()));
+        copy
+    }
+
+    fn subscribe(
+        &mut self,
+        writer: &Viewer,
+        target: SubscriptionTarget,
+    ) -> BoardResult<SubscribeOutcome> {
+        let new = (self.new_id(), self.now);
+        let owner = found(writer.author.as_ref())?.user_id.clone();
+        let key = (owner, target);
+        let existing = self.subscriptions.get(&key).copied();
+        let (number, created_at) = existing.unwrap_or(new);
+        let subscription = self.subscription(writer, &key.1, created_at)?;
+        self.subscriptions.insert(key, (number, created_at));
+        Ok(match existing {
+            Some(_) => SubscribeOutcome::Existing(subscription),
+            None => SubscribeOutcome::Created(subscription),
+        })
+    }
+
+    /// Writes an event of a thread to the outbox.
+    fn emit(
+        &mut self,
+        actor: &Viewer,
+        thread: &Thread,
+        event: impl FnOnce(EventMeta, EventContext<'_>) -> Event,
+    ) -> BoardResult<()> {
+        let section = found(self.sections.get(&thread.forum_id))?;
+        let context = EventContext {
+            thread,
+            forum_title: &section.forum.title,
+            actor: actor.author.as_ref(),
+        };
+        let meta = EventMeta::new(&OsRandom, self.now)?;
+        self.outbox.push(event(meta, context));
+        Ok(())
+    }
+
+    /// Writes an event of a post or poll to the outbox, unless readers of the forum cannot see it.
+    fn emit_public<T>(
+        &mut self,
+        actor: &Viewer,
+        thread: &ThreadId,
+        resource: BoardResult<InForum<T>>,
+        event: fn(EventMeta, &T, EventContext<'_>) -> Event,
+    ) -> BoardResult<()> {
+        let (Ok(thread), Ok(resource)) = (self.thread(&READER, thread), resource) else {
+            return Ok(());
+        };
+        self.emit(actor, &thread, |meta, context| {
+            event(meta, &resource.value, context)
+        })
+    }
+
+    /// Writes the events of a new post, or of a post that was approved.
+    fn emit_created(&mut self, actor: &Viewer, path: &PostPath) -> BoardResult<()> {
+        let thread = self.thread(&READER, &path.thread_id);
+        if let Ok(thread) = thread
+            && thread.first_post_id == path.post_id
+        {
+            self.emit(actor, &thread, Event::thread_created)?;
+        }
+        let post = self.post(&READER, path);
+        self.emit_public(actor, &path.thread_id, post, Event::post_created)
     }
 }
 
 impl MemoryBoard {
     /// Creates a board without members and forums.
     fn new(clock: Arc<dyn Clock>) -> Self {
-        Self(Mutex::new(Data {
-            clock,
-            last_id: 0,
-            offline: false,
-            accounts: BTreeMap::new(),
-            sections: BTreeMap::new(),
-            threads: BTreeMap::new(),
-            entries: BTreeMap::new(),
-            ballots: BTreeMap::new(),
-            ratings: Vec::new(),
-            messages: Vec::new(),
-            subscriptions: Vec::new(),
-            outbox: Vec::new(),
-        }))
+        let data = Mutex::default();
+        Self { clock, data }
     }
 
     fn data(&self) -> MutexGuard<'_, Data> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
+        data.now = self.clock.now();
+        data
+    }
+
+    /// Begins a read.
+    fn read(&self, caller: &Caller) -> (MutexGuard<'_, Data>, Viewer) {
+        let data = self.data();
+        let viewer = data.viewer(caller.user_id());
+        (data, viewer)
+    }
+
+    /// Begins a write. Fails if the member was banned after the request began.
+    fn write(&self, member: &MemberCaller) -> BoardResult<(MutexGuard<'_, Data>, Viewer)> {
+        let data = self.data();
+        let writer = data.viewer(Some(member.user_id()));
+        let is_banned = writer.role == Role::Guest;
+        ensure(!is_banned, Forbidden, "The account is banned.")?;
+        Ok((data, writer))
     }
 
     fn add_member(&self, name: &str, role: Role) -> UserId {
         let mut data = self.data();
-        let user_id = UserId::from(data.new_id());
-        let joined_at = data.now();
+        let author = Author {
+            user_id: data.new_id(),
+            username: name.into(),
+            avatar_url: None,
+        };
+        let user_id = author.user_id.clone();
         let account = Account {
-            author: Author {
-                user_id: user_id.clone(),
-                username: name.into(),
-                avatar_url: None,
-            },
-            joined_at,
+            author,
+            joined_at: data.now,
             role,
             banned: false,
             ignored: HashSet::new(),
@@ -770,28 +627,28 @@ impl MemoryBoard {
     fn add_forum(
         &self,
         title: &str,
-        parent: Option<&ForumId>,
+        parent: Option<ForumId>,
         readers: Role,
         writers: Role,
     ) -> ForumId {
         let mut data = self.data();
-        let forum_id = ForumId::from(data.new_id());
         let siblings = data.sections.values();
-        let siblings = siblings.filter(|section| section.forum.parent_id.as_ref() == parent);
-        let position = siblings.count() as u32 + 1;
+        let siblings = siblings.filter(|section| section.forum.parent_id == parent);
+        let forum = Forum {
+            position: siblings.count() as u32 + 1,
+            forum_id: data.new_id(),
+            parent_id: parent,
+            title: title.into(),
+            description: String::new(),
+            thread_count: 0,
+            post_count: 0,
+            last_activity_at: None,
+            can_start_thread: false,
+            extra: None,
+        };
+        let forum_id = forum.forum_id.clone();
         let section = Section {
-            forum: Forum {
-                forum_id: forum_id.clone(),
-                parent_id: parent.cloned(),
-                title: title.into(),
-                description: String::new(),
-                position,
-                thread_count: 0,
-                post_count: 0,
-                last_activity_at: None,
-                can_start_thread: false,
-                extra: None,
-            },
+            forum,
             readers,
             writers,
             moderators: HashSet::new(),
@@ -804,7 +661,8 @@ impl MemoryBoard {
 #[async_trait]
 impl Authorizer for MemoryBoard {
     async fn guest_access(&self, _: &RequestInfo) -> BackendResult<Access> {
-        Ok(self.data().access(&GUEST))
+        let data = self.data();
+        Ok(data.access(&data.viewer(None)))
     }
 
     async fn member_access(
@@ -813,9 +671,8 @@ impl Authorizer for MemoryBoard {
         _: &RequestInfo,
     ) -> BackendResult<Option<Access>> {
         let data = self.data();
-        let account = data.accounts.get(owner);
-        let account = account.filter(|account| !account.banned);
-        Ok(account.map(|account| data.access(&account.viewer())))
+        let viewer = data.viewer(Some(owner));
+        Ok((viewer.role > Role::Guest).then(|| data.access(&viewer)))
     }
 }
 
@@ -826,49 +683,34 @@ impl Board for MemoryBoard {
         caller: &Caller,
         resource: ResourceRef<'_>,
     ) -> BoardResult<ForumId> {
-        let data = self.data();
-        let viewer = data.viewer(caller.user_id());
+        let (data, viewer) = self.read(caller);
         match resource {
             ResourceRef::Thread(id) => Ok(data.thread(&viewer, id)?.forum_id),
-            ResourceRef::Post(thread_id, post_id) => {
-                let path = PostPath {
-                    thread_id: thread_id.clone(),
-                    post_id: post_id.clone(),
-                };
+            ResourceRef::Post(thread, post) => {
+                let path = PostPath::new(thread.clone(), post.clone());
                 Ok(data.post(&viewer, &path)?.forum_id)
             }
             ResourceRef::Poll(id) => Ok(data.poll(&viewer, id)?.forum_id),
-            _ => Err(BoardError::PathNotFound),
+            _ => Err(PathNotFound),
         }
     }
 
     async fn get_me(&self, member: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
         let data = self.data();
         let id = member.user_id();
-        let account = data.accounts.get(id);
-        let messages = data.messages.iter().filter(|(owner, _)| owner == id);
-        let unread = messages.filter(|(_, message)| !message.summary.read);
+        let messages = data.messages.values();
+        let unread = messages.filter(|(owner, message)| owner == id && !message.summary.read);
         Ok(OwnAccount {
-            owner: data.member(found(account)?),
+            owner: data.member(found(data.accounts.get(id))?),
             unread_messages: Some(unread.count() as u64),
         })
     }
 
     async fn list_forums(&self, caller: &Caller, _: ListForumsParams) -> BoardResult<Page<Forum>> {
-        let data = self.data();
-        let viewer = data.viewer(caller.user_id());
-        let visible = data
-            .sections
-            .values()
-            .filter(|section| section.is_visible(&viewer));
-        let forums = visible.map(|section| {
-            let parent = |id: &ForumId| data.sections.get(id)?.forum.parent_id.clone();
-            let mut ancestors = std::iter::successors(section.forum.parent_id.clone(), parent);
-            Forum {
-                parent_id: ancestors.find(|id| data.visible_section(&viewer, id).is_ok()),
-                ..data.forum(&viewer, section)
-            }
-        });
+        let (data, viewer) = self.read(caller);
+        let sections = data.sections.values();
+        let visible = sections.filter(|section| section.is_visible(&viewer));
+        let forums = visible.map(|section| data.forum(&viewer, section));
         Ok(Page::from(forums.collect::<Vec<_>>()))
     }
 
@@ -878,27 +720,17 @@ impl Board for MemoryBoard {
         forum_id: ForumId,
         params: ListThreadsParams,
     ) -> BoardResult<Page<Thread>> {
-        let data = self.data();
-        let viewer = data.viewer(caller.user_id());
+        let (data, viewer) = self.read(caller);
         data.visible_section(&viewer, &forum_id)?;
-        let threads = data
-            .threads
-            .values()
-            .filter(|thread| thread.forum_id == forum_id);
+        let threads = data.threads.values();
+        let threads = threads.filter(|thread| thread.forum_id == forum_id);
         let threads = threads.filter_map(|thread| data.thread(&viewer, &thread.thread_id).ok());
-        let is_later = |thread: &Thread| {
-            let since = params.since;
-            since.is_none_or(|since| thread.last_activity_at > since)
-        };
-        page(
-            threads.filter(is_later),
-            params.after,
-            params.limit,
-            |thread| {
-                let number = thread.thread_id.to_i64().unwrap_or_default();
-                [-thread.last_activity_at.as_millis(), -number, 0]
-            },
-        )
+        let threads = threads.filter(|thread| Some(thread.last_activity_at) > params.since);
+        let page = params.page(threads, |thread| {
+            let number = thread.thread_id.to_i64().unwrap_or_default();
+            [-thread.last_activity_at.as_millis(), -number]
+        });
+        Ok(page?)
     }
 
     async fn create_thread(
@@ -907,132 +739,96 @@ impl Board for MemoryBoard {
         forum_id: ForumId,
         new: NewThread,
     ) -> BoardResult<Thread> {
-        let mut data = self.data();
-        let (writer, author) = data.writer(member)?;
-        if !data
-            .visible_section(&writer, &forum_id)?
-            .is_writable(&writer)
-        {
-            return Err(BoardError::forbidden("You may not start threads here."));
-        }
-        let title = line("title", &new.title)?;
-        text("body", &new.body)?;
-        let poll = new.poll.map(|poll| data.new_poll(poll)).transpose()?;
-
-        let thread_id = ThreadId::from(data.new_id());
-        let path = data.add_post(&thread_id, &writer, &new.body, None);
-        let created_at = data.now();
+        let (mut data, writer) = self.write(member)?;
+        let section = data.visible_section(&writer, &forum_id)?;
+        let can_start = section.is_writable(&writer);
+        ensure(can_start, Forbidden, "You may not start threads here.")?;
+        check_line("title", &new.title)?;
+        check_text("body", &new.body)?;
+        let path = PostPath::new(data.new_id(), data.new_id());
+        let poll_id = match new.poll {
+            Some(poll) => Some(data.add_poll(&writer, &path.thread_id, poll)?),
+            None => None,
+        };
         let thread = Thread {
-            thread_id: thread_id.clone(),
+            thread_id: path.thread_id.clone(),
             forum_id,
-            title,
-            author: Some(author.clone()),
+            title: new.title,
+            author: writer.author.clone(),
             state: ContentState::Visible,
-            created_at,
-            last_activity_at: created_at,
+            created_at: data.now,
+            last_activity_at: data.now,
             last_post: None,
             reply_count: 0,
             pinned: false,
             locked: false,
             first_post_id: path.post_id.clone(),
-            poll_id: poll.as_ref().map(|poll| poll.poll_id.clone()),
+            poll_id,
             can_reply: false,
             version: 1,
             extra: None,
         };
-        data.threads.insert(thread_id.clone(), thread);
-        if let Some(mut poll) = poll {
-            poll.thread_id = thread_id.clone();
-            poll.author = Some(author.clone());
-            let votes = BTreeMap::new();
-            data.ballots
-                .insert(poll.poll_id.clone(), Ballot { poll, votes });
-        }
-        if new.subscribe {
-            let target = SubscriptionTarget::Thread(thread_id.clone());
-            data.subscribe(&writer, &author.user_id, &target)?;
-        }
-        data.emit_created(&path, &writer)?;
-        data.thread(&writer, &thread_id)
+        data.threads.insert(path.thread_id.clone(), thread);
+        let mut first = NewPost::default();
+        (first.body, first.subscribe) = (new.body, new.subscribe);
+        data.add_post(&writer, &path, first)?;
+        data.thread(&writer, &path.thread_id)
     }
 
     async fn get_thread(
         &self,
         caller: &Caller,
-        thread_id: ThreadId,
+        id: ThreadId,
         _: GetThreadParams,
     ) -> BoardResult<Thread> {
-        let data = self.data();
-        data.thread(&data.viewer(caller.user_id()), &thread_id)
+        let (data, viewer) = self.read(caller);
+        data.thread(&viewer, &id)
     }
 
     async fn list_posts(
         &self,
         caller: &Caller,
-        thread_id: ThreadId,
+        id: ThreadId,
         params: ListPostsParams,
     ) -> BoardResult<InForum<Page<Post>>> {
-        let data = self.data();
-        let viewer = data.viewer(caller.user_id());
-        let forum_id = data.thread(&viewer, &thread_id)?.forum_id;
-        let posts = data.entries_of(&thread_id).map(|entry| entry.path());
-        let posts = posts.filter_map(|path| Some(data.post(&viewer, &path).ok()?.value));
+        let (data, viewer) = self.read(caller);
+        let forum_id = data.thread(&viewer, &id)?.forum_id;
+        let posts = data.posts_of(&id);
+        let posts = posts.filter_map(|post| Some(data.post(&viewer, &post.path()).ok()?.value));
         let posts: Vec<_> = posts.collect();
-        let first = params.from.map(|from| {
-            let first = posts.iter().find(|post| post.post_id == from);
-            let first = first.map(|post| post.number);
-            first.ok_or(BoardError::invalid_parameter(
-                "from",
-                "a post of the thread",
-            ))
+        let first = match &params.from {
+            Some(from) => posts.iter().position(|post| post.post_id == *from),
+            None => Some(0),
+        };
+        let expected = "a post of the thread";
+        let first = first.ok_or(BoardError::invalid_parameter("from", expected))?;
+        let selected = posts.into_iter().skip(first);
+        let selected = selected.filter(|post| Some(post.created_at) > params.since);
+        let selected = selected.map(|post| Post {
+            body: post.body.filter(|_| params.body.has_source()),
+            body_html: post.body_html.filter(|_| params.body.has_html()),
+            ..post
         });
-        let first = first.transpose()?.unwrap_or_default();
-        let posts = posts.into_iter().filter(|post| {
-            let is_later = params.since.is_none_or(|since| post.created_at > since);
-            post.number >= first && is_later
-        });
-        let posts = posts.map(|post| match params.body {
-            BodyFormat::Both => post,
-            BodyFormat::Source => Post {
-                body_html: None,
-                ..post
-            },
-            BodyFormat::Html => Post { body: None, ..post },
-        });
-        let page = page(posts, params.after, params.limit, |post| {
-            [post.number as i64, 0, 0]
-        });
-        Ok(InForum::new(forum_id, page?))
+        let page = params.page(selected, |post| [post.number as i64])?;
+        Ok(InForum::new(forum_id, page))
     }
 
     async fn create_post(
         &self,
         member: &MemberCaller,
-        thread_id: ThreadId,
+        id: ThreadId,
         new: NewPost,
     ) -> BoardResult<InForum<Post>> {
-        let mut data = self.data();
-        let (writer, author) = data.writer(member)?;
-        if !data.find_thread(&writer, &thread_id)?.can_reply {
-            return Err(BoardError::forbidden("You may not reply in this thread."));
+        let (mut data, writer) = self.write(member)?;
+        let can_reply = data.thread(&writer, &id)?.can_reply;
+        ensure(can_reply, Forbidden, "You may not reply in this thread.")?;
+        check_text("body", &new.body)?;
+        if let Some(answered) = new.in_reply_to.clone() {
+            let answered = data.post(&writer, &PostPath::new(id.clone(), answered));
+            ensure(answered.is_ok(), NotFound, "No such post.")?;
         }
-        text("body", &new.body)?;
-        if let Some(answered) = &new.in_reply_to {
-            let path = PostPath {
-                thread_id: thread_id.clone(),
-                post_id: answered.clone(),
-            };
-            let is_found = data.post(&writer, &path).is_ok();
-            is_found
-                .then_some(())
-                .ok_or_else(|| BoardError::not_found("No such post."))?;
-        }
-        let path = data.add_post(&thread_id, &writer, &new.body, new.in_reply_to);
-        if new.subscribe {
-            let target = SubscriptionTarget::Thread(thread_id);
-            data.subscribe(&writer, &author.user_id, &target)?;
-        }
-        data.emit_created(&path, &writer)?;
+        let path = PostPath::new(id, data.new_id());
+        data.add_post(&writer, &path, new)?;
         data.post(&writer, &path)
     }
 
@@ -1042,27 +838,20 @@ impl Board for MemoryBoard {
         path: PostPath,
         update: PostUpdate,
     ) -> BoardResult<InForum<Post>> {
-        let mut data = self.data();
-        let (writer, author) = data.writer(member)?;
+        let (mut data, writer) = self.write(member)?;
         let post = data.post(&writer, &path)?.value;
-        if !post.can_edit {
-            return Err(BoardError::forbidden("You may not edit this post."));
-        }
+        ensure(post.can_edit, Forbidden, "You may not edit this post.")?;
         check_version(update.expected_version, post.version)?;
-        text("body", &update.body)?;
-        let now = data.now();
-        let entry = found(data.entries.get_mut(&path.post_id))?;
-        entry.post = Post {
-            edited_at: Some(now),
-            edited_by: Some(author),
-            body_html: Some(text_to_html(&update.body)),
-            body: Some(update.body),
-            version: post.version + 1,
-            ..entry.post.clone()
-        };
-        if data.is_public(found(data.entries.get(&path.post_id))?) {
-            data.emit_post(&path, &writer, Event::post_updated)?;
-        }
+        check_text("body", &update.body)?;
+        let now = data.now;
+        let post = found(data.posts.get_mut(&path.post_id))?;
+        post.edited_at = Some(now);
+        post.edited_by = writer.author.clone();
+        post.body_html = Some(text_to_html(&update.body));
+        post.body = Some(update.body);
+        post.version += 1;
+        let public = data.post(&READER, &path);
+        data.emit_public(&writer, &path.thread_id, public, Event::post_updated)?;
         data.post(&writer, &path)
     }
 
@@ -1072,22 +861,23 @@ impl Board for MemoryBoard {
         path: PostPath,
         _: DeletePostParams,
     ) -> BoardResult<()> {
-        let mut data = self.data();
-        let (writer, _) = data.writer(member)?;
+        let (mut data, writer) = self.write(member)?;
         let post = data.post(&writer, &path)?.value;
-        if post.state == ContentState::Deleted {
-            return Err(BoardError::conflict("The post is already deleted."));
+        let state = ContentState::Deleted;
+        ensure(post.state != state, Conflict, "The post is deleted.")?;
+        ensure(post.can_delete, Forbidden, "You may not delete this post.")?;
+        let thread = data.thread(&READER, &path.thread_id);
+        let public = data.post(&READER, &path);
+        found(data.posts.get_mut(&path.post_id))?.state = state;
+        data.deleted.insert(path.post_id.clone(), post.state);
+        let Ok(InForum { forum_id, value }) = public else {
+            return Ok(());
+        };
+        if value.number == 1 {
+            return data.emit(&writer, &Thread { state, ..thread? }, Event::thread_deleted);
         }
-        if !post.can_delete {
-            return Err(BoardError::forbidden("You may not delete this post."));
-        }
-        let was_public = data.is_public(found(data.entries.get(&path.post_id))?);
-        found(data.entries.get_mut(&path.post_id))?.deleted = true;
-        match (was_public, post.number) {
-            (false, _) => Ok(()),
-            (true, 1) => data.emit(&path.thread_id, &writer, Event::thread_deleted),
-            (true, _) => data.emit_post(&path, &writer, Event::post_deleted),
-        }
+        let deleted = InForum::new(forum_id, Post { state, ..value });
+        data.emit_public(&writer, &path.thread_id, Ok(deleted), Event::post_deleted)
     }
 
     async fn get_member(
@@ -1097,8 +887,7 @@ impl Board for MemoryBoard {
         _: GetMemberParams,
     ) -> BoardResult<Member> {
         let data = self.data();
-        let account = found(data.account(&user))?;
-        Ok(data.member(account))
+        Ok(data.member(found(data.account(&user))?))
     }
 
     async fn rate_member(
@@ -1107,52 +896,46 @@ impl Board for MemoryBoard {
         user: UserRef,
         new: NewRating,
     ) -> BoardResult<Rating> {
-        let mut data = self.data();
-        let (writer, author) = data.writer(member)?;
-        let rated = found(data.account(&user))?;
-        let rated = rated.author.clone();
-        if rated == author {
-            return Err(BoardError::forbidden("You may not rate yourself."));
-        }
-        if new.points == 0 {
-            return Err(BoardError::validation("points", "A rating needs points."));
-        }
-        let forum_id = new
-            .post_id
-            .as_ref()
-            .map(|post| data.forum_of_post(&writer, post, &rated));
-        let forum_id = forum_id.transpose()?;
-        let now = data.now();
+        let (mut data, writer) = self.write(member)?;
+        let rated = found(data.account(&user))?.author.clone();
+        let is_self = rated.user_id == *member.user_id();
+        ensure(!is_self, Forbidden, "You may not rate yourself.")?;
+        validate(new.points != 0, "points", "A rating needs points.")?;
+        let post = new.post_id.as_ref().map(|id| {
+            let post = data.posts.get(id);
+            let post = post.filter(|post| post.author.as_ref() == Some(&rated));
+            let post = post.and_then(|post| data.post(&writer, &post.path()).ok());
+            post.ok_or_else(|| NotFound("No such post of this member.".into()))
+        });
+        let forum_id = post.transpose()?.map(|post| post.forum_id);
         let is_repeated = data.ratings.iter().any(|(rater, rating)| {
-            let is_recent = now < rating.created_at.saturating_add(RATING_INTERVAL);
-            *rater == author.user_id
-                && rating.user_id == rated.user_id
+            let is_recent = data.now < rating.created_at.saturating_add(RATING_INTERVAL);
+            (rater, &rating.user_id) == (member.user_id(), &rated.user_id)
                 && rating.post_id == new.post_id
                 && (new.post_id.is_some() || is_recent)
         });
-        if is_repeated {
-            return Err(BoardError::conflict("You have already rated this."));
-        }
+        ensure(!is_repeated, Conflict, "You have already rated this.")?;
         let rating = Rating {
-            rating_id: RatingId::from(data.new_id()),
+            rating_id: data.new_id(),
             user_id: rated.user_id.clone(),
             post_id: new.post_id,
-            forum_id: forum_id.clone(),
+            forum_id,
             points: new.points,
             comment: new.comment,
-            created_at: now,
+            created_at: data.now,
             reputation: data.reputation(&rated.user_id) + new.points,
         };
-        data.ratings.push((author.user_id.clone(), rating.clone()));
-        let forum = forum_id
-            .map(|forum_id| found(data.sections.get(&forum_id)))
-            .transpose()?;
-        let forum = forum.map(|section| ForumSummary {
+        let rater = member.user_id().clone();
+        data.ratings.push((rater, rating.clone()));
+        let forum_id = rating.forum_id.as_ref();
+        let section = forum_id.and_then(|id| data.sections.get(id));
+        let forum = section.map(|section| ForumSummary {
             forum_id: section.forum.forum_id.clone(),
             title: section.forum.title.clone(),
         });
-        let meta = data.event_meta()?;
-        let event = Event::member_rated(meta, &rating, &rated, forum.as_ref(), Some(&author));
+        let meta = EventMeta::new(&OsRandom, data.now)?;
+        let actor = writer.author.as_ref();
+        let event = Event::member_rated(meta, &rating, &rated, forum.as_ref(), actor);
         data.outbox.push(event);
         Ok(rating)
     }
@@ -1163,47 +946,39 @@ impl Board for MemoryBoard {
         params: ListMessagesParams,
     ) -> BoardResult<Page<MessageSummary>> {
         let data = self.data();
-        let owned = data
-            .messages
-            .iter()
-            .filter(|(owner, _)| owner == member.user_id());
+        let messages = data.messages.values();
+        let owned = messages.filter(|(owner, _)| owner == member.user_id());
         let summaries = owned.map(|(_, message)| message.summary.clone());
-        let summaries = summaries.filter(|summary| {
+        let selected = summaries.filter(|summary| {
             let is_selected = params.unread.is_none_or(|unread| unread != summary.read);
             summary.folder == params.folder && is_selected
         });
-        page(summaries, params.after, params.limit, |summary| {
-            [-summary.message_id.to_i64().unwrap_or_default(), 0, 0]
-        })
+        let id = |summary: &MessageSummary| summary.message_id.to_i64().unwrap_or_default();
+        Ok(params.page(selected, |summary| [-id(summary)])?)
     }
 
     async fn send_message(&self, member: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
-        let mut data = self.data();
-        let (_, author) = data.writer(member)?;
-        if new.to.is_empty() {
-            return Err(BoardError::validation(
-                "to",
-                "The message has no recipient.",
-            ));
-        }
-        line("subject", &new.subject)?;
-        text("body", &new.body)?;
-        let mut recipients = Vec::new();
+        let (mut data, writer) = self.write(member)?;
+        validate(!new.to.is_empty(), "to", "The message has no recipient.")?;
+        check_line("subject", &new.subject)?;
+        check_text("body", &new.body)?;
+        let mut recipients = BTreeMap::new();
         for user in &new.to {
             let account = data.account(user);
-            let account = account.ok_or_else(|| BoardError::not_found("No such recipient."))?;
-            if account.ignored.contains(&author.user_id) {
-                return Err(BoardError::forbidden("A recipient ignores you."));
-            }
-            if !recipients.contains(&account.author) {
-                recipients.push(account.author.clone());
-            }
+            let account = account.ok_or_else(|| NotFound("No such recipient.".into()))?;
+            let is_ignored = account.ignored.contains(member.user_id());
+            ensure(!is_ignored, Forbidden, "A recipient ignores you.")?;
+            recipients.insert(account.author.user_id.clone(), account.author.clone());
         }
-        let ids = recipients.iter().map(|author| author.user_id.clone());
-        let ids: Vec<_> = ids.collect();
-        let sent = data.send(&author, &recipients, new, false);
-        let meta = data.event_meta()?;
-        let event = Event::message_sent(meta, &sent.summary.message_id, &author.user_id, &ids);
+        let ids: Vec<_> = recipients.keys().cloned().collect();
+        let recipients = recipients.into_values().collect();
+        let message = data.new_message(writer.author, recipients, new);
+        let sent = data.add_copy(member.user_id(), Folder::Sent, &message);
+        for id in &ids {
+            data.add_copy(id, Folder::Inbox, &message);
+        }
+        let meta = EventMeta::new(&OsRandom, data.now)?;
+        let event = Event::message_sent(meta, &sent.summary.message_id, member.user_id(), &ids);
         data.outbox.push(event);
         Ok(sent)
     }
@@ -1211,31 +986,29 @@ impl Board for MemoryBoard {
     async fn open_message(
         &self,
         member: &MemberCaller,
-        message_id: MessageId,
+        id: MessageId,
         params: OpenMessageParams,
     ) -> BoardResult<Message> {
         let mut data = self.data();
-        let now = data.now();
-        let message = data.messages.iter_mut().find(|(owner, message)| {
-            owner == member.user_id() && message.summary.message_id == message_id
-        });
-        let (_, message) = found(message)?;
+        let now = data.now;
+        let reader = data.viewer(Some(member.user_id())).author;
+        let message = data.messages.get_mut(&id);
+        let (_, message) = found(message.filter(|(owner, _)| owner == member.user_id()))?;
         if message.summary.read || params.mark_read == MarkRead::No {
             return Ok(message.clone());
         }
         message.summary.read = true;
         message.summary.read_at = Some(now);
         let message = message.clone();
-        let reader = data.viewer(Some(member.user_id())).author;
         let sender = message.summary.sender.clone();
-        let parties = reader
-            .zip(sender)
-            .filter(|_| message.summary.receipt_requested);
-        if let Some((reader, sender)) = parties {
-            let mut receipt = NewMessage::default();
-            receipt.subject = format!("Read: {}", message.summary.subject);
-            receipt.body = "The message was read.".into();
-            data.send(&reader, &[sender], receipt, true);
+        if let Some(sender) = sender
+            && message.summary.receipt_requested
+        {
+            let mut new = NewMessage::default();
+            new.subject = format!("Read: {}", message.summary.subject);
+            new.body = "The message was read.".into();
+            let receipt = data.new_message(reader, vec![sender.clone()], new);
+            data.add_copy(&sender.user_id, Folder::Inbox, &receipt);
         }
         Ok(message)
     }
@@ -1243,106 +1016,90 @@ impl Board for MemoryBoard {
     async fn get_poll(
         &self,
         caller: &Caller,
-        thread_id: ThreadId,
+        id: ThreadId,
         _: GetPollParams,
     ) -> BoardResult<InForum<Poll>> {
-        let data = self.data();
-        let viewer = data.viewer(caller.user_id());
-        let poll_id = data.thread(&viewer, &thread_id)?.poll_id;
+        let (data, viewer) = self.read(caller);
+        let poll_id = data.thread(&viewer, &id)?.poll_id;
         data.poll(&viewer, &found(poll_id)?)
     }
 
     async fn vote(
         &self,
         member: &MemberCaller,
-        poll_id: PollId,
+        id: PollId,
         new: NewVote,
     ) -> BoardResult<InForum<Poll>> {
-        let mut data = self.data();
-        let (writer, author) = data.writer(member)?;
-        let (poll, _) = data.open_poll(&writer, &poll_id)?;
-        if poll.closed {
-            return Err(BoardError::forbidden("The poll is closed."));
-        }
-        if poll.own_vote.is_some() && !poll.can_change_vote {
-            return Err(BoardError::conflict("You have already voted."));
-        }
+        let (mut data, writer) = self.write(member)?;
+        let (poll, _) = data.open_poll(&writer, &id)?;
+        ensure(!poll.closed, Forbidden, "The poll is closed.")?;
+        let is_free = poll.own_vote.is_none() || poll.can_change_vote;
+        ensure(is_free, Conflict, "You have already voted.")?;
         let chosen: BTreeSet<_> = new.option_ids.iter().collect();
-        let count = new.option_ids.len();
-        if count == 0 || count > poll.max_choices as usize || chosen.len() < count {
-            return Err(BoardError::validation("optionIds", "Choose other options."));
-        }
-        let is_option = |id: &&OptionId| poll.options.iter().any(|option| option.option_id == **id);
-        if !chosen.iter().all(is_option) {
-            return Err(BoardError::not_found("No such option."));
-        }
-        let ballot = found(data.ballots.get_mut(&poll_id))?;
-        ballot.votes.insert(author.user_id, new.option_ids);
-        data.emit_poll(&poll, &writer, Event::poll_voted)?;
-        data.poll(&writer, &poll_id)
+        let is_valid = chosen.len() == new.option_ids.len()
+            && (1..=poll.max_choices as usize).contains(&chosen.len());
+        validate(is_valid, "optionIds", "Choose other options.")?;
+        let are_options = new.option_ids.iter().all(|id| poll.has_option(id));
+        ensure(are_options, NotFound, "No such option.")?;
+        let ballot = found(data.ballots.get_mut(&id))?;
+        let voter = member.user_id().clone();
+        ballot.votes.insert(voter, new.option_ids);
+        let public = data.poll(&READER, &id);
+        data.emit_public(&writer, &poll.thread_id, public, Event::poll_voted)?;
+        data.poll(&writer, &id)
     }
 
     async fn update_poll(
         &self,
         member: &MemberCaller,
-        poll_id: PollId,
+        id: PollId,
         update: PollUpdate,
     ) -> BoardResult<InForum<Poll>> {
-        let mut data = self.data();
-        let (writer, _) = data.writer(member)?;
-        let (mut poll, visible) = data.open_poll(&writer, &poll_id)?;
+        let (mut data, writer) = self.write(member)?;
+        let (poll, visible) = data.open_poll(&writer, &id)?;
         let is_moderator = visible.is_moderator;
         let is_own = writer.is_author(&poll.author) && !visible.thread.locked;
-        if !(is_moderator || is_own) {
-            return Err(BoardError::forbidden("You may not edit this poll."));
-        }
+        let can_edit = is_moderator || is_own;
+        ensure(can_edit, Forbidden, "You may not edit this poll.")?;
         check_version(update.expected_version, poll.version)?;
-        let before = poll.clone();
-        if let Some(question) = &update.question {
-            poll.question = line("question", question)?;
-        }
+        let before = found(data.ballots.get(&id))?.poll.clone();
+        let mut poll = before.clone();
+        poll.question = update.question.unwrap_or(poll.question);
         if let Some(options) = update.options {
-            let options = options
-                .into_iter()
-                .map(|option| data.updated_option(&poll, option));
+            let options = options.into_iter().map(|option| {
+                let id = option.option_id;
+                let is_option = id.as_ref().is_none_or(|id| before.has_option(id));
+                ensure(is_option, NotFound, "No such option.")?;
+                Ok(PollOption {
+                    option_id: id.unwrap_or_else(|| data.new_id()),
+                    text: option.text,
+                    votes: None,
+                })
+            });
             poll.options = options.collect::<BoardResult<_>>()?;
         }
-        let texts: Vec<_> = poll
-            .options
-            .iter()
-            .map(|option| option.text.clone())
-            .collect();
         let max_choices = update.max_choices.unwrap_or(poll.max_choices.into());
-        poll.max_choices = check_options(&texts, max_choices)?;
+        poll.max_choices = max_choices.try_into().unwrap_or_default();
         poll.can_change_vote = update.can_change_vote.unwrap_or(poll.can_change_vote);
         poll.closes_at = update.closes_at.apply(poll.closes_at);
         poll.version += 1;
+        check_poll(&poll)?;
 
-        let ballot = found(data.ballots.get_mut(&poll_id))?;
-        let largest_vote = ballot
-            .votes
-            .values()
-            .map(Vec::len)
-            .max()
-            .unwrap_or_default();
+        let ballot = found(data.ballots.get_mut(&id))?;
+        let largest_vote = ballot.votes.values().map(Vec::len).max();
+        let largest_vote = largest_vote.unwrap_or_default();
         let is_changed = poll.question != before.question || poll.options != before.options;
-        let is_refused =
-            largest_vote > 0 && is_changed || (poll.max_choices as usize) < largest_vote;
-        if is_refused && !is_moderator {
-            return Err(BoardError::conflict("The poll has votes."));
-        }
-        let remaining: BTreeSet<_> = poll
-            .options
-            .iter()
-            .map(|option| &option.option_id)
-            .collect();
+        let is_lowered = (poll.max_choices as usize) < largest_vote;
+        let is_refused = largest_vote > 0 && (is_changed || is_lowered);
+        ensure(is_moderator || !is_refused, Conflict, "The poll has votes.")?;
         ballot.votes.retain(|_, vote| {
-            vote.retain(|id| remaining.contains(id));
+            vote.retain(|id| poll.has_option(id));
             !vote.is_empty()
         });
-        ballot.poll = poll.clone();
-        data.emit_poll(&poll, &writer, Event::poll_updated)?;
-        data.poll(&writer, &poll_id)
+        ballot.poll = poll;
+        let public = data.poll(&READER, &id);
+        data.emit_public(&writer, &before.thread_id, public, Event::poll_updated)?;
+        data.poll(&writer, &id)
     }
 
     async fn list_subscriptions(
@@ -1352,22 +1109,17 @@ impl Board for MemoryBoard {
     ) -> BoardResult<Page<Subscription>> {
         let data = self.data();
         let viewer = data.viewer(Some(member.user_id()));
-        let owned = data
-            .subscriptions
-            .iter()
-            .filter(|stored| stored.owner == *member.user_id());
-        let visible = owned.filter_map(|stored| {
-            let subscription = data.subscription(&viewer, &stored.target, stored.created_at);
-            Some((stored.number, subscription.ok()?))
+        let stored = data.subscriptions.iter();
+        let owned = stored.filter(|((owner, _), _)| owner == member.user_id());
+        let visible = owned.filter_map(|((_, target), (number, created_at))| {
+            let subscription = data.subscription(&viewer, target, *created_at).ok()?;
+            Some((*number, subscription))
         });
         let selected = visible.filter(|(_, subscription)| {
-            params
-                .target
-                .is_none_or(|target| target == subscription.target)
+            let kind = params.target;
+            kind.is_none_or(|kind| kind == subscription.target)
         });
-        let page = page(selected, params.after, params.limit, |(number, _)| {
-            [-number, 0, 0]
-        })?;
+        let page = params.page(selected, |(number, _)| [-number])?;
         Ok(page.map(|(_, subscription)| subscription))
     }
 
@@ -1376,10 +1128,9 @@ impl Board for MemoryBoard {
         member: &MemberCaller,
         new: NewSubscription,
     ) -> BoardResult<SubscribeOutcome> {
-        let mut data = self.data();
-        let (writer, author) = data.writer(member)?;
-        let outcome = data.subscribe(&writer, &author.user_id, &new.target);
-        outcome.map_err(|_| BoardError::not_found("No such forum or thread."))
+        let (mut data, writer) = self.write(member)?;
+        let outcome = data.subscribe(&writer, new.target);
+        outcome.map_err(|_| NotFound("No such forum or thread.".into()))
     }
 
     async fn unsubscribe(
@@ -1388,25 +1139,16 @@ impl Board for MemoryBoard {
         target: SubscriptionTarget,
         _: UnsubscribeParams,
     ) -> BoardResult<()> {
-        let mut data = self.data();
-        let (_, author) = data.writer(member)?;
-        let before = data.subscriptions.len();
-        data.subscriptions
-            .retain(|stored| stored.owner != author.user_id || stored.target != target);
-        match data.subscriptions.len() < before {
-            true => Ok(()),
-            false => Err(BoardError::not_found("No such subscription.")),
-        }
+        let (mut data, _) = self.write(member)?;
+        let key = (member.user_id().clone(), target);
+        let removed = data.subscriptions.remove(&key);
+        ensure(removed.is_some(), NotFound, "No such subscription.")
     }
 
     async fn search(&self, caller: &Caller, params: SearchParams) -> BoardResult<Page<SearchHit>> {
-        let data = self.data();
-        let viewer = data.viewer(caller.user_id());
+        let (data, viewer) = self.read(caller);
         // Later pages ignore posts that were written after the first one, so that no thread moves between pages.
-        let last_id = match &params.after {
-            Some(after) => after.parse_ints::<3>()?[2],
-            None => data.last_id,
-        };
+        let [_, _, last_id] = params.after_or([0, 0, data.last_id])?;
         let key = |hit: &SearchHit| {
             let id = hit.post_id.to_i64().unwrap_or_default();
             match params.sort {
@@ -1415,110 +1157,87 @@ impl Board for MemoryBoard {
                 SearchSort::Oldest => [id, 0, last_id],
             }
         };
-        let hits = data
-            .public_entries()
-            .filter_map(|entry| data.hit(&viewer, entry, &params));
-        let mut hits: Vec<_> = hits
-            .filter(|hit| hit.post_id.to_i64().is_ok_and(|id| id <= last_id))
-            .collect();
+        let posts = data.public_posts();
+        let posts = posts.filter(|(_, post)| post.post_id <= PostId::from(last_id));
+        let hits = posts.filter_map(|(thread, post)| data.hit(&viewer, &thread, post, &params));
+        let mut hits: Vec<_> = hits.collect();
         if params.show == SearchShow::Threads {
             let mut threads = HashSet::new();
             hits.sort_by_key(key);
-            hits.retain_mut(|hit| {
-                hit.kind = SearchHitKind::Thread;
-                threads.insert(hit.thread_id.clone())
-            });
+            hits.retain(|hit| threads.insert(hit.thread_id.clone()));
         }
-        page(hits, params.after, params.limit, key)
+        Ok(params.page(hits, key)?)
     }
 }
 
 fn found<T>(item: Option<T>) -> BoardResult<T> {
-    item.ok_or(BoardError::PathNotFound)
+    item.ok_or(PathNotFound)
 }
 
-/// Returns the items after a page key, in the ascending order of their keys.
-fn page<T>(
-    items: impl IntoIterator<Item = T>,
-    after: Option<PageKey>,
-    limit: PageLimit,
-    key: impl Fn(&T) -> [i64; 3],
-) -> BoardResult<Page<T>> {
-    let after = after.map(|after| after.parse_ints()).transpose()?;
-    let items = items
-        .into_iter()
-        .filter(|item| after.is_none_or(|after| key(item) > after));
-    let mut items: Vec<_> = items.collect();
-    items.sort_by_key(&key);
-    items.truncate(limit.get() + 1);
-    Ok(Page::from_overfetch(items, limit, |last| {
-        let [first, second, third] = key(last);
-        PageKey::new(format_args!("{first}.{second}.{third}"))
-    }))
+fn ensure(condition: bool, error: fn(String) -> BoardError, message: &str) -> BoardResult<()> {
+    condition.then_some(()).ok_or_else(|| error(message.into()))
 }
 
-fn text(field: &'static str, text: &str) -> BoardResult<()> {
-    match text.trim().is_empty() {
-        true => Err(BoardError::validation(field, "It is empty.")),
-        false => Ok(()),
+fn validate(condition: bool, field: &'static str, message: &str) -> BoardResult<()> {
+    let error = || BoardError::validation(field, message);
+    condition.then_some(()).ok_or_else(error)
+}
+
+fn is_user(author: &Author, user: &UserRef) -> bool {
+    match user {
+        UserRef::Id(id) => author.user_id == *id,
+        UserRef::Name(name) => author.username == *name,
     }
 }
 
-/// Trims and checks a single-line text.
-fn line(field: &'static str, line: &str) -> BoardResult<String> {
-    text(field, line)?;
-    match is_single_line(line) {
-        true => Ok(line.trim().into()),
-        false => Err(BoardError::validation(field, "It is not a single line.")),
-    }
+fn check_text(field: &'static str, text: &str) -> BoardResult<()> {
+    validate(!text.trim().is_empty(), field, "It is empty.")
 }
 
-/// Checks the options of a poll. Returns the maximum number of choices.
-fn check_options(options: &[String], max_choices: i64) -> BoardResult<u32> {
-    let different: BTreeSet<_> = options.iter().collect();
-    if options.len() < 2 || different.len() < options.len() {
-        let message = "At least two different options are required.";
-        return Err(BoardError::validation("options", message));
-    }
-    let choices = u32::try_from(max_choices).ok();
-    let choices = choices.filter(|choices| (1..=options.len()).contains(&(*choices as usize)));
-    choices.ok_or_else(|| {
-        BoardError::validation("maxChoices", "It must be 1 to the number of options.")
-    })
+fn check_line(field: &'static str, line: &str) -> BoardResult<()> {
+    check_text(field, line)?;
+    validate(is_single_line(line), field, "It is not a single line.")
 }
 
 fn check_version(expected: Option<i64>, version: i64) -> BoardResult<()> {
-    match expected.is_none_or(|expected| expected == version) {
-        true => Ok(()),
-        false => Err(BoardError::conflict("It was changed in the meantime.")),
-    }
+    let is_current = expected.is_none_or(|expected| expected == version);
+    ensure(is_current, Conflict, "It was changed in the meantime.")
 }
 
-/// Returns the words of a text in lower case and composed form.
-fn words(text: &str) -> Vec<String> {
-    let text: String = text.nfc().collect();
+fn check_poll(poll: &Poll) -> BoardResult<()> {
+    check_line("question", &poll.question)?;
+    for option in &poll.options {
+        check_line("options", &option.text)?;
+    }
+    let count = poll.options.len();
+    let texts = poll.options.iter().map(|option| option.text.trim());
+    let differ = texts.collect::<BTreeSet<_>>().len() == count;
+    let message = "At least two different options are required.";
+    validate(count >= 2 && differ, "options", message)?;
+    let is_possible = (1..=count).contains(&(poll.max_choices as usize));
+    let message = "It must be 1 to the number of options.";
+    validate(is_possible, "maxChoices", message)
+}
+
+/// Returns the words of a text in lower case and composed form, each between two spaces.
+fn words(text: &str) -> String {
+    let text = text.nfc().collect::<String>().to_lowercase();
     let words = text.split(|letter: char| !letter.is_alphanumeric());
     let words = words.filter(|word| !word.is_empty());
-    words.map(str::to_lowercase).collect()
+    words.map(|word| format!(" {word} ")).collect()
 }
 
-/// Returns the number of matches of a query per 1000 words; `None` if the texts do not match it.
-fn score(query: &SearchQuery, texts: &[Vec<String>]) -> Option<f64> {
-    let mut matches = 0;
+/// Returns the number of matches of a query; `None` if the words of a text do not match it.
+fn score(query: &SearchQuery, text: &str) -> Option<f64> {
+    let mut score = 0;
     for term in query.terms() {
-        let phrase = words(&term.text);
-        let found = texts.iter().map(|text| {
-            let windows = text.windows(phrase.len().max(1));
-            windows.filter(|window| **window == *phrase).count()
-        });
-        match (found.sum(), term.excluded) {
-            (0, true) => {}
-            (0, false) | (_, true) => return None,
-            (count, false) => matches += count,
+        let count = text.matches(&words(&term.text)).count();
+        if term.excluded == (count > 0) {
+            return None;
         }
+        score += count;
     }
-    let words: usize = texts.iter().map(Vec::len).sum();
-    Some((matches * 1000 / words.max(1)) as f64)
+    Some(score as f64)
 }
 
 #[tokio::main]
@@ -1527,7 +1246,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let alice = board.add_member("alice", Role::Administrator);
     board.add_member("bob", Role::Member);
     let forum = board.add_forum("General", None, Role::Guest, Role::Newcomer);
-    board.add_forum("Staff", None, Role::Staff, Role::Staff);
 
     let stores = Stores::in_memory();
     let scopes: Vec<_> = Surface::Full.scopes().collect();
@@ -1582,73 +1300,6 @@ mod tests {
 
     struct Fixture(Arc<MemoryBoard>);
 
-    impl Fixture {
-        fn section(&self, id: &ForumId, change: impl FnOnce(&mut Section)) {
-            change(self.0.data().sections.get_mut(id).unwrap());
-        }
-
-        fn account(&self, id: &UserId, change: impl FnOnce(&mut Account)) {
-            change(self.0.data().accounts.get_mut(id).unwrap());
-        }
-
-        fn thread(&self, id: &ThreadId, change: impl FnOnce(&mut Thread)) {
-            change(self.0.data().threads.get_mut(id).unwrap());
-        }
-    }
-
-    /// Commands of the pages for moderators, which the example does not have.
-    impl MemoryBoard {
-        /// Approves a post, and its thread if it is the first one.
-        fn approve(&self, post: &PostId) -> BoardResult<()> {
-            let mut data = self.data();
-            let entry = found(data.entries.get_mut(post))?;
-            let was_approved = std::mem::replace(&mut entry.approved, true);
-            let path = entry.path();
-            match was_approved {
-                true => Ok(()),
-                false => data.emit_created(&path, &SYSTEM),
-            }
-        }
-
-        /// Restores a deleted post, and its thread if it is the first one.
-        fn restore(&self, post: &PostId) -> BoardResult<()> {
-            let mut data = self.data();
-            let entry = found(data.entries.get_mut(post))?;
-            let was_deleted = std::mem::replace(&mut entry.deleted, false);
-            let (path, is_first) = (entry.path(), entry.is_first());
-            let is_public = data.is_public(found(data.entries.get(post))?);
-            match (was_deleted && is_public, is_first) {
-                (false, _) => Ok(()),
-                (true, true) => data.emit(&path.thread_id, &SYSTEM, Event::thread_restored),
-                (true, false) => data.emit_post(&path, &SYSTEM, Event::post_restored),
-            }
-        }
-
-        /// Removes an account. Its content stays without an author.
-        fn remove_account(&self, member: &UserId) {
-            let mut data = self.data();
-            data.accounts.remove(member);
-            let is_removed = |author: &mut Author| author.user_id == *member;
-            for thread in data.threads.values_mut() {
-                thread.author.take_if(is_removed);
-            }
-            for entry in data.entries.values_mut() {
-                entry.post.author.take_if(is_removed);
-                entry.post.edited_by.take_if(is_removed);
-            }
-            for ballot in data.ballots.values_mut() {
-                ballot.poll.author.take_if(is_removed);
-            }
-            for (_, message) in &mut data.messages {
-                message.summary.sender.take_if(is_removed);
-                message
-                    .summary
-                    .recipients
-                    .retain(|author| author.user_id != *member);
-            }
-        }
-    }
-
     fn role(audience: Audience, guests: Role) -> Role {
         match audience {
             Audience::Guests => guests,
@@ -1676,15 +1327,13 @@ mod tests {
         async fn add_forum(&self, new: &NewForum) -> FixtureResult<ForumId> {
             let readers = role(new.readers, Role::Guest);
             let writers = role(new.writers, Role::Newcomer);
-            Ok(self
-                .0
-                .add_forum(&new.title, new.parent_id.as_ref(), readers, writers))
+            let parent = new.parent_id.clone();
+            Ok(self.0.add_forum(&new.title, parent, readers, writers))
         }
 
         async fn set_readers(&self, forum: &ForumId, readers: Audience) -> FixtureResult<()> {
-            self.section(forum, |section| {
-                section.readers = role(readers, Role::Guest)
-            });
+            let readers = role(readers, Role::Guest);
+            self.0.data().sections.get_mut(forum).unwrap().readers = readers;
             Ok(())
         }
 
@@ -1694,17 +1343,17 @@ mod tests {
             member: &UserId,
             is_moderator: bool,
         ) -> FixtureResult<()> {
-            self.section(forum, |section| {
-                match is_moderator {
-                    true => section.moderators.insert(member.clone()),
-                    false => section.moderators.remove(member),
-                };
-            });
+            let mut data = self.0.data();
+            let section = data.sections.get_mut(forum).unwrap();
+            match is_moderator {
+                true => section.moderators.insert(member.clone()),
+                false => section.moderators.remove(member),
+            };
             Ok(())
         }
 
         async fn set_banned(&self, member: &UserId, banned: bool) -> FixtureResult<()> {
-            self.account(member, |account| account.banned = banned);
+            self.0.data().accounts.get_mut(member).unwrap().banned = banned;
             Ok(())
         }
 
@@ -1714,32 +1363,70 @@ mod tests {
         }
 
         async fn set_locked(&self, thread: &ThreadId, locked: bool) -> FixtureResult<()> {
-            self.thread(thread, |thread| thread.locked = locked);
+            self.0.data().threads.get_mut(thread).unwrap().locked = locked;
             Ok(())
         }
 
         async fn set_pinned(&self, thread: &ThreadId, pinned: bool) -> FixtureResult<()> {
-            self.thread(thread, |thread| thread.pinned = pinned);
+            self.0.data().threads.get_mut(thread).unwrap().pinned = pinned;
             Ok(())
         }
 
-        async fn approve(&self, post: &PostId) -> FixtureResult<()> {
-            Ok(self.0.approve(post)?)
+        async fn approve(&self, id: &PostId) -> FixtureResult<()> {
+            let mut data = self.0.data();
+            let no_actor = data.viewer(None);
+            let post = data.posts.get_mut(id).unwrap();
+            let path = post.path();
+            match std::mem::replace(&mut post.state, ContentState::Visible) {
+                ContentState::AwaitingApproval => Ok(data.emit_created(&no_actor, &path)?),
+                state => Err(format!("a post in the state {state:?} cannot be approved").into()),
+            }
         }
 
-        async fn restore(&self, post: &PostId) -> FixtureResult<()> {
-            Ok(self.0.restore(post)?)
+        async fn restore(&self, id: &PostId) -> FixtureResult<()> {
+            let mut data = self.0.data();
+            let no_actor = data.viewer(None);
+            let state = data.deleted.remove(id).unwrap();
+            let post = data.posts.get_mut(id).unwrap();
+            post.state = state;
+            let path = post.path();
+            let public = data.post(&READER, &path);
+            let restored = match data.thread(&READER, &path.thread_id) {
+                Ok(thread) if thread.first_post_id == *id => {
+                    data.emit(&no_actor, &thread, Event::thread_restored)
+                }
+                _ => data.emit_public(&no_actor, &path.thread_id, public, Event::post_restored),
+            };
+            Ok(restored?)
         }
 
         async fn ignore(&self, member: &UserId, ignored: &UserId) -> FixtureResult<()> {
-            self.account(member, |account| {
-                account.ignored.insert(ignored.clone());
-            });
+            let mut data = self.0.data();
+            let account = data.accounts.get_mut(member).unwrap();
+            account.ignored.insert(ignored.clone());
             Ok(())
         }
 
         async fn remove_account(&self, member: &UserId) -> FixtureResult<()> {
-            self.0.remove_account(member);
+            let mut data = self.0.data();
+            data.accounts.remove(member);
+            let is_removed = |author: &mut Author| author.user_id == *member;
+            for thread in data.threads.values_mut() {
+                thread.author.take_if(is_removed);
+            }
+            for post in data.posts.values_mut() {
+                post.author.take_if(is_removed);
+                post.edited_by.take_if(is_removed);
+            }
+            for ballot in data.ballots.values_mut() {
+                ballot.poll.author.take_if(is_removed);
+            }
+            for (_, message) in data.messages.values_mut() {
+                let summary = &mut message.summary;
+                summary.sender.take_if(is_removed);
+                let recipients = &mut summary.recipients;
+                recipients.retain(|author| author.user_id != *member);
+            }
             Ok(())
         }
 

@@ -15,6 +15,8 @@ use crate::error::{ParseError, impl_as_str, impl_from_str};
 /// exclusive. Either date can be omitted, but not both. `1y` is 365 days.
 ///
 /// ```
+/// use std::time::Duration;
+///
 /// use forum_api::model::{DateRange, Timestamp};
 ///
 /// let now = Timestamp::parse("2026-03-08T12:00:00Z").unwrap();
@@ -23,6 +25,8 @@ use crate::error::{ParseError, impl_as_str, impl_from_str};
 ///
 /// let until_march = DateRange::parse("..2026-03-01").unwrap();
 /// assert_eq!(until_march.bounds(now), (None, Timestamp::parse("2026-03-01T00:00:00Z").ok()));
+/// assert!(until_march.contains(now.saturating_sub(Duration::from_secs(8 * 24 * 60 * 60)), now));
+/// assert!(!until_march.contains(now, now));
 /// assert!(DateRange::parse("..").is_err());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +70,12 @@ impl DateRange {
             RangeKind::Last(duration) => (Some(now.saturating_sub(duration)), None),
             RangeKind::Between(from, until) => (from, until),
         }
+    }
+
+    /// Returns `true` if `time` is in the range at the time `now`.
+    pub fn contains(&self, time: Timestamp, now: Timestamp) -> bool {
+        let (from, until) = self.bounds(now);
+        from.is_none_or(|from| time >= from) && until.is_none_or(|until| time < until)
     }
 }
 
@@ -140,6 +150,10 @@ mod tests {
             range("1970-01-01..1970-01-02"),
             Some((Some(0), Some(86_400_000)))
         );
+        let millis = Timestamp::from_millis;
+        let day = DateRange::parse("1970-01-01..1970-01-02").unwrap();
+        let contained = [-1, 0, 86_399_999, 86_400_000].map(|at| day.contains(millis(at), now));
+        assert_eq!(contained, [false, true, true, false]);
         let malformed = "|..|25h|1970-01-01|1970-13-01..|a..b|19700101..|1970-01-01T00:00..\
             |1970-01-01...1970-01-02";
         for text in malformed.split('|') {

@@ -1,11 +1,11 @@
-//! Page keys of list parameters as integers.
+//! Page keys of list parameters as integers, and pages of lists in memory.
 
 use super::{
     InvalidPageKeyError, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
-    ListThreadsParams, PageKey, SearchParams,
+    ListThreadsParams, Page, PageKey, SearchParams,
 };
 
-/// Adds `after_ints` and `after_or` to the parameters of lists.
+/// Adds `after_ints`, `after_or` and `page` to the parameters of lists.
 macro_rules! impl_after {
     ($($params:ident)+) => {$(
         impl $params {
@@ -29,6 +29,39 @@ macro_rules! impl_after {
                 start: [i64; N],
             ) -> Result<[i64; N], InvalidPageKeyError> {
                 Ok(self.after_ints()?.unwrap_or(start))
+            }
+
+            /// Returns the page of a list whose items are all in memory, in ascending order of `key`.
+            ///
+            /// The keys must be unique. For a descending order, `key` returns negative numbers.
+            ///
+            /// # Errors
+            /// [`InvalidPageKeyError`], as [`after_ints`](Self::after_ints).
+            ///
+            /// # Examples
+            /// ```
+            /// use forum_api::model::{ListMessagesParams, PageLimit};
+            ///
+            /// let mut params = ListMessagesParams::default();
+            /// params.limit = PageLimit::new(2).unwrap();
+            /// let newest_first = |number: &i64| [-number];
+            /// let first = params.page([5, 7, 6], newest_first).unwrap();
+            /// assert_eq!(first.items, [7, 6]);
+            ///
+            /// params.after = first.next;
+            /// let last = params.page([5, 7, 6, 8], newest_first).unwrap();
+            /// assert_eq!((last.items, last.next), (vec![5], None));
+            /// ```
+            pub fn page<T, const N: usize>(
+                &self,
+                items: impl IntoIterator<Item = T>,
+                key: impl Fn(&T) -> [i64; N],
+            ) -> Result<Page<T>, InvalidPageKeyError> {
+                let after = self.after_ints()?;
+                let is_later = |item: &T| after.is_none_or(|after| key(item) > after);
+                let mut items: Vec<T> = items.into_iter().filter(is_later).collect();
+                items.sort_by_cached_key(&key);
+                Ok(Page::from_overfetch(items, self.limit, |last| key(last).into()))
             }
         }
     )+};

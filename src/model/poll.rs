@@ -56,6 +56,21 @@ pub struct Poll {
 }
 
 impl Poll {
+    /// Returns `true` if the poll has an option with this id.
+    ///
+    /// ```
+    /// use forum_api::host::{BoardError, BoardResult};
+    /// use forum_api::model::{NewVote, Poll};
+    ///
+    /// fn check_options(poll: &Poll, vote: &NewVote) -> BoardResult<()> {
+    ///     let are_options = vote.option_ids.iter().all(|id| poll.has_option(id));
+    ///     are_options.then_some(()).ok_or_else(|| BoardError::not_found("No such option."))
+    /// }
+    /// ```
+    pub fn has_option(&self, id: &OptionId) -> bool {
+        self.options.iter().any(|option| option.option_id == *id)
+    }
+
     /// Removes all totals unless each one is set. Returns `true` if only some of them were set.
     pub(crate) fn hide_partial_totals(&mut self) -> bool {
         let set = self.options.iter().filter(|option| option.votes.is_some());
@@ -236,3 +251,14 @@ impl PollUpdate {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GetPollParams {}
+
+#[cfg(test)]
+mod tests {
+    use super::{OptionId, Poll};
+
+    #[test]
+    fn a_poll_has_the_ids_of_its_options() {
+        let is_option = |id: i64| Poll::example().has_option(&OptionId::from(id));
+        assert_eq!([0, 1, 2, 3].map(is_option), [false, true, true, false]);
+    }
+}

@@ -54,6 +54,11 @@ pub struct Post {
 }
 
 impl Post {
+    /// Returns the path of the post.
+    pub fn path(&self) -> PostPath {
+        PostPath::new(self.thread_id.clone(), self.post_id.clone())
+    }
+
     pub(crate) fn example() -> Self {
         Self {
             post_id: PostId::from(40),
@@ -112,6 +117,13 @@ pub struct PostPath {
     pub post_id: PostId,
 }
 
+impl PostPath {
+    /// Creates the path of a post of this thread.
+    pub fn new(thread_id: ThreadId, post_id: PostId) -> Self {
+        Self { thread_id, post_id }
+    }
+}
+
 /// Formats of post bodies in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -123,6 +135,26 @@ pub enum BodyFormat {
     Source,
     /// HTML only.
     Html,
+}
+
+impl BodyFormat {
+    /// Returns `true` if the list contains the source markup, [`Post::body`].
+    ///
+    /// ```
+    /// use forum_api::model::BodyFormat;
+    ///
+    /// let formats = [BodyFormat::Both, BodyFormat::Source, BodyFormat::Html];
+    /// assert_eq!(formats.map(BodyFormat::has_source), [true, true, false]);
+    /// assert_eq!(formats.map(BodyFormat::has_html), [true, false, true]);
+    /// ```
+    pub const fn has_source(self) -> bool {
+        matches!(self, Self::Both | Self::Source)
+    }
+
+    /// Returns `true` if the list contains the HTML, [`Post::body_html`].
+    pub const fn has_html(self) -> bool {
+        matches!(self, Self::Both | Self::Html)
+    }
 }
 
 /// Query parameters of `GET /threads/{threadId}/posts`.

@@ -21,18 +21,35 @@ pub enum SubscriptionTargetKind {
 /// Target of a subscription.
 ///
 /// ```
-/// use forum_api::model::{SubscriptionTarget, TargetId, ThreadId};
+/// use forum_api::model::{SubscriptionTarget, SubscriptionTargetKind, TargetId, ThreadId};
 ///
 /// let target = SubscriptionTarget::Thread(ThreadId::from(17));
-/// let SubscriptionTarget::Thread(thread) = target else { unreachable!() };
-/// assert_eq!(TargetId::from(thread), TargetId::from(17)); // the `target_id` of its subscription
+/// assert_eq!((target.kind(), target.id()), (SubscriptionTargetKind::Thread, TargetId::from(17)));
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SubscriptionTarget {
     /// A thread.
     Thread(ThreadId),
     /// A forum.
     Forum(ForumId),
+}
+
+impl SubscriptionTarget {
+    /// Returns the kind, the [`target`](Subscription::target) of a subscription.
+    pub const fn kind(&self) -> SubscriptionTargetKind {
+        match self {
+            Self::Thread(_) => SubscriptionTargetKind::Thread,
+            Self::Forum(_) => SubscriptionTargetKind::Forum,
+        }
+    }
+
+    /// Returns the id, the [`target_id`](Subscription::target_id) of a subscription.
+    pub fn id(&self) -> TargetId {
+        match self {
+            Self::Thread(id) => id.clone().into(),
+            Self::Forum(id) => id.clone().into(),
+        }
+    }
 }
 
 /// A subscription to a thread or a forum.
@@ -143,15 +160,9 @@ impl From<NewSubscriptionBody> for NewSubscription {
 
 impl From<NewSubscription> for NewSubscriptionBody {
     fn from(new: NewSubscription) -> Self {
-        match new.target {
-            SubscriptionTarget::Thread(id) => Self {
-                target: SubscriptionTargetKind::Thread,
-                target_id: id.into(),
-            },
-            SubscriptionTarget::Forum(id) => Self {
-                target: SubscriptionTargetKind::Forum,
-                target_id: id.into(),
-            },
+        Self {
+            target: new.target.kind(),
+            target_id: new.target.id(),
         }
     }
 }

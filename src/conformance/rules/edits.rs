@@ -96,7 +96,7 @@ board_rules! {
             (reply.thread_id, 999_999.into()),
             (999_999.into(), reply.post_id),
         ] {
-            let path = PostPath { thread_id: thread, post_id: post };
+            let path = PostPath::new(thread, post);
             alice.edit(&path, "New words").await.expect_path_not_found()?;
             alice.delete_post(&path).await.expect_path_not_found()?;
         }

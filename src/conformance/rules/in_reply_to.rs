@@ -14,7 +14,7 @@ board_rules! {
         let plain = otto.reply(&reply.thread_id, "For all").await.expect_ok()?;
         let answer = otto.answer(&reply).await.expect_ok()?;
         let listed = alice.fetch_posts(&reply.thread_id).await?;
-        check_eq!(post_ids(&listed), [&first, &reply, &path(&plain), &path(&answer)].map(|it| it.post_id.clone()))?;
+        check_eq!(post_ids(&listed), [&first, &reply, &plain.path(), &answer.path()].map(|it| it.post_id.clone()))?;
         check_eq!((plain.in_reply_to, &answer.in_reply_to), (None, &Some(reply.post_id.clone())))?;
         let answered: Vec<_> = listed.into_iter().map(|post| post.in_reply_to).collect();
         check_eq!(answered, [None, None, None, Some(reply.post_id)])
@@ -23,7 +23,7 @@ board_rules! {
     /// An edit keeps the answered post.
     async fn an_edit_keeps_the_answered_post(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, reply, .. } = thread_with_reply(suite).await?;
-        let answer = path(&otto.answer(&reply).await.expect_ok()?);
+        let answer = otto.answer(&reply).await.expect_ok()?.path();
         let edited = otto.edit(&answer, "New words").await.expect_ok()?;
         check_eq!(edited.in_reply_to, Some(reply.post_id.clone()))?;
         check_eq!(otto.fetch_post(&answer).await?.in_reply_to, Some(reply.post_id))
@@ -37,7 +37,7 @@ board_rules! {
         let before = otto.fetch_thread(&reply.thread_id).await?;
         let unknown = [Ok(PostId::from(987_654_321)), PostId::parse("no-such_post")].into_iter().flatten();
         for post_id in unknown.chain([elsewhere, PostId::empty()]) {
-            let answered = PostPath { thread_id: reply.thread_id.clone(), post_id };
+            let answered = PostPath::new(reply.thread_id.clone(), post_id);
             otto.answer(&answered).await.expect_not_found()?;
         }
         check_eq!(otto.fetch_thread(&reply.thread_id).await?, before)
@@ -53,7 +53,7 @@ board_rules! {
         }
         let answer = ada.answer(&reply).await.expect_ok()?;
         check_eq!(&answer.in_reply_to, &Some(reply.post_id))?;
-        check_eq!(otto.fetch_post(&path(&answer)).await?.in_reply_to, None)
+        check_eq!(otto.fetch_post(&answer.path()).await?.in_reply_to, None)
     }
 
     /// `inReplyTo` is null for callers who cannot see the answered post: after its deletion for all callers except
@@ -61,7 +61,7 @@ board_rules! {
     async fn a_deleted_answered_post_is_null(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
         let ada = suite.admin("ada").await?;
-        let answer = path(&otto.answer(&reply).await.expect_ok()?);
+        let answer = otto.answer(&reply).await.expect_ok()?.path();
         let answered = Some(reply.post_id.clone());
         alice.delete_post(&reply).await.expect_ok()?;
         for (caller, expected) in [(&otto, None), (&alice, None), (&ada, answered.clone())] {
@@ -79,7 +79,7 @@ board_rules! {
         let (nora, ada) = (suite.newcomer("nora").await?, suite.admin("ada").await?);
         let pending = suite.post(&nora, &reply.thread_id).await?;
         otto.answer(&pending).await.expect_not_found()?;
-        let answer = path(&ada.answer(&pending).await.expect_ok()?);
+        let answer = ada.answer(&pending).await.expect_ok()?.path();
         let answered = Some(pending.post_id.clone());
         for (caller, expected) in [(&otto, None), (&nora, answered.clone()), (&ada, answered.clone())] {
             check_eq!(caller.fetch_post(&answer).await?.in_reply_to, expected, "for {caller:?}")?;
@@ -109,13 +109,6 @@ board_rules! {
 async fn thread_with_reply(suite: &Suite) -> TestResult<ThreadFixture> {
     suite.require(Capability::InReplyTo)?;
     ThreadFixture::new(suite).await
-}
-
-fn path(post: &Post) -> PostPath {
-    PostPath {
-        thread_id: post.thread_id.clone(),
-        post_id: post.post_id.clone(),
-    }
 }
 
 impl TestCaller {

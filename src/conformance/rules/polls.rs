@@ -118,7 +118,7 @@ board_rules! {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let moderator = suite.moderator("mod", &poll.forum).await?;
         let post = poll.alice.fetch_thread(&poll.thread).await?.first_post_id;
-        let first = PostPath { thread_id: poll.thread.clone(), post_id: post };
+        let first = PostPath::new(poll.thread.clone(), post);
         moderator.delete_post(&first).await.expect_ok()?;
         for caller in [&poll.alice, &poll.bob] {
             caller.get_poll(&poll.thread).await.expect_path_not_found()?;

@@ -249,7 +249,7 @@ impl Suite {
         self.advance(MINUTE);
         let (author, new) = (author.id(), new_thread(title, body));
         let (thread_id, post_id) = self.fixture.write_thread(&author, forum, new).await?;
-        Ok(PostPath { thread_id, post_id })
+        Ok(PostPath::new(thread_id, post_id))
     }
 
     /// Writes a reply a minute after the previous write. Needs [`Capability::Posts`].
@@ -268,7 +268,7 @@ impl Suite {
         self.advance(MINUTE);
         let (author, new, thread_id) = (author.id(), new_post(body), thread.clone());
         let post_id = self.fixture.write_reply(&author, thread, new).await?;
-        Ok(PostPath { thread_id, post_id })
+        Ok(PostPath::new(thread_id, post_id))
     }
 
     /// Returns a text that the board does not contain yet.

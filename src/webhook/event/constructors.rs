@@ -131,19 +131,10 @@ static THREAD: LazyLock<Thread> = LazyLock::new(Thread::example);
 static AUTHOR: LazyLock<Author> = LazyLock::new(Author::example);
 static REPLIER: LazyLock<Author> = LazyLock::new(Author::other_example);
 static REPLIED_THREAD: LazyLock<Thread> = LazyLock::new(|| {
-    let Post {
-        post_id,
-        author,
-        created_at,
-        ..
-    } = Post::reply_example();
+    let reply = Post::reply_example();
     Thread {
-        last_activity_at: created_at,
-        last_post: Some(LastPost {
-            post_id,
-            author,
-            created_at,
-        }),
+        last_activity_at: reply.created_at,
+        last_post: Some(LastPost::from(&reply)),
         reply_count: 1,
         ..Thread::example()
     }

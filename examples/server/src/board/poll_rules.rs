@@ -222,8 +222,7 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
 
 /// Returns the id of an option of `poll` as a number.
 pub fn option_number(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
-    let is_here = poll.options.iter().any(|option| option.option_id == *id);
-    let number = id.to_i64().ok().filter(|_| is_here);
+    let number = id.to_i64().ok().filter(|_| poll.has_option(id));
     number.ok_or_else(|| BoardError::not_found(texts.no_such_option))
 }
 

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use forum_api::host::{BoardError, BoardResult, InForum};
 use forum_api::model::{
-    Author, BodyFormat, ContentState, ForumId, ListPostsParams, NewPost, Page, PageKey, Post,
-    PostId, PostUpdate, Thread, Timestamp, UserId,
+    Author, ContentState, ForumId, ListPostsParams, NewPost, Page, PageKey, Post, PostId,
+    PostUpdate, Thread, Timestamp, UserId,
 };
 
 use super::actor::Actor;
@@ -106,7 +106,7 @@ pub async fn list(
     let parameters = bind! {
         ":thread": thread, ":time": time, ":id": id, ":from": from,
         ":since": list.since.map_or(i64::MIN, Timestamp::as_millis),
-        ":source": list.body != BodyFormat::Html, ":html": list.body != BodyFormat::Source,
+        ":source": list.body.has_source(), ":html": list.body.has_html(),
         ":rows": list.limit.plus_one(), ":window": EDIT_WINDOW.key,
     };
     let rows = connection

@@ -172,11 +172,8 @@ async fn containing_forum(
 
 /// Returns `None` for an invalid id.
 fn key(subscription_target: &SubscriptionTarget) -> Option<(SubscriptionTargetKind, i64)> {
-    let (target, id) = match subscription_target {
-        SubscriptionTarget::Thread(thread) => (SubscriptionTargetKind::Thread, thread.to_i64()),
-        SubscriptionTarget::Forum(forum) => (SubscriptionTargetKind::Forum, forum.to_i64()),
-    };
-    Some((target, id.ok()?))
+    let id = subscription_target.id().to_i64().ok()?;
+    Some((subscription_target.kind(), id))
 }
 
 const fn target_name(target: SubscriptionTargetKind) -> &'static str {
