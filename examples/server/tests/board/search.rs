@@ -57,12 +57,12 @@ async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order(
     let demo = Demo::new().await;
     let path = demo.tea_posts_path().await;
     let thread = path.split('/').nth(2).unwrap();
-    demo.sql(&format!(
+    let insert = format!(
         "INSERT INTO post (thread_id, number, state, created_at, ordered_at, body, body_html, body_words)
         WITH RECURSIVE new (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM new WHERE n < 12000)
         SELECT {thread}, 1000 + n, 'visible', n, n, '', '', CASE WHEN n <= 9000 THEN 'nettle' ELSE 'mint' END FROM new"
-    ))
-    .await;
+    );
+    demo.sql(insert.leak()).await;
     let ids = async |query: &str| -> Vec<i64> {
         let found = hits(&demo, "guest", query).await;
         let found = json!({ "items": found });
