@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Author, ContentState, Extra, PageKey, PageLimit, PostId, ThreadId, Timestamp};
+use super::{
+    Author, ContentState, Extra, LastPost, PageKey, PageLimit, PostId, ThreadId, Timestamp,
+};
 
 /// A post.
 ///
@@ -103,6 +105,17 @@ impl Post {
             body_html: Some("<p>Green, always.</p>\n".into()),
             version: 2,
             ..reply
+        }
+    }
+}
+
+/// Describes a post, the newest visible one of its thread.
+impl From<&Post> for LastPost {
+    fn from(post: &Post) -> Self {
+        Self {
+            post_id: post.post_id.clone(),
+            author: post.author.clone(),
+            created_at: post.created_at,
         }
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Author, Extra, ForumId, NewPoll, PageKey, PageLimit, PollId, Post, PostId, ThreadId, Timestamp,
+    Author, Extra, ForumId, NewPoll, PageKey, PageLimit, PollId, PostId, ThreadId, Timestamp,
 };
 
 /// Publication state of a thread or post.
@@ -29,17 +29,6 @@ pub struct LastPost {
     pub author: Option<Author>,
     /// Creation time.
     pub created_at: Timestamp,
-}
-
-/// Describes a post, the newest visible one of its thread.
-impl From<&Post> for LastPost {
-    fn from(post: &Post) -> Self {
-        Self {
-            post_id: post.post_id.clone(),
-            author: post.author.clone(),
-            created_at: post.created_at,
-        }
-    }
 }
 
 /// A thread's metadata.
