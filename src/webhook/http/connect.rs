@@ -13,7 +13,8 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use url::Host;
 
-use super::connection::{Connection, IoStream, PoolKey};
+use super::connection::{Connection, PoolKey};
+use super::limited_stream::IoStream;
 use crate::error::BoxError;
 use crate::tls;
 use crate::webhook::{EndpointUrl, TransportError};

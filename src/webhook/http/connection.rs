@@ -13,21 +13,13 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::Error;
 use hyper::client::conn::http1::{Builder, SendRequest};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep_until};
 use url::Host;
 
-use super::limited_stream::{LimitedStream, ReadLimit};
+use super::limited_stream::{IoStream, LimitedStream, ReadLimit};
 use crate::webhook::{EndpointUrl, ReceiverResponse, TransportError, header_lines};
 
 pub(super) type HttpRequest = Request<Full<Bytes>>;
-
-/// A TCP connection, with or without TLS.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
-pub(super) type IoStream = Box<dyn Stream>;
 
 /// Longest head of a response in bytes.
 const MAX_HEAD: usize = 16 * 1024;

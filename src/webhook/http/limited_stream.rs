@@ -8,7 +8,12 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::connection::IoStream;
+/// A TCP connection, with or without TLS.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+pub(super) type IoStream = Box<dyn Stream>;
 
 /// Maximum number of bytes that are read for one request: interim responses, the head of the response, and the part of its
 /// body that is kept.
