@@ -54,6 +54,8 @@ pub async fn index_in_bulk(
     write: impl Future<Output = BoardResult<()>> + Send,
 ) -> BoardResult<()> {
     let last = last_post(tx).await?;
+    tx.run(tx.dialect("", "SET LOCAL statement_timeout = 0"))
+        .await?;
     set_index_triggers(tx, false).await?;
     let written = write.await;
     let restored = set_index_triggers(tx, true).await;
