@@ -22,6 +22,8 @@ mod transport;
 #[cfg(feature = "webhooks")]
 pub use self::http::{HttpTransport, HttpTransportSettings};
 #[cfg(feature = "webhooks")]
+pub(crate) use address::url_origin;
+#[cfg(feature = "webhooks")]
 pub use address::{
     AddressClass, AddressError, EndpointUrl, Resolver, SystemResolver, classify_address,
 };

@@ -1,6 +1,7 @@
 //! Connection pool.
 
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use deadpool_postgres::{
     ClientWrapper, Hook, HookError, Manager, ManagerConfig, Metrics, Pool, RecyclingMethod, Runtime,
@@ -10,6 +11,7 @@ use tokio_postgres::Config;
 
 use super::error::PostgresError;
 use super::tls::TlsMode;
+use crate::store::lock;
 
 /// Timeout of the wait for a free connection and for a new one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -26,6 +28,9 @@ const KEEPALIVE_RETRIES: u32 = 3;
 /// Time since the last use of a connection began, after which the connection is checked before its next use.
 const CHECK_AFTER: Duration = Duration::from_secs(5);
 
+/// Number of uses after which a connection is checked although it was used recently.
+const CHECK_INTERVAL: usize = 64;
+
 /// Timeout of the check of a connection.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -38,12 +43,15 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 ///
 /// Connections are opened when they are needed, so this does not fail while Postgres is unreachable. A broken connection is
 /// replaced when it is next used (`RecyclingMethod::Fast`): a statement fails only if its connection breaks while it runs.
-/// If the last use of a connection began more than 5 s ago, the connection must respond within 2 s before its next use.
-/// Otherwise it is replaced: behind a proxy, a connection can stop responding without being closed.
+/// If the last use of a connection began more than 5 s ago, and before every 64th use, the connection must respond within
+/// 2 s. Otherwise it is replaced, and so are all connections that were not used since: behind a proxy, connections can stop
+/// responding without being closed.
 ///
 /// | wait | limit | setting in the address |
 /// |---|---|---|
-/// | for a connection | 5 s | `connect_timeout` |
+/// | for a free connection | 5 s | |
+/// | for the check of a connection | 2 s | |
+/// | for a new connection | 5 s | `connect_timeout` |
 /// | for a statement | 10 s | `options`: `-c statement_timeout` |
 /// | of a transaction for its next statement | 20 s | `options`: `-c idle_in_transaction_session_timeout` |
 /// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
@@ -87,10 +95,12 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
             recycling_method: RecyclingMethod::Fast,
         },
     );
+    let check = Arc::new(ConnectionCheck::default());
     let pool = Pool::builder(manager)
         .max_size(size)
-        .pre_recycle(Hook::async_fn(|client, metrics| {
-            Box::pin(check(client, *metrics))
+        .pre_recycle(Hook::async_fn(move |client, metrics| {
+            let (check, metrics) = (Arc::clone(&check), *metrics);
+            Box::pin(async move { check.run(client, metrics).await })
         }))
         .runtime(Runtime::Tokio1)
         .wait_timeout(Some(CONNECT_TIMEOUT))
@@ -99,16 +109,35 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
     pool.map_err(PostgresError::unusable)
 }
 
-/// Fails if a connection that was not taken for [`CHECK_AFTER`] does not respond.
-async fn check(client: &ClientWrapper, metrics: Metrics) -> Result<(), HookError> {
-    if metrics.last_used() < CHECK_AFTER {
-        return Ok(());
+/// Check of a pool's connections before their next use.
+#[derive(Debug, Default)]
+struct ConnectionCheck {
+    /// Time of the last check without a response. A caller does not wait again for connections that were last used before:
+    /// the others of the pool are usually broken as well.
+    failed_at: Mutex<Option<Instant>>,
+}
+
+impl ConnectionCheck {
+    /// Fails if the connection does not respond.
+    async fn run(&self, client: &ClientWrapper, metrics: Metrics) -> Result<(), HookError> {
+        let now = Instant::now();
+        let last_use = metrics.recycled.unwrap_or(metrics.created);
+        if lock(&self.failed_at).is_some_and(|failed_at| last_use < failed_at) {
+            return Err(HookError::message("other connections do not respond"));
+        }
+        let is_due = metrics.recycle_count % CHECK_INTERVAL == CHECK_INTERVAL - 1;
+        if now.saturating_duration_since(last_use) < CHECK_AFTER && !is_due {
+            return Ok(());
+        }
+        let Ok(checked) = timeout(CHECK_TIMEOUT, client.check_connection()).await else {
+            *lock(&self.failed_at) = Some(now);
+            tracing::warn!(
+                "a connection to Postgres does not respond; idle connections are replaced"
+            );
+            return Err(HookError::message("the connection does not respond"));
+        };
+        checked.map_err(HookError::Backend)
     }
-    let Ok(checked) = timeout(CHECK_TIMEOUT, client.check_connection()).await else {
-        tracing::warn!("a connection to Postgres does not respond; it is replaced");
-        return Err(HookError::message("the connection does not respond"));
-    };
-    checked.map_err(HookError::Backend)
 }
 
 /// Adds the default timeouts to the settings of the address.

@@ -175,6 +175,16 @@ fn check_class(
     }
 }
 
+/// Returns the origin of an endpoint's URL, for the audit log: path and query can contain a secret of the receiver, and the
+/// audit log is never purged. A malformed URL has no origin.
+pub(crate) fn url_origin(url: &str) -> String {
+    let url = Url::parse(url);
+    url.map_or_else(
+        |_| "(malformed)".into(),
+        |url| url.origin().ascii_serialization(),
+    )
+}
+
 /// Parses a URL, and checks everything except its host.
 fn parse_url(text: &str) -> Result<Url, AddressError> {
     let is_invalid = |letter: char| letter.is_control() || letter.is_whitespace();
@@ -225,4 +235,27 @@ fn interleaved(addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
 fn is_localhost(name: &str) -> bool {
     let name = name.trim_end_matches('.');
     name == "localhost" || name.ends_with(".localhost")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::url_origin;
+
+    #[test]
+    fn the_origin_of_a_url_has_neither_path_nor_query() {
+        for url in [
+            "https://receiver.example",
+            "https://receiver.example/",
+            "https://receiver.example/hook/secret?key=secret",
+            "https://receiver.example?key=secret",
+            "https://receiver.example\\hook\\secret",
+            "https:\\\\receiver.example\\secret?key",
+            "https:receiver.example/hook?key=secret",
+            "HTTPS:///receiver.example:443/secret",
+        ] {
+            assert_eq!(url_origin(url), "https://receiver.example");
+        }
+        assert_eq!(url_origin("http://[::1]:9/x"), "http://[::1]:9");
+        assert_eq!(url_origin("//secret"), "(malformed)");
+    }
 }

@@ -8,5 +8,6 @@ mod endpoint_url;
 mod resolver;
 
 pub use class::{AddressClass, classify_address};
+pub(crate) use endpoint_url::url_origin;
 pub use endpoint_url::{AddressError, EndpointUrl};
 pub use resolver::{Resolver, SystemResolver};

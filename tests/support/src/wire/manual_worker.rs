@@ -8,7 +8,7 @@ use forum_api::Environment;
 use forum_api::host::Authorizer;
 use forum_api::runtime::{Clock as _, ManualClock, SeededRandom};
 use forum_api::store::WebhookStores;
-use forum_api::test_util::ManualRuntime;
+use forum_api::test_util::{ManualRuntime, StoreInterceptor};
 use forum_api::webhook::HttpTransport;
 use forum_api::worker::{Worker, WorkerHandle};
 use tokio::task::unconstrained;
@@ -22,6 +22,7 @@ const LOOPS: usize = 4;
 pub struct ManualWorker {
     clock: Arc<ManualClock>,
     runtime: ManualRuntime,
+    stores: StoreInterceptor,
     handle: WorkerHandle,
     /// Number of authorizations in progress.
     authorizations: Arc<AtomicUsize>,
@@ -44,12 +45,15 @@ impl ManualWorker {
         let environment = Environment::new(runtime.clone())
             .clock(clock.clone())
             .random(Arc::new(SeededRandom::default()));
-        let worker = Worker::builder(stores.clone(), authorizer, transport, environment)
+        let interceptor = StoreInterceptor::default();
+        let stores = interceptor.webhooks(stores);
+        let worker = Worker::builder(stores, authorizer, transport, environment)
             .poll_interval(Duration::from_secs(3600));
         let worker = Self {
             clock: clock.clone(),
             handle: worker.build().unwrap().start(),
             runtime,
+            stores: interceptor,
             authorizations,
         };
         worker.run_until_idle().await;
@@ -75,10 +79,11 @@ impl ManualWorker {
         unconstrained(self.runtime.run_until(|| self.is_idle())).await;
     }
 
-    /// A loop that waits for an authorization has a timer as well, that of its timeout.
+    /// A loop that waits for an authorization or for a store has a timer as well, for its timeout.
     fn is_idle(&self) -> bool {
         let authorizations = self.authorizations.load(Ordering::SeqCst);
         authorizations == 0
+            && self.stores.calls_in_progress() == 0
             && self.handle.health().in_flight == 0
             && self.runtime.pending_timers() == LOOPS
     }

@@ -140,6 +140,7 @@ mod tests {
                     "034f4e03914c57ec3b79ddf8107be406cd8b161a0ca57df49c0a542fbcb2c89e",
                     "62d97c8d8427e2694a9913af360ed69f78caf98cb0992f477addb98ec4808e13",
                     "0a7ccdd5c6560625c7520277467b84c702c7c1202ea5552bbe8add83896cac34",
+                    "de474fed4b8bb051f20ffb72c3a9dceea997e18a97cd9e410edfdccf4b7e10ba",
                 ],
             ),
             (
