@@ -130,9 +130,12 @@ impl WebhookCommand {
         {
             return reencrypt(&self.options, database, old.as_deref(), &new).await;
         }
-        let key_file = self.options.secret_key_file.as_deref();
-        let key_file = key_file.filter(|path| !self.action.needs_no_secret() || path.exists());
-        let secrets = Secrets::find(url, key_file)?;
+        let secrets = match self.options.secret_key_file.as_deref() {
+            Some(path) if self.action.needs_no_secret() && !path.exists() => {
+                Secrets::read_or_plaintext(None)?
+            }
+            key_file => Secrets::find(url, key_file)?,
+        };
         let webhook_admin = self.options.webhook_admin(database, &secrets.environment());
         if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
             webhook_admin.check_key().await.map_err(refusal)?;

@@ -168,11 +168,13 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     assert!(done.stdout.starts_with("Encrypted"), "{done:?}");
     let done = reencrypt("--old-key-file key --new-key-file other");
     assert!(done.stdout.starts_with("Encrypted"), "{done:?}");
+    let path = directory.path();
+    // The key of the database before it was replaced by the lost one.
+    fs::copy(path.join("key"), path.join("forum.db.key")).unwrap();
     let listed = run(&directory, &format!("webhook list {lost}"));
     assert!(listed.stdout.contains(endpoint_id(&endpoint)), "{listed:?}");
     let old = serve(" --secret-key-file key");
     assert_refused(&old, "pass the file of their key");
-    let path = directory.path();
     fs::rename(path.join("other"), path.join("forum.db.key")).unwrap();
     let server = Server::start(directory, &[ALLOW_PRIVATE]);
     server.run_ok(&ping);
