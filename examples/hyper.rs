@@ -62,9 +62,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             request
         };
         let service = TowerToHyperService::new(api.clone().map_request(with_peer));
-        // Without a timer hyper waits indefinitely for the head of a request.
+        // Without a timer hyper waits indefinitely for the head of a request. By default it buffers 400 KiB of it.
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
+            .max_buf_size(32 * 1024)
             .serve_connection(TokioIo::new(stream), service);
         tokio::spawn(connection);
     }

@@ -110,8 +110,8 @@ impl Settlement {
         }
     }
 
-    /// Returns `Some(true)` if the endpoint accepted the delivery, `Some(false)` if the attempt failed, and `None` if no
-    /// attempt was made.
+    /// Returns `Some(true)` if the endpoint accepted the delivery, `Some(false)` if the attempt failed or the secret cannot be
+    /// decrypted, and `None` if the delivery was withheld or is queued.
     pub(crate) fn succeeded(&self) -> Option<bool> {
         match self.progress.state {
             DeliveryState::Delivered => Some(true),
