@@ -54,8 +54,7 @@ pub async fn index_in_bulk(
     write: impl Future<Output = BoardResult<()>> + Send,
 ) -> BoardResult<()> {
     let last = last_post(tx).await?;
-    tx.run(tx.dialect("", "SET LOCAL statement_timeout = 0"))
-        .await?;
+    remove_timeout(tx).await?;
     set_index_triggers(tx, false).await?;
     let written = write.await;
     let restored = set_index_triggers(tx, true).await;
@@ -84,7 +83,13 @@ async fn set_index_triggers(tx: &Transaction<'_>, enabled: bool) -> db::DbResult
 
 /// Updates the statistics of Postgres after many posts were added.
 pub async fn update_statistics(tx: &Transaction<'_>) -> db::DbResult<()> {
-    tx.run(tx.dialect("", "SET LOCAL statement_timeout = 0; ANALYZE"))
+    remove_timeout(tx).await?;
+    tx.run(tx.dialect("", "ANALYZE")).await
+}
+
+/// Removes the timeout of the statements of this transaction.
+async fn remove_timeout(tx: &Transaction<'_>) -> db::DbResult<()> {
+    tx.run(tx.dialect("", "SET LOCAL statement_timeout = 0"))
         .await
 }
 

@@ -1,10 +1,10 @@
--- Bounds the matches that a step of a search reads. A word that is absent from the newest posts and frequent in older ones
--- let the search take a long span, and read all matches in it.
+-- Bounds the matches that a search reads at a time. Before, a search for a word that is absent from the newest posts and
+-- frequent in older posts read all matches of a long span.
 
 -- The first matches in a direction: from the newest backwards if `way` is -1, from the oldest forwards if it is 1.
 --
 -- Searches one span after the other in the index. Takes longer spans while few matches are found, and shorter spans if a long
--- one has many more matches than rows are wanted. So it reads little more than it returns, for common and rare words alike.
+-- one has many more matches than the remaining rows. So it reads few posts that it does not return, for common and rare words.
 -- One generic plan serves all searches, on the index of words: the arithmetic in the conditions keeps the planner from other
 -- indexes.
 CREATE OR REPLACE FUNCTION matches (query TEXT, place JSONB, first BIGINT, last BIGINT, rows BIGINT, way INTEGER)
@@ -18,11 +18,11 @@ DECLARE
     newest BIGINT;
     here BIGINT;
     power INTEGER := 7;
-    wanted TSQUERY;
-    most BIGINT;
+    span_query TSQUERY;
+    max_matches BIGINT;
     found BIGINT;
     steps INTEGER := 0;
-    -- A span that has too many matches.
+    -- The last span that had too many matches.
     long_power INTEGER := 31;
     long_span BIGINT;
 BEGIN
@@ -32,15 +32,15 @@ BEGIN
         asked_for := asked_for(forums, query::TSQUERY, here - way * 1024, rows);
     END IF;
     WHILE rows > 0 AND here BETWEEN oldest AND newest AND here BETWEEN first AND last LOOP
-        wanted := query::TSQUERY
+        span_query := query::TSQUERY
             && (SELECT string_agg(span(forum, here, power), ' | ') FROM unnest(asked_for) AS forum)::TSQUERY;
         IF power > 10 THEN
-            most := 8 * rows + 100;
+            max_matches := 8 * rows + 100;
             SELECT count(*) INTO found FROM (
                 SELECT FROM post_text AS post
-                WHERE post.words @@ wanted AND way * (post.post_id - here) >= 0 LIMIT most
+                WHERE post.words @@ span_query AND way * (post.post_id - here) >= 0 LIMIT max_matches
             ) AS part;
-            IF found = most THEN
+            IF found = max_matches THEN
                 long_power := power;
                 long_span := here >> power;
                 power := power - 3;
@@ -50,7 +50,7 @@ BEGIN
         IF power <= 10 OR found > 0 THEN
             RETURN QUERY
             SELECT post.post_id, post.thread_id FROM post_text AS post
-            WHERE post.words @@ wanted
+            WHERE post.words @@ span_query
                 AND post.forum_id = ANY (forums) AND post.thread_id <> ALL (left_out)
                 AND post.post_id + 0 BETWEEN first AND last AND way * (post.post_id - here) >= 0
             ORDER BY way * post.post_id LIMIT rows;
