@@ -9,7 +9,7 @@ use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::model::EndpointId;
 use forum_api::webhook::{
-    AddressError, Backoff, HttpTransport, HttpTransportSettings, KeyId, Topic,
+    AddressError, Backoff, HttpTransport, HttpTransportSettings, KeyId, KeyMismatchError, Topic,
 };
 use forum_api::webhook_admin::{WebhookAdmin, WebhookAdminError};
 use forum_api::worker::{Worker, WorkerHandle, WorkerSettings};
@@ -142,18 +142,21 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
             let known = known.collect::<Vec<_>>().join(", ");
             BoardError::validation("topics", format!("{unknown}; expected `*` or {known}"))
         }
-        WebhookAdminError::Key(mismatch) => {
-            let remedy = if mismatch.stored == KeyId::plaintext() {
-                "run `webhook reseal --new-key-file FILE` to encrypt them"
-            } else {
-                "pass the file of their key with --secret-key-file"
-            };
-            BoardError::validation("key", format!("{mismatch}; {remedy}"))
-        }
+        WebhookAdminError::Key(mismatch) => key_refusal(&mismatch, "--secret-key-file"),
         WebhookAdminError::NoPendingSecret => BoardError::validation(
             "secret",
             format!("{error}; run `webhook rotate` to create one"),
         ),
         other => BoardError::validation("endpoint", other.to_string()),
     }
+}
+
+/// Converts the error of a wrong key for the operator, who can name the file of the right key with `option`.
+pub fn key_refusal(mismatch: &KeyMismatchError, option: &str) -> BoardError {
+    let remedy = if mismatch.stored == KeyId::plaintext() {
+        "run `webhook reseal --new-key-file FILE` to encrypt them"
+    } else {
+        &format!("pass the file of their key with {option}")
+    };
+    BoardError::validation("key", format!("{mismatch}; {remedy}"))
 }

@@ -19,7 +19,7 @@ use crate::board::{ReferenceBoard, accounts};
 use crate::keys::Secrets;
 use crate::output::{ListItem, Output, counted};
 use crate::prompt::{self, Confirm};
-use crate::webhooks::{WebhookOptions, refusal, refusal_for, unknown_endpoint};
+use crate::webhooks::{WebhookOptions, key_refusal, refusal, refusal_for, unknown_endpoint};
 
 /// Endpoints that receive webhooks.
 #[derive(Debug, Args)]
@@ -239,7 +239,10 @@ async fn reencrypt(
     let count = webhook_admin
         .reencrypt(&*new.0, &audit::actor())
         .await
-        .map_err(reencrypt_refusal)?;
+        .map_err(|error| match error {
+            WebhookAdminError::Key(mismatch) => key_refusal(&mismatch, "--old-key-file"),
+            other => refusal(other),
+        })?;
     let id = new.0.key_id();
     let endpoints = counted(count, "endpoint", "endpoints");
     Output::done_with(format_args!(
@@ -247,17 +250,6 @@ async fn reencrypt(
          it as --secret-key-file, or, with SQLite, replace the file whose name is the path of the database followed by \
          .key."
     ))
-}
-
-/// Converts an error of `reseal`, which reads the current key from `--old-key-file`.
-fn reencrypt_refusal(error: WebhookAdminError) -> BoardError {
-    match error {
-        WebhookAdminError::Key(mismatch) if mismatch.stored != KeyId::plaintext() => {
-            let reason = format!("{mismatch}; pass the file of their key with --old-key-file");
-            BoardError::validation("key", reason)
-        }
-        other => refusal(other),
-    }
 }
 
 fn parse_topics(text: &str) -> BoardResult<TopicSet> {
