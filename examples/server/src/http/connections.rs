@@ -29,7 +29,7 @@ const OTHER_FILES: usize = 512;
 
 /// Size in bytes from which an incomplete request head is refused. With hyper's default, a client without a token could
 /// make the server buffer 400 KiB for each connection.
-const HEAD_MAX: usize = 32 * 1024;
+const MAX_HEAD_LEN: usize = 32 * 1024;
 
 /// Time between a failed attempt to accept a connection and the next.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -111,7 +111,7 @@ async fn accept(
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(limits.head)
-                .max_buf_size(HEAD_MAX)
+                .max_buf_size(MAX_HEAD_LEN)
                 .serve_connection(
                     TokioIo::new(Box::pin(stream)),
                     TowerToHyperService::new(service),
