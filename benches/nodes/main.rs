@@ -3,7 +3,8 @@
 //!
 //! Runs the real server in processes of its own, over the Postgres of `FORUM_API_POSTGRES` (`tests/postgres` starts
 //! one) and a Redis of its own. Configurations take turns in three rounds, and each figure is a median; `load` runs once
-//! for ten minutes on each number of nodes. All processes share one machine, so the processor time of each process per request says more than the requests per second.
+//! for ten minutes on each number of nodes. All processes share one machine, so the processor time of each process per
+//! request says more than the requests per second.
 
 use forum_benches::{measurements, receiver};
 use forum_test_support::{

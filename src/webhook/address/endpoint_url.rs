@@ -175,14 +175,13 @@ fn check_class(
     }
 }
 
-/// Returns the origin of an endpoint's URL, for the audit log: path and query can contain a secret of the receiver, and the
-/// audit log is never purged. A malformed URL has no origin.
+/// Returns the origin of an endpoint's URL, or `(malformed)`. The audit log contains only the origin, because path and query
+/// can contain a secret of the receiver, and the audit log is never purged.
 pub(crate) fn url_origin(url: &str) -> String {
-    let url = Url::parse(url);
-    url.map_or_else(
-        |_| "(malformed)".into(),
-        |url| url.origin().ascii_serialization(),
-    )
+    match Url::parse(url) {
+        Ok(url) => url.origin().ascii_serialization(),
+        Err(_) => "(malformed)".into(),
+    }
 }
 
 /// Parses a URL, and checks everything except its host.
