@@ -116,9 +116,9 @@ impl Access {
         }
     }
 
-    /// Denies the caller every endpoint with a 503 `board_offline` if `true`. Default: `false`. A host sets it for all
-    /// callers except administrators while the board is offline. The worker ignores it: webhooks are delivered while the
-    /// board is offline.
+    /// Denies the caller every endpoint with a 503 `board_offline` if `true`; the OpenAPI document is still served.
+    /// Default: `false`. A host sets it for all callers except administrators while the board is offline. The worker
+    /// ignores it: webhooks are delivered while the board is offline.
     #[must_use]
     pub fn deny_offline(self, deny_offline: bool) -> Self {
         Self {

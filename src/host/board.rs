@@ -230,7 +230,8 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the thread does not exist or is hidden.
-    /// - [`BoardError::Forbidden`] if the thread is locked, or the member may not reply in the forum.
+    /// - [`BoardError::Forbidden`] if the member may not reply in the forum, if the thread is deleted or awaits
+    ///   approval, or if it is locked and the member is not a moderator.
     /// - [`BoardError::NotFound`] if `in_reply_to` is not a post of the thread that the member can see.
     /// - [`BoardError::Validation`] if the text breaks a rule of the board.
     /// - [`BoardError::RateLimited`] over an anti-flood limit.
@@ -300,7 +301,7 @@ pub trait Board: Send + Sync + 'static {
 
     /// `POST /members/{userId}/reputation`: rates a member.
     ///
-    /// [`Rating::forum_id`] must be set if the rating is for a post; otherwise the response is a 500.
+    /// If the rating is for a post and [`Rating::forum_id`] is `None`, the response is a 500.
     ///
     /// Rules: [reputation](crate::guide::board_rules#reputation).
     ///
@@ -308,8 +309,8 @@ pub trait Board: Send + Sync + 'static {
     /// - [`BoardError::PathNotFound`] if the board has no such member.
     /// - [`BoardError::NotFound`] if `post_id` is not a post of that member that the caller can see.
     /// - [`BoardError::Forbidden`] if the member rates their own account.
-    /// - [`BoardError::Conflict`] if the member has already rated the post, or has rated the member without a post in
-    ///   the last 24 hours.
+    /// - [`BoardError::Conflict`] if the member has already rated the post, or, for a rating without a post, has
+    ///   already given `user` such a rating in the last 24 hours.
     /// - [`BoardError::Validation`] if the points are 0 or beyond the board's limits, or a required comment is empty.
     /// - [`BoardError::RateLimited`] over an anti-flood limit.
     async fn rate_member(

@@ -50,7 +50,8 @@ pub enum BoardError {
     InvalidParameter {
         /// Name of the parameter.
         name: &'static str,
-        /// Description of the expected value, such as `a post of this thread`.
+        /// Description of the expected value, such as `a post of this thread`, which the client receives.
+        /// [`ErrorMessages::translations`](crate::ErrorMessages::translations) can translate it.
         expected: &'static str,
     },
     /// The caller can see the resource, but may not perform the command: 403 `FORBIDDEN`.

@@ -8,7 +8,7 @@ use http::HeaderValue;
 use crate::model::{Timestamp, is_single_line_char};
 use crate::token::{LoadedOwner, Lookup};
 
-/// Metadata of a request: its time and id, and the address, token and user agent of the client.
+/// Metadata of a request: its time and id, and the address, token lookup and user agent of the client.
 ///
 /// An [`Authorizer`](super::Authorizer) receives it with each call, and a [`Board`](super::Board) with each caller
 /// ([`Caller::request`](super::Caller::request)). It lets a host apply the bans, limits and logs of its own web pages to

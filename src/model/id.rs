@@ -244,8 +244,8 @@ impl UserRef {
     /// Splits references into ids and names, each in order and without repetitions, so that a board can look up all
     /// members with one statement.
     ///
-    /// A member can be in both lists, and boards whose usernames are not case-sensitive can find a name twice. Compare the
-    /// ids of the members found.
+    /// A member can be in both lists. On a board whose usernames are not case-sensitive, two names can be the same
+    /// member. Compare the ids of the members found.
     ///
     /// ```
     /// use forum_api::model::{UserId, UserRef};

@@ -31,7 +31,8 @@ macro_rules! impl_after {
                 Ok(self.after_ints()?.unwrap_or(start))
             }
 
-            /// Returns the page of a list whose items are all in memory, in ascending order of `key`.
+            /// Sorts the items of a list in memory by `key` in ascending order, and returns the page after
+            /// [`after`](Self::after).
             ///
             /// The keys must be unique. For a descending order, `key` returns negative numbers.
             ///

@@ -7,7 +7,7 @@
 //!   field gives its meaning.
 //! - Parameters and bodies that a host *receives*, such as [`ListPostsParams`] and [`NewThread`], are `#[non_exhaustive]`:
 //!   a new parameter does not break the host. An omitted optional parameter has its default or is `None`, which means
-//!   "not filtered" in the filters of a list and "not changed" in an update.
+//!   "not filtered" in the filters of a list and "not changed" in the values of a [`PollUpdate`].
 //! - Resources, bodies, ids and times implement `Serialize` and `Deserialize`, so that a client in Rust can use them.
 //!   The query parameters of lists and [`OpenMessageParams`] implement only `Deserialize`. Types that are not on the
 //!   wire, such as [`Page`] and [`OwnAccount`], implement neither.

@@ -230,7 +230,8 @@ pub struct PollUpdate {
         description = "Time at which the poll closes; a time in the past closes it at once, null removes the closing time."
     )]
     pub closes_at: FieldUpdate<Timestamp>,
-    /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`.
+    /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is omitted, the
+    /// version is not checked.
     #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "i64")]
     pub expected_version: Option<i64>,

@@ -109,7 +109,7 @@ impl Post {
     }
 }
 
-/// Describes a post, the newest visible one of its thread.
+/// Takes the id, the author and the creation time of the post, which must be the newest visible one of its thread.
 impl From<&Post> for LastPost {
     fn from(post: &Post) -> Self {
         Self {
@@ -201,8 +201,11 @@ pub struct NewPost {
     /// The post of the thread that the reply answers; null to answer the thread. Boards without answers to posts ignore
     /// it.
     pub in_reply_to: Option<PostId>,
-    /// `true` to subscribe the author to the thread. The description of the operation names the scope that this requires.
-    /// Default: `false`.
+    /// `true` to subscribe the author to the thread. Default: `false`. The library checks that the token has the scope
+    /// `subscriptions:write`.
+    #[schemars(
+        description = "`true` to subscribe the author to the thread. The description of the operation names the scope that this requires. Default: `false`."
+    )]
     pub subscribe: bool,
 }
 
@@ -223,10 +226,11 @@ impl NewPost {
 pub struct PostUpdate {
     /// The new source markup.
     pub body: String,
-    /// Reason for the edit. The board limits its length.
+    /// Reason for the edit; null for an edit without a reason. The board limits its length.
     #[serde(default)]
     pub reason: Option<String>,
-    /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`.
+    /// The version that the caller has read. If it is stale, the response is a 409 `CONFLICT`. If it is omitted, the
+    /// version is not checked.
     #[serde(default)]
     pub expected_version: Option<i64>,
 }

@@ -7,8 +7,8 @@ use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 
 /// A reputation rating of a member.
 ///
-/// A member can rate each post once, and another member without a post once in 24 hours. The board rejects further
-/// ratings with [`BoardError::Conflict`](crate::host::BoardError::Conflict).
+/// A member can rate each post once. A member can give another member one rating without a post in 24 hours. The board
+/// rejects further ratings with [`BoardError::Conflict`](crate::host::BoardError::Conflict).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A reputation rating of a member.")]

@@ -35,7 +35,7 @@ pub enum SubscriptionTarget {
 }
 
 impl SubscriptionTarget {
-    /// Returns the kind, the [`target`](Subscription::target) of a subscription.
+    /// Returns the kind, for [`Subscription::target`].
     pub const fn kind(&self) -> SubscriptionTargetKind {
         match self {
             Self::Thread(_) => SubscriptionTargetKind::Thread,
@@ -43,7 +43,7 @@ impl SubscriptionTarget {
         }
     }
 
-    /// Returns the id, the [`target_id`](Subscription::target_id) of a subscription.
+    /// Returns the id, for [`Subscription::target_id`].
     pub fn id(&self) -> TargetId {
         match self {
             Self::Thread(id) => id.clone().into(),

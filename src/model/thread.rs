@@ -52,7 +52,7 @@ pub struct Thread {
     pub state: ContentState,
     /// Creation time.
     pub created_at: Timestamp,
-    /// Time of the newest visible post. Lists of threads are ordered by it.
+    /// Time of the newest visible post; `createdAt` if the thread has none. Lists of threads are ordered by it.
     pub last_activity_at: Timestamp,
     /// The newest visible post; null if the thread has none.
     pub last_post: Option<LastPost>,
@@ -128,8 +128,11 @@ pub struct NewThread {
     pub body: String,
     /// Poll to create with the thread.
     pub poll: Option<NewPoll>,
-    /// `true` to subscribe the author to the thread. The description of the operation names the scope that this requires.
-    /// Default: `false`.
+    /// `true` to subscribe the author to the thread. Default: `false`. The library checks that the token has the scope
+    /// `subscriptions:write`.
+    #[schemars(
+        description = "`true` to subscribe the author to the thread. The description of the operation names the scope that this requires. Default: `false`."
+    )]
     pub subscribe: bool,
 }
 

@@ -22,7 +22,7 @@ pub struct ClaimRequest {
     pub limit: u32,
     /// Maximum number of concurrent attempts of one endpoint.
     pub max_in_flight_per_endpoint: u32,
-    /// Number of the caller's running attempts of each endpoint; 0 for absent ones.
+    /// Number of the worker's running attempts of each endpoint; 0 for absent ones.
     pub in_flight_by_endpoint: HashMap<EndpointId, u32>,
     /// Duration of the leases.
     pub lease_duration: Duration,

@@ -7,7 +7,7 @@ use crate::error::BackendResult;
 use crate::model::{Timestamp, UserId};
 use crate::token::{LoadedToken, Lookup, TokenRecord, TokenState};
 
-/// Filter of [`TokenStore::list`]. The default selects all tokens, with the limit 0.
+/// Filter of [`TokenStore::list`]. The default does not restrict the list, but has the limit 0, which lists no tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenFilter {
     /// Only tokens of this owner; `None` for all owners.

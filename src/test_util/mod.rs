@@ -125,7 +125,7 @@ impl TestApi {
         self.client(None)
     }
 
-    /// Returns a client with a token of this member for all scopes.
+    /// Returns a client with a token of the member with the id `user`, for all scopes.
     ///
     /// # Panics
     /// If the id is invalid.
@@ -134,7 +134,7 @@ impl TestApi {
         self.as_member_with_scopes(user, &scopes)
     }
 
-    /// Returns a client with a token of this member for these scopes.
+    /// Returns a client with a token of the member with the id `user`, for these scopes.
     ///
     /// # Panics
     /// If the id is invalid, `scopes` is empty, or the surface does not have one of them.
@@ -143,7 +143,7 @@ impl TestApi {
         self.client(Some(token.expose_secret().to_owned()))
     }
 
-    /// Issues a token of this member.
+    /// Issues a token of the member with the id `user`.
     ///
     /// # Panics
     /// If the id is invalid, `scopes` is empty, or the surface does not have one of them.

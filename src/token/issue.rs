@@ -21,7 +21,7 @@ static SYSTEM: AuditActor = AuditActor::SYSTEM;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TokenRequest<'a> {
-    /// The member for whom the token acts. The caller checks that the account exists.
+    /// The member for whom the token acts. [`issue_token`] does not check that the account exists.
     pub owner: &'a UserId,
     /// The scopes: at least one, in any order.
     pub scopes: &'a [Scope],

@@ -96,7 +96,7 @@ opaque_debug!(EncryptedSecret);
 ///
 /// An encrypted secret is bound to one endpoint: decrypting a copy of it for another endpoint fails.
 pub trait SecretCipher: Send + Sync + 'static {
-    /// Returns the id of the key. The store records it, so that a process with another key is rejected.
+    /// Returns the id of the key. The store records it, and `WebhookAdmin::check_key` rejects another key.
     fn key_id(&self) -> KeyId;
 
     /// Encrypts the secret of `endpoint`.

@@ -42,6 +42,9 @@ pub trait BoardFactory: Send + Sync {
 /// methods that the capabilities of its board need. The suite does not call the other methods. A method without an
 /// implementation returns an error with its name, except `write_thread` and `write_reply`, which call the board. The
 /// anti-flood limits of the board must permit one write per member and minute.
+///
+/// # Errors
+/// Each method returns an error if its change cannot be made. The rule fails.
 #[async_trait]
 pub trait BoardFixture: Send + Sync {
     /// Returns the board, as [`ForumApi::builder`](crate::ForumApi::builder) takes it.

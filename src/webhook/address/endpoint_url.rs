@@ -89,8 +89,9 @@ impl EndpointUrl {
         Ok(endpoint_url)
     }
 
-    /// Checks the URL of a new endpoint, including the addresses of its host name. A name that does not resolve, or not
-    /// within five seconds, is accepted: it is resolved and checked again at each attempt.
+    /// Checks the URL of a new endpoint, including the addresses of its host name: at least one must be allowed. A name
+    /// that does not resolve, or not within five seconds, is accepted: it is resolved and checked again at each
+    /// attempt.
     ///
     /// # Errors
     /// Each [`AddressError`] except [`AddressError::ResolutionFailed`].
