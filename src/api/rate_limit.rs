@@ -117,8 +117,8 @@ pub(crate) fn peer_ip(head: &Parts) -> Option<IpAddr> {
 ///
 /// The result is `peer`, unless `peer` is in one of the `trusted` networks. Then it is the right-most address in
 /// `x-forwarded-for` that is in none of these networks. The function reads the entries from right to left. If an entry is
-/// not an address, or all entries are trusted, the result is the trusted address that it read last. IPv4-mapped IPv6
-/// addresses become IPv4 addresses.
+/// not an address, or all entries are trusted, the result is the trusted address that it read last, or `peer` if it
+/// read none. IPv4-mapped IPv6 addresses become IPv4 addresses.
 ///
 /// ```
 /// use forum_api::client_ip;

@@ -112,7 +112,8 @@ impl StoreInterceptor {
     }
 
     /// Sets the function that selects the [`Intervention`] for each call. It receives the name of the method and the
-    /// number of calls of all methods since the previous [`take_counts`](Self::take_counts).
+    /// number of earlier calls of all methods since the previous [`take_counts`](Self::take_counts), 0 for the first
+    /// call.
     pub fn on_call(&self, decide: impl Fn(&str, u32) -> Intervention + Send + Sync + 'static) {
         self.hooks().on_call = Some(Arc::new(decide));
     }

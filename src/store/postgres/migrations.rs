@@ -31,7 +31,8 @@ pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
 /// Compares the applied migrations of the library's tables with the program's. Changes nothing.
 ///
 /// # Errors
-/// [`PostgresError`] if Postgres is unreachable, or an applied migration is not this program's.
+/// [`PostgresError`] if Postgres is unreachable, or an applied migration differs from the program's migration at the
+/// same position.
 pub async fn schema_status(pool: &Pool) -> Result<SchemaStatus, PostgresError> {
     migration_status(&**pool.get().await?, &MIGRATIONS).await
 }
@@ -56,7 +57,8 @@ pub async fn apply_migrations(
 /// Compares the migrations of a database with the program's. Changes nothing.
 ///
 /// # Errors
-/// [`PostgresError`] if Postgres is unreachable, or an applied migration is not this program's.
+/// [`PostgresError`] if Postgres is unreachable, or an applied migration differs from the program's migration at the
+/// same position.
 pub async fn migration_status(
     client: &impl GenericClient,
     migrations: &Migrations,

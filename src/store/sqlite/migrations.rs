@@ -41,7 +41,8 @@ impl Database {
     /// Compares the applied migrations of the library's tables with the program's. Changes nothing.
     ///
     /// # Errors
-    /// [`SqliteError`] if the database cannot be read, or an applied migration is not this program's.
+    /// [`SqliteError`] if the database cannot be read, or an applied migration differs from the program's migration at
+    /// the same position.
     pub async fn schema_status(&self) -> Result<SchemaStatus, SqliteError> {
         self.read_short(|connection| migration_status(connection, &MIGRATIONS))
             .await
@@ -64,8 +65,8 @@ impl Database {
 /// the same time.
 ///
 /// # Errors
-/// [`SqliteError`] if a migration fails, or the applied migrations are not this program's ([`MigrationError`]). No migration
-/// is applied then.
+/// [`SqliteError`] if a migration fails, or the applied migrations are not this program's ([`MigrationError`]). Roll an
+/// open transaction back then; without one, no migration is applied.
 pub fn apply_migrations(
     connection: &Connection,
     migrations: &Migrations,
@@ -87,7 +88,8 @@ pub fn apply_migrations(
 /// Compares the migrations of a database with the program's. Changes nothing.
 ///
 /// # Errors
-/// [`SqliteError`] if the database cannot be read, or an applied migration is not this program's.
+/// [`SqliteError`] if the database cannot be read, or an applied migration differs from the program's migration at the
+/// same position.
 pub fn migration_status(
     connection: &Connection,
     migrations: &Migrations,
