@@ -137,7 +137,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::GET, path: "/threads/{threadId}/posts", operation_id: "listPosts", tag: "threads",
         summary: "Lists the posts of a thread, oldest first.",
         notes: "To read new posts only, send the creation time of the last post that you have as `since`. To start \
-            at a certain post, send its id as `from`.",
+            at a certain post, send its id as `from`. A post that is approved or restored later keeps its creation time, so \
+            `since` can omit it.",
         scope: PostsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(

@@ -83,7 +83,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
                 (number_table(hours.iter().rev().map(|(hour, counts)| latency_row(*hour, &counts.latency))))
             }
             p.hint {
-                "Median and 95th percentile (p95) are estimates: responses are counted in ten ranges of durations, with bounds at 5, 10, 25, 50, 100, 250 and 500 ms, 1 s and 5 s. An estimate is in the range of the exact value."
+                "Median and 95th percentile (p95) are estimates: responses are counted in ten ranges of durations, with bounds at 5, 10, 25, 50, 100, 250 and 500 ms, 1 s and 5 s. An estimate is in the same range as the exact value."
             }
         }
         section aria-labelledby="requests-by-endpoint" {

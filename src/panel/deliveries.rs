@@ -244,14 +244,14 @@ fn no_deliveries(context: &PageContext, texts: &FilterTexts, endpoints: &[Endpoi
     if endpoints.is_empty() {
         let add =
             html! { a href=(context.url("/webhooks")) { "Add an endpoint" } " to receive events." };
-        return empty("There are no deliveries yet.", add);
+        return empty("There are no deliveries.", add);
     }
     if !texts.is_empty() {
         let all = html! { a href=(context.url("/deliveries")) { "Show all deliveries" } "." };
         return empty("No deliveries match these filters.", all);
     }
     let ping = html! { "Send a ping to one of the " a href=(context.url("/webhooks")) { "endpoints" } " to create a delivery." };
-    empty("There are no deliveries yet.", ping)
+    empty("There are no deliveries.", ping)
 }
 
 /// Renders the button that redelivers all dead deliveries of an existing endpoint.

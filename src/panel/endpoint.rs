@@ -99,6 +99,9 @@ fn properties(context: &PageContext, endpoint: &Endpoint, owner: &str) -> Markup
                 (button(context, endpoint, "enable", "Enable", "quiet"))
             }
         }
+        @if !endpoint.enabled {
+            p.hint { "Events that occur while the endpoint is disabled are not sent to it, even after you enable it." }
+        }
     }
 }
 

@@ -53,14 +53,19 @@ async fn list_with_form(context: &PageContext, form: &Form) -> Result<Markup, Pa
     let names = context.names(owners).await?;
     let since = context.now.saturating_sub(DAY);
     let stats = context.webhooks().deliveries.endpoint_stats(since).await;
-    let stats = stats.unwrap_or_else(|error| {
-        tracing::error!(error = %ErrorChain(&error), "failed to load delivery statistics");
-        Vec::new()
-    });
+    if let Err(error) = &stats {
+        tracing::error!(error = %ErrorChain(error), "failed to load delivery statistics");
+    }
     let rows = endpoints.iter().map(|endpoint| {
-        let mut stats = stats.iter();
-        let stats = stats.find(|stats| stats.endpoint_id == endpoint.id);
-        row(context, endpoint, &names, stats)
+        let results = stats.as_ref().map_or_else(
+            |_| [html! { "unknown" }, html! { "unknown" }],
+            |stats| {
+                let mut stats = stats.iter();
+                let stats = stats.find(|stats| stats.endpoint_id == endpoint.id);
+                [last_delivery(context, stats), success_rate(stats)]
+            },
+        );
+        row(context, endpoint, &names, results)
     });
     Ok(html! {
         p.lead { "The board sends a signed POST request to each endpoint when an event occurs." }
@@ -79,7 +84,7 @@ fn row(
     context: &PageContext,
     endpoint: &Endpoint,
     names: &HashMap<&UserId, String>,
-    stats: Option<&EndpointStats>,
+    [last_delivery, success_rate]: [Markup; 2],
 ) -> TableRow {
     let owner = names.get(&endpoint.owner).map_or("", String::as_str);
     let path = context.url(&format!("/webhooks/{}", endpoint.id));
@@ -90,8 +95,8 @@ fn row(
             html! { a href=(path) { (breakable(&endpoint.url)) } },
         ),
         ("State", state(context, endpoint)),
-        ("Last delivery", last_delivery(context, stats)),
-        ("Delivered (24\u{a0}h)", success_rate(stats)),
+        ("Last delivery", last_delivery),
+        ("Delivered (24\u{a0}h)", success_rate),
         ("Topics", html! { small { (topics) } }),
         ("Owner", breakable(owner)),
     ]
@@ -119,7 +124,7 @@ pub(super) fn state(context: &PageContext, endpoint: &Endpoint) -> Markup {
 
 fn last_delivery(context: &PageContext, stats: Option<&EndpointStats>) -> Markup {
     let Some(last) = stats.and_then(|stats| stats.last.as_ref()) else {
-        return html! { "no attempts yet" };
+        return html! { "no stored attempts" };
     };
     let path = context.url(&format!("/deliveries/{}", last.id));
     html! {

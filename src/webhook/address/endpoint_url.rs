@@ -26,7 +26,9 @@ const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 #[non_exhaustive]
 pub enum AddressError {
     /// The text is not a URL, is longer than 2048 bytes, or contains spaces or control characters.
-    #[error("expected a URL, for example https://example.org/hook")]
+    #[error(
+        "expected a URL of at most 2048 bytes without spaces, for example https://example.org/hook"
+    )]
     Malformed,
     /// The scheme is neither `https` nor `http`.
     #[error("the URL must begin with https: or http:")]

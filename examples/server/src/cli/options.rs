@@ -134,7 +134,7 @@ impl DatabaseOptions {
 /// Options of the listener for the operator.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct AdminOptions {
-    /// Separate address and port for /metrics, /health and /ready; /metrics is then not served on the --listen address
+    /// Separate address and port for /metrics, /health and /ready; with it, `serve` does not serve /metrics on the --listen address
     #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     pub admin_listen: Option<SocketAddr>,
     /// Time limit for requests and deliveries in progress when the process stops

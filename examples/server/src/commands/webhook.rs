@@ -213,12 +213,17 @@ async fn set_enabled(
         .await;
     set.map_err(|error| refusal_for(id, error))?;
     let (done, state) = match enabled {
-        true => ("Enabled", "enabled"),
-        false => ("Disabled", "disabled"),
+        true => (format!("Enabled endpoint {id}."), "enabled"),
+        false => (
+            format!(
+                "Disabled endpoint {id}. Events that occur while it is disabled are not sent to it, even after you enable it."
+            ),
+            "disabled",
+        ),
     };
     Output::changed(
         found.enabled != enabled,
-        format!("{done} endpoint {id}."),
+        done,
         format!("Endpoint {id} is already {state}."),
     )
 }
