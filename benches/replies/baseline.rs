@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ToSql, params};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::ROUND;
 use crate::writers::{WRITERS, nth};
+use crate::{ROUND, WARM_UP};
 
 /// The database's own type.
 const PRAGMAS: &str = "
@@ -73,11 +73,21 @@ pub async fn per_second(path: &Path, threads: &Arc<[i64]>) -> f64 {
     per_second
 }
 
-/// Sends replies of all members to the threads concurrently for one round; returns replies per second.
+/// Sends replies of all members to the threads concurrently for one round, after a warm-up; returns replies per second.
 pub async fn all_at_once(
     members: &[i64],
     threads: &Arc<[i64]>,
     send: impl Fn(Write) + Clone + Send + 'static,
+) -> f64 {
+    send_for(WARM_UP, members, threads, &send).await;
+    send_for(ROUND, members, threads, &send).await
+}
+
+async fn send_for(
+    time: Duration,
+    members: &[i64],
+    threads: &Arc<[i64]>,
+    send: &(impl Fn(Write) + Clone + Send + 'static),
 ) -> f64 {
     let start = Instant::now();
     let mut writers = JoinSet::new();
@@ -85,7 +95,7 @@ pub async fn all_at_once(
         let (send, threads) = (send.clone(), threads.clone());
         writers.spawn(async move {
             let mut written = 0;
-            while start.elapsed() < ROUND {
+            while start.elapsed() < time {
                 let (committed, is_committed) = oneshot::channel();
                 let thread = nth(&threads, number + written);
                 send(Write {

@@ -46,7 +46,8 @@ async fn compare(spread: Spread) {
         Spread::Forums => format!("durable replies/s, {WRITERS} writers, {backend}"),
         Spread::OneThread => format!("durable replies/s, {WRITERS} writers, one thread, {backend}"),
     };
-    row(&what, "ratio", against, Goal::AtLeast(0.5), &ratio);
+    let goal = if is_postgres() { 0.5 } else { 0.6 };
+    row(&what, "ratio", against, Goal::AtLeast(goal), &ratio);
     if is_postgres() && spread == Spread::Forums {
         row(&what, "replies/s", "none", Goal::AtLeast(3_000.0), &through);
     }
@@ -59,7 +60,7 @@ async fn side(through_api: bool, spread: Spread) -> Side {
         .endpoint("http://127.0.0.1:9/", &Topic::POST_CREATED)
         .await;
     let writers = Writers::on(&fixture, spread).await;
-    let api = api(&fixture, fixture.board.clone());
+    let api = api(fixture.board.clone());
     writers.one(&api, 0).await;
     let before = rows(&fixture.storage).await;
     let per_second = if through_api {

@@ -28,7 +28,7 @@ pub async fn measure() {
     let fixture = BenchFixture::within(Storage::sqlite()).await;
     let writers = Writers::on(&fixture, Spread::OneThread).await;
     fill(&fixture).await;
-    let api = api(&fixture, fixture.board.clone());
+    let api = api(fixture.board.clone());
     let [mut many, mut few, mut ratio] = <[Samples; 3]>::default();
     for _ in 0..ROUNDS {
         let of_others = cpu_time_of(&writers, &api, |reply| 1 + reply % (WRITERS - 1)).await;

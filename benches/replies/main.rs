@@ -12,7 +12,7 @@
 //! board without endpoints. `flood` compares the CPU time of replies by a member with 25,000 posts in the last hour with
 //! replies by members with few posts, on SQLite.
 //!
-//! Configurations take turns in five rounds; each figure is printed as least, median and most. Takes a minute and 1 GB
+//! Configurations take turns in five rounds; each figure is printed as least, median and most. Takes two minutes and 1 GB
 //! of disk.
 
 use forum_benches::{fixture, measurements, receiver, storage};
@@ -38,6 +38,9 @@ use storage::is_postgres;
 
 /// Number of rounds.
 const ROUNDS: usize = 5;
+
+/// Time of writing before each measurement, in which connections prepare their statements.
+const WARM_UP: Duration = Duration::from_secs(1);
 
 /// Duration of each measurement in a round.
 const ROUND: Duration = Duration::from_secs(2);

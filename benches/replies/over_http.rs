@@ -67,7 +67,7 @@ async fn per_second(storage: Storage, nodes: usize) -> f64 {
     for _ in 0..nodes {
         let (database, clock) = (fixture.storage.another_node(), Arc::new(SystemClock));
         let board = ReferenceBoard::new(database, clock, Language::English);
-        addresses.push(serve(api(&fixture, board)).await);
+        addresses.push(serve(api(board)).await);
     }
     let start = Instant::now();
     let mut clients = JoinSet::new();

@@ -70,7 +70,7 @@ async fn per_second(endpoints: usize, worker: Worker) -> (f64, f64) {
     };
     let handle = worker.clone();
     let wake = move || handle.iter().for_each(WorkerHandle::wake);
-    let api = api(&fixture, fixture.board.clone().with_wake(wake));
+    let api = api(fixture.board.clone().with_wake(wake));
     let replies = writers.per_second(&api).await;
     let receipts: usize = receivers.iter().map(UnboundedReceiver::len).sum();
     if let Some(worker) = worker {

@@ -17,11 +17,11 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tower::ServiceExt as _;
 
-use crate::ROUND;
 use crate::board::forums::{self, ForumInsert};
 use crate::board::groups::{Group, Groups};
 use crate::board::{ReferenceBoard, accounts, settings};
 use crate::fixture::BenchFixture;
+use crate::{ROUND, WARM_UP};
 
 /// Number of concurrent members.
 pub const WRITERS: usize = 64;
@@ -70,15 +70,20 @@ impl Writers {
         Self { threads, tokens }
     }
 
-    /// Writes for this time; returns replies per second.
+    /// Writes for one round, after a warm-up; returns replies per second.
     pub async fn per_second(&self, api: &ForumApi) -> f64 {
+        self.write_for(WARM_UP, api).await;
+        self.write_for(ROUND, api).await
+    }
+
+    async fn write_for(&self, time: Duration, api: &ForumApi) -> f64 {
         let start = Instant::now();
         let mut writers = JoinSet::new();
         for (number, token) in self.tokens.iter().cloned().enumerate() {
             let (api, threads) = (api.clone(), self.threads.clone());
             writers.spawn(async move {
                 let mut written = 0;
-                while start.elapsed() < ROUND {
+                while start.elapsed() < time {
                     reply(&api, nth(&threads, number + written), &token).await;
                     written += 1;
                 }
@@ -106,8 +111,8 @@ pub fn path(thread: i64) -> String {
 }
 
 /// The API of this board, with rate limits that are never reached.
-pub fn api(fixture: &BenchFixture, board: ReferenceBoard) -> ForumApi {
-    let (board, stores) = (Arc::new(board), fixture.storage.database.stores());
+pub fn api(board: ReferenceBoard) -> ForumApi {
+    let (stores, board) = (board.stores(), Arc::new(board));
     let units = u32::MAX;
     let length = Duration::from_secs(300);
     ForumApi::builder(board, stores, TokioRuntime)
@@ -164,7 +169,7 @@ async fn threads(fixture: &BenchFixture, spread: Spread, token: &str) -> Arc<[i6
         Spread::OneThread => (1, 1),
         Spread::Forums => (FORUMS, THREADS_OF_FORUM),
     };
-    let api = api(fixture, fixture.board.clone());
+    let api = api(fixture.board.clone());
     let mut threads = Vec::new();
     for forum in forums(fixture, count).await {
         for _ in 0..of_each {
