@@ -69,7 +69,7 @@ fn config(backend: &Backend) -> Value {
         false => (forums::DEPTH_FIRST, available_parallelism().unwrap().get()),
     };
     let statement = |sql: &'static str| {
-        let statement = named_params(sql);
+        let statement = named_params(&[sql]);
         json!({ "sql": statement.sql, "names": statement.names })
     };
     json!({

@@ -166,7 +166,7 @@ async fn in_postgres<Q: Query>(pool: &Pool, token_lookup: TokenLookup, query: Q)
 }
 
 async fn fetched<Q: Query>(client: &Client, query: &Q) -> Vec<Q::Item> {
-    let statement_text = named_params(query.sql());
+    let statement_text = named_params(&[query.sql()]);
     let statement = client.prepare_cached(&statement_text.sql).await.unwrap();
     let bound = query.bound();
     let value = |name: &String| bound.iter().find(|(bound, _)| bound == name).unwrap().1;

@@ -6,7 +6,9 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
-use super::db::{Connection, DbError, DbResult, RowReader, Transaction, bind, bind_owned, stored};
+use super::db::{
+    Connection, DbError, DbResult, OwnedBound, RowReader, Transaction, bind, bind_owned, stored,
+};
 use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
 use super::texts::Texts;
 use super::{locks, rules, search};
@@ -27,39 +29,35 @@ pub struct PostInsert<'a> {
     pub recent: Option<RecentPosts>,
 }
 
+const POST: &str = "
+    INSERT INTO post (
+        id, thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words,
+        published, in_reply_to
+    )
+    VALUES (
+        :post, :thread, :number, :author, :state, :at, :ordered_at, :body, :html, :words, :published, :in_reply_to
+    )";
+
+/// Records the author's recent posts, and counts the post on the profile while it is visible.
+const AUTHOR: &str = "
+    UPDATE member SET
+        post_count = post_count + :by, recent_posts = :posts, recent_posts_after = :after,
+        recent_posts_counted_at = :counted_at
+    WHERE id = :author";
+
 impl PostInsert<'_> {
-    fn insert(self, tx: &Transaction<'_>, slot: &PostSlot) -> DbResult<()> {
-        let insert = "
-            INSERT INTO post (
-                id, thread_id, number, author_id, state, created_at, ordered_at, body, body_html, body_words,
-                published, in_reply_to
-            )
-            VALUES (
-                :id, :thread, :number, :author, :state, :at, :ordered_at, :body, :html, :words, :published, :in_reply_to
-            )";
-        let parameters = bind_owned! {
-            ":id": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
+    /// The parameters of [`POST`] and [`AUTHOR`], and of the statements of [`reply`].
+    fn parameters(self, slot: &PostSlot) -> Vec<OwnedBound> {
+        let is_counted = self.counts && self.state == ContentState::Visible;
+        bind_owned! {
+            ":post": slot.post, ":thread": slot.thread, ":number": slot.number, ":author": self.author,
             ":state": stored(self.state), ":at": self.at, ":ordered_at": self.at.max(slot.earliest),
             ":body": self.body.to_owned(), ":html": self.html.to_owned(), ":words": search::fold_words(self.body),
             ":published": self.state == ContentState::Visible, ":in_reply_to": self.in_reply_to,
-        };
-        tx.defer(insert, parameters)
-    }
-
-    /// Records the author's recent posts, and counts the post on the profile while it is visible.
-    fn record_on_author(self, tx: &Transaction<'_>) -> DbResult<()> {
-        let update = "
-            UPDATE member SET
-                post_count = post_count + :by, recent_posts = :posts, recent_posts_after = :after,
-                recent_posts_counted_at = :counted_at
-            WHERE id = :author";
-        let is_counted = self.counts && self.state == ContentState::Visible;
-        let parameters = bind_owned! {
-            ":author": self.author, ":by": i64::from(is_counted), ":posts": self.recent.map(|recent| recent.posts),
+            ":by": i64::from(is_counted), ":posts": self.recent.map(|recent| recent.posts),
             ":after": self.recent.map(|recent| recent.after),
             ":counted_at": self.recent.map(|recent| recent.counted_at),
-        };
-        tx.defer(update, parameters)
+        }
     }
 }
 
@@ -163,8 +161,7 @@ pub async fn thread(
         earliest: first.at,
         last_activity: first.at,
     };
-    first.insert(tx, &slot)?;
-    first.record_on_author(tx)?;
+    tx.defer_all(&[POST, AUTHOR], first.parameters(&slot))?;
     if first.state == ContentState::Visible {
         count_in_forum(tx, forum, 1, 1).await?;
     }
@@ -173,23 +170,16 @@ pub async fn thread(
 
 /// Adds a reply to a visible thread as the last one in order. The caller counts it in the forum.
 pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> DbResult<()> {
-    reply.insert(tx, slot)?;
-    reply.record_on_author(tx)?;
-    if reply.state != ContentState::Visible {
-        let update = "UPDATE thread SET last_number = :number WHERE id = :thread";
-        return tx.defer(
-            update,
-            bind_owned! { ":thread": slot.thread, ":number": slot.number },
-        );
-    }
-    let update = "
+    const NUMBER: &str = "UPDATE thread SET last_number = :number WHERE id = :thread";
+    const VISIBLE: &str = "
         UPDATE thread SET
             last_number = :number, reply_count = reply_count + 1, last_post_id = :post, last_activity_at = :at
         WHERE id = :thread";
-    let parameters = bind_owned! {
-        ":thread": slot.thread, ":number": slot.number, ":post": slot.post, ":at": reply.at,
+    let statements = match reply.state {
+        ContentState::Visible => &[POST, AUTHOR, VISIBLE],
+        _ => &[POST, AUTHOR, NUMBER],
     };
-    tx.defer(update, parameters)
+    tx.defer_all(statements, reply.parameters(slot))
 }
 
 /// A post that becomes visible, or no longer is.
@@ -381,21 +371,23 @@ impl PostTimes {
         member: Option<i64>,
         now: Timestamp,
     ) -> DbResult<Self> {
-        Self::read(connection, TIMES, member, now, |row| {
-            let (last, oldest): (_, Option<Timestamp>) = (row.value()?, row.value()?);
-            let recent = RecentPosts {
-                posts: row.value()?,
-                after: row.value()?,
-                counted_at: row.value()?,
-            };
-            let is_complete = row.value::<bool>()? || oldest.is_none();
-            Ok(Self {
-                last,
-                oldest,
-                recent: is_complete.then_some(recent),
-            })
+        Self::find(connection, TIMES, member, now, Self::read).await
+    }
+
+    /// Reads the columns of [`TIMES`].
+    pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
+        let (last, oldest): (_, Option<Timestamp>) = (row.value()?, row.value()?);
+        let recent = RecentPosts {
+            posts: row.value()?,
+            after: row.value()?,
+            counted_at: row.value()?,
+        };
+        let is_complete = row.value::<bool>()? || oldest.is_none();
+        Ok(Self {
+            last,
+            oldest,
+            recent: is_complete.then_some(recent),
         })
-        .await
     }
 
     async fn until_now(
@@ -403,7 +395,7 @@ impl PostTimes {
         member: Option<i64>,
         now: Timestamp,
     ) -> DbResult<Self> {
-        Self::read(connection, TIMES_UNTIL_NOW, member, now, |row| {
+        Self::find(connection, TIMES_UNTIL_NOW, member, now, |row| {
             Ok(Self {
                 last: row.value()?,
                 oldest: row.value()?,
@@ -413,7 +405,7 @@ impl PostTimes {
         .await
     }
 
-    async fn read(
+    async fn find(
         connection: &Connection<'_>,
         query: &'static str,
         member: Option<i64>,

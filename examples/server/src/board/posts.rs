@@ -13,10 +13,10 @@ use super::db::{self, Connection, RowReader, Transaction, bind, stored};
 use super::edit_rules::{self, EditWindow, PostChange, PostFacts};
 use super::events::{DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
 use super::permissions::ForumPermissions;
-use super::post_insert::{self, PostInsert, PostSlot, PostTimes};
+use super::post_insert::{self, PostInsert, PostSlot, PostTimes, TIMES};
 use super::post_row::PostRow;
 use super::reference_board::Command;
-use super::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
+use super::settings::{BODY_MAX, EDIT_WINDOW, POSTS_PER_HOUR, SettingValues, TITLE_MAX};
 use super::texts::Texts;
 use super::visibility::{Visibility, is_visible, sees_post, sees_thread};
 use super::{markdown, rules, search, subscriptions, threads, visibility};
@@ -327,33 +327,13 @@ pub struct ReplyContext {
 }
 
 impl ReplyContext {
-    /// Sends all its statements when it is first polled.
+    /// Loads the thread, the place of the reply, the settings and the times.
     pub async fn load(
         tx: &Transaction<'_>,
         thread: i64,
         member: i64,
         now: Timestamp,
     ) -> BoardResult<Self> {
-        let (times, found) = tokio::try_join!(
-            biased;
-            async { Ok(PostTimes::load(tx, Some(member), now).await?) },
-            Self::find(tx, thread, member),
-        )?;
-        let (scope, slot, settings) = found;
-        Ok(Self {
-            settings,
-            scope,
-            slot,
-            times,
-        })
-    }
-
-    /// Loads the thread, the place of the reply, and the settings.
-    async fn find(
-        tx: &Transaction<'_>,
-        thread: i64,
-        member: i64,
-    ) -> BoardResult<(EventScope, PostSlot, SettingValues)> {
         static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
             let [sqlite, postgres] = PostSlot::POST_ID;
             let [sqlite_settings, postgres_settings] = SettingValues::COLUMN;
@@ -364,10 +344,17 @@ impl ReplyContext {
         });
         let [sqlite, postgres] = &*QUERIES;
         let query = tx.dialect(sqlite.as_str(), postgres.as_str());
-        let parameters = bind! { ":thread": thread, ":actor": member };
+        let parameters = bind! {
+            ":thread": thread, ":actor": member, ":member": member, ":since": now.saturating_sub(rules::HOUR),
+            ":now": now, ":key": POSTS_PER_HOUR.key, ":default": i64::from(POSTS_PER_HOUR.default),
+        };
         let found = tx.first(query, parameters, |row| {
-            let scope = EventScope::read(row)?;
-            Ok((scope, PostSlot::read(row)?, SettingValues::read(row)?))
+            Ok(Self {
+                scope: EventScope::read(row)?,
+                slot: PostSlot::read(row)?,
+                settings: SettingValues::read(row)?,
+                times: PostTimes::read(row)?,
+            })
         });
         found.await?.ok_or(BoardError::PathNotFound)
     }
@@ -376,7 +363,8 @@ impl ReplyContext {
 /// The query of a reply's context, given the columns that differ between SQLite and Postgres.
 fn context_query(post_id: &str, settings: &str) -> String {
     format!(
-        "SELECT {}, {}, {post_id}, {}, {settings} FROM thread {} {} WHERE thread.id = :thread",
+        "SELECT {}, {}, {post_id}, {}, {settings}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
+        WHERE thread.id = :thread",
         threads::COLUMNS,
         EventScope::COLUMNS,
         PostSlot::COLUMNS,

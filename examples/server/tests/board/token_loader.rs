@@ -53,7 +53,7 @@ fn the_statement_searches_indexes_of_postgres() {
             panic!("the database is in SQLite");
         };
         let client = database.pool.get().await.unwrap();
-        let statement = named_params(LOAD_TOKEN[1]);
+        let statement = named_params(&[LOAD_TOKEN[1]]);
         // Tables of a few rows are otherwise scanned.
         let prepare = format!(
             "SET enable_seqscan = off; PREPARE load_token AS {}",

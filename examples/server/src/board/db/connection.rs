@@ -156,18 +156,33 @@ impl<'a> Transaction<'a> {
     /// Runs a statement whose result nothing reads. On Postgres it is sent together with the other deferred statements,
     /// before the next statement that is not deferred or with the `COMMIT`, which fails if the statement fails.
     pub fn defer(&self, sql: &'static str, parameters: Vec<OwnedBound>) -> DbResult<()> {
+        self.defer_all(&[sql], parameters)
+    }
+
+    /// As [`defer`](Self::defer), for statements that share their parameters. Postgres runs them as one statement: they
+    /// must change different rows, and do not see each other's changes.
+    pub fn defer_all(
+        &self,
+        statements: &[&'static str],
+        parameters: Vec<OwnedBound>,
+    ) -> DbResult<()> {
         match &self.0 {
             Connection::Sqlite(connection) => {
-                let mut statement = connection.prepare_cached(sql)?;
-                let parameters = parameters.iter();
-                let parameters: Vec<Bound<'_>> = parameters
-                    .map(|(name, value)| (*name, &**value as &(dyn Param + Sync)))
-                    .collect();
-                bind_all(&mut statement, &parameters)?;
-                statement.raw_execute()?;
+                for sql in statements {
+                    let mut statement = connection.prepare_cached(sql)?;
+                    let named = parameters.iter().filter_map(|(name, value)| {
+                        let index = statement.parameter_index(name).transpose()?;
+                        Some(index.map(|index| (index, value)))
+                    });
+                    for (index, value) in named.collect::<Result<Vec<_>, _>>()? {
+                        let value: &(dyn Param + Sync) = &**value;
+                        statement.raw_bind_parameter(index, value as &dyn rusqlite::ToSql)?;
+                    }
+                    statement.raw_execute()?;
+                }
                 Ok(())
             }
-            Connection::Postgres(connection) => connection.defer(sql, parameters),
+            Connection::Postgres(connection) => connection.defer(statements, parameters),
         }
     }
 

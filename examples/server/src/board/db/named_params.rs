@@ -11,20 +11,33 @@ pub struct NamedParams {
     pub names: Vec<String>,
 }
 
-/// Translates a statement once.
-pub fn named_params(sql: &'static str) -> Arc<NamedParams> {
-    static CACHE: LazyLock<RwLock<HashMap<&'static str, Arc<NamedParams>>>> =
+/// Translates a statement once. Several statements become one, which runs all of them.
+pub fn named_params(statements: &[&'static str]) -> Arc<NamedParams> {
+    static CACHE: LazyLock<RwLock<HashMap<Vec<&'static str>, Arc<NamedParams>>>> =
         LazyLock::new(RwLock::default);
     let known = CACHE.read().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = known.get(sql) {
+    if let Some(known) = known.get(statements) {
         return known.clone();
     }
     drop(known);
     let mut known = CACHE.write().unwrap_or_else(PoisonError::into_inner);
     known
-        .entry(sql)
-        .or_insert_with(|| parse(sql).into())
+        .entry(statements.to_vec())
+        .or_insert_with(|| parse(&join(statements)).into())
         .clone()
+}
+
+/// Joins statements that return nothing.
+fn join(statements: &[&str]) -> String {
+    let Some((last, others)) = statements.split_last() else {
+        return String::new();
+    };
+    let mut joined = String::new();
+    for (number, statement) in others.iter().enumerate() {
+        let start = if number == 0 { "WITH" } else { "," };
+        joined.push_str(&format!("{start} change_{number} AS ({statement}) "));
+    }
+    joined + last
 }
 
 /// A parameter is `:` or `?` and a name, outside of a quoted text. `::` is a cast.
@@ -56,7 +69,17 @@ fn parse(text: &str) -> NamedParams {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{join, parse};
+
+    #[test]
+    fn statements_become_one() {
+        for (statements, joined) in [
+            (&["A"][..], "A"),
+            (&["A", "B", "C"], "WITH change_0 AS (A) , change_1 AS (B) C"),
+        ] {
+            assert_eq!(join(statements), joined);
+        }
+    }
 
     #[test]
     fn each_parameter_has_one_number() {

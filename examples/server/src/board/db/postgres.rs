@@ -362,7 +362,7 @@ impl Postgres<'_> {
         sql: &'static str,
         parameters: &[Bound<'_>],
     ) -> DbResult<Vec<Row>> {
-        let statement = named_params(sql);
+        let statement = named_params(&[sql]);
         let values = values(&statement, parameters)?;
         let sql = &*statement.sql;
         match self {
@@ -380,13 +380,17 @@ impl Postgres<'_> {
         sql: &'static str,
         parameters: &[Bound<'_>],
     ) -> DbResult<u64> {
-        let statement = named_params(sql);
+        let statement = named_params(&[sql]);
         let values = values(&statement, parameters)?;
         self.transaction()?.execute(&statement.sql, &values).await
     }
 
-    pub(super) fn defer(&self, sql: &'static str, parameters: Vec<OwnedBound>) -> DbResult<()> {
-        let statement = named_params(sql);
+    pub(super) fn defer(
+        &self,
+        statements: &[&'static str],
+        parameters: Vec<OwnedBound>,
+    ) -> DbResult<()> {
+        let statement = named_params(statements);
         let mut parameters: HashMap<_, _> = parameters.into_iter().collect();
         let values = statement.names.iter();
         let values = values.map(|name| Some(parameters.remove(&**name)? as Box<_>));
