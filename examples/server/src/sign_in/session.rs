@@ -74,7 +74,7 @@ pub fn read_cookie(headers: &HeaderMap) -> Option<SessionId> {
         let value = pair.trim_ascii().strip_prefix(NAME.as_bytes())?;
         value.strip_prefix(b"=")
     });
-    SessionId::parse(str::from_utf8(values.next()?).ok()?)
+    values.find_map(|value| SessionId::parse(str::from_utf8(value).ok()?))
 }
 
 /// Begins a session of this account and ends the browser's previous one.
@@ -113,12 +113,13 @@ mod tests {
     use super::{Cookie, SessionId, read_cookie};
 
     #[test]
-    fn the_session_is_read_beside_cookies_that_are_not_ascii() {
+    fn the_session_is_read_beside_other_cookies() {
         let id = "x".repeat(43);
         for line in [
             format!("forum_session={id}"),
             format!("name=é; forum_session={id}; other=\u{fc}"),
             format!("other_forum_session=y;forum_session={id}"),
+            format!("forum_session=malformed; forum_session={id}"),
         ] {
             let line = HeaderValue::from_bytes(line.as_bytes()).unwrap();
             let headers = HeaderMap::from_iter([(COOKIE, line)]);
