@@ -50,6 +50,9 @@ pub struct ErrorMessages {
     pub language: Language,
     /// Phrases for expected values and their replacements. Use it for phrases of the host and of its HTTP server, and for
     /// languages that the library does not have. Phrases that are not listed stay unchanged.
+    ///
+    /// The German messages list the phrases of the library that a board returns, such as
+    /// [`SearchQuery::EXPECTED_FORMAT`]: append to them instead of replacing them.
     pub translations: Cow<'static, [(&'static str, &'static str)]>,
 }
 

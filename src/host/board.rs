@@ -38,7 +38,8 @@ pub enum ResourceRef<'a> {
 ///
 /// Before the call, the library decodes path and parameters, and checks authentication, rate limit and scope. If the path
 /// names a forum, it checks that the caller can see the forum. If the path of a write names a thread, a post or a poll,
-/// it checks the forum that [`containing_forum`](Self::containing_forum) returns.
+/// it checks the forum that [`containing_forum`](Self::containing_forum) returns. It does not check the target of
+/// [`unsubscribe`](Self::unsubscribe).
 ///
 /// [`containing_forum`](Self::containing_forum) is required. Each other method returns [`BoardError::NotImplemented`] by
 /// default, so that a host can implement the endpoints one by one. `#[deny(clippy::missing_trait_methods)]` on the `impl`
@@ -101,9 +102,9 @@ pub enum ResourceRef<'a> {
 pub trait Board: Send + Sync + 'static {
     /// Returns the forum that contains `resource`.
     ///
-    /// The library calls it before each write whose path names a thread, a post or a poll, and before it replays the stored
-    /// response of a created thread, a created post or a subscription to a thread. `resource` is never
-    /// [`ResourceRef::Global`] or [`ResourceRef::Forum`].
+    /// The library calls it before each write whose path names a thread, a post or a poll, except
+    /// [`unsubscribe`](Self::unsubscribe), and before it replays the stored response of a created thread, a created
+    /// post or a subscription to a thread. `resource` is never [`ResourceRef::Global`] or [`ResourceRef::Forum`].
     ///
     /// The method is required because every such write depends on it. A host without writes returns
     /// [`BoardError::NotImplemented`]; the API then answers these writes with 501.

@@ -15,7 +15,8 @@
 //!   does not limit them, and the board rejects values out of range with
 //!   [`BoardError::validation`](crate::host::BoardError::validation).
 //! - Texts in requests contain neither U+0000 nor byte-order marks. A request body has at most
-//!   [`ApiSettings::body_limit`](crate::ApiSettings::body_limit) bytes; the board limits the length of each text.
+//!   [`ApiSettings::body_limit`](crate::ApiSettings::body_limit) bytes. The board checks the other rules for the texts
+//!   and polls of a body, such as the length of a text, [single-line](is_single_line) titles, or at least two options.
 //!
 //! A host creates the types that it receives with `Default`, `new` or `From`, for example in a test of a command:
 //!

@@ -35,7 +35,7 @@ impl Topic {
     pub const POLL_UPDATED: Self = Self::standard("poll.updated");
     /// A member was rated.
     pub const MEMBER_RATED: Self = Self::standard("member.rated");
-    /// A private message was sent. The event contains only ids.
+    /// A private message was sent. The event contains only ids: of the sender's copy, the sender and the recipients.
     pub const MESSAGE_SENT: Self = Self::standard("message.sent");
     /// An operator tests an endpoint.
     pub const PING: Self = Self::standard("ping");

@@ -198,7 +198,7 @@ impl Suite {
     }
 
     /// Adds a forum. Needs [`Capability::SubForums`] for one with a parent, [`Capability::HiddenForums`] unless guests
-    /// see it, and [`Capability::ReadOnlyForums`] unless every reader who is a member writes in it.
+    /// see it, and [`Capability::ReadOnlyForums`] unless `writers` is [`Audience::Guests`].
     pub async fn add_forum(
         &self,
         parent: Option<&ForumId>,
