@@ -39,7 +39,7 @@ scopes! {
     PostsRead "posts:read" [Full, Compact] "Read posts."
     PostsWrite "posts:write" [Full, Compact] "Reply to threads; edit and delete posts."
     MembersRead "members:read" [Full, Compact] "Read the owner's account and members' profiles."
-    MessagesRead "messages:read" [Full] "Read private messages."
+    MessagesRead "messages:read" [Full] "Read private messages; opening one marks it as read and can send a receipt."
     MessagesWrite "messages:write" [Full] "Send private messages."
     PollsWrite "polls:write" [Full] "Vote in polls and edit them."
     ReputationWrite "reputation:write" [Full] "Rate members."

@@ -70,7 +70,7 @@ metrics! {
     DISABLED_ENDPOINTS Gauge Count "forum_api_disabled_endpoints" []
         "Disabled endpoints."
     UNREADABLE Counter Count "forum_api_unreadable_rows_total" ["table"]
-        "Rows of events, endpoints and deliveries that could not be decoded."
+        "Rows of events, endpoints and deliveries that could not be decoded, counted each time they are read."
     STORE_ERRORS Counter Count "forum_api_store_errors_total" ["store"]
         "Failed store operations."
 }

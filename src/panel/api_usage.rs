@@ -28,7 +28,10 @@ const MAX_LATENCY: Duration = Duration::from_secs(5);
 
 /// Classes and names of the requests in the chart by hour.
 const REQUEST_SERIES: [(&str, &str); 3] = [
-    ("delivered", "answered (2xx, 3xx and other 4xx)"),
+    (
+        "delivered",
+        "answered (2xx, 3xx and other 4xx), or client disconnected",
+    ),
     ("queued", "refused (401, 403, 429)"),
     ("dead", "failed (5xx)"),
 ];

@@ -25,8 +25,8 @@ const STEP_FACTOR: f64 = 1.5;
 /// Options of registering endpoints and sending to them.
 #[derive(Clone, Debug, Args)]
 pub struct WebhookOptions {
-    /// Allow webhooks to loopback, private and unique-local addresses; `webhook` checks the address when an endpoint is
-    /// added or changed, `serve` and `worker` at each attempt
+    /// Allow webhooks to loopback, private and unique-local addresses; `webhook` and the control panel of `serve` check
+    /// the address when an endpoint is added or changed, `serve` and `worker` at each attempt
     #[arg(long)]
     pub allow_private_webhooks: bool,
     /// Encrypt webhook secrets with the key in this file (at least 16 bytes) [default: with SQLite the path of the

@@ -94,7 +94,7 @@ pub fn check(
     let rules: [(bool, Denial); 6] = [
         (
             change == PostChange::Edit && !access.reply,
-            (BoardError::Forbidden, |texts| texts.may_not_reply),
+            (BoardError::Forbidden, |texts| texts.may_not_edit),
         ),
         (
             is_limited && !post.own,
@@ -197,7 +197,7 @@ mod tests {
                 if change == Edit {
                     assert_eq!(
                         denial.map(|(_, text)| text(TEXTS)),
-                        Some(TEXTS.may_not_reply)
+                        Some(TEXTS.may_not_edit)
                     );
                 }
             }

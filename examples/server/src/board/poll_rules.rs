@@ -161,7 +161,7 @@ pub fn check_not_deleted(state: ContentState, texts: &Texts) -> BoardResult<()> 
 /// Checks whether this member may edit a poll.
 pub fn may_edit(editor: PollEditor, locked: bool, texts: &Texts) -> BoardResult<()> {
     let denial = match editor {
-        PollEditor { replies: false, .. } => Some(texts.may_not_reply),
+        PollEditor { replies: false, .. } => Some(texts.may_not_edit),
         PollEditor {
             moderator: true, ..
         } => None,
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn a_poll_editor_may_reply_and_is_the_author_or_a_moderator() {
         for (replies, writer, moderator, locked, expected) in [
-            (false, true, true, false, Some(TEXTS.may_not_reply)),
+            (false, true, true, false, Some(TEXTS.may_not_edit)),
             (true, false, false, false, Some(TEXTS.poll_may_not_edit)),
             (true, true, false, false, None),
             (true, true, false, true, Some(TEXTS.locked)),

@@ -53,6 +53,8 @@ texts! {
         "In diesem Forum dürfen Sie keine Themen beginnen."
     may_not_reply: "You may not reply in this forum."
         "In diesem Forum dürfen Sie nicht antworten."
+    may_not_edit: "You may not edit in this forum, because you may not reply in it."
+        "In diesem Forum dürfen Sie nichts bearbeiten, weil Sie hier nicht antworten dürfen."
     locked: "This thread is locked."
         "Dieses Thema ist geschlossen."
     not_visible: "You cannot reply to a thread that is deleted or awaits approval."

@@ -73,7 +73,7 @@ pub struct ServeArgs {
     /// Maximum number of open connections, at most 1000000, lowered if the process cannot open enough files; further connections wait
     #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
     pub max_connections: usize,
-    /// Time limit of a request
+    /// Time limit of a request to the API
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub request_timeout: Duration,
     /// Time limit for a client to send a request head, and to read any part of its response

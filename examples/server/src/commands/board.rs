@@ -56,7 +56,7 @@ pub enum ForumCommand {
     List,
     /// Add a forum and print its id
     Add(AddForumArgs),
-    /// Make a member moderator of a forum
+    /// Make a member moderator of a forum, but not of its sub-forums
     Moderator {
         /// Forum id
         #[arg(value_parser = id)]

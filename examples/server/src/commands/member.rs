@@ -20,7 +20,8 @@ pub enum MemberCommand {
     Add {
         /// Username
         name: String,
-        /// Comma-separated groups: guests, members, newcomers, staff, administrators
+        /// Comma-separated groups, none of which includes another: guests, members, newcomers (their posts await
+        /// approval), staff, administrators
         #[arg(long, value_name = "g,…")]
         groups: String,
     },
@@ -40,7 +41,8 @@ pub enum MemberCommand {
     Groups {
         /// Username
         name: String,
-        /// Comma-separated groups, which replace the current ones: guests, members, newcomers, staff, administrators
+        /// Comma-separated groups, which replace the current ones, and none of which includes another: guests, members,
+        /// newcomers (their posts await approval), staff, administrators
         #[arg(value_name = "g,…")]
         groups: String,
     },

@@ -49,7 +49,7 @@ enum Action {
     Rotate(Id),
     /// Activate the new secret, which replaces the old one
     Activate(Id),
-    /// Send a ping and print the id of its delivery
+    /// Queue a ping and print the id of its delivery
     Ping(Id),
     /// Enable an endpoint; queued deliveries are sent
     Enable(Id),
@@ -58,7 +58,8 @@ enum Action {
     /// Encrypt all secrets with a new key; restart servers and workers with that key
     #[command(name = "reseal")]
     Reencrypt {
-        /// File of the current key [default: the file that --secret-key-file names, if the secrets are encrypted]
+        /// File of the current key, if the secrets are encrypted [default: the file given as --secret-key-file, not the
+        /// default of that option]
         #[arg(long, value_name = "FILE")]
         old_key_file: Option<PathBuf>,
         /// File of the new key (at least 16 bytes)

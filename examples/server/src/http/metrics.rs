@@ -35,7 +35,10 @@ impl Metrics {
         let recorder = builder.and_then(PrometheusBuilder::install_recorder);
         let metrics = Self(recorder.or_internal()?);
         forum_api::metrics::describe();
-        describe_gauge!(TASKS, "Running tasks.");
+        describe_gauge!(
+            TASKS,
+            "Unfinished tasks of the Tokio runtime; each open connection is one."
+        );
         let handle = metrics.0.clone();
         tokio::spawn(async move {
             let mut upkeeps = interval(UPKEEP_INTERVAL);
