@@ -41,9 +41,10 @@ pub struct Post {
     pub edited_at: Option<Timestamp>,
     /// The last editor; null if the post was not edited or the account no longer exists.
     pub edited_by: Option<Author>,
-    /// The source markup; null in lists with `body=html` and in events of deletions.
+    /// The source markup; null in lists with `body=html`, in events of deletions, and on boards that do not store it.
     pub body: Option<String>,
-    /// The markup rendered to sanitised HTML; null in lists with `body=source` and in events of deletions.
+    /// The markup rendered to sanitised HTML; null in lists with `body=source`, in events of deletions, and on boards that
+    /// do not render it.
     pub body_html: Option<String>,
     /// `true` if the caller may edit the post.
     pub can_edit: bool,
