@@ -60,7 +60,7 @@ board_rules! {
             suite.fixture.approve(&reply.post_id).await?;
         }
         let actual = alice.fetch_post(&reply).await?;
-        check_eq!((actual.state, actual.body.as_deref()), (ContentState::Visible, Some("Other words")))?;
+        check_eq!((actual.state, actual.body_html), (ContentState::Visible, edited.body_html))?;
         check_eq!(alice.fetch_forum(&forum).await?.post_count, posts)
     }
 
