@@ -25,12 +25,12 @@ const STEP_FACTOR: f64 = 1.5;
 /// Options of registering endpoints and sending to them.
 #[derive(Clone, Debug, Args)]
 pub struct WebhookOptions {
-    /// Allow webhooks to loopback, private and unique-local addresses; `webhook` and the control panel of `serve` check
-    /// the address when an endpoint is added or changed, `serve` and `worker` at each attempt
+    /// Allow webhooks to loopback, private and unique-local addresses; set it for `webhook`, `serve` and `worker`, which
+    /// all check addresses
     #[arg(long)]
     pub allow_private_webhooks: bool,
-    /// Encrypt webhook secrets with the key in this file (at least 16 bytes) [default: with SQLite the path of the
-    /// database followed by .key, a file that is created with a new database; without a key, secrets are stored in plain text]
+    /// Encrypt webhook secrets with the key in this file (at least 16 bytes); without a key, secrets are stored in plain
+    /// text [default with SQLite: the path of the database followed by .key; this file is created with a new database]
     #[arg(long, value_name = "PATH")]
     pub secret_key_file: Option<PathBuf>,
 }
@@ -48,10 +48,10 @@ pub struct RetryOptions {
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     webhook_timeout: Duration,
     /// Time to keep delivered, gone and withheld deliveries after they reach this state
-    #[arg(long = "webhook-keep", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     webhook_retention: Duration,
     /// Time to keep dead deliveries after their creation [default: until they are retried or removed]
-    #[arg(long = "webhook-keep-dead", value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     webhook_dead_retention: Option<Duration>,
     /// Maximum number of concurrent attempts
     #[arg(long, value_name = "N", default_value = "256", value_parser = number)]
@@ -155,9 +155,9 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
 /// Converts the error of a wrong key for the operator, who can name the file of the right key with `option`.
 pub fn key_refusal(mismatch: &KeyMismatchError, option: &str) -> BoardError {
     let remedy = if mismatch.stored == KeyId::plaintext() {
-        "run `webhook reseal --new-key-file FILE` to encrypt them"
+        "run `webhook reencrypt --new-key-file FILE` to encrypt them"
     } else {
-        &format!("pass the file of their key with {option}")
+        &format!("pass the file of the correct key with {option}")
     };
     BoardError::validation("key", format!("{mismatch}; {remedy}"))
 }

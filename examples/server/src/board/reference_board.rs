@@ -147,7 +147,7 @@ impl ReferenceBoard {
         });
         let (done, events): (T, Vec<Event>) = change.await?;
         for event in &events {
-            tracing::debug!(id = %event.id, topic = %event.topic, "committed");
+            tracing::debug!(id = %event.id, topic = %event.topic, "event committed");
         }
         if !events.is_empty() {
             (self.waker.0)();

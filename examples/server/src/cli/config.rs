@@ -102,7 +102,7 @@ impl Configuration {
                 invalid(format!("{shown}: unknown option \"{key}\"{hint}"))
             })?;
             let values = texts(value).ok_or_else(|| {
-                let expected = "expected a text, a number, true, false, or a list of texts";
+                let expected = "expected a string, a number, true, false, or a list of strings";
                 invalid(format!("{shown}: {key}: {expected}"))
             })?;
             self.add(option, values, source.clone())?;

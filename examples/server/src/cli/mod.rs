@@ -114,7 +114,7 @@ enum DatabaseCommand {
     Audit(AuditCommand),
     /// List or change the board's settings
     Setting(SettingCommand),
-    /// Fill the forums General, Help and Members with generated content; a board without forums gets them
+    /// Fill the forums General, Help and Members with generated content; on a board without forums, these forums are added first
     Generate(GenerateCommand),
     /// Apply pending migrations to the database
     Migrate {

@@ -27,7 +27,7 @@ pub struct Common {
         default_value = "sqlite:forum.db"
     )]
     pub database: String,
-    /// TOML file with values of the options of `serve`, which other commands with the same options also use; each of them is also an environment variable, such as FORUM_TOKEN_BUDGET
+    /// TOML file that sets the options of `serve` and the same options of other commands; environment variables such as FORUM_TOKEN_BUDGET set these options, too
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print one JSON value instead of text

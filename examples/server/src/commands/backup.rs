@@ -27,8 +27,7 @@ impl BackupCommand {
     pub fn run(self, url: &str) -> BoardResult<Output> {
         let source = match url.split_once(':') {
             Some(("sqlite", ":memory:")) => {
-                let reason =
-                    "a database in memory belongs to its server; there is nothing to back up";
+                let reason = "an in-memory database cannot be backed up";
                 return Err(BoardError::validation("database", reason));
             }
             Some(("sqlite", source)) => Path::new(source),

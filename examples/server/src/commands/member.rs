@@ -20,8 +20,8 @@ pub enum MemberCommand {
     Add {
         /// Username
         name: String,
-        /// Comma-separated groups, none of which includes another: guests, members, newcomers (their posts await
-        /// approval), staff, administrators
+        /// Comma-separated groups: guests, members, newcomers (their posts await approval), staff, administrators; name
+        /// each group, because administrators and staff are not automatically members
         #[arg(long, value_name = "g,…")]
         groups: String,
     },
@@ -41,8 +41,9 @@ pub enum MemberCommand {
     Groups {
         /// Username
         name: String,
-        /// Comma-separated groups, which replace the current ones, and none of which includes another: guests, members,
-        /// newcomers (their posts await approval), staff, administrators
+        /// Comma-separated groups that replace the current ones: guests, members, newcomers (their posts await
+        /// approval), staff, administrators; name each group, because administrators and staff are not automatically
+        /// members
         #[arg(value_name = "g,…")]
         groups: String,
     },

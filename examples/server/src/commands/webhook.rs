@@ -56,10 +56,9 @@ enum Action {
     /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
     /// Encrypt all secrets with a new key; restart servers and workers with that key
-    #[command(name = "reseal")]
     Reencrypt {
-        /// File of the current key, if the secrets are encrypted [default: the file given as --secret-key-file, not the
-        /// default of that option]
+        /// File of the current key; required if the secrets are encrypted and --secret-key-file is not given
+        /// [default: the file given as --secret-key-file]
         #[arg(long, value_name = "FILE")]
         old_key_file: Option<PathBuf>,
         /// File of the new key (at least 16 bytes)

@@ -63,11 +63,11 @@ fn every_program_refuses_another_key() {
     let id = endpoint_id(&endpoint);
     let list = || server.run_ok("webhook list --json").json();
     let before = list();
-    let other = "pass the file of their key with --secret-key-file";
+    let other = "pass the file of the correct key with --secret-key-file";
     for (options, reason) in [
         (
             "",
-            "no key was given; pass the file of their key with --secret-key-file",
+            "no key was given; pass the file of the correct key with --secret-key-file",
         ),
         (" --secret-key-file other", other),
         (
@@ -110,7 +110,7 @@ fn another_key_is_refused_before_migrations_are_applied() {
     };
     let before = steps();
     let refused = run(&directory, "--listen 127.0.0.1:0 --secret-key-file other");
-    assert_refused(&refused, "pass the file of their key");
+    assert_refused(&refused, "pass the file of the correct key");
     assert_eq!(steps(), before);
 }
 
@@ -139,7 +139,7 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     assert!(!directory.path().join("forum.db.key").exists());
     assert!(directory.stores_in_plain_text(endpoint_secret(&endpoint)));
 
-    let reencrypt = |keys: &str| run(&directory, &format!("webhook reseal {keys}"));
+    let reencrypt = |keys: &str| run(&directory, &format!("webhook reencrypt {keys}"));
     let serve = |options: &str| run(&directory, &format!("--listen 127.0.0.1:0{options}"));
     assert_refused(
         &reencrypt("--old-key-file other --new-key-file key"),
@@ -155,7 +155,7 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     assert_refused(&serve(""), "no key was given");
     assert_refused(
         &reencrypt("--new-key-file other"),
-        "no key was given; pass the file of their key with --old-key-file",
+        "no key was given; pass the file of the correct key with --old-key-file",
     );
     let lost = "--secret-key-file lost";
     assert_refused(
@@ -174,7 +174,7 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     let listed = run(&directory, &format!("webhook list {lost}"));
     assert!(listed.stdout.contains(endpoint_id(&endpoint)), "{listed:?}");
     let old = serve(" --secret-key-file key");
-    assert_refused(&old, "pass the file of their key");
+    assert_refused(&old, "pass the file of the correct key");
     fs::rename(path.join("other"), path.join("forum.db.key")).unwrap();
     let server = Server::start(directory, &[ALLOW_PRIVATE]);
     server.run_ok(&ping);

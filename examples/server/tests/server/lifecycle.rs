@@ -48,7 +48,7 @@ fn a_backup_that_fails_leaves_no_file() {
         ("sqlite:text", "cannot back up the database \"text\""),
         (
             "sqlite::memory:",
-            "a database in memory belongs to its server",
+            "an in-memory database cannot be backed up",
         ),
         ("postgres://h/d", "use pg_dump for a Postgres database"),
     ] {
