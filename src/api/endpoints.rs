@@ -245,11 +245,11 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::PATCH, path: "/polls/{pollId}", operation_id: "updatePoll", tag: "polls",
         summary: "Edits a poll that the caller created or moderates.",
         notes: "Omitted fields keep their value; a body without changes is a 400. After the first vote, the poll's \
-            author can no longer change the question or the options, or lower `maxChoices` below the number of options of \
-            a vote: the response is a 409. A moderator always can. Fewer than two options, duplicate texts, or a \
-            `maxChoices` above the number of options are a 422. An unknown `optionId` is a 404. A `closesAt` in the past \
-            closes the poll. Send the `version` that you read as `expectedVersion`, so that you do not overwrite \
-            another edit.",
+            author can no longer change the question or the options, or lower `maxChoices` below the number of options in \
+            an existing vote: the response is a 409. These limits do not apply to moderators. Fewer than two options, \
+            duplicate texts, or a `maxChoices` above the number of options are a 422. An unknown `optionId` is a 404. A \
+            `closesAt` in the past closes the poll. Send the `version` that you read as `expectedVersion`, so that you do \
+            not overwrite another edit.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::ok(

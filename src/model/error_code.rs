@@ -84,7 +84,7 @@ codes! {
     NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
     BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline for this caller."
     Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions or the board's rules do not allow the operation, for example a vote in a closed poll. More scopes do not help."
-    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource that the body names does not exist, or the caller may not see it. Also: the subscription does not exist."
+    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource that the body names does not exist, or the caller may not see it. Removing a subscription that does not exist is also a `NOT_FOUND`."
     Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource, or with an earlier request with the same `Idempotency-Key`."
     Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules reject the content, for example because it is too long, comes too soon after the last post, or has no subject."
     BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "One of the board's anti-flood limits is exceeded, for example the number of posts per hour. These limits are separate from the API's rate limit."

@@ -48,7 +48,7 @@ phrases! {
     JsonType "application/json", "application/json";
     Limit "1 to 100", "1 bis 100";
     List "a list", "eine Liste";
-    NoAfter "not to be combined with after", "keine Kombination mit after";
+    NoAfter "not to be combined with after", "eine Anfrage ohne after";
     Object "an object", "ein Objekt";
     PercentEncoding "percent-encoded UTF-8", "prozentkodiertes UTF-8";
     SearchQuery "1 to 200 characters with at least one word to search for, and at most 32 words",

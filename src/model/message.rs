@@ -40,7 +40,7 @@ pub struct MessageSummary {
     pub recipients: Vec<Author>,
     /// Time of sending.
     pub sent_at: Timestamp,
-    /// `true` if the copy was opened. A sent copy is read from the start.
+    /// `true` if the copy was opened. Always `true` for a sent copy.
     pub read: bool,
     /// Time at which the copy was first opened, or the time of sending for a sent copy; null if the copy is unread or the
     /// board does not record the time.

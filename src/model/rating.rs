@@ -60,7 +60,7 @@ pub struct NewRating {
     /// Comment; some boards require one. Default: empty.
     #[serde(default)]
     pub comment: String,
-    /// The rated post, which must be by that member; null to rate the member without a post.
+    /// The rated post, which must be by the rated member; null to rate the member without a post.
     #[serde(default)]
     pub post_id: Option<PostId>,
 }

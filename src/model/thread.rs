@@ -54,7 +54,7 @@ pub struct Thread {
     pub created_at: Timestamp,
     /// Time of the newest visible post; `createdAt` if the thread has none. Lists of threads are ordered by it.
     pub last_activity_at: Timestamp,
-    /// The newest visible post; null if the thread has none, and in lists of boards that do not determine it there.
+    /// The newest visible post; null if the thread has none, or if the board omits it from lists.
     pub last_post: Option<LastPost>,
     /// Number of visible replies; the first post does not count.
     pub reply_count: u64,
