@@ -54,7 +54,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
     if usage.is_empty() && tokens.is_empty() {
         return Ok(empty(
             "No API requests in the last 24 hours.",
-            html! { "Requests are shown at most a minute after they were sent." },
+            html! { "New requests appear here within a minute." },
         ));
     }
     let hours = by_hour(&usage, context.now);

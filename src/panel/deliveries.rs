@@ -46,7 +46,7 @@ pub(super) async fn list(context: &PageContext) -> PageResult {
         (quarantine_warning(context).await?)
         (filter_form(context, &texts, &endpoints))
         @if is_default_period(&context.query, &filter) {
-            p.hint { "If \"Queued from\" is empty, a filter by response covers the 7 days before \"Queued until\", or before now." }
+            p.hint { "If \"Queued from\" is empty, a filter by response covers the 7 days before \"Queued until\". If both are empty, it covers the last 7 days." }
         }
         @if let Some(endpoint) = &filter.endpoint_id { (retry_dead(context, endpoint, &endpoints)) }
         @if deliveries.is_empty() {

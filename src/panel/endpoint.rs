@@ -184,7 +184,7 @@ fn rotation_status(context: &PageContext, pending: Option<&PendingSecret>) -> Ma
             (context.time(pending.activates_at)) "."
         },
         None => html! {
-            "Rotating creates a new secret and shows it once. Deliveries are signed with the old secret until you activate the new one, for at most 24 hours."
+            "Rotating creates a new secret and shows it once. Deliveries are signed with the old secret until you activate the new one, or until 24 hours have passed."
         },
     }
 }
@@ -263,7 +263,7 @@ async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> Pag
         p.notice role="status" { "The new secret is pending. Copy it now; it is not shown again." }
         (secret_field("secret", "New secret", rotated.secret.expose_secret()))
         p {
-            "Configure the new secret in the receiver, then activate it. Until then, but for at most 24 hours, deliveries are signed with the old secret."
+            "Configure the new secret in the receiver, then activate it. Deliveries are signed with the old secret until you activate the new one, or until 24 hours have passed."
         }
     };
     context.show_secret("The endpoint's new secret", main, back)

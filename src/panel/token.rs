@@ -154,7 +154,7 @@ async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, Pan
         .token_usage_by_hour(since, Some(&token.lookup))
         .await?;
     if stored.is_empty() {
-        let next = html! { "Requests are shown at most a minute after they were sent." };
+        let next = html! { "New requests appear here within a minute." };
         return Ok(empty("No requests in the last 30 days.", next));
     }
     let hours = intervals(stored.iter().copied(), now, HOUR, HOURS);
