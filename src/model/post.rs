@@ -199,7 +199,7 @@ pub struct ListPostsParams {
 pub struct NewPost {
     /// The source markup. A missing text counts as empty, which the board refuses.
     pub body: String,
-    /// The post of the thread that the reply answers; null to answer the thread. Boards without answers to posts ignore
+    /// The post of the thread that the reply answers; null to answer the thread. Boards without replies to posts ignore
     /// it.
     pub in_reply_to: Option<PostId>,
     /// `true` to subscribe the author to the thread. Default: `false`. The library checks that the token has the scope
