@@ -14,7 +14,8 @@ use crate::webhook::{PlaintextCipher, SecretCipher};
 /// Clock, random source, runtime, surface, public origin and secret cipher of a board.
 ///
 /// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that they
-/// agree. Each of them also accepts a [`Runtime`] in its place, and then uses the defaults of the other settings.
+/// agree. Each of them also accepts a [`Runtime`] instead of an `Environment`, and then uses the defaults of the other
+/// settings.
 ///
 /// ```
 /// use forum_api::Environment;
@@ -79,8 +80,8 @@ impl Environment {
     /// The server URL of the OpenAPI document is this origin and the base path; without an origin it is a relative URL.
     /// The control panel accepts forms from this origin and from the host of the request.
     ///
-    /// The builders of the API and the panel reject a text with a path, a slash at the end, user information, or another
-    /// scheme than `http` and `https`.
+    /// The builders of the API and the panel reject a text with a path, a slash at the end, user information, or a
+    /// scheme other than `http` and `https`.
     #[must_use]
     pub fn public_origin(self, public_origin: impl Into<String>) -> Self {
         Self {

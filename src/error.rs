@@ -164,8 +164,8 @@ pub(crate) use {impl_as_str, impl_from_str, impl_serde_str};
 /// The API looks for it in the chain of [`source`](std::error::Error::source) of a [`BackendError`] and of
 /// [`BoardError::Internal`](crate::host::BoardError::Internal), and returns 503 `internal_error` with `retry-after` instead
 /// of 500. An error type that contains it directly must return it as its source: `#[error(transparent)]` of thiserror
-/// hides it. The `Idempotency-Key` of the request stays usable, so a command that returns it must not have changed
-/// anything.
+/// hides it. The `Idempotency-Key` of the request stays usable, so a command that returns this error must not have
+/// changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the backend is overloaded")]
 #[non_exhaustive]

@@ -66,8 +66,8 @@ impl Scope {
         1 << self as u16
     }
 
-    /// Returns `true` if the scope permits only operations that change no content. `messages:read` is read-only, although
-    /// opening a message marks it as read and can send a receipt.
+    /// Returns `true` if the scope permits only operations that do not change content. `messages:read` is read-only,
+    /// although opening a message marks it as read and can send a receipt.
     pub const fn is_read_only(self) -> bool {
         match self {
             Self::ForumsRead

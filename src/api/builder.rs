@@ -78,7 +78,7 @@ impl ForumApi {
 }
 
 impl ForumApiBuilder {
-    /// Replaces all settings, also those that were set before. Default: [`ApiSettings::default`].
+    /// Replaces all settings, including those that were set before. Default: [`ApiSettings::default`].
     pub fn settings(self, settings: ApiSettings) -> Self {
         Self { settings, ..self }
     }

@@ -45,12 +45,11 @@ impl ForumApi {
     ///
     /// [`flush_usage_periodically`](Self::flush_usage_periodically) calls it once a minute. Call it again before the process
     /// ends. Between two calls, the service counts the requests of at most 262,144 pairs of a token and an hour, 4096 in each
-    /// of 64 shards. It omits the requests of further pairs of a full shard from the usage by token, and still counts them
-    /// by operation.
+    /// of 64 shards. Requests of further pairs in a full shard are counted only by operation.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call, also if
-    /// the future is dropped before it completes.
+    /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call,
+    /// even if the future is dropped before it completes.
     pub async fn flush_usage(&self) -> BackendResult<()> {
         let (counters, store) = (&self.0.usage, &*self.0.stores.usage);
         counters.take().store(store).await?;

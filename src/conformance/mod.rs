@@ -133,8 +133,8 @@
 //! - The callers ([`TestCaller`]) have a method for each method of the board. Each result ([`CallResult`]) has a method
 //!   for each expected outcome. [`check_eq`] and [`check`] compare other values.
 //! - Each rule fails if the backend fails, or if a result has content of a forum that the caller cannot see.
-//! - An optional feature is a [`Capability`]. A call or a helper that needs an unsupported one skips the rule;
-//!   [`Suite::require`] does the same explicitly.
+//! - An optional feature is a [`Capability`]. A call or a helper that needs an unsupported capability skips the
+//!   rule; [`Suite::require`] does the same explicitly.
 //! - A change that bypasses the API is a method of [`BoardFixture`]. The default implementation of such a method
 //!   returns an error with the method's name. The default implementations of `write_thread` and
 //!   `write_reply` call the board.

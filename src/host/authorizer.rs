@@ -59,8 +59,8 @@ pub trait Authorizer: Send + Sync + 'static {
     /// reason: the response is a 403 `owner_unavailable`.
     ///
     /// The webhook worker also calls it before it queues and before it sends deliveries to the endpoints of `owner`. On
-    /// `None` it queues nothing, or withholds the delivery. On an error it queues the deliveries, and tries their attempts
-    /// again later.
+    /// `None` it queues nothing, or withholds the delivery. On an error it queues the deliveries, and retries the
+    /// attempts later.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
@@ -116,9 +116,9 @@ impl Access {
         }
     }
 
-    /// Denies the caller every endpoint with a 503 `board_offline` if `true`; the OpenAPI document is still served.
-    /// Default: `false`. A host sets it for all callers except administrators while the board is offline. The worker
-    /// ignores it: webhooks are delivered while the board is offline.
+    /// Sets whether every endpoint returns 503 `board_offline` to the caller. The OpenAPI document is still served.
+    /// Default: `false`. A host sets it to `true` for all callers except administrators while the board is offline. The
+    /// worker ignores it: webhooks are delivered while the board is offline.
     #[must_use]
     pub fn deny_offline(self, deny_offline: bool) -> Self {
         Self {

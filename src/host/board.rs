@@ -179,7 +179,7 @@ pub trait Board: Send + Sync + 'static {
     /// - [`BoardError::PathNotFound`] if the forum does not exist or is hidden.
     /// - [`BoardError::Forbidden`] if the member may not start threads in the forum.
     /// - [`BoardError::Validation`] if the title, the text or the poll breaks a rule of the board.
-    /// - [`BoardError::RateLimited`] over an anti-flood limit.
+    /// - [`BoardError::RateLimited`] if an anti-flood limit is exceeded.
     async fn create_thread(
         &self,
         member: &MemberCaller,
@@ -235,7 +235,7 @@ pub trait Board: Send + Sync + 'static {
     ///   approval, or if it is locked and the member is not a moderator.
     /// - [`BoardError::NotFound`] if `in_reply_to` is not a post of the thread that the member can see.
     /// - [`BoardError::Validation`] if the text breaks a rule of the board.
-    /// - [`BoardError::RateLimited`] over an anti-flood limit.
+    /// - [`BoardError::RateLimited`] if an anti-flood limit is exceeded.
     async fn create_post(
         &self,
         member: &MemberCaller,
@@ -269,8 +269,8 @@ pub trait Board: Send + Sync + 'static {
     /// Rules: [deletion](crate::guide::board_rules#deletion), [counters](crate::guide::board_rules#counters).
     ///
     /// # Errors
-    /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread. Deleted posts are
-    ///   hidden except from moderators.
+    /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread. Only
+    ///   moderators can see deleted posts.
     /// - [`BoardError::Forbidden`] if the member may not delete the post or, for a first post, the thread.
     /// - [`BoardError::Conflict`] if the post is already deleted and the member is a moderator.
     async fn delete_post(
@@ -313,7 +313,7 @@ pub trait Board: Send + Sync + 'static {
     /// - [`BoardError::Conflict`] if the member has already rated the post, or, for a rating without a post, has
     ///   already given `user` such a rating in the last 24 hours.
     /// - [`BoardError::Validation`] if the points are 0 or beyond the board's limits, or a required comment is empty.
-    /// - [`BoardError::RateLimited`] over an anti-flood limit.
+    /// - [`BoardError::RateLimited`] if an anti-flood limit is exceeded.
     async fn rate_member(
         &self,
         member: &MemberCaller,
@@ -345,7 +345,7 @@ pub trait Board: Send + Sync + 'static {
     /// - [`BoardError::NotFound`] if a recipient does not exist.
     /// - [`BoardError::Forbidden`] if a recipient ignores the sender.
     /// - [`BoardError::Validation`] if the recipients, the subject or the text break a rule of the board.
-    /// - [`BoardError::RateLimited`] over an anti-flood limit.
+    /// - [`BoardError::RateLimited`] if an anti-flood limit is exceeded.
     async fn send_message(&self, member: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
         Err(BoardError::NotImplemented)
     }

@@ -108,8 +108,8 @@ impl BoardError {
         Self::Conflict(message.into())
     }
 
-    /// Returns a [`BoardError::Validation`] of a field of the body. For a rule that concerns no single field, such as a
-    /// minimum interval between two posts, use the field `body`.
+    /// Returns a [`BoardError::Validation`] of a field of the body. For a rule that does not concern a single field,
+    /// such as a minimum interval between two posts, use the field `body`.
     pub fn validation(field: &'static str, message: impl Into<String>) -> Self {
         Self::Validation {
             field,
@@ -203,7 +203,7 @@ impl BoardError {
     }
 }
 
-/// Converts to [`BoardError::PathNotFound`]: on a board with numeric ids, no resource has an id that is not a number.
+/// Converts to [`BoardError::PathNotFound`]: on a board with numeric ids, a resource with any other id cannot exist.
 ///
 /// This is correct for ids of the path. For an id of the body, return [`BoardError::NotFound`]:
 ///

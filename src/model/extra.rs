@@ -17,7 +17,7 @@ use crate::error::BoxError;
 /// A host uses it for board-specific fields, such as the URL of a link thread or the tags of a post. The
 /// library sends the object unchanged and does not examine it:
 ///
-/// - It must contain nothing that the caller of the request may not see.
+/// - It must contain only data that the caller of the request may see.
 /// - Webhook events contain the object of the thread or post that the host passes to the constructor. Every member who
 ///   can see the forum can receive the event, so that object must not contain a field that depends on the caller. Events
 ///   of deleted posts omit the object.

@@ -54,7 +54,7 @@ pub(super) fn parse_form(
 }
 
 /// Returns `false` if one of the headers `origin`, `referer` and `sec-fetch-site` shows that a form was sent from a page
-/// of another host. Returns `true` if none of them does, even if all are missing. A host can use it for its own forms, for
+/// of another host. Otherwise returns `true`, even if all three are missing. A host can use it for its own forms, for
 /// example its sign-in form.
 ///
 /// The form must come from the host of the request or the host of `public_origin`, for example `https://board.example`.

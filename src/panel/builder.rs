@@ -28,10 +28,10 @@ pub struct PanelSettings {
     /// Timeout of a request, at least 1 ms. Default: 30 s. A change that has begun completes even after the timeout.
     pub request_timeout: Duration,
     /// Absolute URL of the API, such as `https://board.example/api/v1`, for the example request beside a new token. Slashes
-    /// at the end are removed. Default: empty; pages contain no example then.
+    /// at the end are removed. Default: empty, which omits the example.
     pub api_url: String,
-    /// Absolute URL, or path from the root of the host, of the reference page, such as `/docs`. Default: empty; pages
-    /// contain no link to it then.
+    /// Absolute URL, or path from the root of the host, of the reference page, such as `/docs`. Default: empty,
+    /// which omits the links to it.
     pub reference_url: String,
     /// Networks of the proxies whose `x-forwarded-for` header is trusted for the addresses in the audit log. Default: none.
     pub trusted_proxies: Vec<IpNet>,
@@ -97,7 +97,7 @@ impl Panel {
 }
 
 impl PanelBuilder {
-    /// Replaces all settings, also those that were set before. Default: [`PanelSettings::default`].
+    /// Replaces all settings, including those that were set before. Default: [`PanelSettings::default`].
     pub fn settings(mut self, settings: PanelSettings) -> Self {
         self.0.settings = settings;
         self

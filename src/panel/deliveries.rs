@@ -185,7 +185,7 @@ fn filter_form(context: &PageContext, texts: &FilterTexts, endpoints: &[Endpoint
     let topics = topics.map(|topic| (topic.to_string(), topic.to_string()));
     let responses = ResponseFilter::ALL.iter().map(|response| {
         let text = match response {
-            ResponseFilter::None => "no response",
+            ResponseFilter::NoResponse => "no response",
             other => other.as_str(),
         };
         (response.as_str().into(), text.into())

@@ -23,8 +23,8 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self';
 /// For URLs that contain the hash of the content.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// The reference page: a [`Service`] for `GET` and `HEAD` of its base path, with and without a slash at the end, and of its
-/// style sheet and script below it.
+/// [`Service`] that serves the reference page at its base path, with or without a slash at the end, and the page's
+/// style sheet and script below the base path. Accepts `GET` and `HEAD`.
 ///
 /// Cloning is cheap. Responses are not compressed. Successful responses have a strong `etag`.
 #[derive(Clone, Debug)]
@@ -48,8 +48,8 @@ impl ReferencePage {
     /// the API, for example `/api/v1`. Both are paths as browsers send them, on the same origin. A router may strip
     /// `base_path` from the URI.
     ///
-    /// The document is the one of the API, which [`ForumApi::openapi`](crate::ForumApi::openapi) returns. The page omits
-    /// the parts that a document lacks.
+    /// `document` is the API's OpenAPI document, which [`ForumApi::openapi`](crate::ForumApi::openapi) returns. The
+    /// page omits parts that are missing in the document.
     ///
     /// # Errors
     /// [`BuildError`] if one of the paths has no leading slash, has a query, or contains characters that a path cannot

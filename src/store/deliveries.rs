@@ -22,7 +22,7 @@ pub struct ClaimRequest {
     pub limit: u32,
     /// Maximum number of concurrent attempts of one endpoint.
     pub max_in_flight_per_endpoint: u32,
-    /// Number of the worker's running attempts of each endpoint; 0 for absent ones.
+    /// Number of the worker's running attempts for each endpoint. An endpoint that is not in the map has none.
     pub in_flight_by_endpoint: HashMap<EndpointId, u32>,
     /// Duration of the leases.
     pub lease_duration: Duration,
@@ -179,8 +179,8 @@ pub struct DeliveryFilter {
     pub endpoint_id: Option<EndpointId>,
     /// Only deliveries of this topic.
     pub topic: Option<Topic>,
-    /// Only deliveries whose last attempt had this response. Any value, also [`ResponseFilter::None`], excludes queued and
-    /// withheld deliveries.
+    /// Only deliveries whose last attempt had this response. Every value, including [`ResponseFilter::NoResponse`],
+    /// excludes queued and withheld deliveries.
     pub response: Option<ResponseFilter>,
     /// Only deliveries that were first queued at this time or later.
     pub since: Option<Timestamp>,
@@ -213,7 +213,7 @@ impl DeliveryFilter {
             ResponseFilter::Redirect => Some(3),
             ResponseFilter::ClientError => Some(4),
             ResponseFilter::ServerError => Some(5),
-            ResponseFilter::None => Some(0),
+            ResponseFilter::NoResponse => Some(0),
         }
     }
 
@@ -239,7 +239,7 @@ pub enum ResponseFilter {
     /// A status from 500 to 599.
     ServerError,
     /// No response: the attempt ended with an error, before or after the request was sent.
-    None,
+    NoResponse,
 }
 
 impl ResponseFilter {
@@ -249,7 +249,7 @@ impl ResponseFilter {
         Self::Redirect,
         Self::ClientError,
         Self::ServerError,
-        Self::None,
+        Self::NoResponse,
     ];
 
     /// Returns the name, for example `2xx` or `none`.
@@ -259,7 +259,7 @@ impl ResponseFilter {
             Self::Redirect => "3xx",
             Self::ClientError => "4xx",
             Self::ServerError => "5xx",
-            Self::None => "none",
+            Self::NoResponse => "none",
         }
     }
 

@@ -7,7 +7,7 @@ use crate::error::BackendResult;
 use crate::model::{EndpointId, Timestamp};
 use crate::webhook::{Endpoint, KeyId, Topic};
 
-/// Stores webhook endpoints. It is designed for up to some hundreds of them: [`list`](Self::list) returns all.
+/// Stores webhook endpoints. It is designed for up to a few hundred endpoints: [`list`](Self::list) returns all.
 ///
 /// A method that takes an [`AuditEntry`] writes it to the [audit log](super::AuditStore) in the transaction of its change.
 #[async_trait]
@@ -81,8 +81,8 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn key_id(&self) -> BackendResult<Option<KeyId>>;
 
-    /// Replaces the recorded key `former` by `key`, and the secrets of `endpoints`, in one transaction. `former` is `None`
-    /// if no key is recorded yet.
+    /// Replaces the recorded key `former` with `key` and stores the secrets of `endpoints`, in one transaction.
+    /// `former` is `None` if no key is recorded yet.
     ///
     /// `endpoints` differ from the stored ones only in their secrets. Their versions are incremented, as by
     /// [`update`](Self::update).

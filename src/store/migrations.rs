@@ -51,7 +51,7 @@ pub enum SchemaStatus {
     Newer,
 }
 
-/// Error of a database whose applied migrations are not the first migrations of the program.
+/// The applied migrations of a database are not a prefix of the program's migrations.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum MigrationError {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::UsageCounts;
 use crate::model::Timestamp;
 
-/// Durations of responses, counted in buckets.
+/// Histogram of response durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatencyCounts {
     /// Sum of the durations, in milliseconds.

@@ -68,8 +68,8 @@ pub trait OutboxStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine>;
 
-    /// Returns the body of an event, also after it was fanned out; `None` if it is not stored. An event is removed with its
-    /// last delivery.
+    /// Returns the body of an event, even after it was fanned out; `None` if it is not stored. An event is removed with
+    /// its last delivery.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

@@ -8,14 +8,16 @@
 //! - It inserts events with [`Event::INSERT_SQL`](crate::webhook::Event::INSERT_SQL).
 //! - It inserts entries of the audit log with [`AuditEntry::INSERT_SQL`](crate::audit::AuditEntry::INSERT_SQL).
 //!
-//! This module needs no feature. The feature `sqlite` uses the same schema and the same statements, so that a second
-//! program with that feature can open the file, for example to deliver the webhooks ([guide](crate::guide::stores)).
+//! This module does not depend on a feature. The feature `sqlite` uses the same schema and the same statements, so that
+//! a second program with that feature can open the file, for example to deliver the webhooks
+//! ([guide](crate::guide::stores)).
 //!
 //! # Stability
 //!
-//! The names of statements, their parameters and their result columns change only in a breaking release; their texts can
-//! change in each release. Later migrations only add tables, indexes and optional columns. The tables of endpoints, deliveries
-//! and attempts belong to the webhook worker: their statements are not public, because they depend on each other.
+//! The names of statements, their parameters and their result columns change only in a breaking release; their texts
+//! can change in any release. Later migrations only add tables, indexes and optional columns. The tables of endpoints,
+//! deliveries and attempts belong to the webhook worker: their statements are not public, because they depend on each
+//! other.
 //!
 //! # Values
 //!
@@ -109,10 +111,10 @@ pub mod tokens {
     pub const SET_LABEL: &str =
         "UPDATE forum_api_tokens SET label = ?2 WHERE lookup = ?1 AND label <> ?2";
 
-    /// Returns the statement that lists tokens, newest first. It has seven parameters for each filter:
+    /// Returns the statement that lists tokens, newest first. It always has seven parameters:
     ///
     /// - `?1` and `?2`: creation time and lookup of the token after which the list continues. For the beginning of the
-    ///   list, `?1` is `i64::MAX` and `?2` is `~`, which is greater than each lookup.
+    ///   list, `?1` is `i64::MAX` and `?2` is `~`, which is greater than every lookup.
     /// - `?3`: maximum number of tokens.
     /// - `?4`: time at which the states of the tokens are determined.
     /// - `?5`: the owner; null if the filter has none.
@@ -169,8 +171,8 @@ pub mod idempotency {
     /// Deletes up to eight keys whose first run started at `?1` or before. `?1` is the current time less
     /// [`IdempotencyRecord::TTL`](crate::store::IdempotencyRecord::TTL).
     ///
-    /// Eight are more than a request reserves, so that expired keys do not accumulate, and few enough that other writes do
-    /// not wait.
+    /// Each request reserves one key and deletes up to eight, so expired keys do not accumulate. Eight are few enough
+    /// not to delay other writes.
     pub const DELETE_EXPIRED: &str = "
         DELETE FROM forum_api_idempotency_keys WHERE rowid IN (
             SELECT rowid FROM forum_api_idempotency_keys

@@ -19,7 +19,7 @@ pub struct UsageCounts {
     pub unauthenticated: u64,
     /// Requests refused with 403.
     pub forbidden: u64,
-    /// Requests that failed with a status from 500 on.
+    /// Requests that failed with a status of 500 or above.
     pub errors: u64,
 }
 

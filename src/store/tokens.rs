@@ -37,10 +37,10 @@ pub enum TokenStateFilter {
 /// Search in the tokens. A token matches if its label contains the text, its lookup begins with the text, or it belongs to
 /// the owner.
 ///
-/// The search ignores the case of ASCII letters in labels, and no other difference.
+/// The search in labels ignores the case of ASCII letters. All other comparisons are exact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenSearch {
-    /// Text to search for. Each token matches an empty text.
+    /// Text to search for. An empty text matches every token.
     pub text: String,
     /// Member whose tokens match as well, for example the member whose username is the text; `None` for no member.
     pub owner: Option<UserId>,

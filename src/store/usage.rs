@@ -55,7 +55,7 @@ pub trait UsageStore: Send + Sync + 'static {
     async fn operation_usage_by_hour(&self, since: Timestamp)
     -> BackendResult<Vec<OperationUsage>>;
 
-    /// Removes the hours of tokens and operations that began before `before`.
+    /// Removes the usage of tokens and operations in the hours that began before `before`.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

@@ -55,7 +55,7 @@ use crate::token::{Expiry, PlainToken, TokenRequest, issue_token};
 pub use intercept::{Intervention, StoreInterceptor};
 pub use manual_runtime::ManualRuntime;
 
-/// Returns an entry of the audit log, for calls of stores whose entries a test does not examine. It always has the same id.
+/// Returns an entry of the audit log, for store calls in tests that do not examine the log. It always has the same id.
 pub fn audit_entry() -> AuditEntry {
     AuditEntry {
         id: AuditEntryId::from(1),

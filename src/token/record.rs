@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::plain_token::{Lookup, SecretDigest};
 use crate::model::{Timestamp, UserId};
 
-/// Stored data of a token. It does not contain the token.
+/// Stored data of a token. Contains a hash of the token's secret, but not the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRecord {
     /// Public part of the token, unique in a store.

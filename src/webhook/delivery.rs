@@ -187,8 +187,8 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// Returns the delay after `failures` failures: [`initial`](Self::initial), doubled for each failure after the first,
-    /// up to a fifth longer by `random`, in [0, 1), and at most [`max`](Self::max).
+    /// Returns the delay after `failures` failures: [`initial`](Self::initial), doubled for each failure after the
+    /// first. `random`, in [0, 1), adds up to 20% of jitter. The delay is at most [`max`](Self::max).
     pub fn delay(&self, failures: u32, random: f64) -> Duration {
         let factor = 2f64.powi(i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX));
         self.with_jitter(self.initial.as_secs_f64() * factor, random)

@@ -358,7 +358,7 @@ impl WebhookAdmin {
         Err(WebhookAdminError::EndpointDisabled)
     }
 
-    /// Removes an endpoint with its deliveries, also if the store cannot decode it.
+    /// Removes an endpoint with its deliveries, even if the store cannot decode it.
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`] or [`WebhookAdminError::Backend`].

@@ -77,7 +77,7 @@ impl Worker {
 }
 
 impl WorkerBuilder {
-    /// Replaces all settings, also those that were set before. Default: [`WorkerSettings::default`].
+    /// Replaces all settings, including those that were set before. Default: [`WorkerSettings::default`].
     pub fn settings(mut self, settings: WorkerSettings) -> Self {
         self.0.settings = settings;
         self

@@ -198,7 +198,7 @@ pub struct NewForum {
     pub parent_id: Option<ForumId>,
     /// The audience that sees the forum, independent of the audience of the parent.
     pub readers: Audience,
-    /// The audience that starts threads and replies, if it sees the forum.
+    /// The audience that can start threads and reply, if it can see the forum.
     pub writers: Audience,
 }
 

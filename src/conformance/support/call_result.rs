@@ -71,7 +71,7 @@ impl<T: Debug> CallResult<T> {
         }
     }
 
-    /// Returns the board's result, for a rule that permits several.
+    /// Returns the board's result, for a rule that permits several outcomes.
     ///
     /// # Errors
     /// If no rule permits the result (such as an internal error or content of a hidden forum), or the host does not

@@ -60,7 +60,8 @@ capabilities! {
     /// Private messages. Without them `list_messages`, `send_message` and `open_message` return `NotImplemented`, and
     /// `unreadMessages` is null.
     Messages: "messages",
-    /// Subjects of messages. Without them the board accepts an empty `subject`, and the suite sends no other.
+    /// Subjects of messages. Without them the board accepts an empty `subject`, and the suite sends only empty
+    /// subjects.
     Subjects: "subjects of messages",
     /// Messages to several recipients. Without them more than one recipient is a validation error of `to`.
     SeveralRecipients: "several recipients",

@@ -16,10 +16,9 @@ use crate::runtime::{BoxFuture, Clock as _, ManualClock};
 ///
 /// Each method of [`Board`] is a method here, so that a rule consists of calls with their expected outcomes:
 /// `alice.get_thread(&id).await.expect_path_not_found()?`. As in the library, each call looks up the caller's access
-/// first. A method here omits the parameter of the board's method whose type has no fields, such as
-/// [`GetThreadParams`]. Independently of the expected outcome, the rule fails if the board
-/// returns an internal error or content of a forum that the caller cannot see. A call that the host does not support
-/// skips the rule.
+/// first. If a parameter type has no fields, such as [`GetThreadParams`], the method here omits the parameter.
+/// Independently of the expected outcome, the rule fails if the board returns an internal error or content of a forum
+/// that the caller cannot see. A call that the host does not support skips the rule.
 #[derive(Clone)]
 pub struct TestCaller {
     pub(crate) inner: Arc<SuiteInner>,

@@ -17,8 +17,8 @@ pub const MIGRATIONS: Migrations = migrations!(
 /// `search_path`). Several nodes can call it at the same time. Its statements have no timeout.
 ///
 /// # Errors
-/// [`PostgresError`] if Postgres is unreachable, a migration fails, or the applied migrations are not this program's
-/// ([`MigrationError`](crate::store::MigrationError)).
+/// [`PostgresError`] if Postgres is unreachable, a migration fails, or the applied migrations do not match the
+/// program's ([`MigrationError`](crate::store::MigrationError)).
 pub async fn migrate(pool: &Pool) -> Result<(), PostgresError> {
     let mut client = pool.get().await?;
     let transaction = client.transaction().await?;
@@ -41,7 +41,8 @@ pub async fn schema_status(pool: &Pool) -> Result<SchemaStatus, PostgresError> {
 /// that were applied before: 0 for a new database. Waits for other transactions that apply migrations of the same table.
 ///
 /// # Errors
-/// [`PostgresError`] if a migration fails, or the applied migrations are not this program's. Roll the transaction back then.
+/// [`PostgresError`] if a migration fails, or the applied migrations do not match the program's. On an error, roll
+/// back the transaction.
 pub async fn apply_migrations(
     transaction: &Transaction<'_>,
     migrations: &Migrations,

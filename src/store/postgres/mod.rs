@@ -30,10 +30,10 @@
 //! # PgBouncer
 //!
 //! In transaction mode PgBouncer must support prepared statements: version 1.21 or later, with
-//! `max_prepared_statements` set. It refuses the startup parameter `options` of [`connect`], unless
-//! `ignore_startup_parameters = options` is set; then set `statement_timeout` (`ALTER ROLE forum SET statement_timeout
-//! = '10s'`) and `idle_in_transaction_session_timeout` for the role. [`migrate`] works through PgBouncer, because its
-//! lock ends with its transaction.
+//! `max_prepared_statements` set. PgBouncer rejects the startup parameter `options` of [`connect`] unless
+//! `ignore_startup_parameters = options` is set. In that case, set `statement_timeout` (`ALTER ROLE forum SET
+//! statement_timeout = '10s'`) and `idle_in_transaction_session_timeout` for the role. [`migrate`] works through
+//! PgBouncer, because its lock ends with its transaction.
 //!
 //! # Tables
 //!

@@ -41,11 +41,11 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// Creates a pool of up to `size` connections to the database at `address`, such as
 /// `postgres://user:password@host/database`.
 ///
-/// Connections are opened when they are needed, so this does not fail while Postgres is unreachable. A broken connection is
-/// replaced when it is next used (`RecyclingMethod::Fast`): a statement fails only if its connection breaks while it runs.
-/// If the last use of a connection began more than 5 s ago, and before every 64th use, the connection must respond within
-/// 2 s. Otherwise it is replaced, and so are all connections that were not used since: behind a proxy, connections can stop
-/// responding without being closed.
+/// Connections are opened when they are needed, so this does not fail while Postgres is unreachable. A broken
+/// connection is replaced when it is next used (`RecyclingMethod::Fast`): a statement fails only if its connection
+/// breaks while it runs. If the last use of a connection began more than 5 s ago, and before every 64th use, the
+/// connection must respond within 2 s. Otherwise the pool replaces it and all connections that were last used before
+/// this check: behind a proxy, connections can stop responding without being closed.
 ///
 /// | wait | limit | setting in the address |
 /// |---|---|---|
@@ -53,11 +53,11 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// | for the check of a connection | 2 s | |
 /// | for a new connection | 5 s | `connect_timeout` |
 /// | for a statement | 10 s | `options`: `-c statement_timeout` |
-/// | of a transaction for its next statement | 20 s | `options`: `-c idle_in_transaction_session_timeout` |
+/// | for the next statement of a transaction | 20 s | `options`: `-c idle_in_transaction_session_timeout` |
 /// | for an unreachable server | 25 s | `tcp_user_timeout`, `keepalives_interval`, `keepalives_retries` |
 ///
-/// A node needs 10 to 20 connections in addition to the connections of the board. The sum of all nodes must be below the server's
-/// `max_connections`.
+/// A node needs 10 to 20 connections in addition to the connections of the board. The total for all nodes must be below
+/// the server's `max_connections`.
 ///
 /// # TLS
 /// The parameters `sslmode` and `sslrootcert` of the address have the meanings of libpq, except that a failed TLS handshake is
@@ -73,7 +73,7 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 ///
 /// `sslrootcert=FILE` names a PEM file with the trusted roots. Default: the roots of the system. With this parameter, `prefer`
 /// and `require` verify the certificate as `verify-ca` does. `sslrootcert=system` selects the roots of the system. The mode is
-/// then `verify-full`, and each other mode is an error.
+/// then `verify-full`, and any other mode is an error.
 ///
 /// # Errors
 /// [`PostgresError`] if `address` is not a URL or is malformed, if the mode is unknown or weaker than the root certificates

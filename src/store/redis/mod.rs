@@ -32,10 +32,10 @@
 //! # While Redis is unreachable
 //!
 //! Each node copies the state of the windows that Redis returns to a
-//! [`MemoryRateLimitStore`](super::memory::MemoryRateLimitStore). If Redis fails a charge, or does not respond within
-//! [`RedisSettings::timeout`], the node charges this local copy instead. It tries to reconnect in the background, at
-//! once and then every half second, until Redis accepts a charge. It logs one line when Redis becomes unreachable, and
-//! one when it recovers. With [`RedisFallback::Refuse`] it refuses requests instead.
+//! [`MemoryRateLimitStore`](super::memory::MemoryRateLimitStore). If a charge fails in Redis, or Redis does not respond
+//! within [`RedisSettings::timeout`], the node charges this local copy instead. It tries to reconnect in the
+//! background, at once and then every half second, until Redis accepts a charge. It logs one line when Redis becomes
+//! unreachable, and one when it recovers. With [`RedisFallback::Refuse`] it refuses requests instead.
 //!
 //! Each charge sends the node's local state to the script. For a running window, the script keeps the greater count and
 //! the later end. Units that were charged before Redis lost its data (restart, flush, failover to a lagging replica),
@@ -47,13 +47,13 @@
 //!
 //! # Operation
 //!
-//! - Use Redis 5 or later, or any Valkey, as a single server or behind a cluster proxy: redirections are not followed. After
-//!   a failover the same address must lead to the new primary.
+//! - Use Redis 5 or later, or any version of Valkey, as a single server or behind a cluster proxy: redirections are not
+//!   followed. After a failover the same address must lead to the new primary.
 //! - Persistence is not required: set `save ""` and `appendonly no`.
 //! - A key takes about 150 bytes. Set `maxmemory` with `maxmemory-policy volatile-ttl` in case requests come from very
-//!   many addresses: Redis then evicts the keys that expire soonest, and the nodes restore them. With `noeviction` a
-//!   full Redis fails charges.
-//! - The account requires `~forum_api:*` and `+evalsha +script|load +time +get +set +select +client|setinfo`.
+//!   many addresses: Redis then evicts the keys that expire soonest, and the nodes restore them. With `noeviction`,
+//!   charges fail while Redis is full.
+//! - The Redis user requires `~forum_api:*` and `+evalsha +script|load +time +get +set +select +client|setinfo`.
 //! - Other valid addresses are `unix:///run/redis.sock` and, for TLS, `rediss://`.
 
 mod connection;

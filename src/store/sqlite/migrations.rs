@@ -12,7 +12,7 @@ impl Database {
     ///
     /// # Errors
     /// [`SqliteError`] if the database cannot be used or is locked for more than 5 s, a migration fails, or the applied
-    /// migrations are not this program's ([`MigrationError`]).
+    /// migrations do not match the program's ([`MigrationError`]).
     pub fn open(path: &DatabasePath) -> Result<Self, SqliteError> {
         Self::open_with(path, &DatabaseSettings::default())
     }
@@ -51,7 +51,7 @@ impl Database {
     /// Creates or migrates the library's tables.
     ///
     /// # Errors
-    /// [`SqliteError`] if a migration fails, or the applied migrations are not this program's.
+    /// [`SqliteError`] if a migration fails, or the applied migrations do not match the program's.
     pub async fn migrate(&self) -> Result<(), SqliteError> {
         self.write(|savepoint| apply_migrations(savepoint, &MIGRATIONS).map(drop))
             .await
@@ -65,8 +65,8 @@ impl Database {
 /// the same time.
 ///
 /// # Errors
-/// [`SqliteError`] if a migration fails, or the applied migrations are not this program's ([`MigrationError`]). Roll an
-/// open transaction back then; without one, no migration is applied.
+/// [`SqliteError`] if a migration fails, or the applied migrations do not match the program's ([`MigrationError`]). On
+/// an error, roll back the transaction if you opened it. The function rolls back its own transaction.
 pub fn apply_migrations(
     connection: &Connection,
     migrations: &Migrations,

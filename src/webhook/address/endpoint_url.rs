@@ -92,8 +92,8 @@ impl EndpointUrl {
     }
 
     /// Checks the URL of a new endpoint, including the addresses of its host name: at least one must be allowed. A name
-    /// that does not resolve, or not within five seconds, is accepted: it is resolved and checked again at each
-    /// attempt.
+    /// is also accepted if its resolution fails or takes more than five seconds: it is resolved and checked again at
+    /// each attempt.
     ///
     /// # Errors
     /// Each [`AddressError`] except [`AddressError::ResolutionFailed`].

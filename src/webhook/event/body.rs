@@ -56,12 +56,12 @@ pub(super) fn schema<T: JsonSchema>(topic: &Topic, generator: &mut SchemaGenerat
 impl Event {
     /// Creates an event of a host's own `topic`.
     ///
-    /// The worker sends it to the subscribed endpoints whose owner can see the forum. If `forum_id` is `None`, the worker
-    /// sends it to all subscribed endpoints, except those for whose owner
-    /// [`member_access`](crate::host::Authorizer::member_access) returns `None`. All recipients receive the same `data`, so it must not
-    /// contain fields that depend on the reader's permissions. For [`Topic::MESSAGE_SENT`] use
-    /// [`message_sent`](Self::message_sent): the worker reads the sender and the recipients from `data`, and sends the
-    /// event only to their endpoints.
+    /// The worker sends it to the subscribed endpoints whose owner can see the forum. If `forum_id` is `None`, the
+    /// worker sends it to all subscribed endpoints whose owner has access:
+    /// [`member_access`](crate::host::Authorizer::member_access) does not return `None`. All recipients receive the
+    /// same `data`, so it must not contain fields that depend on the reader's permissions. For [`Topic::MESSAGE_SENT`]
+    /// use [`message_sent`](Self::message_sent): the worker reads the sender and the recipients from `data`, and sends
+    /// the event only to their endpoints.
     pub fn new(topic: Topic, meta: EventMeta, forum_id: Option<ForumId>, data: &Value) -> Self {
         Self::with_data(topic, meta, forum_id, data)
     }

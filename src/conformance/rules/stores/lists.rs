@@ -95,7 +95,7 @@ store_rules! {
             (ResponseFilter::ClientError, Some(DeliveryState::Dead), &[3]),
             (ResponseFilter::ServerError, None, &[4]),
             (ResponseFilter::ServerError, Some(DeliveryState::Queued), &[]),
-            (ResponseFilter::None, None, &[5]),
+            (ResponseFilter::NoResponse, None, &[5]),
         ] {
             let filter = DeliveryFilter { response: Some(response), state, limit: 9, ..DeliveryFilter::default() };
             let listed = fixture.webhooks.deliveries.list(&filter).await?.into_iter();
