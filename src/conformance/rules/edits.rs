@@ -39,7 +39,7 @@ board_rules! {
         let of_first_version = |body| with(post_update(body), |edit| edit.expected_version = Some(1));
         let edited = alice.update_post(&reply, &of_first_version("First")).await.expect_ok()?;
         alice.update_post(&reply, &of_first_version("Second")).await.expect_conflict()?;
-        check_eq!(alice.fetch_post(&reply).await?, edited)
+        check_eq!(alice.fetch_post(&reply).await?, edited.value)
     }
 
     /// One of several concurrent edits of one version succeeds.
