@@ -159,7 +159,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::PATCH, path: "/threads/{threadId}/posts/{postId}", operation_id: "updatePost", tag: "threads",
         summary: "Edits a post.",
         notes: "The post's `canEdit` shows whether the caller may edit it. Send the `version` that you read as \
-            `expectedVersion`: if the post has changed since then, the response is 409 and the post is not changed.",
+            `expectedVersion`: if the post has changed since then, the response is 409 and the post is not changed. \
+            To read one post, list the posts of its thread with the post's id as `from` and with `limit=1`.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::ok(

@@ -7,7 +7,10 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use serde_json::Value;
 
 use super::document::{Document, Operation, TokenUse};
-use super::schema::{item_schema, member_schema, parameter_example, plain, sorted_members};
+use super::schema::{
+    enumeration, item_schema, member_schema, parameter_example, parameter_schema, plain,
+    sorted_members,
+};
 
 /// Characters that are encoded in the variables of a path and in the values of a query.
 const ENCODED: &AsciiSet = &CONTROLS
@@ -121,8 +124,10 @@ impl SampleRequest {
         let mut query = String::new();
         for parameter in &operation.parameters {
             let name = document.text(parameter, "name");
-            let value = parameter_example(document, parameter).map(plain);
-            let value = value.unwrap_or_else(|| "text".into());
+            let schema = parameter_schema(document, parameter);
+            let value = parameter_example(document, parameter);
+            let value = value.or_else(|| enumeration(document, schema).first().copied());
+            let value = value.map_or_else(|| "text".into(), plain);
             let value = utf8_percent_encode(&value, ENCODED);
             let is_required = parameter.get("required") == Some(&Value::Bool(true));
             match document.text(parameter, "in") {
