@@ -181,6 +181,7 @@ board_rules! {
 
     /// A moderator moderates one forum until they are dismissed.
     async fn a_moderator_moderates_only_their_forum(suite: &Suite) -> TestResult {
+        suite.require(Capability::Moderators)?;
         suite.require(Capability::Locking)?;
         let [here, elsewhere] = suite.two_forums().await?;
         let (alice, max) = (suite.member("alice").await?, suite.moderator("max", &here).await?);
@@ -192,6 +193,7 @@ board_rules! {
 
     /// A moderator of a forum does not moderate its sub-forums.
     async fn moderators_do_not_moderate_sub_forums(suite: &Suite) -> TestResult {
+        suite.require(Capability::Moderators)?;
         suite.require(Capability::Locking)?;
         let (above, alice) = suite.forum_and_member().await?;
         let below = suite.sub_forum(&above, Audience::Guests).await?;
