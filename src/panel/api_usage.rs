@@ -28,10 +28,7 @@ const MAX_LATENCY: Duration = Duration::from_secs(5);
 
 /// Classes and names of the requests in the chart by hour.
 const REQUEST_SERIES: [(&str, &str); 3] = [
-    (
-        "delivered",
-        "answered (2xx, 3xx and other 4xx), or client disconnected",
-    ),
+    ("delivered", "other (2xx, 3xx, 4xx, disconnected)"),
     ("queued", "refused (401, 403, 429)"),
     ("dead", "failed (5xx)"),
 ];
