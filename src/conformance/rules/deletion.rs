@@ -57,6 +57,7 @@ board_rules! {
     /// `containing_forum` does not find deleted content for members, so that the library does not replay the response
     /// of its creation.
     async fn deleted_content_has_no_containing_forum(suite: &Suite) -> TestResult {
+        suite.require(Capability::Deletion)?;
         let (ThreadFixture { forum, otto, alice, first, reply }, mia) = ThreadFixture::with_moderator(suite).await?;
         let post = ResourceRef::Post(&reply.thread_id, &reply.post_id);
         let thread = ResourceRef::Thread(&first.thread_id);
