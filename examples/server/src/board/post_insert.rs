@@ -7,7 +7,8 @@ use forum_api::model::{ContentState, Timestamp};
 
 use super::actor::Actor;
 use super::db::{
-    Connection, DbError, DbResult, OwnedBound, RowReader, Transaction, bind, bind_owned, stored,
+    Bound, Connection, DbError, DbResult, OwnedBound, RowReader, Transaction, bind, bind_owned,
+    stored,
 };
 use super::settings::{POST_INTERVAL, POSTS_PER_HOUR, SettingValues};
 use super::texts::Texts;
@@ -303,6 +304,38 @@ pub struct PostTimes {
     recent: Option<RecentPosts>,
 }
 
+/// The parameters of [`TIMES`].
+#[derive(Debug)]
+pub struct TimesParams {
+    member: Option<i64>,
+    since: Timestamp,
+    now: Timestamp,
+    default: i64,
+}
+
+impl TimesParams {
+    pub fn new(member: Option<i64>, now: Timestamp) -> Self {
+        Self {
+            member,
+            since: now.saturating_sub(rules::HOUR),
+            now,
+            default: POSTS_PER_HOUR.default.into(),
+        }
+    }
+
+    pub fn with<'a>(&'a self, others: &[Bound<'a>]) -> Vec<Bound<'a>> {
+        let mut all: Vec<Bound<'a>> = vec![
+            (":member", &self.member),
+            (":since", &self.since),
+            (":now", &self.now),
+            (":key", &POSTS_PER_HOUR.key),
+            (":default", &self.default),
+        ];
+        all.extend_from_slice(others);
+        all
+    }
+}
+
 /// The number of a member's posts after a time that is at least an hour ago.
 ///
 /// The row of the member stores it, so that a check does not count the posts of an hour one by one. It is counted again
@@ -412,11 +445,8 @@ impl PostTimes {
         now: Timestamp,
         read: impl FnMut(&mut RowReader<'_>) -> DbResult<Self> + Send,
     ) -> DbResult<Self> {
-        let parameters = bind! {
-            ":member": member, ":since": now.saturating_sub(rules::HOUR), ":now": now, ":key": POSTS_PER_HOUR.key,
-            ":default": i64::from(POSTS_PER_HOUR.default),
-        };
-        connection.one(query, parameters, read).await
+        let parameters = TimesParams::new(member, now);
+        connection.one(query, &parameters.with(&[]), read).await
     }
 
     /// The recent posts with one more. Those up to the oldest of the last N posts, which is an hour ago, no longer count.

@@ -13,10 +13,10 @@ use super::db::{self, Connection, RowReader, Transaction, bind, stored};
 use super::edit_rules::{self, EditWindow, PostChange, PostFacts};
 use super::events::{DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
 use super::permissions::ForumPermissions;
-use super::post_insert::{self, PostInsert, PostSlot, PostTimes, TIMES};
+use super::post_insert::{self, PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
 use super::post_row::PostRow;
 use super::reference_board::Command;
-use super::settings::{BODY_MAX, EDIT_WINDOW, POSTS_PER_HOUR, SettingValues, TITLE_MAX};
+use super::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
 use super::texts::Texts;
 use super::visibility::{Visibility, is_visible, sees_post, sees_thread};
 use super::{markdown, rules, search, subscriptions, threads, visibility};
@@ -344,11 +344,9 @@ impl ReplyContext {
         });
         let [sqlite, postgres] = &*QUERIES;
         let query = tx.dialect(sqlite.as_str(), postgres.as_str());
-        let parameters = bind! {
-            ":thread": thread, ":actor": member, ":member": member, ":since": now.saturating_sub(rules::HOUR),
-            ":now": now, ":key": POSTS_PER_HOUR.key, ":default": i64::from(POSTS_PER_HOUR.default),
-        };
-        let found = tx.first(query, parameters, |row| {
+        let times = TimesParams::new(Some(member), now);
+        let parameters = times.with(bind! { ":thread": thread, ":actor": member });
+        let found = tx.first(query, &parameters, |row| {
             Ok(Self {
                 scope: EventScope::read(row)?,
                 slot: PostSlot::read(row)?,
