@@ -6,7 +6,7 @@ use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
 use tokio_postgres::types;
 
-use super::postgres::Postgres;
+use super::postgres::{MISMATCH, Postgres};
 use super::{DbError, DbResult, RowReader};
 
 /// A value that both databases accept as a parameter.
@@ -159,8 +159,8 @@ impl<'a> Transaction<'a> {
         self.defer_all(&[sql], parameters)
     }
 
-    /// As [`defer`](Self::defer), for statements that share their parameters. Postgres runs them as one statement: they
-    /// must change different rows, and do not see each other's changes.
+    /// As [`defer`](Self::defer), for several statements. Each uses some of the parameters. Postgres runs all as one
+    /// statement: they must change different rows, and do not see each other's changes.
     pub fn defer_all(
         &self,
         statements: &[&'static str],
@@ -168,19 +168,22 @@ impl<'a> Transaction<'a> {
     ) -> DbResult<()> {
         match &self.0 {
             Connection::Sqlite(connection) => {
+                let mut is_used = vec![false; parameters.len()];
                 for sql in statements {
                     let mut statement = connection.prepare_cached(sql)?;
-                    let named = parameters.iter().filter_map(|(name, value)| {
-                        let index = statement.parameter_index(name).transpose()?;
-                        Some(index.map(|index| (index, value)))
-                    });
-                    for (index, value) in named.collect::<Result<Vec<_>, _>>()? {
-                        let value: &(dyn Param + Sync) = &**value;
-                        statement.raw_bind_parameter(index, value as &dyn rusqlite::ToSql)?;
+                    for ((name, value), is_used) in parameters.iter().zip(&mut is_used) {
+                        if let Some(index) = statement.parameter_index(name)? {
+                            statement
+                                .raw_bind_parameter(index, &**value as &dyn rusqlite::ToSql)?;
+                            *is_used = true;
+                        }
                     }
                     statement.raw_execute()?;
                 }
-                Ok(())
+                match is_used.contains(&false) {
+                    true => Err(MISMATCH),
+                    false => Ok(()),
+                }
             }
             Connection::Postgres(connection) => connection.defer(statements, parameters),
         }

@@ -27,17 +27,19 @@ pub fn named_params(statements: &[&'static str]) -> Arc<NamedParams> {
         .clone()
 }
 
-/// Joins statements that return nothing.
+/// Joins statements that return no rows into one. Postgres runs each part of a `WITH` that changes rows.
 fn join(statements: &[&str]) -> String {
-    let Some((last, others)) = statements.split_last() else {
+    let [others @ .., last] = statements else {
         return String::new();
     };
-    let mut joined = String::new();
-    for (number, statement) in others.iter().enumerate() {
-        let start = if number == 0 { "WITH" } else { "," };
-        joined.push_str(&format!("{start} change_{number} AS ({statement}) "));
+    let others = others.iter().enumerate();
+    let others: Vec<_> = others
+        .map(|(number, statement)| format!("change_{number} AS ({statement})"))
+        .collect();
+    match others.is_empty() {
+        true => (*last).to_owned(),
+        false => format!("WITH {} {last}", others.join(", ")),
     }
-    joined + last
 }
 
 /// A parameter is `:` or `?` and a name, outside of a quoted text. `::` is a cast.
@@ -75,7 +77,7 @@ mod tests {
     fn statements_become_one() {
         for (statements, joined) in [
             (&["A"][..], "A"),
-            (&["A", "B", "C"], "WITH change_0 AS (A) , change_1 AS (B) C"),
+            (&["A", "B", "C"], "WITH change_0 AS (A), change_1 AS (B) C"),
         ] {
             assert_eq!(join(statements), joined);
         }

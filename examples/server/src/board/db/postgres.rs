@@ -450,7 +450,7 @@ impl fmt::Debug for Postgres<'_> {
     }
 }
 
-const MISMATCH: DbError = DbError::Invalid("the parameters do not match the statement");
+pub(super) const MISMATCH: DbError = DbError::Invalid("the parameters do not match the statement");
 
 /// Returns the values in the order of the statement's numbers.
 fn values<'a>(
