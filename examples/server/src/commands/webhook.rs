@@ -213,18 +213,17 @@ async fn set_enabled(
         .set_enabled(id, enabled, &audit::actor())
         .await;
     set.map_err(|error| refusal_for(id, error))?;
-    let (done, state) = match enabled {
-        true => (format!("Enabled endpoint {id}."), "enabled"),
+    let (done, state, consequence) = match enabled {
+        true => ("Enabled", "enabled", ""),
         false => (
-            format!(
-                "Disabled endpoint {id}. Events that occur while it is disabled are not sent to it, even after you enable it."
-            ),
+            "Disabled",
             "disabled",
+            " Events that occur while it is disabled are not sent to it, even after you enable it.",
         ),
     };
     Output::changed(
         found.enabled != enabled,
-        done,
+        format!("{done} endpoint {id}.{consequence}"),
         format!("Endpoint {id} is already {state}."),
     )
 }
