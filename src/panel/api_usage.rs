@@ -28,7 +28,10 @@ const MAX_LATENCY: Duration = Duration::from_secs(5);
 
 /// Classes and names of the requests in the chart by hour.
 const REQUEST_SERIES: [(&str, &str); 3] = [
-    ("delivered", "other (2xx, 3xx, 4xx, disconnected)"),
+    (
+        "delivered",
+        "answered (2xx, 3xx and other 4xx), or disconnected",
+    ),
     ("queued", "refused (401, 403, 429)"),
     ("dead", "failed (5xx)"),
 ];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forum_api::runtime::Clock as _;
-use forum_api::test_util::audit_entry;
+use forum_api::test_util::{Intervention, audit_entry};
 use forum_api::webhook::{DeliveryState, Endpoint};
 use tokio::time::{Instant, sleep};
 
@@ -174,6 +174,18 @@ async fn the_list_shows_the_results_of_each_endpoint() {
     fixture.clock.advance(Duration::from_secs(24 * 60 * 60));
     let page = fixture.get("/panel/webhooks").await;
     assert!(page.contains("no results") && page.contains("1 day ago"));
+}
+
+#[tokio::test]
+async fn results_that_cannot_be_loaded_are_unknown() {
+    let fixture = PanelFixture::with_content().await;
+    fixture.interceptor.on_call(|method, _| match method {
+        "deliveries.endpoint_stats" => Intervention::Fail,
+        _ => Intervention::Proceed,
+    });
+    let page = fixture.get("/panel/webhooks").await;
+    assert_eq!(page.body.matches(">unknown<").count(), 2);
+    assert!(!page.contains("no results") && !page.contains("no stored attempts"));
 }
 
 #[tokio::test]
