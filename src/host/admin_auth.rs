@@ -12,11 +12,12 @@ use crate::model::UserId;
 
 /// Authentication of administrators for the control panel, implemented by the host.
 ///
-/// The panel does not cache the results: an administrator who loses the role is rejected from the next request on.
-/// Password hashes stay with the host.
+/// The panel does not cache the results: an administrator who loses the role is rejected from the next request on. The
+/// library never receives password hashes.
 #[async_trait]
 pub trait AdminAuth: Send + Sync + 'static {
-    /// Returns the session of a request, usually by its cookie; `None` if the browser is not signed in.
+    /// Returns the session of a request; `None` if the browser is not signed in. A host usually finds the session by a
+    /// cookie.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
@@ -47,7 +48,8 @@ pub trait AdminAuth: Send + Sync + 'static {
 
     /// Returns the names of several members. Removed accounts are absent from the result.
     ///
-    /// The panel calls it once for each list. Default: one call of [`username`](Self::username) for each member.
+    /// The panel calls this method once for each list that contains names. Default: one call of
+    /// [`username`](Self::username) for each member.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
@@ -61,11 +63,11 @@ pub trait AdminAuth: Send + Sync + 'static {
         Ok(names)
     }
 
-    /// Returns the absolute path of the sign-in page, with a query that contains `return_to`. The panel redirects requests
-    /// without a session to it.
+    /// Returns the absolute path of the sign-in page, with a query that contains `return_to`. The panel redirects
+    /// requests that have no session to this page.
     ///
-    /// `return_to` is the absolute path and the query of a page of the panel, to which the sign-in page redirects afterwards.
-    /// A client can change the query, so the sign-in page must not redirect to another host.
+    /// `return_to` is the absolute path and the query of a page of the panel. After the sign-in, the sign-in page
+    /// redirects to it. A client can change the query, so the sign-in page must not redirect to another host.
     fn sign_in_url(&self, return_to: &str) -> String;
 
     /// Returns the absolute path of the sign-out endpoint, to which the panel's sign-out button sends a `POST`.
@@ -95,11 +97,11 @@ pub struct Session {
 }
 
 impl Session {
-    /// Creates the session of a member. Every page is a 404 unless `is_admin` is `true`.
+    /// Creates the session of a member. If `is_admin` is `false`, every page of the panel returns 404.
     ///
     /// `secret` is a random value that is unique to the session and the same on all nodes, such as the value of the
-    /// session cookie. The panel derives the CSRF tokens of its forms from it and does not send it. If the secret is empty,
-    /// the panel rejects every form.
+    /// session cookie. The panel derives the CSRF tokens of its forms from the secret. It does not send the secret to
+    /// the browser. If the secret is empty, the panel rejects every form.
     pub fn new(
         user_id: UserId,
         username: impl Into<String>,

@@ -12,10 +12,10 @@ use crate::model::{ForumId, UserId};
 
 /// Resolves the access of the guest and of members.
 ///
-/// The library calls it on each request that passes authentication, rate limiting and the scope check. The webhook
-/// worker calls it before it queues deliveries and before it attempts them. Neither caches the result for later
-/// requests or deliveries: a ban or a change of permissions is effective from the next request on. The [`RequestInfo`]
-/// lets a host apply rules about addresses, such as bans.
+/// The library calls the authorizer on each request that passes authentication, rate limiting and the scope check. The
+/// webhook worker calls it before it queues deliveries, and again before it attempts them. The results are not cached
+/// for later requests or attempts: a ban or a change of permissions is effective from the next request on. With the
+/// [`RequestInfo`], a host can apply rules about addresses, such as bans.
 ///
 /// # Examples
 /// ```
@@ -58,9 +58,9 @@ pub trait Authorizer: Send + Sync + 'static {
     /// Returns the access of a member. `None` if the account is unknown, removed or banned, or cannot act for any other
     /// reason: the response is a 403 `owner_unavailable`.
     ///
-    /// The webhook worker also calls it before it queues and before it sends deliveries to the endpoints of `owner`. On
-    /// `None` it queues nothing, or withholds the delivery. On an error it queues the deliveries, and retries the
-    /// attempts later.
+    /// The webhook worker also calls this method before it queues deliveries to the endpoints of `owner`, and again
+    /// before it attempts them. If the result is `None`, the worker does not queue or send the deliveries. If the first
+    /// call fails, the worker queues the deliveries; if a later call fails, it retries the attempts later.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the host's backend fails. The response is a 500, or a
@@ -118,7 +118,7 @@ impl Access {
 
     /// Sets whether every endpoint returns 503 `board_offline` to the caller. The OpenAPI document is still served.
     /// Default: `false`. A host sets it to `true` for all callers except administrators while the board is offline. The
-    /// worker ignores it: webhooks are delivered while the board is offline.
+    /// webhook worker ignores this setting: it also delivers events while the board is offline.
     #[must_use]
     pub fn deny_offline(self, deny_offline: bool) -> Self {
         Self {
@@ -184,8 +184,8 @@ impl VisibleForums {
     /// Returns the set of the forums for which `is_visible` returns `true`, for boards with too many forums to list them
     /// on each request. The library calls `is_visible` for each forum of a result, so it must be fast and must not block.
     ///
-    /// If the caller sees no forum, use [`none`](Self::none): [`is_empty`](Self::is_empty) does not call `is_visible`,
-    /// and always returns `false` for this set.
+    /// If the caller can see no forum, use [`none`](Self::none) instead: [`is_empty`](Self::is_empty) cannot call
+    /// `is_visible` for all forums, and always returns `false` for a set that `from_fn` created.
     pub fn from_fn(is_visible: impl Fn(&ForumId) -> bool + Send + Sync + 'static) -> Self {
         Self(ForumSet::Predicate(Arc::new(is_visible)))
     }
@@ -199,7 +199,7 @@ impl VisibleForums {
         }
     }
 
-    /// Not public, so that a later version can ask the host asynchronously.
+    /// Returns `true` if the set contains the forum. Not public, so that a later version can make it asynchronous.
     pub(crate) fn contains(&self, forum: &ForumId) -> bool {
         match &self.0 {
             ForumSet::All => true,

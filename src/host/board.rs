@@ -13,7 +13,7 @@ use crate::model::{
     UserRef,
 };
 
-/// Reference to a resource: the one in the path of a request, or the one in a stored response.
+/// Reference to the resource that the path of a request or a stored response names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceRef<'a> {
@@ -36,18 +36,18 @@ pub enum ResourceRef<'a> {
 /// read of the member's own data. The struct is `#[non_exhaustive]`, even if it has no fields, so that a later version
 /// can add a parameter without a new signature.
 ///
-/// Before the call, the library decodes path and parameters, and checks authentication, rate limit and scope. If the path
-/// names a forum, it checks that the caller can see the forum. If the path of a write names a thread, a post or a poll,
-/// it checks the forum that [`containing_forum`](Self::containing_forum) returns. It does not check the target of
-/// [`unsubscribe`](Self::unsubscribe).
+/// Before the call, the library decodes path and parameters, and checks authentication, rate limit and scope. If the
+/// path names a forum, the library also checks that the caller can see this forum. If the path of a write names a
+/// thread, a post or a poll, the library checks the forum that [`containing_forum`](Self::containing_forum) returns. It
+/// does not check the target of [`unsubscribe`](Self::unsubscribe).
 ///
 /// [`containing_forum`](Self::containing_forum) is required. Each other method returns [`BoardError::NotImplemented`] by
 /// default, so that a host can implement the endpoints one by one. `#[deny(clippy::missing_trait_methods)]` on the `impl`
 /// reports the methods that are missing.
 ///
-/// A write checks permissions and the board's rules in its own transaction: access can change after the request began. A
-/// command that returns an error has changed nothing. The library runs a write to completion even if the client
-/// disconnects or the request times out.
+/// A write must check permissions and the board's rules in its own transaction, because access can change after the
+/// request began. A command that returns an error must not have changed anything. The library runs a write to
+/// completion even if the client disconnects or the request times out.
 ///
 /// # Errors
 /// Every method can return [`BoardError::NotImplemented`] and, if the board's backend fails,
@@ -102,9 +102,12 @@ pub enum ResourceRef<'a> {
 pub trait Board: Send + Sync + 'static {
     /// Returns the forum that contains `resource`.
     ///
-    /// The library calls it before each write whose path names a thread, a post or a poll, except
-    /// [`unsubscribe`](Self::unsubscribe), and before it replays the stored response of a created thread, a created
-    /// post or a subscription to a thread. `resource` is never [`ResourceRef::Global`] or [`ResourceRef::Forum`].
+    /// The library calls this method in two cases:
+    ///
+    /// - before each write whose path names a thread, a post or a poll, except [`unsubscribe`](Self::unsubscribe);
+    /// - before the replay of the stored response of a created thread, a created post or a subscription to a thread.
+    ///
+    /// `resource` is never [`ResourceRef::Global`] or [`ResourceRef::Forum`].
     ///
     /// The method is required because every such write depends on it. A host without writes returns
     /// [`BoardError::NotImplemented`]; the API then answers these writes with 501.
@@ -170,7 +173,8 @@ pub trait Board: Send + Sync + 'static {
         Err(BoardError::NotImplemented)
     }
 
-    /// `POST /forums/{forumId}/threads`: creates a thread with its first post, and its poll in the same transaction.
+    /// `POST /forums/{forumId}/threads`: creates a thread with its first post and the requested poll, in one
+    /// transaction.
     ///
     /// Rules: [threads](crate::guide::board_rules#threads), [permissions](crate::guide::board_rules#permissions),
     /// [polls](crate::guide::board_rules#polls).
@@ -251,8 +255,8 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the post does not exist, is hidden, or belongs to another thread.
-    /// - [`BoardError::Forbidden`] if the member is neither author nor moderator, or is the author but not a moderator
-    ///   and the thread is locked or the edit window is over.
+    /// - [`BoardError::Forbidden`] for members who are not moderators: if the member is not the author, the thread is
+    ///   locked, or the edit window is over.
     /// - [`BoardError::Conflict`] if `expected_version` is not the current version.
     /// - [`BoardError::Validation`] if the text or the reason breaks a rule of the board.
     async fn update_post(
@@ -308,10 +312,10 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the board has no such member.
-    /// - [`BoardError::NotFound`] if `post_id` is not a post of that member that the caller can see.
+    /// - [`BoardError::NotFound`] if `post_id` is not a post of the rated member, or the caller cannot see the post.
     /// - [`BoardError::Forbidden`] if the member rates their own account.
-    /// - [`BoardError::Conflict`] if the member has already rated the post, or, for a rating without a post, has
-    ///   already given `user` such a rating in the last 24 hours.
+    /// - [`BoardError::Conflict`] if the member has already rated the post. For a rating without a post: if the member
+    ///   has already given `user` such a rating in the last 24 hours.
     /// - [`BoardError::Validation`] if the points are 0 or beyond the board's limits, or a required comment is empty.
     /// - [`BoardError::RateLimited`] if an anti-flood limit is exceeded.
     async fn rate_member(
@@ -352,9 +356,9 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /messages/{messageId}`: opens the member's copy of a message.
     ///
-    /// With [`MarkRead::Yes`](crate::model::MarkRead::Yes) the first call marks the copy as read and, if the sender requested
-    /// a receipt, sends it, in one transaction. The library runs such a call to completion like a write. For `HEAD` the
-    /// library passes [`MarkRead::No`](crate::model::MarkRead::No).
+    /// With [`MarkRead::Yes`](crate::model::MarkRead::Yes) the first call marks the copy as read. If the sender
+    /// requested a receipt, the call also sends the receipt, in the same transaction. The library runs such a call to
+    /// completion, like a write. For `HEAD` the library passes [`MarkRead::No`](crate::model::MarkRead::No).
     ///
     /// Rules: [messages](crate::guide::board_rules#messages), [receipts](crate::guide::board_rules#receipts).
     ///
@@ -409,10 +413,11 @@ pub trait Board: Send + Sync + 'static {
     ///
     /// # Errors
     /// - [`BoardError::PathNotFound`] if the poll does not exist or is hidden.
-    /// - [`BoardError::Forbidden`] if the member is neither author nor moderator, if the thread is deleted, or if it is
-    ///   locked and the member is not a moderator.
-    /// - [`BoardError::Conflict`] if `expected_version` is not the current version, or, after the first vote, the
-    ///   author changes the question or the options, or lowers `max_choices` below the number of options in a vote.
+    /// - [`BoardError::Forbidden`] if the thread is deleted. For members who are not moderators, also if the member is
+    ///   not the author or the thread is locked.
+    /// - [`BoardError::Conflict`] if `expected_version` is not the current version. After the first vote, also if an
+    ///   author who is not a moderator changes the question or the options, or lowers `max_choices` below the number of
+    ///   options in a vote.
     /// - [`BoardError::Validation`] if a field breaks a rule of the board.
     /// - [`BoardError::NotFound`] if an `option_id` is not an option of the poll.
     async fn update_poll(
@@ -469,16 +474,16 @@ pub trait Board: Send + Sync + 'static {
 
     /// `GET /search`: lists the matches that the caller can see.
     ///
-    /// Each hit is a post that matches. With [`SearchShow::Threads`](crate::model::SearchShow::Threads) each thread has one
-    /// hit, its newest matching post for [`SearchSort::Newest`](crate::model::SearchSort::Newest), the oldest for
-    /// [`SearchSort::Oldest`](crate::model::SearchSort::Oldest), the best for
+    /// Each hit is a post that matches. With [`SearchShow::Threads`](crate::model::SearchShow::Threads) each thread has
+    /// one hit: its newest matching post for [`SearchSort::Newest`](crate::model::SearchSort::Newest), its oldest for
+    /// [`SearchSort::Oldest`](crate::model::SearchSort::Oldest), and its best for
     /// [`SearchSort::Relevance`](crate::model::SearchSort::Relevance). The hits are ordered by the same criterion. An
     /// unknown or hidden forum or member yields no hits and no error.
     ///
     /// Rules: [search](crate::guide::board_rules#search).
     ///
     /// # Errors
-    /// [`BoardError::InvalidParameter`] if `after` holds a key that this search cannot return, or for `q` if
+    /// [`BoardError::InvalidParameter`] for `after` if it holds a key that this search cannot return, and for `q` if
     /// the query has more words than the board accepts.
     async fn search(&self, caller: &Caller, params: SearchParams) -> BoardResult<Page<SearchHit>> {
         Err(BoardError::NotImplemented)

@@ -11,10 +11,10 @@ use crate::model::{ErrorCode, Expected, InvalidIdError, InvalidPageKeyError};
 /// Error of a [`Board`](super::Board) method (`docs/protocol.md`, section 5.3). Each variant has one
 /// [code](Self::code).
 ///
-/// The host writes the messages, in the board's language. The library sends them to the client, except the source of
-/// `Internal`. `?` converts the errors of ids, page keys, the random source and the database drivers that the library
-/// knows; [`or_internal`](super::OrInternal::or_internal) converts all others. A host can implement `From<HostError> for
-/// BoardError` for its own error type.
+/// The host writes the messages, in the board's language. The library sends them to the client. It never sends the
+/// source of `Internal`. `?` converts the errors of ids, page keys, the random source and the supported database
+/// drivers; [`or_internal`](super::OrInternal::or_internal) converts all others. A host can implement `From<HostError>
+/// for BoardError` for its own error type.
 ///
 /// # Examples
 /// ```
@@ -50,7 +50,7 @@ pub enum BoardError {
     InvalidParameter {
         /// Name of the parameter.
         name: &'static str,
-        /// Description of the expected value, such as `a post of this thread`, which the client receives.
+        /// Description of the expected value, such as `a post of this thread`. The client receives this text;
         /// [`ErrorMessages::translations`](crate::ErrorMessages::translations) can translate it.
         expected: &'static str,
     },
@@ -60,8 +60,8 @@ pub enum BoardError {
     /// A resource that the *body* names, or a subscription, does not exist or is hidden: 404 `NOT_FOUND`.
     #[error("{0}")]
     NotFound(String),
-    /// The command conflicts with the current state of the resource, for example because it was changed since the client
-    /// read it, or because the member has already voted: 409 `CONFLICT`.
+    /// The command conflicts with the current state of the resource, for example because the resource was changed after
+    /// the client read it, or because the member has already voted: 409 `CONFLICT`.
     #[error("{0}")]
     Conflict(String),
     /// A field of the body breaks a rule of the board: 422 `VALIDATION`. See [`BoardError::validation`].
@@ -79,7 +79,7 @@ pub enum BoardError {
     RateLimited {
         /// The limit, in the board's language.
         message: String,
-        /// Time until the client can retry, which is sent as `retry-after`; `None` if it is unknown.
+        /// Time until the client can retry, for the header `retry-after`; `None` if it is unknown.
         retry_after: Option<Duration>,
     },
     /// The host has not implemented the method: 501 `not_implemented`.
@@ -92,7 +92,7 @@ pub enum BoardError {
 }
 
 impl BoardError {
-    /// Returns a [`BoardError::Forbidden`]: the caller sees the resource, and may not perform the command.
+    /// Returns a [`BoardError::Forbidden`]: the caller can see the resource, but may not perform the command.
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self::Forbidden(message.into())
     }
@@ -103,12 +103,12 @@ impl BoardError {
         Self::NotFound(message.into())
     }
 
-    /// Returns a [`BoardError::Conflict`]: the resource was changed meanwhile, or the command ran before.
+    /// Returns a [`BoardError::Conflict`]: the command conflicts with the current state of the resource.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::Conflict(message.into())
     }
 
-    /// Returns a [`BoardError::Validation`] of a field of the body. For a rule that does not concern a single field,
+    /// Returns a [`BoardError::Validation`] for a field of the body. For a rule that does not concern a single field,
     /// such as a minimum interval between two posts, use the field `body`.
     pub fn validation(field: &'static str, message: impl Into<String>) -> Self {
         Self::Validation {
@@ -126,7 +126,7 @@ impl BoardError {
         }
     }
 
-    /// Returns a [`BoardError::InvalidParameter`] of a query parameter.
+    /// Returns a [`BoardError::InvalidParameter`] for a query parameter.
     pub const fn invalid_parameter(name: &'static str, expected: &'static str) -> Self {
         Self::InvalidParameter { name, expected }
     }
@@ -220,8 +220,8 @@ impl BoardError {
 /// # assert!(matches!(answered_post(&new), Err(BoardError::NotFound(_))));
 /// ```
 ///
-/// On endpoints with a body whose path has no variable, such as `POST /messages`, the API converts
-/// [`BoardError::PathNotFound`] to 404 `NOT_FOUND` too.
+/// On endpoints that have a body but no path variable, such as `POST /messages`, the API also converts
+/// [`BoardError::PathNotFound`] to 404 `NOT_FOUND`.
 impl From<InvalidIdError> for BoardError {
     fn from(_: InvalidIdError) -> Self {
         Self::PathNotFound
@@ -246,7 +246,7 @@ impl<E: IntoBackendError> From<E> for BoardError {
     }
 }
 
-/// Lets an [`Authorizer`](super::Authorizer) use `?` on the board's queries.
+/// With this conversion, an [`Authorizer`](super::Authorizer) can use `?` on the board's queries.
 impl From<BoardError> for BackendError {
     fn from(error: BoardError) -> Self {
         match error {

@@ -22,8 +22,8 @@ impl<T> InForum<T> {
 
 /// A resource that contains the id of its forum.
 ///
-/// The library removes the items of a list whose forum the caller cannot see. It calls [`forum_id`](Self::forum_id) for
-/// that, so the items of lists of threads, subscriptions and search hits implement this trait.
+/// From lists of threads, subscriptions and search hits, the library removes the items whose forum the caller cannot
+/// see. It calls [`forum_id`](Self::forum_id) for each item.
 ///
 /// ```
 /// use forum_api::host::HasForum;

@@ -7,7 +7,8 @@ use super::{Authorizer, Board};
 
 /// The [`Authorizer`] and the [`Board`] of a host.
 ///
-/// An [`Arc`] of one value that implements both traits converts to a `Host`; [`new`](Self::new) combines two values:
+/// An [`Arc`] of one value that implements both traits converts to a `Host`. [`new`](Self::new) combines two separate
+/// values:
 ///
 /// ```
 /// use std::sync::Arc;

@@ -11,8 +11,9 @@ use crate::token::{LoadedOwner, Lookup};
 /// Metadata of a request: its time and id, and the address, token lookup and user agent of the client.
 ///
 /// An [`Authorizer`](super::Authorizer) receives it with each call, and a [`Board`](super::Board) with each caller
-/// ([`Caller::request`](super::Caller::request)). It lets a host apply the bans, limits and logs of its own web pages to
-/// the client's address. It contains no secret, but addresses and user agents are personal data in many jurisdictions.
+/// ([`Caller::request`](super::Caller::request)). With the client's address, a host can apply the bans, limits and logs
+/// of its own web pages to API requests. A `RequestInfo` contains no secret, but addresses and user agents are personal
+/// data in many jurisdictions.
 ///
 /// The library creates it for requests of the API and, with [`background`](Self::background), for work without a request,
 /// such as the attempts of webhook deliveries. A host creates it for its own web forms:
@@ -92,7 +93,7 @@ impl RequestInfo {
         }
     }
 
-    /// Sets the lookup of the token. A web form has no token.
+    /// Sets the lookup of the token. Requests of web forms have no token.
     #[must_use]
     pub fn with_token_lookup(self, lookup: Lookup) -> Self {
         Self {
@@ -128,7 +129,7 @@ impl RequestInfo {
         }
     }
 
-    /// Shares the header instead of copying it.
+    /// Sets the user agent without copying the header.
     pub(crate) fn with_user_agent_header(self, user_agent: Option<HeaderValue>) -> Self {
         Self { user_agent, ..self }
     }
@@ -146,7 +147,7 @@ impl RequestInfo {
     }
 
     /// Returns the id: the response header `x-request-id` for requests of the API, otherwise the id that the host set;
-    /// `None` if it set no id.
+    /// `None` if the host set no id.
     pub fn id(&self) -> Option<&str> {
         match self.id.as_ref()? {
             Id::Api(id) => Some(id.as_str()),
@@ -154,9 +155,9 @@ impl RequestInfo {
         }
     }
 
-    /// Returns the client's address. For requests of the API it is the result of [`client_ip`](crate::client_ip), by which
-    /// guests are metered; `None` if the server does not know the peer
-    /// ([`peer_ip`](crate::ForumApiBuilder::peer_ip)).
+    /// Returns the client's address; `None` if the address of the peer is unknown
+    /// ([`peer_ip`](crate::ForumApiBuilder::peer_ip)). For requests of the API, the address is the result of
+    /// [`client_ip`](crate::client_ip), and determines the budget of a guest.
     pub fn client_ip(&self) -> Option<IpAddr> {
         self.client_ip
     }
