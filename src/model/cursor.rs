@@ -7,7 +7,7 @@ use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
 
 /// Opaque text with which a client continues a list, valid only for the list that returned it.
 ///
-/// The library decodes it to the host's [`PageKey`](super::PageKey), so a host never receives one.
+/// The library decodes it to the host's [`PageKey`](super::PageKey), so a host never receives a cursor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, JsonSchema)]
 #[schemars(
     inline,

@@ -11,8 +11,8 @@ use super::time::DAY;
 use super::{Expected, Timestamp};
 use crate::error::{ParseError, impl_as_str, impl_from_str};
 
-/// Date range of a search: `24h`, `7d`, `30d`, `1y`, or two dates in UTC such as `2026-01-01..2026-02-01`, the end
-/// exclusive. Either date can be omitted, but not both. `1y` is 365 days.
+/// Date range of a search: `24h`, `7d`, `30d`, `1y`, or two dates in UTC such as `2026-01-01..2026-02-01`. The end date
+/// is exclusive. Either date can be omitted, but not both. `1y` is 365 days.
 ///
 /// ```
 /// use std::time::Duration;
@@ -47,7 +47,7 @@ impl DateRange {
     /// Parses a date range.
     ///
     /// # Errors
-    /// [`ParseError`] for any other text, including `..` without a date.
+    /// [`ParseError`] if the text has another format, for example `..` without a date.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         let last = LAST.iter().find(|(word, _)| *word == text);
         let kind = match last {

@@ -9,9 +9,10 @@ use crate::scope::Surface;
 
 macro_rules! codes {
     ($($name:ident $status:ident $code:literal [$($surface:ident),+] $meaning:literal)+) => {
-        /// Code of an error response: the value of `error.code` in an [`ErrorBody`], on which clients branch.
+        /// Code of an error response: the value of `error.code` in an [`ErrorBody`]. Clients use it to distinguish
+        /// errors.
         ///
-        /// The lower-case codes have messages of the library. The board raises the upper-case codes, with its own
+        /// The library writes the messages of the lower-case codes. The board raises the upper-case codes, with its own
         /// messages: `Forbidden`, `NotFound`, `Conflict`, `Validation` and `RateLimited` of
         /// [`BoardError`](crate::host::BoardError). `BoardError::NotFound` has the code
         /// [`BoardNotFound`](Self::BoardNotFound), and `BoardError::RateLimited` has the code
@@ -23,8 +24,8 @@ macro_rules! codes {
         /// stored response, or if the board returns `PathNotFound` for an endpoint that names its resources only in the
         /// body.
         ///
-        /// Later versions can add codes, so the enum is non-exhaustive, and [`ErrorObject::code`] is a text. A client
-        /// falls back to the status of the response for a code that it does not know.
+        /// Later versions can add codes, so the enum is non-exhaustive, and [`ErrorObject::code`] is a text. If a
+        /// client receives an unknown code, it uses the status of the response instead.
         ///
         /// ```
         /// use forum_api::model::ErrorCode;

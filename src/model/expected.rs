@@ -62,8 +62,8 @@ phrases! {
 }
 
 impl Expected {
-    /// Returns the error of a deserializer. The API's own deserializer keeps the variant; any other prints the English
-    /// phrase.
+    /// Creates an error of a deserializer. The API's own deserializer keeps the variant; other deserializers keep only
+    /// the English phrase.
     pub(crate) fn error<E: de::Error>(self) -> E {
         E::invalid_value(Unexpected::Other(self.key()), &self.english())
     }

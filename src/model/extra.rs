@@ -18,9 +18,9 @@ use crate::error::BoxError;
 /// library sends the object unchanged and does not examine it:
 ///
 /// - It must contain only data that the caller of the request may see.
-/// - Webhook events contain the object of the thread or post that the host passes to the constructor. Every member who
-///   can see the forum can receive the event, so that object must not contain a field that depends on the caller. Events
-///   of deleted posts omit the object.
+/// - Webhook events contain the object of the thread or post that the host passes to the constructor of the event.
+///   Every member who can see the forum can receive the event, so this object must not contain a field that depends on
+///   the caller. Events of deleted posts omit the object.
 ///
 /// # Examples
 /// ```

@@ -19,8 +19,8 @@ pub struct Forum {
     pub forum_id: ForumId,
     /// Id of the nearest ancestor that the caller can see.
     ///
-    /// `None` for a top-level forum. The host's list omits hidden forums, so the host determines this ancestor: the library
-    /// replaces a parent that is not in the list by null.
+    /// `None` for a top-level forum. The host must determine this ancestor, because the host's list omits hidden
+    /// forums. The library replaces a parent that is not in the list with null.
     #[schemars(
         description = "Id of the nearest ancestor that the caller can see; null for a top-level forum."
     )]

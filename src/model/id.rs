@@ -33,7 +33,7 @@ use crate::error::{ParseError, impl_from_str};
 #[non_exhaustive]
 pub struct InvalidIdError;
 
-/// Ids that are integers need no allocation.
+/// Representation of an id. An integer needs no allocation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Repr {
     Number(i64),
@@ -57,7 +57,8 @@ pub(crate) fn check_id(text: &str) -> Result<(), ParseError> {
     ))
 }
 
-/// "007" and "+7" are not equal to "7", so that a resource has only one path.
+/// Returns `true` if `text` is the canonical form of `number`: "007" and "+7" are not equal to "7", so that a resource
+/// has only one path.
 fn is_canonical(number: i64, text: &str) -> bool {
     text.len() == number.checked_ilog10().map_or(1, |log| log as usize + 1) || {
         number < 0 && number.to_string() == text
@@ -245,7 +246,7 @@ impl UserRef {
     /// members with one statement.
     ///
     /// A member can be in both lists. On a board whose usernames are not case-sensitive, two names can be the same
-    /// member. Compare the ids of the members found.
+    /// member. Therefore compare the ids of the members that were found.
     ///
     /// ```
     /// use forum_api::model::{UserId, UserRef};

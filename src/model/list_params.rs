@@ -23,7 +23,7 @@ macro_rules! impl_after {
             /// Returns the integers of [`after`](Self::after), or `start` for the first page.
             ///
             /// # Errors
-            /// [`InvalidPageKeyError`], as [`after_ints`](Self::after_ints).
+            /// [`InvalidPageKeyError`] in the same cases as [`after_ints`](Self::after_ints).
             pub fn after_or<const N: usize>(
                 &self,
                 start: [i64; N],
@@ -31,13 +31,13 @@ macro_rules! impl_after {
                 Ok(self.after_ints()?.unwrap_or(start))
             }
 
-            /// Sorts the items of a list in memory by `key` in ascending order, and returns the page after
-            /// [`after`](Self::after).
+            /// Sorts the items of a list in memory by `key` in ascending order, and returns the page that begins
+            /// after the key [`after`](Self::after).
             ///
             /// The keys must be unique. For a descending order, `key` returns negative numbers.
             ///
             /// # Errors
-            /// [`InvalidPageKeyError`], as [`after_ints`](Self::after_ints).
+            /// [`InvalidPageKeyError`] in the same cases as [`after_ints`](Self::after_ints).
             ///
             /// # Examples
             /// ```

@@ -114,7 +114,7 @@ impl Message {
     }
 }
 
-/// Effect of [`open_message`](crate::host::Board::open_message).
+/// Indicates whether [`open_message`](crate::host::Board::open_message) marks the copy as read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MarkRead {
     /// `GET`: the first opening marks the copy as read, and sends the receipt if the sender requested one.

@@ -57,7 +57,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Builds a page from up to [`limit.plus_one()`](PageLimit::plus_one) items; the extra item only signals that another
+    /// Builds a page from up to [`limit.plus_one()`](PageLimit::plus_one) items; the extra item only shows that another
     /// page follows.
     ///
     /// `key` returns the page key of the last item of the page. It is called only if another page follows.

@@ -20,10 +20,11 @@ pub struct PollOption {
 
 /// A thread's poll with running totals and the caller's own vote.
 ///
-/// `total_votes` and the `votes` of each option are set, or all of them are `None`. If the board sets only some of them, the
-/// library sends null for all and logs a warning.
+/// Either `total_votes` and the `votes` of all options are set, or all of them are `None`. If the board sets only some
+/// of them, the library sends null for all and logs a warning.
 ///
-/// Webhook events omit `own_vote`. The poll of an event has the totals that every caller who can see the forum may see.
+/// Webhook events omit `own_vote`. The poll of an event contains only totals that every caller who can see the forum
+/// may see.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A thread's poll with running totals and the caller's own vote.")]
@@ -199,7 +200,7 @@ impl PollOptionUpdate {
 
 /// Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.
 ///
-/// The library rejects an update without a change: at least one field except `expected_version` is set.
+/// The library rejects an update without a change: at least one field besides `expected_version` must be set.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[schemars(description = "Body of `PATCH /polls/{pollId}`. Omitted fields keep their value.")]
@@ -222,8 +223,8 @@ pub struct PollUpdate {
     #[serde(deserialize_with = "non_null", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub can_change_vote: Option<bool>,
-    /// Time at which the poll closes. A time in the past closes the poll at once.
-    /// Without a closing time a closed poll opens again.
+    /// Time at which the poll closes. A time in the past closes the poll at once. If the closing time is removed, a
+    /// closed poll opens again.
     #[serde(skip_serializing_if = "FieldUpdate::is_keep")]
     #[schemars(
         with = "Option<Timestamp>",

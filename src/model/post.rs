@@ -9,8 +9,8 @@ use super::{
 
 /// A post.
 ///
-/// [`list_posts`](crate::host::Board::list_posts) returns it in the requested [`BodyFormat`]; the other methods return both
-/// formats. The board sanitises `body_html`: the library sends it unchanged.
+/// [`list_posts`](crate::host::Board::list_posts) returns it in the requested [`BodyFormat`]; the other methods return
+/// both formats. The board must sanitise `body_html`, because the library sends it unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A post.")]

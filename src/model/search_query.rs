@@ -95,7 +95,7 @@ fn terms(mut rest: &str) -> Vec<SearchTerm> {
     }
 }
 
-/// Splits off a quoted phrase, which a missing end quote extends to the end of the text, or a word.
+/// Splits off a quoted phrase or a word. Without an end quote, a phrase extends to the end of the text.
 fn chunk(text: &str) -> (&str, &str) {
     match text.strip_prefix('"') {
         Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),

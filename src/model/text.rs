@@ -1,8 +1,8 @@
 //! Rules for texts that members and administrators enter (`docs/protocol.md`, section 6.2).
 
-/// Returns `true` if a text contains no control characters, line breaks or bidirectional overrides. Titles, subjects, poll
-/// questions, poll options and token labels must be single-line texts. The library does not check the texts that it
-/// passes to a [`Board`](crate::host::Board): the board does.
+/// Returns `true` if a text contains no control characters, line breaks or bidirectional overrides. Titles, subjects,
+/// poll questions, poll options and token labels must be single-line texts. The library does not check the texts that
+/// it passes to a [`Board`](crate::host::Board): the board must check them.
 ///
 /// Rejects the general category `Cc` (which includes tab, line feed and U+0085), U+2028 and U+2029, and the explicit
 /// directional characters U+202A to U+202E and U+2066 to U+2069. Allows the implicit marks U+200E, U+200F and U+061C.

@@ -66,8 +66,8 @@ impl Timestamp {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
 
-    /// Returns the beginning of the interval that contains the time. Intervals of this length, which is at least one
-    /// millisecond, are counted from 1970-01-01T00:00:00Z.
+    /// Returns the beginning of the interval that contains the time. The intervals are counted from
+    /// 1970-01-01T00:00:00Z. `length` must be at least one millisecond.
     pub(crate) fn interval_start(self, length: Duration) -> Self {
         let rest = self.0.checked_rem_euclid(millis(length));
         Self(self.0.saturating_sub(rest.unwrap_or_default()))

@@ -34,7 +34,7 @@ pub struct TokenRequest<'a> {
 }
 
 impl<'a> TokenRequest<'a> {
-    /// Creates a request for a token without a label that does not expire.
+    /// Creates a request for a token with an empty label and without an expiry.
     pub fn new(owner: &'a UserId, scopes: &'a [Scope]) -> Self {
         Self {
             owner,
@@ -90,8 +90,8 @@ impl From<RandomError> for IssueError {
     }
 }
 
-/// Issues a token and stores its record with an entry of the audit log. The token is returned only once: the store
-/// holds a hash of its secret.
+/// Issues a token and stores its record with an entry of the audit log. The token cannot be returned again later,
+/// because the store holds only a hash of its secret.
 ///
 /// The scopes of the record are in the order of the surface, without repetitions. The function does not check
 /// permissions: ask the administrator to confirm their password before you call it.

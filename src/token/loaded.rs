@@ -24,8 +24,8 @@ impl LoadedToken {
     /// Attaches data of the owner, such as the rows of the member and the forums. A second value replaces the first.
     ///
     /// [`Authorizer::member_access`](crate::host::Authorizer::member_access) reads it with
-    /// [`RequestInfo::loaded_owner`](crate::host::RequestInfo::loaded_owner). Without the data the authorizer loads the
-    /// owner.
+    /// [`RequestInfo::loaded_owner`](crate::host::RequestInfo::loaded_owner). Without the data, the authorizer must
+    /// load the owner itself.
     #[must_use]
     pub fn with_owner<T: Send + Sync + 'static>(self, owner: T) -> Self {
         Self {

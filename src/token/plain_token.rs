@@ -189,7 +189,7 @@ fn split(text: &str) -> Result<(Lookup, &str), ParseError> {
         .ok_or(PARSE_ERROR)
 }
 
-/// CRC-32 (IEEE) of the preceding text, by which secret scanners recognise a token.
+/// Returns the CRC-32 (IEEE) of the preceding text in base 62. Secret scanners recognise a token by this checksum.
 fn checksum(text: &str) -> [u8; CHECKSUM] {
     base62::encode(crc32fast::hash(text.as_bytes()).to_be_bytes())
 }

@@ -56,7 +56,7 @@ impl TokenRecord {
     /// Minimum interval between two recorded uses.
     pub const LAST_USED_RESOLUTION: Duration = Duration::from_secs(60);
 
-    /// Returns the token's state at `now`. It is expired from the instant of `expires_at` on.
+    /// Returns the token's state at `now`. At `expires_at` and later, the token is expired.
     pub fn state(&self, now: Timestamp) -> TokenState {
         match (self.revoked_at, self.expires_at) {
             (Some(_), _) => TokenState::Revoked,
@@ -65,8 +65,8 @@ impl TokenRecord {
         }
     }
 
-    /// Returns `true` if a use at `now` is recorded: no use was recorded before, or the last one is at least
-    /// [`LAST_USED_RESOLUTION`](Self::LAST_USED_RESOLUTION) ago.
+    /// Returns `true` if a use at `now` must be recorded: if no use was recorded before, or the last recorded use is at
+    /// least [`LAST_USED_RESOLUTION`](Self::LAST_USED_RESOLUTION) ago.
     pub fn should_record_use(&self, now: Timestamp) -> bool {
         self.last_used_at
             .is_none_or(|last| now >= last.saturating_add(Self::LAST_USED_RESOLUTION))
