@@ -45,8 +45,8 @@ pub(super) struct ValidToken {
     loaded_owner: Option<LoadedOwner>,
 }
 
-/// Returns the valid token of a request; `None` without an `authorization` header. Sets `known` if the token is stored, also if
-/// it is revoked or expired.
+/// Returns the valid token of a request; `None` without an `authorization` header. Sets `known` to the lookup of a
+/// stored token, even if the token is revoked or expired.
 pub(super) async fn authenticate(
     headers: &HeaderMap,
     stores: &Stores,
@@ -80,7 +80,7 @@ pub(super) async fn authenticate(
         return Err(failure.into());
     }
     record_use(&record, &*stores.tokens, now).await;
-    // Scopes that this surface does not know have no effect.
+    // Scopes that this surface does not define have no effect.
     let scopes = record
         .scopes
         .iter()
@@ -134,7 +134,7 @@ pub(super) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Res
     }
 }
 
-/// Checks the additional scope that `true` in a field of the body requires.
+/// Checks the additional scope that the request requires if the field of the body is `true`.
 pub(super) fn require_field_scope(
     field_scope: Option<(&str, Scope)>,
     body: &InputValue<'_>,
@@ -148,7 +148,7 @@ pub(super) fn require_field_scope(
     }
 }
 
-/// Asks the host for the caller's current access. The library does not cache it.
+/// Returns the caller with the access that the host's authorizer returns. The library does not cache the access.
 pub(super) async fn resolve_caller(
     token: Option<ValidToken>,
     request: RequestInfo,
@@ -166,7 +166,7 @@ pub(super) async fn resolve_caller(
     let request = request.with_owner(loaded_owner);
     let access = authorizer.member_access(&owner, &request).await?;
     let access = access.ok_or(ApiError::OwnerUnavailable)?;
-    // Without the loaded owner, because the data is outdated when a command runs.
+    // The caller's request does not contain the loaded owner, because this data can be outdated when a command runs.
     let request = request.with_owner(None);
     Ok(Caller::bearer(owner, access, request, presented))
 }
@@ -181,8 +181,8 @@ pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
 
 /// Checks that the caller can see the resource that the path names.
 ///
-/// Looks up a forum in the caller's access. Asks the board for the forum of another resource, but only before writes: a
-/// read is checked by its result.
+/// Looks up a forum in the caller's access. For another resource, a write is checked by the forum that the board
+/// returns for the resource; a read is checked later by its result.
 pub(super) async fn require_visible(
     board: &dyn Board,
     invocation: &dyn Invocation,
@@ -202,8 +202,8 @@ pub(super) async fn require_visible(
 
 /// Checks that the caller can still see the resource of a stored response, and that a member in the path still exists.
 ///
-/// The path does not name a created thread or post, nor a subscribed thread. Checks only the forum if the board returns
-/// `NotImplemented`.
+/// The path names neither a created thread or post nor a subscribed thread; the stored response contains their ids. If
+/// the board returns `NotImplemented`, only the forum is checked.
 pub(super) async fn require_replay_visible(
     board: &dyn Board,
     invocation: &dyn Invocation,

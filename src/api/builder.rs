@@ -155,7 +155,7 @@ impl ForumApiBuilder {
     }
 
     /// Sets the source of a request's original URI, for routers that remove a path prefix. Default: the URI of the
-    /// request is the original one.
+    /// request itself.
     ///
     /// With axum: `.original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))`.
     pub fn original_uri(

@@ -26,7 +26,7 @@ use crate::runtime::RandomSource;
 use crate::store::{OperationUsage, Stores};
 use crate::token::Lookup;
 
-/// Finds the IP address of the peer.
+/// Function that returns the IP address of a request's peer; `None` if it is unknown.
 pub(crate) type PeerIp = dyn Fn(&Parts) -> Option<IpAddr> + Send + Sync;
 
 const X_REQUEST_ID: &str = "x-request-id";
@@ -48,12 +48,12 @@ pub(super) struct ApiInner {
 
 /// A request and the results of the pipeline's steps that the response and the log need.
 pub(super) struct RequestContext<'h> {
-    /// Its URI includes the path prefix that a router in front of the service removed.
+    /// Head of the request. Its URI includes the path prefix that a router in front of the service removed.
     pub(super) head: &'h Parts,
     pub(super) id: RequestId,
     /// Address of the client; `None` if the server does not know the peer.
     pub(super) client_ip: Option<IpAddr>,
-    /// Budget that is charged for a request without a valid token.
+    /// Key of the budget that is charged for a request without a valid token.
     pub(super) guest_key: RateLimitKey,
     pub(super) received_at: Timestamp,
     /// Path template of the endpoint; `None` for an unknown path.
@@ -64,10 +64,11 @@ pub(super) struct RequestContext<'h> {
     pub(super) is_private: bool,
     /// True if a successful response has an `etag`.
     pub(super) is_conditional: bool,
-    /// The token whose usage the request counts for: a known one, which may be revoked or expired.
+    /// Lookup of the token for which the request is counted; the token can be revoked or expired. `None` for a request
+    /// without a token, or with an unknown one.
     pub(super) token: Option<Lookup>,
     pub(super) charge: Option<RateLimitDecision>,
-    /// Charged units; `None` before step 3.
+    /// Charged units; `None` before the first charge.
     pub(super) charged_units: Option<u32>,
     /// True while the body is read. A timeout is then a client error.
     pub(super) reading_body: bool,
@@ -116,14 +117,14 @@ impl<'h> RequestContext<'h> {
         )
     }
 
-    /// Id that the client sent, if it has 1 to 64 characters of `A-Za-z0-9._-`.
+    /// Returns the request id that the client sent; `None` unless it has 1 to 64 characters of `A-Za-z0-9._-`.
     fn client_request_id(&self) -> Option<&str> {
         let text = self.head.headers.get(X_REQUEST_ID)?.to_str().ok()?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         ((1..=64).contains(&text.len()) && text.bytes().all(is_plain)).then_some(text)
     }
 
-    /// Describes an authenticated request for the host.
+    /// Returns the metadata of an authenticated request, for the host.
     pub(super) fn request_info(&self) -> RequestInfo {
         let user_agent = self.head.headers.get(USER_AGENT).cloned();
         let mut request = RequestInfo::new(self.received_at)
@@ -138,8 +139,8 @@ impl<'h> RequestContext<'h> {
         }
     }
 
-    /// Describes the request for the usage counters. `response` is its status and duration; `None` if the client
-    /// disconnected before.
+    /// Returns the data of the request for the usage counters. `response` is the status of the response and the
+    /// duration of the request; `None` if the client disconnected before the response.
     pub(super) fn usage(&self, response: Option<(StatusCode, Duration)>) -> RequestUsage {
         RequestUsage {
             received_at: self.received_at,
@@ -214,7 +215,7 @@ impl RequestIdGenerator {
         }
     }
 
-    /// Combines 48 bits of the time, so that ids sort by time, with 80 bits of a hashed counter.
+    /// Returns a new id: 48 bits of the time, so that ids sort by time, and 80 bits of a hashed counter.
     pub(super) fn next(&self, now: Timestamp) -> RequestId {
         let count = self.counter.fetch_add(1, Ordering::Relaxed);
         let hash = xxh3_128_with_seed(&count.to_le_bytes(), self.seed);

@@ -31,12 +31,12 @@ pub(super) struct ApiEndpoint {
     /// Further description for the OpenAPI document; may be empty.
     pub(super) notes: &'static str,
     pub(super) scope: Scope,
-    /// A boolean field of the body, and the additional scope that `true` in it requires.
+    /// A boolean field of the body, and the additional scope that is required if the field is `true`.
     pub(super) field_scope: Option<(&'static str, Scope)>,
     /// Units that a request is charged.
     pub(super) cost: u32,
     pub(super) privacy: Privacy,
-    /// Requests with side effects complete even if the client disconnects.
+    /// `true` if a request can change data. Such a request completes even if the client disconnects.
     pub(super) has_side_effects: bool,
     /// Codes of the board's own errors that this endpoint can return.
     pub(super) board_errors: &'static [ErrorCode],
@@ -99,7 +99,7 @@ impl CallerKind for MemberCaller {
 type HandlerFn<C, P, A, T> =
     for<'a> fn(&'a dyn Board, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
 
-/// A method of the board, the status of its success, and an example of its result.
+/// A method of the board, the status of a successful response, and an example of its result.
 pub(super) struct Handler<C, P, A, T: ToWire> {
     function: HandlerFn<C, P, A, T>,
     status: StatusCode,
@@ -143,7 +143,7 @@ pub(super) struct OperationSchemas {
     pub(super) params_example: Option<Value>,
     pub(super) output: Schema,
     pub(super) output_example: Value,
-    /// Statuses of success.
+    /// Statuses of successful responses.
     pub(super) statuses: Vec<StatusCode>,
     /// Headers that the result adds.
     pub(super) headers: &'static [&'static str],
@@ -179,10 +179,10 @@ pub(super) trait Invocation: Send + Sync {
 
     fn caller(&self) -> &Caller;
 
-    /// The resource in a forum that the path names.
+    /// Returns the resource that the path names; [`ResourceRef::Global`] if the resource does not belong to a forum.
     fn resource(&self) -> ResourceRef<'_>;
 
-    /// The member that the path names.
+    /// Returns the member that the path names; `None` for other paths.
     fn member(&self) -> Option<&UserRef>;
 
     /// Decodes the parameters from the query or the body: the last part of step 7.
@@ -309,7 +309,7 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Invocation
             };
             let result = (handler.function)(board, caller, path, params).await;
             let result = result.map_err(|error| match error {
-                // `?` on an id of the body.
+                // The board used `?` to convert an id of the body.
                 BoardError::PathNotFound if P::NAMES.is_empty() && A::SOURCE == Source::Body => {
                     ApiError::BodyNotFound
                 }

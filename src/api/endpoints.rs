@@ -45,7 +45,8 @@ pub(super) fn match_route<'a>(
     })
 }
 
-/// Compares byte by byte, because most paths differ from a template in one of the first bytes.
+/// Returns the variables of a path that matches the template. Compares byte by byte, because most paths differ from a
+/// template in one of the first bytes.
 fn match_path<'a>(template: &str, path: &'a str) -> Option<RawPathParams<'a>> {
     let mut params = RawPathParams::default();
     let mut values = params.0.iter_mut();
@@ -65,7 +66,7 @@ fn match_path<'a>(template: &str, path: &'a str) -> Option<RawPathParams<'a>> {
     rest.is_empty().then_some(params)
 }
 
-/// Rejects empty segments and encoded slashes.
+/// Returns a path segment as text; `None` if it is empty or contains an encoded slash.
 fn variable(segment: &[u8]) -> Option<&str> {
     let is_slash = |bytes: &[u8]| bytes.eq_ignore_ascii_case(b"%2f");
     let has_slash = segment.windows(3).any(is_slash);

@@ -12,7 +12,7 @@ use crate::host::{BackendError, BoardError, BoxError, OverloadedError};
 use crate::model::ErrorCode;
 use crate::task::PanicError;
 
-/// Wait before a request is repeated whose first execution is in progress.
+/// Value of `retry-after` if the first request with the same `Idempotency-Key` is still in progress.
 const IN_PROGRESS_RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Reason why a request failed. [`ApiError::describe`] returns the code and message that the client receives.
@@ -27,22 +27,22 @@ pub(super) enum ApiError {
     NotFound,
     /// The board returned a result that this caller may not see.
     HiddenResult,
-    /// With the time until the window ends.
+    /// The budget is exhausted. Holds the time until the window ends.
     RateLimited(Duration),
     NotImplemented,
     BoardOffline,
     Internal(#[source] BoxError),
-    /// The backend did not run the operation. With the time to wait before a retry.
+    /// The backend is overloaded and did not run the operation. Holds the time to wait before a retry.
     Overloaded(Duration),
     /// An error of the board, with its message and the time to wait before a retry.
     Board(ErrorCode, String, Option<Duration>),
     Idempotency(IdempotencyConflict),
-    /// A resource that the path does not name does not exist, or the caller may not see it.
+    /// A resource of the body or of a stored response does not exist, or the caller may not see it.
     BodyNotFound,
 }
 
-/// Request extension with which the HTTP server in front of the API marks a malformed request, for example one without
-/// exactly one `Host` header.
+/// Request extension that marks a malformed request, for example a request with no `Host` header or with several. The
+/// HTTP server in front of the API sets it.
 ///
 /// The API answers 400 `bad_request` with its usual headers and does not charge the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub(super) enum AuthFailure {
     Expired,
 }
 
-/// Reason why a request with an `Idempotency-Key` is a 409.
+/// Reason why the response to a request with an `Idempotency-Key` is a 409.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IdempotencyConflict {
     InProgress,

@@ -36,23 +36,23 @@ pub struct ErrorMessages {
     pub idempotency_outcome_unknown: Text,
     /// 409 `CONFLICT`: the `Idempotency-Key` was used for a different request.
     pub idempotency_key_reused: Text,
-    /// 400 `bad_request`, between `name: ` and the expected value.
+    /// 400 `bad_request`: the text between `name: ` and the expected value.
     pub expected_prefix: Text,
-    /// 400 `bad_request`, between `name: ` and the allowed values, which are separated by commas.
+    /// 400 `bad_request`: the text between `name: ` and the allowed values. Commas separate the values.
     pub expected_one_of: Text,
-    /// 400 `bad_request`, after `name: `: the field is missing.
+    /// 400 `bad_request`: the text after `name: ` if the field is missing.
     pub field_missing: Text,
-    /// 400 `bad_request`, after `name: `: the field or parameter is repeated.
+    /// 400 `bad_request`: the text after `name: ` if the field or parameter is repeated.
     pub field_repeated: Text,
-    /// 400 `bad_request`, after `name: `: the field or parameter is unknown.
+    /// 400 `bad_request`: the text after `name: ` if the field or parameter is unknown.
     pub field_unknown: Text,
     /// Language of the library's own phrases for expected values.
     pub language: Language,
-    /// Phrases for expected values and their replacements. Use it for phrases of the host and of its HTTP server, and for
-    /// languages that the library does not have. Phrases that are not listed stay unchanged.
+    /// Phrases for expected values and their replacements. Use them for phrases of the host and of its HTTP server, and
+    /// for languages that the library does not have. Phrases that are not listed stay unchanged.
     ///
-    /// The German messages list the phrases of the library that a board returns, such as
-    /// [`SearchQuery::EXPECTED_FORMAT`]: append to them instead of replacing them.
+    /// The list of the German messages already contains the library's phrases that a board can return, such as
+    /// [`SearchQuery::EXPECTED_FORMAT`]. Append to this list instead of replacing it.
     pub translations: Cow<'static, [(&'static str, &'static str)]>,
 }
 

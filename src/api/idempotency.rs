@@ -35,7 +35,7 @@ pub(super) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputErro
         .ok_or_else(|| InputError::expected(HEADER, Expected::IdempotencyKey))
 }
 
-/// Hashes the request that a key belongs to: its method, path and body.
+/// Returns the key of a request with a hash of the request's method, path and body.
 pub(super) fn fingerprint(
     token: Lookup,
     key: String,
@@ -85,7 +85,8 @@ pub(super) async fn complete(
     }
 }
 
-/// A rejected request changed nothing. After an internal error or a hidden result the outcome is unknown.
+/// Returns the outcome to record. A rejected request changed nothing. After an internal error or a hidden result, the
+/// outcome is unknown.
 fn completion_of(result: &Result<ApiResponse, ApiError>) -> Completion {
     match result {
         Ok(response) => Completion::Responded(response.into()),

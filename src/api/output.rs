@@ -24,7 +24,8 @@ pub(super) struct RenderContext<'a> {
     pub(super) operation_id: &'static str,
 }
 
-/// Returns `true` if the caller sees the forum of a result. Logs a warning if not, because the board returned it.
+/// Returns `true` if the caller can see the forum of a result. Otherwise logs a warning, because the board should not
+/// have returned the result.
 pub(super) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> bool {
     let is_visible = caller.access().visible_forums.contains(forum);
     if !is_visible {
@@ -42,7 +43,8 @@ impl RenderContext<'_> {
         can_see(self.caller, forum, self.operation_id)
     }
 
-    /// Rejects a result from a forum that the caller does not see, and keeps the forum for a stored response.
+    /// Rejects a result from a forum that the caller cannot see. Otherwise sets the forum of the response, for a stored
+    /// response.
     fn require_visible(&self, forum: ForumId, response: &mut ApiResponse) -> Result<(), ApiError> {
         if !self.can_see(&forum) {
             return Err(ApiError::HiddenResult);
@@ -52,7 +54,7 @@ impl RenderContext<'_> {
     }
 }
 
-/// Result of a handler. It carries its forum, or is in no forum.
+/// Result of a handler. It contains the id of its forum, or does not belong to a forum.
 ///
 /// A result whose forum is unknown does not compile: [`ForumContent`] is a result only within [`InForum`].
 pub(super) trait ToWire: Send + Sized + 'static {
@@ -72,7 +74,7 @@ pub(super) trait ToWire: Send + Sized + 'static {
     ) -> Result<Self::Wire, ApiError>;
 }
 
-/// Content of a forum that does not name its forum.
+/// Content of a forum whose type does not contain the id of the forum.
 pub(super) trait ForumContent: Send + Sized + 'static {
     type Wire: Serialize + JsonSchema;
 
@@ -156,13 +158,13 @@ impl<T: HasForum + Serialize + JsonSchema + Send + 'static> ToWire for Page<T> {
     ) -> Result<CursorPage<T>, ApiError> {
         self.items.retain(|item| context.can_see(item.forum_id()));
         if context.caller.access().visible_forums.is_empty() {
-            self.next = None; // it has the sort key of a hidden item, and no page has visible ones
+            self.next = None; // contains the sort key of a hidden item, and no page has visible items
         }
         page_to_wire(self, context, response)
     }
 }
 
-/// Private messages are in no forum. The board returns only the caller's own.
+/// Private messages do not belong to a forum. The board returns only the caller's own messages.
 impl ToWire for Page<MessageSummary> {
     type Wire = CursorPage<MessageSummary>;
 

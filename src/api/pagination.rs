@@ -25,7 +25,7 @@ const CHECKSUM: usize = 8;
 pub(super) struct CursorScope(u64);
 
 impl CursorScope {
-    /// `owner` is the caller if the list is personal.
+    /// Creates the scope of a list. `owner` is the caller if the list is personal; otherwise `None`.
     pub(super) fn new(
         path: &str,
         params: &impl Params,
@@ -53,7 +53,7 @@ impl CursorScope {
         Cursor::new(BASE64_URL_SAFE_NO_PAD.encode(bytes))
     }
 
-    /// Decodes a cursor that this list returned.
+    /// Decodes a cursor. Rejects cursors that this list did not return.
     pub(super) fn decode(self, cursor: &str) -> Result<PageKey, InputError> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
         let parts = bytes.split_at_checked(CHECKSUM);
@@ -65,8 +65,8 @@ impl CursorScope {
     }
 }
 
-/// Returns `true` if a list may return the key. A client can forge a cursor with any key, but not every database accepts
-/// U+0000.
+/// Returns `true` if a list may return the key. A client can forge a cursor with any key; keys with U+0000 are rejected
+/// because not every database accepts this character.
 fn is_valid_key(key: &PageKey) -> bool {
     let text = key.as_str();
     text.len() <= PageKey::MAX_LEN && !text.contains('\0')

@@ -26,7 +26,8 @@ use crate::runtime::{Clock as _, SystemClock};
 use crate::store::{IdempotentRequest, OperationUsage, Reservation};
 use crate::task::{PanicError, catch_panic, spawn_and_join};
 
-/// A request without a response yet. The server drops it if the client disconnects; it is then logged and counted.
+/// A request that has no response yet. If the client disconnects, the server drops it; `drop` then logs and counts the
+/// request.
 struct PendingRequest<'a, 'h> {
     api: &'a ApiInner,
     context: RequestContext<'h>,
@@ -56,7 +57,7 @@ impl ApiInner {
         handled.unwrap_or_else(|panic: PanicError| self.respond_to_panic(&head, panic))
     }
 
-    /// Panics if the clock or a closure of the host panics.
+    /// Creates the context of a request and returns the response. Panics if the clock or a closure of the host panics.
     async fn handle_request(
         self: &Arc<Self>,
         head: &mut Parts,
@@ -97,7 +98,7 @@ impl ApiInner {
         response
     }
 
-    /// Responds to a request whose URI, time or peer the host's code failed to return.
+    /// Responds to a request for which the host's code panicked instead of returning the URI, the time or the peer.
     fn respond_to_panic(&self, head: &Parts, panic: PanicError) -> Response<ResponseBody> {
         // The host's clock can be the code that panicked.
         let now = SystemClock.now();
@@ -252,7 +253,7 @@ impl ApiInner {
         invocation.run(board).await
     }
 
-    /// Logs an error and renders it. Every error passes this function exactly once.
+    /// Logs an error and renders it. Every error is passed to this function exactly once, so that it is logged once.
     fn error_response(&self, error: &ApiError, id: RequestId) -> ApiResponse {
         log_error(error, id);
         ApiResponse::error(error, &self.settings.error_messages, id.as_str())
@@ -299,7 +300,8 @@ fn reject_query(head: &Parts) -> Result<(), InputError> {
     Ok(())
 }
 
-/// Returns the error of a timeout. While the body is read it is the client's error.
+/// Returns the error of a timeout: an error of the client if it occurs while the body is read, otherwise an internal
+/// error.
 fn timeout_error(reading_body: bool) -> ApiError {
     if reading_body {
         return InputError::expected("body", Expected::CompleteBodyInTime).into();

@@ -36,7 +36,7 @@ impl ApiInner {
         None
     }
 
-    /// Returns the budget of a client's address.
+    /// Returns the key of the budget of a client's address.
     pub(super) fn guest_key(&self, client_ip: Option<IpAddr>) -> RateLimitKey {
         client_ip.map_or(RateLimitKey::UnknownAddress, |address| {
             RateLimitKey::Prefix(self.settings.address_prefix(address))
@@ -107,7 +107,7 @@ impl ApiInner {
     }
 }
 
-/// Finds the peer's address where a host puts it by default: an `IpAddr` or a `SocketAddr` extension.
+/// Returns the peer's address from the default place: an `IpAddr` or a `SocketAddr` extension of the request.
 pub(crate) fn peer_ip(head: &Parts) -> Option<IpAddr> {
     let socket = || head.extensions.get::<SocketAddr>().map(SocketAddr::ip);
     head.extensions.get::<IpAddr>().copied().or_else(socket)
@@ -115,10 +115,10 @@ pub(crate) fn peer_ip(head: &Parts) -> Option<IpAddr> {
 
 /// Returns the client's IP address.
 ///
-/// The result is `peer`, unless `peer` is in one of the `trusted` networks. Then it is the right-most address in
-/// `x-forwarded-for` that is in none of these networks. The function reads the entries from right to left. If an entry is
-/// not an address, or all entries are trusted, the result is the trusted address that it read last, or `peer` if it
-/// read none. IPv4-mapped IPv6 addresses become IPv4 addresses.
+/// If `peer` is not in one of the `trusted` networks, the result is `peer`. Otherwise the result is the right-most
+/// address in `x-forwarded-for` that is in none of these networks. The function reads the entries from right to left.
+/// If an entry is not an address, or all entries are trusted, the result is the trusted address that the function read
+/// last, or `peer` if it read no address. IPv4-mapped IPv6 addresses become IPv4 addresses.
 ///
 /// ```
 /// use forum_api::client_ip;
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Separates the lines of the header in `forwarded` by bars.
+    /// Returns the address prefix of a client. `forwarded` contains the header lines, separated by bars.
     fn prefix(peer: &str, forwarded: &str) -> u128 {
         let mut headers = HeaderMap::new();
         for line in forwarded.split('|') {

@@ -41,19 +41,19 @@ pub(super) struct ApiResponse {
     pub(super) body: Bytes,
     /// The error code of an error response.
     pub(super) code: Option<&'static str>,
-    /// Path below the base path of the created resource.
+    /// Path of the created resource, below the base path.
     pub(super) location: Option<String>,
     /// Cursor of the next page.
     pub(super) next: Option<String>,
     pub(super) retry_after: Option<Duration>,
     /// True if it is a stored response.
     pub(super) replayed: bool,
-    /// Ids that a stored response is checked by before it is replayed.
+    /// Ids of the resource that is checked before the stored response is replayed.
     pub(super) resource: ResourceIds,
 }
 
 impl ApiResponse {
-    /// Keeps the path of a created resource. Does nothing unless the status is 201.
+    /// Sets the location to the path of the created resource if the status is 201, otherwise to `None`.
     pub(super) fn set_location(&mut self, path: String) {
         self.location = (self.status == StatusCode::CREATED).then_some(path);
     }

@@ -20,7 +20,7 @@ use crate::http_util::{ResponseBody, ResponseFuture, read_body};
 use crate::metrics::recorder;
 use crate::store::TokenUsage;
 
-/// Time between two calls of the store.
+/// Time between two calls of [`ForumApi::flush_usage`].
 const FLUSH_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Label of the store in the metrics.

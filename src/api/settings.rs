@@ -30,7 +30,8 @@ pub struct ApiSettings {
     pub error_messages: ErrorMessages,
     /// Budget of each token: at least one unit, and a window of at least 1 ms. Default: 600 units per 300 s.
     pub token_budget: Budget,
-    /// Budget shared by the guests of one address prefix, with the same bounds. Default: 120 units per 300 s.
+    /// Budget shared by the guests of one address prefix, with the same bounds as `token_budget`. Default: 120 units
+    /// per 300 s.
     pub guest_budget: Budget,
     /// Length of an address prefix for IPv4, in bits, at most 32. Default: 24.
     pub ipv4_prefix_len: u8,
@@ -40,9 +41,9 @@ pub struct ApiSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// Maximum length of a body, in bytes, at least 1. The response to a longer body is a 400. Default: 1 MiB.
     pub body_limit: usize,
-    /// Timeout of a request, at least 1 ms, measured from the arrival of its head. A read is cancelled; a write that
-    /// has begun completes. The response is a 400 if the body had not arrived completely, otherwise a 500. Default: 30
-    /// s.
+    /// Timeout of a request, at least 1 ms, measured from the arrival of its head. At the timeout, a read is cancelled,
+    /// but a write that has begun completes. The response is a 400 if the body has not arrived completely, otherwise a
+    /// 500. Default: 30 s.
     pub request_timeout: Duration,
 }
 

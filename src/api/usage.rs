@@ -28,10 +28,10 @@ thread_local! {
     };
 }
 
-/// Allocated entries of each map of tokens.
+/// Initial capacity of each map of tokens.
 const INITIAL_KEYS: usize = 16;
 
-/// Largest number of entries of each map, if the host does not write the numbers to the store.
+/// Maximum number of entries of each map. It limits the memory if the host does not write the numbers to the store.
 const MAX_KEYS: usize = 4096;
 
 /// A request to count.
@@ -75,7 +75,8 @@ pub(super) struct UsageCounters {
     swept_at: AtomicI64,
 }
 
-/// Numbers that were removed from the counters. When it is dropped, it adds those again that were not stored.
+/// Numbers that were removed from the counters. When the value is dropped, it adds the numbers that were not stored to
+/// the counters again.
 pub(super) struct TakenUsage<'a> {
     counters: &'a UsageCounters,
     tokens: Vec<TokenUsage>,
@@ -134,7 +135,7 @@ impl UsageCounters {
             if let Some(token) = request.token {
                 let mut counts = counts.usage;
                 if counts.unauthenticated > 0 {
-                    // They were charged to the address.
+                    // The units were charged to the address.
                     counts.units = 0;
                 }
                 add(&mut shard.tokens, (hour, token), counts);
@@ -155,7 +156,7 @@ impl UsageCounters {
         }
     }
 
-    /// Removes all numbers. The maps keep their memory.
+    /// Removes and returns all numbers. The maps keep their memory.
     pub(super) fn take(&self) -> TakenUsage<'_> {
         let mut tokens = Vec::new();
         let mut operations = HashMap::new();
@@ -196,14 +197,14 @@ impl UsageCounters {
         }
     }
 
-    /// Returns `true` if no sweep was made in this hour yet, and records it.
+    /// Returns `true` if no sweep was recorded for this hour, and records a sweep.
     pub(super) fn is_sweep_due(&self, now: Timestamp) -> bool {
         let hour = TokenUsage::hour_of(now).as_millis();
         self.swept_at.swap(hour, Ordering::Relaxed) != hour
     }
 }
 
-/// Adds numbers to a map. Drops those of a new key if the map is full.
+/// Adds numbers to a map. Drops the numbers of a new key if the map is full.
 fn add<K: Eq + Hash, V: AddAssign>(map: &mut Counts<K, V>, key: (Timestamp, K), counts: V) {
     let is_full = map.len() >= MAX_KEYS;
     match map.entry(key) {

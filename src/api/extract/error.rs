@@ -12,7 +12,7 @@ use crate::model::Expected;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}: {kind:?}", self.safe_name())]
 pub(crate) struct InputError {
-    /// Name of the field; empty while the deserializer does not know it yet.
+    /// Name of the field; empty until the deserializer adds it.
     pub(crate) name: String,
     pub(crate) kind: InputErrorKind,
 }
@@ -23,7 +23,7 @@ pub(crate) enum InputErrorKind {
     Expected(Expected),
     /// Expected one of these words.
     OneOf(&'static [&'static str]),
-    /// Expectation in the words of the host.
+    /// Expected value, as a phrase of the host.
     Phrase(Cow<'static, str>),
     Missing,
     Repeated,
@@ -44,7 +44,7 @@ impl InputError {
         Self::new(name, InputErrorKind::Phrase(phrase.into()))
     }
 
-    /// Prepends the field that contains the value.
+    /// Prepends the name of the field that contains the value.
     pub(crate) fn in_field(mut self, outer: &str) -> Self {
         let is_path = self.name.is_empty() || self.name.starts_with('[');
         let dot = if is_path { "" } else { "." };
@@ -52,8 +52,8 @@ impl InputError {
         self
     }
 
-    /// Returns the name, or `?` if the response must not repeat it: it is longer than 64 characters, has other characters
-    /// than those of a field, or looks like a secret.
+    /// Returns the name, or `?` if the response must not contain the name: if it is empty or longer than 64 characters,
+    /// contains a character that no field name contains, or looks like a secret.
     pub(crate) fn safe_name(&self) -> &str {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.[]".contains(&byte);
         let is_short = (1..=64).contains(&self.name.len());

@@ -42,21 +42,21 @@ pub(crate) trait PathParams: Send + Sync + Sized + 'static {
     /// Names in the order of the path.
     const NAMES: &'static [&'static str];
 
-    /// Decodes and parses the segments. Returns `None` for a text that cannot be an id; the response is then the same 404
+    /// Decodes and parses the segments. Returns `None` if a segment cannot be an id; the response is then the same 404
     /// as for an unknown id.
     fn parse(raw: RawPathParams<'_>) -> Option<Self>;
 
-    /// The resource whose forum is checked before a write.
+    /// Returns the resource whose forum is checked before a write; [`ResourceRef::Global`] if no forum is checked.
     fn resource(&self) -> ResourceRef<'_> {
         ResourceRef::Global
     }
 
-    /// The member that the path names.
+    /// Returns the member that the path names; `None` for other paths.
     fn member(&self) -> Option<&UserRef> {
         None
     }
 
-    /// Schemas of the variables, in order.
+    /// Returns the schemas of the variables, in the order of the path.
     fn schemas(generator: &mut SchemaGenerator) -> Vec<Schema>;
 }
 
@@ -121,7 +121,8 @@ impl PathParams for PostPath {
     }
 }
 
-/// Names no resource to check, because a caller can unsubscribe from a target that became hidden.
+/// Path of a subscription. Its target is not checked, because a caller can unsubscribe from a target that became
+/// hidden.
 impl PathParams for SubscriptionTarget {
     const NAMES: &'static [&'static str] = &["target", "targetId"];
 
@@ -170,12 +171,12 @@ pub(crate) trait Params: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     /// Sets the page key that the cursor of a list contains.
     fn set_after(&mut self, _: PageKey) {}
 
-    /// Writes the filters of a list, which its cursors are bound to.
+    /// Writes the filters of a list. A cursor is valid only for the same filters.
     fn write_filters(&self, _: &mut dyn Write) -> serde_json::Result<()> {
         Ok(())
     }
 
-    /// Decodes all parameters except the cursor. [`check`](Self::check) must follow.
+    /// Decodes all parameters except the cursor. The caller must call [`check`](Self::check) afterwards.
     fn decode(value: InputValue<'_>, method: &Method) -> Result<Self, InputError> {
         let params: Self = deserialize(value)?;
         Ok(params.for_method(method))
@@ -194,7 +195,7 @@ pub(crate) trait Params: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     }
 }
 
-/// Attributes a type error without a field name to the whole body.
+/// Deserializes the parameters. The field of a type error without a field name is `body`.
 fn deserialize<T: DeserializeOwned>(value: InputValue<'_>) -> Result<T, InputError> {
     T::deserialize(value).map_err(|mut error| {
         let is_type_error = !matches!(
@@ -208,7 +209,7 @@ fn deserialize<T: DeserializeOwned>(value: InputValue<'_>) -> Result<T, InputErr
     })
 }
 
-/// Rejects every parameter.
+/// Parameters of a request that must not have query parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoParams {}
@@ -233,8 +234,8 @@ impl Params for OpenMessageParams {
     }
 }
 
-/// Implements [`Params`] for the query of a list: its filters, which may be none, then `;` and the parameters that a client may
-/// change between pages.
+/// Implements [`Params`] for the query of a list. The fields before `;` are the filters, of which there can be none. A
+/// client may change the fields after `;` between two pages.
 macro_rules! list_params {
     ($($type:ident { $($filter:ident),*; $($other:ident),+ } $(, check: $check:path)?;)+) => {$(
         impl Params for $type {
@@ -249,7 +250,8 @@ macro_rules! list_params {
             }
 
             fn write_filters(&self, writer: &mut dyn Write) -> serde_json::Result<()> {
-                // Names all fields, so that a new parameter must be put on one side.
+                // The pattern names all fields, so that a new field does not compile until it is listed before or after
+                // `;`.
                 let Self { $($filter,)* $($other: _),+ } = self;
                 serde_json::to_writer(writer, &($($filter,)*))
             }

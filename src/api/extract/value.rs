@@ -1,7 +1,7 @@
 //! [`InputValue`]: a query or a JSON body as a tree, and a serde deserializer over it.
 //!
-//! serde_json's own errors cannot be translated, do not name the path of the field, and accept repeated names. Here each
-//! error is an [`InputError`] that names the field.
+//! The errors of serde_json cannot be translated and do not contain the path of the field, and serde_json accepts
+//! repeated names. Here each error is an [`InputError`] that names the field.
 
 use std::borrow::Cow;
 
@@ -75,10 +75,10 @@ impl<'a> InputValue<'a> {
         serde_json::from_slice(body).map_err(|_| InputError::expected("body", Expected::Json))
     }
 
-    /// Removes the text of a field from an object.
+    /// Removes a field from an object and returns its text; `None` if the object does not have the field.
     ///
     /// # Errors
-    /// When the name is repeated, or the value is not an accepted text.
+    /// [`InputError`] if the name is repeated, or the value is not an accepted text.
     pub(crate) fn take_text(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, InputError> {
         let Self::Object(fields) = self else {
             return Ok(None);
@@ -97,7 +97,8 @@ impl<'a> InputValue<'a> {
         Err(InputError::expected("", expected))
     }
 
-    /// Returns the whole number. A JSON number outside of `i64` becomes the nearest `i64`; the board's own rules reject it.
+    /// Returns the whole number; `None` for other values. A JSON number outside of `i64` becomes the nearest `i64`,
+    /// which the board's own rules reject.
     fn whole_number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => number.as_i64().or_else(|| saturate_i64(number)),

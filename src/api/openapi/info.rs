@@ -38,7 +38,8 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
         )
 }
 
-/// Note after the table of scopes of the compact surface. The descriptions of scopes are those of the full surface.
+/// Note after the table of scopes of the compact surface. The descriptions of the scopes are the same as on the full
+/// surface.
 const COMPACT_SCOPES: &str = "\n\nThe table also names operations that this API does not have. This document lists all operations of this API.";
 
 /// Returns the description of the security scheme, with a table of scopes.

@@ -119,7 +119,7 @@ fn paths(components: &mut Components<'_>) -> Map<String, Value> {
     paths
 }
 
-/// Adds the path with colon parameters on the compact surface.
+/// Returns an empty path item. On the compact surface, the item contains the path with colon parameters.
 fn path_item(path: &str, surface: Surface) -> Value {
     match surface {
         Surface::Full => json!({}),

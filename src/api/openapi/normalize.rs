@@ -10,8 +10,8 @@ use crate::model::text_pattern;
 ///
 /// - Unsigned formats, which OpenAPI does not have, become `int64`. The minimum stays.
 /// - A `oneOf` of constants becomes an `enum`.
-/// - A default moves to the description, unless the description states it: generators make a field with a default
-///   required. A default of `null` or of a required field is removed.
+/// - A default is removed, because client generators make a field with a default required. It moves to the description
+///   unless the description already states it. A default of `null` or of a required field does not move.
 #[derive(Clone)]
 pub(super) struct NormalizeSchemas;
 

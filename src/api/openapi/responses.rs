@@ -142,7 +142,7 @@ fn by_status(
     for code in ErrorCode::of(surface).filter(|code| can_return(endpoint, schemas, *code)) {
         by_status.entry(code.status()).or_default().push(code);
     }
-    // An overloaded backend. On the compact surface it is an example of `default`.
+    // The error of an overloaded backend. The compact surface documents it as an example of `default`.
     if let Some(codes) = by_status.get_mut(&StatusCode::SERVICE_UNAVAILABLE) {
         codes.push(ErrorCode::InternalError);
     }

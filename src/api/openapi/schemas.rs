@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::normalize::{NormalizeSchemas, RestrictText};
 use crate::model::ErrorBody;
 
-/// Generators for both directions: an optional field of a request is required in a response.
+/// Schema generators for requests and for responses: a field that is optional in a request is required in a response.
 pub(super) struct Schemas {
     pub(super) inputs: SchemaGenerator,
     pub(super) outputs: SchemaGenerator,
@@ -41,7 +41,7 @@ fn settings(contract: Contract) -> SchemaSettings {
     settings.with_transform(NormalizeSchemas)
 }
 
-/// Removes `null` and list defaults from the schema of a query parameter, which is present or absent.
+/// Removes `null` and list defaults from the schema of a query parameter: a parameter is absent, but never null.
 pub(super) fn strip_null(mut schema: Value) -> Value {
     let Some(fields) = schema.as_object_mut() else {
         return schema;
