@@ -1,7 +1,7 @@
 //! Entries of the audit log: time, action, target and actor of each change.
 //!
-//! The methods of the stores that make an administrator's change take an [`AuditEntry`], and write it in the transaction
-//! of the change. [`AuditStore`](crate::store::AuditStore) lists the entries. A host writes entries of its own changes in
+//! Each store method that makes an administrator's change takes an [`AuditEntry`], and writes it in the transaction of
+//! the change. [`AuditStore`](crate::store::AuditStore) lists the entries. A host writes entries of its own changes in
 //! its own transactions, with [`AuditEntry::INSERT_SQL`]:
 //!
 //! ```
@@ -71,7 +71,8 @@ actions! {
     ENDPOINT_REMOVED "endpoint.removed"
     /// All secrets were encrypted with another key. The target is the id of the key.
     KEY_REPLACED "key.replaced"
-    /// A delivery was queued again (target: its id), or all dead deliveries of an endpoint (target: the endpoint's id).
+    /// A delivery was queued again, and the target is its id. Or all dead deliveries of an endpoint were queued again,
+    /// and the target is the id of the endpoint.
     DELIVERY_REDELIVERED "delivery.redelivered"
     /// A delivery was removed. The target is its id.
     DELIVERY_REMOVED "delivery.removed"
@@ -92,7 +93,7 @@ impl AuditAction {
     /// Parses a name.
     ///
     /// # Errors
-    /// [`ParseError`] unless it is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
+    /// [`ParseError`] unless the name is `[a-z_]+(\.[a-z_]+)+` of at most 64 characters.
     pub fn parse(name: &str) -> Result<Self, ParseError> {
         is_dotted_name(name)
             .then(|| Self(name.to_owned().into()))
@@ -249,8 +250,8 @@ impl AuditEntry {
     /// [`insert_parameters`](Self::insert_parameters). If the log contains an entry with this id, the statement adds the
     /// number of affected records to the count of that entry.
     ///
-    /// A host runs it in the transaction of the change, so that the change and the entry are committed together. It does not
-    /// run it for a change that affected no record.
+    /// A host runs the statement in the transaction of the change, so that the change and the entry are committed
+    /// together. A host does not run the statement if the change affected no record.
     pub const INSERT_SQL: &'static str = "
         INSERT INTO forum_api_audit_log AS entry
             (id, occurred_at, actor, system_user, origin, address, action, target, details, count)

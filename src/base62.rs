@@ -16,7 +16,7 @@ pub(crate) fn encode<const N: usize, const BYTES: usize>(mut number: [u8; BYTES]
     digits
 }
 
-/// Divides in place and returns the remainder.
+/// Divides a big-endian number by 62 in place, and returns the remainder.
 fn divide_by_62(number: &mut [u8]) -> u16 {
     number.iter_mut().fold(0, |remainder, byte| {
         let dividend = remainder << 8 | u16::from(*byte);
@@ -42,7 +42,7 @@ pub(crate) fn random<const N: usize>(random: &dyn RandomSource) -> Result<[u8; N
     Ok(text)
 }
 
-/// Returns the text of an id.
+/// Returns the text of an id: the prefix and the characters.
 pub(crate) fn with_prefix(prefix: &str, characters: [u8; 22]) -> String {
     let characters = characters.iter().map(|byte| char::from(*byte));
     prefix.chars().chain(characters).collect()

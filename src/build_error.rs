@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Error of a service whose setting is invalid.
+/// Error of a builder that rejects an invalid setting of a service.
 ///
 /// The message names the setting and the values that it accepts:
 ///
@@ -38,7 +38,7 @@ impl BuildError {
         self.setting
     }
 
-    /// Requires that a setting is valid.
+    /// Returns an error that names `setting`, unless `is_valid` is `true`.
     pub(crate) fn require(
         is_valid: bool,
         setting: &'static str,

@@ -13,9 +13,9 @@ use crate::webhook::{PlaintextCipher, SecretCipher};
 
 /// Clock, random source, runtime, surface, public origin and secret cipher of a board.
 ///
-/// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that they
-/// agree. Each of them also accepts a [`Runtime`] instead of an `Environment`, and then uses the defaults of the other
-/// settings.
+/// Pass clones of one value to the API, the control panel, the webhook administration and the worker, so that all of
+/// them use the same settings. Each of them also accepts a [`Runtime`] instead of an `Environment`, and then uses the
+/// defaults of the other settings.
 ///
 /// ```
 /// use forum_api::Environment;
@@ -77,8 +77,8 @@ impl Environment {
 
     /// Sets the public origin of the host, such as `https://board.example`. Default: empty.
     ///
-    /// The server URL of the OpenAPI document is this origin and the base path; without an origin it is a relative URL.
-    /// The control panel accepts forms from this origin and from the host of the request.
+    /// The server URL of the OpenAPI document is this origin, followed by the base path. Without an origin, the server
+    /// URL is relative. The control panel accepts forms from this origin and from the host of the request.
     ///
     /// The builders of the API and the panel reject a text with a path, a slash at the end, user information, or a
     /// scheme other than `http` and `https`.
@@ -100,7 +100,7 @@ impl Environment {
         }
     }
 
-    /// Requires that the public origin is empty or an origin.
+    /// Rejects a public origin that is neither empty nor an origin.
     pub(crate) fn validate(&self) -> Result<(), BuildError> {
         let is_valid = self.public_origin.is_empty() || is_origin(&self.public_origin);
         let expected =

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Error of any type, such as a database driver's, used as the source of another error.
+/// Error of any type, such as an error of a database driver, used as the source of another error.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Result of an operation of a store, an [`Authorizer`](crate::host::Authorizer) or an
@@ -14,8 +14,8 @@ pub type BackendResult<T> = Result<T, BackendError>;
 /// Error of a store or another backend. The API returns 500 `internal_error` and logs the source, or returns 503 if an
 /// [`OverloadedError`] is in the chain of sources.
 ///
-/// `?` converts errors of the database drivers that the library knows ([`IntoBackendError`]). [`OrInternal`] converts all
-/// other errors.
+/// `?` converts errors of the supported database drivers ([`IntoBackendError`]). [`OrInternal`] converts all other
+/// errors.
 #[derive(Debug, Error)]
 #[error("{0}")]
 #[non_exhaustive]
@@ -66,7 +66,8 @@ impl<E: IntoBackendError> From<E> for BackendError {
 /// assert_eq!(in_an_authorizer("7").unwrap(), 7);
 /// ```
 pub trait OrInternal<T> {
-    /// Wraps the error. Do not use it for a [`BoardError`](crate::host::BoardError), which `?` converts without loss.
+    /// Wraps the error in a [`BackendError`]. Do not call this method on a [`BoardError`](crate::host::BoardError): the
+    /// code of the response would always be `internal_error`. `?` alone keeps the kind of a `BoardError`.
     ///
     /// # Errors
     /// [`BackendError`] with the error as its source.
@@ -159,13 +160,13 @@ macro_rules! impl_serde_str {
 
 pub(crate) use {impl_as_str, impl_from_str, impl_serde_str};
 
-/// The backend rejected an operation because its queue is full. The operation did not run.
+/// Error of an operation that the backend rejected because its queue is full. The operation did not run.
 ///
-/// The API looks for it in the chain of [`source`](std::error::Error::source) of a [`BackendError`] and of
-/// [`BoardError::Internal`](crate::host::BoardError::Internal), and returns 503 `internal_error` with `retry-after` instead
-/// of 500. An error type that contains it directly must return it as its source: `#[error(transparent)]` of thiserror
-/// hides it. The `Idempotency-Key` of the request stays usable, so a command that returns this error must not have
-/// changed anything.
+/// The API looks for this error in the chain of [`source`](std::error::Error::source) of a [`BackendError`] and of
+/// [`BoardError::Internal`](crate::host::BoardError::Internal), and returns 503 `internal_error` with `retry-after`
+/// instead of 500. An error type that contains an `OverloadedError` must return it as its source. Do not use
+/// `#[error(transparent)]` of thiserror for it: the API then does not find the `OverloadedError`. The `Idempotency-Key`
+/// of the request stays usable, so a command that returns this error must not have changed anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the backend is overloaded")]
 #[non_exhaustive]

@@ -6,7 +6,8 @@ use std::fmt::{self, Write as _};
 ///
 /// Omits a source whose text is contained in the text of an outer error. For an error of a database driver, shows the
 /// sentence without the values of the statement, as [`IntoBackendError`](crate::error::IntoBackendError) does. Escapes
-/// control characters, because the error of a host can quote the content of a member, which must not forge a line.
+/// control characters: a host's error can contain text that a member wrote, and this text must not be able to add a
+/// line to the log.
 pub(crate) struct ErrorChain<'a>(pub(crate) &'a (dyn std::error::Error + 'static));
 
 impl fmt::Display for ErrorChain<'_> {
@@ -33,7 +34,8 @@ impl fmt::Display for ErrorChain<'_> {
     }
 }
 
-/// Returns the sentence of an error of a database driver whose own text or sources contain values; `None` for other errors.
+/// Returns a sentence without values for an error of a database driver; `None` for other errors. The driver's own text
+/// or its sources contain values of the statement.
 fn driver_sentence(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     #[cfg(feature = "postgres")]
     if let Some(error) = error.downcast_ref() {

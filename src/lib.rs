@@ -73,7 +73,7 @@
 //! - `tokio`: [`runtime::TokioRuntime`]. Writes complete even if the client disconnects, and request timeouts are
 //!   enforced.
 //! - `sqlite`: stores for tokens, idempotency keys, webhooks, the audit log and usage in SQLite.
-//! - `postgres`: the same in Postgres, for any number of nodes, with or without TLS.
+//! - `postgres`: the same stores in Postgres, for any number of nodes, with or without TLS.
 //! - `redis`: a store for rate limits in Redis or Valkey, for any number of nodes, with or without TLS.
 //! - `webhooks`: the delivery worker, its HTTPS client with address filter, and encryption of webhook secrets.
 //! - `panel`: the control panel. Enables `webhooks`.
@@ -84,7 +84,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![warn(unreachable_pub)]
-// A request must never panic. Tests may.
+// The handling of a request must never panic. Tests may panic.
 #![cfg_attr(
     not(test),
     warn(
@@ -95,8 +95,8 @@
     )
 )]
 
-/// Implements a trait for `Arc<T>` and `Box<T>` by calls of the inner value. Clippy reports methods missing in the list.
-/// Async methods come first.
+/// Implements a trait for `Arc<T>` and `Box<T>`: each method calls the same method of the inner value. The list must
+/// name all methods, async methods first. Clippy reports methods that are missing in the list.
 macro_rules! forward {
     (impl $trait:ident for $pointer:ident {
         $(async fn $async_name:ident($($async_arg:ident: $async_type:ty),*) -> $async_output:ty;)*

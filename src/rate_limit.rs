@@ -44,7 +44,8 @@ pub struct WindowState {
 pub enum RateLimitKey {
     /// Budget of a token.
     Token(Lookup),
-    /// Budget shared by all guests of one network prefix. Holds the masked address; IPv4 is IPv4-mapped.
+    /// Budget shared by all guests of one network prefix. Holds the masked address. An IPv4 address is converted to an
+    /// IPv4-mapped IPv6 address.
     Prefix(u128),
     /// Budget shared by all guests whose address is unknown.
     UnknownAddress,
@@ -72,7 +73,7 @@ impl RateLimitKey {
 /// Result of a charge. The `x-ratelimit-*` headers show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitDecision {
-    /// `true` if all units were charged, `false` if none was.
+    /// `true` if all units were charged; `false` if no unit was charged.
     pub allowed: bool,
     /// Units per window.
     pub limit: u32,

@@ -2,8 +2,8 @@
 //!
 //! The library reads the time, generates random bytes and starts tasks only through these traits. Exceptions: the SQL
 //! and Redis stores, the HTTP transport, the system's resolver and the check of an endpoint's URL also use the clocks,
-//! threads and timers of std and tokio. TLS and hash tables have random sources of their own. If the clock panics, the
-//! response uses [`SystemClock`].
+//! threads and timers of std and tokio. TLS and hash tables have random sources of their own. If the host's clock
+//! panics, the library uses [`SystemClock`] for the response.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -42,7 +42,7 @@ forward!(RandomSource {
     fn fill(bytes: &mut [u8]) -> Result<(), RandomError>;
 });
 
-/// The random source is not available.
+/// Error of a random source that is not available.
 ///
 /// `?` converts it to a [`BackendError`] and to a [`BoardError`](crate::host::BoardError).
 #[derive(Debug, Error)]
@@ -69,7 +69,7 @@ impl IntoBackendError for RandomError {
 /// write as a task, so that the write is not interrupted.
 pub trait Runtime: Debug + Send + Sync + 'static {
     /// Starts `work` as a task that completes even if the returned future is dropped. The returned future is ready when
-    /// the task has ended, even by a panic.
+    /// the task has completed or panicked.
     fn spawn(&self, work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
 
     /// Returns a future that is ready after `duration`.
@@ -141,7 +141,7 @@ impl SeededRandom {
     }
 }
 
-/// The clone returns the same values as the original from here on.
+/// After the cloning, the clone and the original generate the same bytes.
 impl Clone for SeededRandom {
     fn clone(&self) -> Self {
         Self::new(self.0.load(Ordering::SeqCst))

@@ -1,4 +1,5 @@
-//! Future combinators: panic catching, timeout, concurrency, and detached execution that survives client disconnects.
+//! Future combinators: conversion of panics to errors, timeouts, concurrency, and tasks that complete even if the
+//! client disconnects.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -14,8 +15,8 @@ use tracing::Instrument;
 use crate::host::BackendError;
 use crate::runtime::Runtime;
 
-/// The host's code panicked. Holds the message only for `&'static str` payloads; formatted messages may contain user
-/// content and are left to the panic hook.
+/// Error of host code that panicked. Holds the message only for `&'static str` payloads: a formatted message can
+/// contain user content. The panic hook prints both kinds of messages.
 #[derive(Debug, Error)]
 #[error("the host's code panicked: {0}")]
 pub(crate) struct PanicError(&'static str);
