@@ -29,8 +29,8 @@ macro_rules! text_columns {
     };
 }
 
-/// Decoders of rows. A backend's row has the methods `value`, `number` and `optional_number`, which read a column by its
-/// name, or the columns in this order.
+/// Decoders of rows. The row type of a backend has the methods `value`, `number` and `optional_number`. They read the
+/// column with the given name, or ignore the name and read the next column.
 macro_rules! row_decoders {
     ($row:ty) => {
         pub(super) fn read_token(row: $row) -> Result<TokenRecord> {

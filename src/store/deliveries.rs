@@ -39,8 +39,9 @@ impl ClaimRequest {
         self.max_in_flight_per_endpoint.saturating_sub(in_flight)
     }
 
-    /// Selects the oldest due deliveries up to the limit from the pending deliveries that endpoints have capacity for.
-    /// Returns their keys, and the due time of the next delivery.
+    /// Selects up to `limit` due deliveries from `pending`, the oldest due first. `pending` contains only deliveries
+    /// whose endpoints have capacity. Returns the keys of the selected deliveries, and the due time of the next pending
+    /// delivery, or `None` if there is no other delivery.
     pub(crate) fn pick<K: Ord>(
         &self,
         mut pending: Vec<(Timestamp, K)>,
@@ -146,9 +147,10 @@ impl QueueStats {
 pub struct DeliveryStats {
     /// Numbers of deliveries that were first queued in the period, in any order.
     pub deliveries: Vec<DeliveryCount>,
-    /// Numbers of attempts that began in the period, by duration. Each number counts the attempts that are shorter than
-    /// the bound at its index of [`ATTEMPT_DURATION_BOUNDS_MS`](Self::ATTEMPT_DURATION_BOUNDS_MS) and not shorter than
-    /// the previous bound. The last number counts all longer attempts.
+    /// Numbers of attempts that began in the period, by duration. The number at index `i` counts the attempts that took
+    /// at least `ATTEMPT_DURATION_BOUNDS_MS[i - 1]` and less than
+    /// [`ATTEMPT_DURATION_BOUNDS_MS[i]`](Self::ATTEMPT_DURATION_BOUNDS_MS) milliseconds. The last number counts the
+    /// attempts that took 5 s or longer.
     pub attempt_durations: [u64; 6],
 }
 
@@ -217,7 +219,7 @@ impl DeliveryFilter {
         }
     }
 
-    /// Returns the position after which the listed deliveries are: `after` or `before`, whichever is later in the list.
+    /// Returns the position after which the list begins: `after` or `before`, whichever is later in the list.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn start(&self) -> Option<(Timestamp, String)> {
         let after = self.after.as_ref().map(|(at, id)| (*at, id.to_string()));
@@ -346,8 +348,9 @@ pub trait DeliveryStore: Send + Sync + 'static {
     /// Records the results of attempts and ends their leases, in one transaction. Returns the deliveries for which a result
     /// was recorded.
     ///
-    /// Sets [`Endpoint::failing_since`] of the endpoints of failed attempts to `now`, unless it is set, and resets it for those
-    /// of successful attempts. An attempt failed if it has a record, and its delivery is retrying, dead or gone afterwards.
+    /// If an attempt failed and [`Endpoint::failing_since`] of its endpoint is `None`, sets this field to `now`. If an
+    /// attempt succeeded, resets the field to `None`. An attempt failed if it has a record, and its delivery is
+    /// retrying, dead or gone afterwards.
     ///
     /// Does not change deliveries whose lease was replaced. Stores the latest [`MAX_STORED_ATTEMPTS`] attempts of a
     /// delivery. `settlements` must not contain a delivery twice.
@@ -362,8 +365,8 @@ pub trait DeliveryStore: Send + Sync + 'static {
 
     /// Returns claimed deliveries to the queue without an attempt; they are due after `delay`.
     ///
-    /// Restores everything except the due time to the state before the claim: if the claim reported an expired lease,
-    /// so does the next claim. Does not change deliveries whose lease was replaced.
+    /// Restores everything except the due time to the state before the claim. If the claim reported an expired lease,
+    /// the next claim reports it again. Does not change deliveries whose lease was replaced.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -374,8 +377,9 @@ pub trait DeliveryStore: Send + Sync + 'static {
         now: Timestamp,
     ) -> BackendResult<()>;
 
-    /// Counts the deliveries that an unlimited [`claim`](Self::claim) would return at `now`, the dead deliveries, both up to
-    /// [`QueueStats::MAX_DEPTH`], and the disabled endpoints.
+    /// Counts the due deliveries, the dead deliveries and the disabled endpoints. The due deliveries are those that an
+    /// unlimited [`claim`](Self::claim) would return at `now`. Each count of deliveries stops at
+    /// [`QueueStats::MAX_DEPTH`].
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -496,8 +500,8 @@ forward!(DeliveryStore {
     async fn sweep(before: Timestamp, limit: u32) -> BackendResult<u64>;
 });
 
-/// Returns the start of the retention period of a delivery that reached this progress at `now`; `None` if it is not
-/// finished, or dead: operators retry dead deliveries.
+/// Returns the start of the retention period of a delivery that reached this progress at `now`. Returns `None` for a
+/// pending delivery, and for a dead one, because operators retry dead deliveries.
 pub(crate) fn ended_at(progress: &DeliveryProgress, now: Timestamp) -> Option<Timestamp> {
     let has_ended = matches!(
         progress.state,

@@ -12,8 +12,8 @@ use crate::webhook::{Endpoint, KeyId, Topic};
 /// A method that takes an [`AuditEntry`] writes it to the [audit log](super::AuditStore) in the transaction of its change.
 #[async_trait]
 pub trait EndpointStore: Send + Sync + 'static {
-    /// Adds an endpoint. Returns `false`, and changes nothing, if an endpoint with this id exists, or was removed and
-    /// its deliveries are not swept yet.
+    /// Adds an endpoint. Returns `false`, and changes nothing, if an endpoint with this id exists, or if it was removed
+    /// and its deliveries are not swept yet.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -33,8 +33,8 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn update(&self, endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
 
-    /// Disables an endpoint that is enabled and whose [`failing_since`](Endpoint::failing_since) is not after `since`, and
-    /// sets [`auto_disabled`](Endpoint::auto_disabled). Returns `false`, and changes nothing, for other endpoints.
+    /// Disables an enabled endpoint whose [`failing_since`](Endpoint::failing_since) is `since` or earlier, and sets
+    /// [`auto_disabled`](Endpoint::auto_disabled). Returns `false`, and changes nothing, for other endpoints.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.
@@ -87,8 +87,9 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// `endpoints` differ from the stored ones only in their secrets. Their versions are incremented, as by
     /// [`update`](Self::update).
     ///
-    /// Returns `false`, and changes nothing, unless the recorded key is `former` and each endpoint is stored with the
-    /// `version` that `endpoints` contains. `audit` is `None` if the library itself records a key for the first time.
+    /// Returns `false`, and changes nothing, if the recorded key is not `former`, or if the stored version of an
+    /// endpoint differs from its `version` in `endpoints`. `audit` is `None` if the library itself records a key for
+    /// the first time.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

@@ -50,8 +50,8 @@ pub trait OutboxStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn insert(&self, event: &Event) -> BackendResult<()>;
 
-    /// Returns up to `limit` events that are not fanned out yet, oldest first; events with the same time in the order in
-    /// which they were inserted.
+    /// Returns up to `limit` events that are not fanned out yet, oldest first. Events with the same time are in the
+    /// order in which they were inserted.
     ///
     /// The store finds pending events by their state, not by their position, so that it does not miss an event whose
     /// transaction commits late. It decodes each event separately. It moves an event that cannot be decoded to the
@@ -75,7 +75,7 @@ pub trait OutboxStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails.
     async fn body(&self, id: &EventId) -> BackendResult<Option<String>>;
 
-    /// Queues a delivery to each of the endpoints that exist and are enabled, in one transaction.
+    /// Queues a delivery of each event to each of its endpoints that exists and is enabled, in one transaction.
     ///
     /// Ignores events that were fanned out before, so that a repeated call has no effect. An event without recipients
     /// is deleted.

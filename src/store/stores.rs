@@ -12,8 +12,8 @@ use super::{
 pub struct Stores {
     /// Token records.
     pub tokens: Arc<dyn TokenStore>,
-    /// The host's query for a token and its owner. It reads the same tokens as `tokens`. With `None`, the default of all
-    /// constructors, the library loads them with separate calls.
+    /// The host's query for a token and its owner. It reads the same tokens as `tokens`. If it is `None`, the default
+    /// of all constructors, the library loads the token and its owner with separate calls.
     pub token_loader: Option<Arc<dyn TokenLoader>>,
     /// Running windows of rate limits.
     pub rate_limits: Arc<dyn RateLimitStore>,

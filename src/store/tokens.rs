@@ -94,8 +94,8 @@ pub trait TokenStore: Send + Sync + 'static {
     /// [`BackendError`](super::BackendError) if the backend fails. The library logs it and serves the request.
     async fn record_use(&self, lookup: &Lookup, now: Timestamp) -> BackendResult<()>;
 
-    /// Lists the tokens that the filter selects, newest first; tokens with the same creation time in descending order of
-    /// their lookups. The states are those at `now`.
+    /// Lists the tokens that the filter selects, newest first. Tokens with the same creation time are in descending
+    /// order of their lookups. The filter uses the states of the tokens at `now`.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails or a record cannot be decoded.

@@ -29,8 +29,8 @@ pub trait UsageStore: Send + Sync + 'static {
         token: Option<&Lookup>,
     ) -> BackendResult<Vec<(Timestamp, UsageCounts)>>;
 
-    /// Returns the sums of the `limit` tokens with the most requests in the hours that begin at or after `since`, in descending
-    /// order of requests; tokens with the same number in ascending order of their lookups.
+    /// Returns the sums of the `limit` tokens with the most requests in the hours that begin at or after `since`, in
+    /// descending order of requests. Tokens with the same number of requests are in ascending order of their lookups.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails.

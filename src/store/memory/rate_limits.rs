@@ -17,9 +17,11 @@ use crate::store::{RateLimitStore, lock};
 
 /// With [`MAX_KEYS`] keys in each shard, the store holds more than 1,000,000 prefixes in about 50 MB.
 const SHARDS: usize = 96;
-/// Capacity of a hash table of 16,384 slots, beyond which it would double.
+/// Maximum number of keys in a shard: the capacity of a hash table of 16,384 slots. With one more key, the table would
+/// double.
 const MAX_KEYS: usize = 14_336;
-/// The same for failed password attempts: at most 172,032 keys in about 10 MB.
+/// Maximum number of keys in a shard of failed password attempts: all shards together hold at most 172,032 keys in
+/// about 10 MB.
 const MAX_ATTEMPT_KEYS: usize = 1_792;
 /// Key of guests without an address, in the shards of tokens. No lookup has this value.
 const UNKNOWN_ADDRESS: u128 = 0;
@@ -29,9 +31,9 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// Rate limits in sharded maps. Tokens, addresses and password attempts have separate shards: a flood of one kind does not
 /// affect the others.
 ///
-/// The store holds windows of at most 1,376,256 addresses and 172,032 keys of password attempts; the number of tokens is
-/// not limited. A running window is never evicted. If the shard of a new key is full, the key uses the overflow window of
-/// its kind. It gets its own window at most 5 s after another window of the shard has ended.
+/// The store holds windows of at most 1,376,256 addresses and 172,032 keys of password attempts; the number of tokens
+/// is not limited. A running window is never evicted. If the shard of a new key is full, the key uses the overflow
+/// window of its kind. The key gets its own window at most 5 s after another window of the shard has ended.
 #[derive(Debug)]
 pub struct MemoryRateLimitStore {
     tokens: Vec<Mutex<Shard>>,
@@ -39,7 +41,7 @@ pub struct MemoryRateLimitStore {
     attempts: Vec<Mutex<Shard>>,
     overflow: Mutex<Option<WindowState>>,
     attempts_overflow: Mutex<Option<WindowState>>,
-    /// Random, so that a client cannot choose addresses of one shard.
+    /// Random, so that a client cannot choose addresses that are all in one shard.
     seed: u64,
 }
 
@@ -200,7 +202,7 @@ impl Shard {
         self.windows.get(&key).copied()
     }
 
-    /// Replaces the known state, unless it is a later state of the same window: one with more used units.
+    /// Replaces the known state, unless the known state is a later state of the same window, with more used units.
     #[cfg(feature = "redis")]
     fn merge(&mut self, key: u128, state: WindowState, budget: Budget, now: Timestamp) {
         let known = self.known(key);
@@ -211,13 +213,13 @@ impl Shard {
         }
     }
 
-    /// Removes ended windows before the map would grow, and when it is full.
+    /// Returns `true` if a new key fits. Removes ended windows before the map would grow, and when the map is full.
     fn has_capacity(&mut self, budget: Budget, now: Timestamp) -> bool {
         let would_grow = self.windows.len() >= self.max_keys.min(self.windows.capacity());
         let is_due = now >= self.next_sweep || self.next_sweep > now.saturating_add(SWEEP_INTERVAL);
         if would_grow && is_due {
             self.next_sweep = now.saturating_add(SWEEP_INTERVAL);
-            // A new map: removed entries leave marks that take capacity, for which the map would grow.
+            // Removed entries would leave marks that take capacity, so the old map would grow. A new map has no marks.
             let windows = mem::take(&mut self.windows).into_iter();
             let running = windows.filter(|(_, state)| budget.is_running(state, now));
             self.windows = running.collect();

@@ -50,8 +50,8 @@ FROM forum_api_audit_log WHERE TRUE{conditions} ORDER BY number DESC LIMIT $1"
 }
 
 impl PostgresStore {
-    /// Runs a statement that changes rows, and writes `audit` in the same statement, unless it changes none. Returns the
-    /// number of changed rows.
+    /// Runs a statement that changes rows, and writes `audit` in the same statement if it changes at least one row.
+    /// Returns the number of changed rows.
     ///
     /// `change` is one `INSERT`, `UPDATE` or `DELETE`, without a `RETURNING` clause.
     pub(super) async fn execute_audited(
@@ -82,8 +82,9 @@ SELECT count(*) FROM changed"
     }
 }
 
-/// Returns a statement that adds an entry, or adds the number of records to an entry that is stored. Its parameters are
-/// [`entry_values`], after `others` other parameters. `count` is the number and the rest of the query.
+/// Returns a statement that adds an entry. If an entry with the same id is stored, the statement adds the number of
+/// records to its count instead. The parameters are `others` other parameters, followed by [`entry_values`]. `count` is
+/// the SQL expression for the number of records, followed by the clauses of its query, if any.
 pub(super) fn insert_statement(others: usize, count: &str) -> String {
     let [
         id,

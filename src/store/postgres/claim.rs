@@ -46,7 +46,7 @@ impl PostgresStore {
                 Ok(claimed) => batch.deliveries.push(claimed),
                 Err(reason) => {
                     report_unreadable("deliveries", id, &reason);
-                    // It took the place of a delivery that may be due.
+                    // The unreadable delivery counts towards the limit, so another delivery may be due.
                     batch.next_due_at = Some(now);
                 }
             }

@@ -42,7 +42,7 @@ impl PostgresError {
     }
 }
 
-/// Omits the details of an error of Postgres, which contain values.
+/// Returns the error as one sentence. Omits the details of an error of Postgres, because they contain values.
 pub(crate) fn sentence(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), error.source()) {
         (Some(error), _) => format!("{} ({})", error.message(), error.code().code()),

@@ -75,7 +75,7 @@ impl PostgresStore {
     }
 }
 
-/// Reader of the columns of a row, in order. Names of columns are informative.
+/// Reader of the columns of a row, in order. Methods ignore the names of columns, which only make the calls readable.
 pub(super) struct Columns<'a> {
     row: &'a Row,
     next: usize,

@@ -25,7 +25,8 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// Number of unanswered keepalive probes after which a connection is broken.
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Time since the last use of a connection began, after which the connection is checked before its next use.
+/// Age of the last use of a connection from which the connection is checked before its next use. The age is measured
+/// from the beginning of that use.
 const CHECK_AFTER: Duration = Duration::from_secs(5);
 
 /// Number of uses after which a connection is checked although it was used recently.
@@ -112,8 +113,8 @@ pub fn connect(address: &str, size: usize) -> Result<Pool, PostgresError> {
 /// Check of a pool's connections before their next use.
 #[derive(Debug, Default)]
 struct ConnectionCheck {
-    /// Time of the last check without a response. A caller does not wait again for connections that were last used before:
-    /// the others of the pool are usually broken as well.
+    /// Time of the last check without a response. Connections that were last used before this time are replaced without
+    /// a check, because they are usually broken as well.
     failed_at: Mutex<Option<Instant>>,
 }
 

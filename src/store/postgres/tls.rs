@@ -42,7 +42,7 @@ pub(super) struct TlsMode {
 }
 
 impl TlsMode {
-    /// Takes the parameters out of the URL.
+    /// Removes the TLS parameters from the URL. Returns the rest of the URL, and the mode.
     ///
     /// # Errors
     /// [`PostgresError`] if the address is not a URL, the password contains an `@`, the mode is unknown or weaker than
@@ -66,7 +66,8 @@ impl TlsMode {
         let verifier = || verifier(roots.as_deref().filter(|_| !is_system));
         let (negotiation, verification) = match mode.as_deref().unwrap_or(default_mode) {
             "verify-full" => (SslMode::Require, Verification::Full(verifier()?)),
-            // The system's roots sign certificates for every owner of a domain, so the host name must be verified.
+            // The system's roots sign a certificate for every owner of a domain, so a signature without a verified host
+            // name proves nothing.
             "disable" | "prefer" | "require" | "verify-ca" if is_system => {
                 let message = "sslrootcert=system requires sslmode=verify-full";
                 return Err(PostgresError::unusable(message));
@@ -98,7 +99,8 @@ impl TlsMode {
     }
 }
 
-/// Returns a verifier that trusts the certificates in a PEM file, or those of the system without one.
+/// Returns a verifier that trusts the certificates in the PEM file `path`. If `path` is `None`, it trusts the roots of
+/// the system.
 fn verifier(path: Option<&str>) -> Result<Arc<WebPkiServerVerifier>, PostgresError> {
     let mut roots = RootCertStore::empty();
     match path {

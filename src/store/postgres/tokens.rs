@@ -12,7 +12,7 @@ use crate::model::Timestamp;
 use crate::store::{ScopeList, TokenFilter, TokenStateFilter, TokenStore};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
-/// Greater than each lookup.
+/// Text that is greater than every lookup.
 const END_OF_LOOKUPS: &str = "~";
 
 const CREATE: &str = "

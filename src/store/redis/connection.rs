@@ -37,7 +37,7 @@ pub(super) struct ReconnectingConnection {
     /// The key that is charged to check a connection.
     probe: String,
     timeout: Duration,
-    /// False if the API records them, because charges return them.
+    /// False if charges return their errors. The API then records the errors in the metrics.
     records_errors: bool,
     /// `None` while Redis is unreachable.
     connection: Mutex<Option<Arc<MultiplexedConnection>>>,
@@ -140,7 +140,7 @@ impl ReconnectingConnection {
         Ok(())
     }
 
-    /// Limits the time of an operation, and counts its failure.
+    /// Runs an operation with the timeout. Counts and logs a failure.
     async fn with_timeout<T>(
         &self,
         operation: impl Future<Output = RedisResult<T>>,

@@ -6,7 +6,7 @@ use redis::{ErrorKind, RedisResult, Script};
 use crate::model::Timestamp;
 use crate::rate_limit::{Budget, RateLimitDecision, WindowState};
 
-/// Maximum length of a window, in milliseconds: numbers of Lua are exact up to nine times as much.
+/// Maximum length of a window, in milliseconds. Numbers in Lua are exact up to about nine times this value.
 const MAX_WINDOW: u128 = 1_000_000_000_000_000;
 
 const MALFORMED_COUNT: (ErrorKind, &str) =

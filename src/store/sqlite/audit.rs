@@ -69,7 +69,8 @@ pub(super) fn list_statement(filter: &AuditFilter) -> String {
     sql + " ORDER BY number DESC LIMIT ?1"
 }
 
-/// Runs a statement that changes rows, and writes `audit` unless it changes none. Returns the number of changed rows.
+/// Runs a statement that changes rows, and writes `audit` if the statement changes at least one row. Returns the number
+/// of changed rows.
 pub(super) fn change_audited(
     connection: &Connection,
     sql: &str,

@@ -68,7 +68,8 @@ pub(super) type Unreadable = (Vec<u8>, String);
 
 /// Leases the deliveries that did not change since they were found.
 ///
-/// A delivery that cannot be decoded is leased as well, so that the next claim does not select it, but not returned.
+/// A delivery that cannot be decoded is leased as well, so that the next claim does not select it. It is not returned
+/// as a claimed delivery.
 pub(super) fn acquire_leases(
     connection: &Connection,
     found: ClaimableRows,
@@ -89,7 +90,7 @@ pub(super) fn acquire_leases(
         match row.claimed {
             Ok(claimed) => batch.deliveries.push(claimed),
             Err(reason) => {
-                // It took the place of a delivery that may be due.
+                // The unreadable delivery counts towards the limit, so another delivery may be due.
                 batch.next_due_at = Some(now);
                 unreadable.push((row.id, reason));
             }

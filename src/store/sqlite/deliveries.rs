@@ -332,7 +332,7 @@ impl DeliveryStore for SqliteWebhookStore {
     }
 }
 
-/// Returns `true` if the lease was in force.
+/// Records the result of an attempt. Returns `false`, and changes nothing, if the lease was replaced.
 fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
     let Settlement {
         delivery_id,

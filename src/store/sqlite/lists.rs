@@ -12,16 +12,16 @@ pub(super) const DELIVERY_COUNTS: &str = include_str!("sql/delivery_counts.sql")
 pub(super) const ENDPOINT_STATS: &str = include_str!("sql/endpoint_stats.sql");
 pub(super) const ATTEMPT_DURATIONS: &str = include_str!("sql/attempt_durations.sql");
 
-/// Compares the status of the last attempt.
+/// Condition on the first digit of the status of the last attempt.
 const HAS_STATUS_CLASS: &str = "coalesce((
                 SELECT status FROM forum_api_attempts WHERE delivery = forum_api_deliveries.id ORDER BY number DESC LIMIT 1
             ) / 100, 0) = ?7";
 
 /// Returns the statement that lists the deliveries that `filter` selects, newest first.
 ///
-/// The indexes are ordered by time within each state: it merges one scan for each state that the filter selects, which is
-/// at least one. The parameters are the same for each filter: position before the first delivery, limit, endpoint, topic,
-/// begin of the period, and first digit of the status.
+/// The indexes are ordered by time within each state, so the statement merges one scan for each state that the filter
+/// selects. A filter selects at least one state. The parameters are the same for each filter: position before the first
+/// delivery, limit, endpoint, topic, beginning of the period, and first digit of the status.
 pub(super) fn list_statement(filter: &DeliveryFilter) -> String {
     let scans = filter.states().into_iter().map(|state| scan(filter, state));
     let scans: Vec<_> = scans.collect();
@@ -52,7 +52,8 @@ fn scan(filter: &DeliveryFilter, state: DeliveryState) -> String {
     )
 }
 
-/// Returns a condition on a column only if the filter is set: otherwise it would exclude indexes.
+/// Returns the condition `sql` if the filter is set. Otherwise returns a condition without the column, so that SQLite
+/// can use every index.
 fn condition(sql: &str, parameter: u8, is_set: bool) -> String {
     match is_set {
         true => sql.into(),

@@ -7,8 +7,8 @@ use crate::store::sqlite_schema::MIGRATIONS;
 use crate::store::{MigrationError, Migrations, SchemaStatus};
 
 impl Database {
-    /// Opens a database with default settings, creates or migrates the library's tables, and starts the threads. Blocks the
-    /// calling thread until then.
+    /// Opens a database with default settings, creates or migrates the library's tables, and starts the threads. Blocks
+    /// the calling thread until the threads have started.
     ///
     /// # Errors
     /// [`SqliteError`] if the database cannot be used or is locked for more than 5 s, a migration fails, or the applied

@@ -15,7 +15,7 @@ use crate::store::sqlite_schema::tokens::{
 use crate::store::{ScopeList, TokenFilter, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
-/// Greater than each lookup.
+/// Text that is greater than every lookup.
 const END_OF_LOOKUPS: &str = "~";
 
 /// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`, `revoked_at` and

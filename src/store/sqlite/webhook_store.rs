@@ -24,7 +24,7 @@ impl SqliteWebhookStore {
         self.0.read(run).await
     }
 
-    /// Writes in the background, so that writes of the board go first.
+    /// Runs a write in the background, so that writes of the board precede it.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T> + Send + 'static,

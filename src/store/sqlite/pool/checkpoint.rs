@@ -1,8 +1,8 @@
 //! Truncation of the write-ahead log.
 //!
-//! SQLite copies the log into the database regularly, but restarts the log only while no transaction reads from it. With
-//! overlapping reads this does not occur by itself. The writer then waits for the running reads to end, while reads that
-//! begin meanwhile use only the database file.
+//! SQLite copies the log into the database regularly, but restarts the log only while no transaction reads from it. If
+//! reads overlap, there is always such a transaction. The writer therefore waits for the running reads to end. Reads
+//! that begin in the meantime use only the database file.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use super::connection::BUSY_TIMEOUT;
 /// Size in bytes from which the writer truncates the log.
 const LIMIT: u64 = 8 * 1024 * 1024;
 
-/// Size in bytes from which the writer also waits for slow reads.
+/// Size in bytes from which the writer waits up to [`BUSY_TIMEOUT`] for running reads.
 const URGENT: u64 = 4 * LIMIT;
 
-/// Timeout of the wait for reads below the urgent size.
+/// Timeout of the wait for running reads while the log is smaller than [`URGENT`].
 const SHORT_WAIT: Duration = Duration::from_millis(100);
 
 /// Write-ahead log of one database.
@@ -26,7 +26,7 @@ const SHORT_WAIT: Duration = Duration::from_millis(100);
 pub(super) struct Checkpoint {
     /// `None` in memory.
     log: Option<PathBuf>,
-    /// Size in bytes of the next attempt.
+    /// Size of the log in bytes at which the writer next tries to truncate it.
     due: u64,
 }
 

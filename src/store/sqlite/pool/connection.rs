@@ -90,8 +90,8 @@ fn trace(event: TraceEvent<'_>) {
     }
 }
 
-/// If two connections enable the log of a new file at the same time, SQLite rejects one to avoid a deadlock. That one waits
-/// for the lock of the other and retries.
+/// Enables the write-ahead log. If two connections enable the log of a new file at the same time, SQLite rejects one of
+/// them to avoid a deadlock. The rejected connection waits for the lock of the other one and retries.
 fn enable_wal(connection: &Connection) -> Result<()> {
     for _ in 1..MAX_ATTEMPTS {
         match connection.execute_batch(WAL) {

@@ -27,8 +27,8 @@ pub enum DatabasePath {
 impl DatabasePath {
     /// Opens a connection.
     ///
-    /// Makes the path absolute, so that SQLite does not interpret `:memory:` or an empty path. Only the owner can read a new
-    /// file; SQLite gives its log the same mode.
+    /// Makes the path absolute, so that SQLite does not interpret `:memory:` or an empty path. Only the owner can read
+    /// a new file. SQLite gives the write-ahead log the same mode as the file.
     pub(super) fn open(&self) -> rusqlite::Result<Connection> {
         let Self::File { path, create } = self else {
             return Connection::open_in_memory();

@@ -65,7 +65,7 @@ impl SqliteError {
     }
 }
 
-/// Omits the statement that the message of rusqlite for invalid SQL contains.
+/// Returns the error as one sentence. Omits the SQL statement, which rusqlite adds to the message for invalid SQL.
 pub(crate) fn sentence(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),

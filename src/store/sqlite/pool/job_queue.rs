@@ -30,7 +30,7 @@ pub(super) struct JobQueue<T> {
     changed: Condvar,
 }
 
-/// Each job has its position in the order of arrival.
+/// State of the queue. Each waiting job has its position in the order of arrival.
 struct State<T> {
     short: VecDeque<(u64, T)>,
     ordinary: VecDeque<(u64, T)>,
@@ -120,7 +120,7 @@ impl<T> JobQueue<T> {
 }
 
 impl<T> State<T> {
-    /// Returns the class of the oldest job that can run. All threads empty a closed queue.
+    /// Returns the class of the oldest job that can run. The limit of ordinary jobs does not apply to a closed queue.
     fn runnable(&self, bound: usize) -> Option<Class> {
         let short = self
             .short
@@ -173,7 +173,8 @@ mod tests {
         assert!(!jobs.push(Short, 4));
     }
 
-    /// Jobs run in the order of arrival, but ordinary ones leave a thread to short ones. A closed queue is emptied.
+    /// Jobs run in the order of arrival, but ordinary jobs leave one thread free for short jobs. A closed queue is
+    /// emptied.
     #[test]
     fn jobs_are_taken_in_order_within_the_limits_of_their_class() {
         let (jobs, queue) = queue(BOUNDS);

@@ -38,7 +38,7 @@ where
 pub(super) fn work(connection: &Connection, queue: &JobQueue<Read>) {
     let mut finished = None;
     while let Some((class, read)) = queue.next(finished) {
-        // A result whose caller no longer waits is dropped here, which can panic.
+        // If the caller no longer waits, its result is dropped here, and dropping the result can panic.
         let read = catch_panic(|| {
             read(connection);
             Ok::<_, SqliteError>(())
@@ -48,7 +48,7 @@ pub(super) fn work(connection: &Connection, queue: &JobQueue<Read>) {
     }
 }
 
-/// Runs all statements of `run` in one transaction, which reads one state of the database.
+/// Runs all statements of `run` in one transaction, so that they read the same state of the database.
 fn in_snapshot<T, E: From<SqliteError>>(
     connection: &Connection,
     run: impl FnOnce(&Connection) -> Result<T, E>,
@@ -64,7 +64,8 @@ fn in_snapshot<T, E: From<SqliteError>>(
     outcome
 }
 
-/// Steps of SQLite's virtual machine between two checks: some tens of microseconds.
+/// Number of steps of SQLite's virtual machine between two checks for an interruption. The steps take some tens of
+/// microseconds.
 const STEPS_PER_CHECK: c_int = 1000;
 
 thread_local! {
@@ -72,14 +73,14 @@ thread_local! {
     static CALLER: RefCell<Option<Weak<()>>> = const { RefCell::new(None) };
 }
 
-/// Held by the future of the caller.
+/// Reference that the caller's future holds while the caller waits.
 pub(super) type Interest = Arc<()>;
 
 /// Detects a caller that no longer waits.
 #[derive(Debug)]
 pub(super) struct Caller(Weak<()>);
 
-/// Makes operations on the current thread interruptible until it is dropped.
+/// Guard that makes the operation on the current thread interruptible until the guard is dropped.
 #[derive(Debug)]
 pub(super) struct Interruptible(());
 
@@ -88,7 +89,7 @@ impl Caller {
         Self(Arc::downgrade(interest))
     }
 
-    /// Returns `None` if the caller no longer waits.
+    /// Makes the operation on the current thread interruptible. Returns `None` if the caller no longer waits.
     pub(super) fn enter(self) -> Option<Interruptible> {
         if self.0.strong_count() == 0 {
             return None;

@@ -18,7 +18,8 @@ use super::{DatabasePath, DatabaseSettings, SqliteError, connection};
 pub(super) struct ThreadPool {
     /// `None` after the pool was closed.
     queues: RwLock<Option<JobSenders>>,
-    /// Open while the writer thread holds the receiver, which it drops when all connections are closed.
+    /// Channel that signals the end of the threads. The writer thread drops the receiver when all connections are
+    /// closed.
     running: watch::Sender<()>,
 }
 
@@ -125,8 +126,8 @@ fn acquire(capacity: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, SqliteErro
     permit.map_err(|_| SqliteError::overloaded())
 }
 
-/// Starts one thread more than ordinary reads can run at once, which leaves one to short reads. A database in memory has no
-/// reader: a second connection would open another database.
+/// Starts one more thread than the maximum number of running ordinary reads, so that one thread is free for short
+/// reads. A database in memory has no reader threads, because a second connection would open another database.
 fn start_readers(
     path: &DatabasePath,
     settings: &DatabaseSettings,
@@ -146,7 +147,8 @@ fn start_readers(
     (0..readers).map(start_one).collect()
 }
 
-/// The writer's connection is closed last: closing the last connection merges the log into the file.
+/// Starts the writer thread. It closes the writer's connection last, because closing the last connection merges the log
+/// into the file.
 fn start_writer(
     mut connection: Connection,
     queue: Receiver<QueuedWrite>,

@@ -9,10 +9,11 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::SqliteError;
 
-/// Duration of the precedence of foreground writes, as a multiple of the preceding background writes.
+/// Maximum time for which foreground writes precede a background write, as a multiple of the duration of the previous
+/// background writes.
 const BACKGROUND_WAIT_FACTOR: u32 = 20;
 
-/// An operation that waits for its group.
+/// A write operation. The writer runs operations in groups, each group in one transaction.
 pub(super) trait WriteOperation: Send {
     /// Runs the operation. The caller receives the result when the group is committed.
     fn run(self: Box<Self>, transaction: &mut Transaction<'_>) -> Completion;
@@ -24,25 +25,27 @@ pub(super) trait WriteOperation: Send {
 /// Reports the result of an operation to its caller, given the result of its group.
 pub(super) type Completion = Box<dyn FnOnce(Result<(), SqliteError>)>;
 
-/// A write that waits.
+/// A write that waits in the queue.
 pub(super) struct QueuedWrite {
     pub(super) operation: Box<dyn WriteOperation>,
     pub(super) is_background: bool,
-    /// Capacity of the bounded queue, released when the operation begins.
+    /// Reserved place in the bounded queue, released when the operation begins; `None` for a write that the bound does
+    /// not limit.
     pub(super) permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Queue of the writer.
 ///
-/// Background writes run when no foreground write waits, and at the latest when they are due. They do not starve, and take
-/// at most a twentieth of the time of foreground writes.
+/// Background writes run when no foreground write waits, and at the latest when they are due. They always run
+/// eventually. While foreground writes wait, background writes take at most a twentieth of the time of foreground
+/// writes.
 pub(super) struct WriteScheduler<'a> {
     queue: &'a Receiver<QueuedWrite>,
     foreground: VecDeque<QueuedWrite>,
     background: VecDeque<QueuedWrite>,
     /// Time from which background writes take precedence.
     background_due_at: Instant,
-    /// Start of the running background writes.
+    /// Start of the running background writes; `None` if no background write runs.
     background_since: Option<Instant>,
 }
 

@@ -39,8 +39,8 @@ where
 
 /// Runs until the queue is closed and empty.
 ///
-/// Results, errors and log subscribers are the host's code, which can panic. Each call of it is caught separately; any other
-/// panic fails only the group.
+/// Operations, results, errors and log subscribers contain code of the host, which can panic. A panic in a call of this
+/// code is caught and does not affect other operations. Any other panic fails only the group.
 pub(super) fn work(connection: &mut Connection, queue: &Receiver<QueuedWrite>) {
     let mut scheduler = WriteScheduler::new(queue);
     let mut checkpoint = Checkpoint::of(connection);
@@ -99,8 +99,8 @@ fn fail(error: &SqliteError, scheduler: &mut WriteScheduler<'_>) {
     }
 }
 
-/// If SQLite has rolled back the whole transaction, for example because the disk is full, the remaining operations are not
-/// run: each would be committed by itself.
+/// If SQLite has rolled back the whole transaction, for example because the disk is full, the remaining operations are
+/// not run, because each of them would be committed separately.
 fn in_savepoint<T, E: From<SqliteError>>(
     transaction: &mut Transaction<'_>,
     run: impl FnOnce(&Savepoint<'_>) -> Result<T, E>,
