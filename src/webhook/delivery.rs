@@ -194,7 +194,8 @@ impl Backoff {
         self.with_jitter(self.initial.as_secs_f64() * factor, random)
     }
 
-    /// Limits `delay` to the initial and the longest delay, and adds up to a fifth by `random`, in [0, 1).
+    /// Returns the maximum of `delay` and [`initial`](Self::initial). `random`, in [0, 1), adds up to 20% of jitter.
+    /// The result is at most [`max`](Self::max).
     #[cfg(feature = "webhooks")]
     pub(crate) fn bounded(&self, delay: Duration, random: f64) -> Duration {
         self.with_jitter(delay.max(self.initial).as_secs_f64(), random)

@@ -37,7 +37,7 @@ impl Topic {
     pub const MEMBER_RATED: Self = Self::standard("member.rated");
     /// A private message was sent. The event contains only ids: of the sender's copy, the sender and the recipients.
     pub const MESSAGE_SENT: Self = Self::standard("message.sent");
-    /// An operator tests an endpoint.
+    /// An operator sent a test event to an endpoint.
     pub const PING: Self = Self::standard("ping");
 
     /// The topics that the library defines, without [`PING`](Self::PING).

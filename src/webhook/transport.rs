@@ -75,10 +75,10 @@ pub struct ReceiverResponse {
 
 #[cfg(feature = "webhooks")]
 impl ReceiverResponse {
-    /// Longest headers and excerpt together, in bytes.
+    /// Maximum length of headers and excerpt together, in bytes.
     pub(crate) const MAX_LEN: usize = 4 * 1024;
 
-    /// Longest headers in bytes.
+    /// Maximum length of the headers, in bytes.
     pub(crate) const MAX_HEADERS_LEN: usize = 2 * 1024;
 
     /// Makes headers and excerpt [`printable`], and truncates them to their limits.

@@ -101,7 +101,7 @@ impl WebhookAdmin {
         }
     }
 
-    /// All topics to which an endpoint can subscribe.
+    /// Returns all topics to which an endpoint can subscribe.
     #[cfg(feature = "panel")]
     pub(crate) fn known_topics(&self) -> impl Iterator<Item = Topic> {
         let topics = Topic::STANDARD.iter().chain(&self.custom_topics);
@@ -474,7 +474,7 @@ impl WebhookAdmin {
         encrypted.map_err(WebhookAdminError::Backend)
     }
 
-    /// Encrypts all secrets that `new` cannot decrypt.
+    /// Encrypts with `new` all secrets that `new` cannot decrypt.
     fn reencrypted(
         &self,
         endpoints: &[Endpoint],
@@ -524,8 +524,8 @@ impl WebhookAdmin {
         endpoint.ok_or(WebhookAdminError::EndpointNotFound)
     }
 
-    /// Updates an endpoint, again if it was changed meanwhile. Returns it with its new version. Writes nothing if it stays
-    /// as it is.
+    /// Applies `change` to an endpoint, and repeats this if the endpoint was updated in the meantime. Returns the
+    /// endpoint with its new version. Writes nothing if `change` returns the endpoint unchanged.
     async fn modify(
         &self,
         id: &EndpointId,

@@ -15,10 +15,10 @@ use super::resolver::Resolver;
 /// Longest URL in bytes.
 const MAX_LENGTH: usize = 2048;
 
-/// Largest number of addresses of a name that are tried.
+/// Maximum number of addresses of a host name to which a connection is tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// Longest time that a registration waits for the resolver.
+/// Maximum time for which a registration waits for the resolver.
 const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Reason why webhooks cannot be sent to a URL. `Display` shows a sentence for an operator.

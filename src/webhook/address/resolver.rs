@@ -51,10 +51,10 @@ type SharedResult = Result<Vec<IpAddr>, io::ErrorKind>;
 
 type ResultReceiver = watch::Receiver<Option<SharedResult>>;
 
-/// Look-ups in progress. Callers that ask for the same name wait for one look-up.
+/// Look-ups in progress. Callers that resolve the same name share one look-up.
 ///
 /// A look-up cannot be cancelled: it occupies its thread until the system's resolver returns, even if all callers have
-/// stopped waiting. Sharing limits a name whose servers do not respond to one thread.
+/// stopped waiting. Because callers share look-ups, a name whose servers do not respond occupies only one thread.
 struct Lookups {
     running: Mutex<HashMap<String, ResultReceiver>>,
     threads: Arc<Semaphore>,

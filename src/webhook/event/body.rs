@@ -83,7 +83,8 @@ impl Event {
     }
 }
 
-/// Serializes the body. A body that is too large contains only the ids of `data`; without data if these are too large, too.
+/// Serializes the body. If the body is too large, it contains only the ids of `data`. If the ids are too large as well,
+/// it contains no data.
 fn serialize(meta: &EventMeta, topic: &Topic, data: &impl Serialize) -> String {
     let truncated = |ids| try_serialize::<()>(meta, topic, Data::Truncated(ids));
     let body = try_serialize(meta, topic, Data::Whole(data))

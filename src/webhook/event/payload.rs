@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{Event, EventContext, ForumSummary};
 use crate::model::{Author, MessageId, Poll, Post, Rating, Thread, UserId};
 
-/// Data of a thread event, and context of the events of its content.
+/// Data of a thread event. [`PostEventData`] and [`PollEventData`] contain it as context.
 #[derive(Serialize, JsonSchema)]
 #[schemars(description = "Data of a thread event.")]
 pub(super) struct ThreadEventData<'a> {

@@ -138,7 +138,7 @@ mod tests {
     /// An attempt that does not end within the race.
     const SILENT: (u64, bool) = (10_000, false);
 
-    /// TCP, and TLS 1.2 with a certificate status, at a round trip of almost 250 ms.
+    /// An attempt that succeeds: TCP, and TLS 1.2 with a certificate status, with a round-trip time of almost 250 ms.
     const REACHED: (u64, bool) = (990, true);
 
     /// For each address the duration of its attempt in milliseconds and its success; the result and the duration of the

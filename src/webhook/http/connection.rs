@@ -69,7 +69,7 @@ impl From<ResponseCapture> for ReceiverResponse {
 /// A connection, closed on drop.
 pub(super) struct Connection {
     key: PoolKey,
-    /// True if a request was sent on it before.
+    /// True if an earlier request was sent on the connection.
     pub(super) is_reused: bool,
     sender: SendRequest<Full<Bytes>>,
     read_limit: ReadLimit,

@@ -1,8 +1,8 @@
 //! HTTP transport: attempts over HTTP/1.1 to checked addresses.
 //!
-//! A connection is reused for a few seconds by attempts with the same scheme and host, if its address is still one of
-//! the host's. Redirects are not followed, proxies from the environment are not used, and responses are not
-//! decompressed. Only the status, the headers and the beginning of the body of a response are kept, within their
+//! For a few seconds, attempts with the same scheme and host reuse a connection if the host name still resolves to the
+//! address of the connection. Redirects are not followed, proxies from the environment are not used, and responses are
+//! not decompressed. Only the status, the headers and the beginning of the body of a response are kept, within their
 //! limits. One time limit covers the whole attempt.
 
 mod connect;
