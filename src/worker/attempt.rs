@@ -84,7 +84,7 @@ impl Attempt<'_> {
         }
     }
 
-    /// Checks, records and sends. Sends only while the lease is valid.
+    /// Checks the delivery, records that sending begins, and sends the request. Sends only while the lease is valid.
     async fn attempt(&self, may_receive: BackendResult<bool>) -> BackendResult<Disposition> {
         let (context, claimed) = (self.context, self.claimed);
         if claimed.previous_lease_expired {
@@ -126,7 +126,7 @@ impl Attempt<'_> {
         !context.is_stopping() && ends_by <= self.claimed.lease_expires_at
     }
 
-    /// The worker of an earlier attempt began to send, and recorded no result.
+    /// Returns the result of an earlier attempt whose worker began to send and recorded no result.
     fn lease_expired(&self) -> AttemptResult {
         let reason = "the lease expired and the worker reported no result";
         AttemptResult {

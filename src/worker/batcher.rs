@@ -13,7 +13,7 @@ use crate::store::{ClaimedDelivery, Settlement};
 /// Largest number of items that are recorded in one call.
 const BATCH: usize = 64;
 
-/// Handle of a loop, which ends when the handle is dropped.
+/// Handle of a loop. The loop ends when the handle is dropped.
 struct Batcher<T, R>(mpsc::UnboundedSender<Submission<T, R>>);
 
 /// An item and the channel for its result.
@@ -37,7 +37,7 @@ impl<T: Send + 'static, R: Send + 'static> Batcher<T, R> {
         Self(sender)
     }
 
-    /// Records an item; `None` if its result is not known within a step.
+    /// Records an item; `None` if the result of recording is not known within `step_timeout`.
     async fn submit(&self, context: &WorkerContext, item: T) -> Option<R> {
         let (sender, result) = oneshot::channel();
         self.0.send((item, sender)).ok()?;

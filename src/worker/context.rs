@@ -84,7 +84,7 @@ impl WorkerContext {
         })));
     }
 
-    /// Calls code of the host or a store. A panic and a timeout are errors.
+    /// Calls code of the host or a store. Returns an error if the call panics or takes longer than `step_timeout`.
     pub(super) async fn with_step_timeout<T>(
         &self,
         work: impl Future<Output = BackendResult<T>>,
@@ -94,7 +94,7 @@ impl WorkerContext {
         result.unwrap_or_else(|| Err(BackendError::new("the operation timed out")))
     }
 
-    /// Repeats a call of a store until it succeeds; `None` if it did not succeed within a step.
+    /// Repeats a call of a store until it succeeds; `None` if it did not succeed within `step_timeout`.
     pub(super) async fn retry_with_backoff<T, F: Future<Output = BackendResult<T>>>(
         &self,
         work: impl Fn() -> F,
@@ -133,8 +133,9 @@ impl WorkerContext {
         })
     }
 
-    /// Runs the turns of a loop until the worker stops. A turn returns the longest sleep before the next turn, which a
-    /// notification ends early. After a failed turn the sleep grows with each failure, and a notification does not end it.
+    /// Runs the turns of a loop until the worker stops. A turn returns the maximum sleep before the next turn. A
+    /// notification ends this sleep early. After a failed turn, the sleep grows with each consecutive failure, and a
+    /// notification does not end it.
     pub(super) async fn run_loop<F: Future<Output = BackendResult<Duration>>>(
         &self,
         poll_loop: &PollLoop,

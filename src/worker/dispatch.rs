@@ -23,8 +23,8 @@ pub(super) fn start(context: &Arc<WorkerContext>) {
     });
 }
 
-/// Claims as many deliveries as there are free slots, and starts their attempts. If no slot is free, the next released slot
-/// notifies the loop.
+/// Claims at most as many deliveries as there are free slots, and starts their attempts. Returns the maximum sleep
+/// before the next turn. If no slot is free, the next released slot notifies the loop.
 async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> BackendResult<Duration> {
     let poll_interval = context.settings.poll_interval;
     let Some(request) = context.slots.begin_claim(&context.settings) else {
@@ -44,8 +44,8 @@ async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> Backend
     Ok(until_next.map_or(poll_interval, |delay| delay.min(poll_interval)))
 }
 
-/// Loads the access of each owner once, in a separate task for each owner, and then attempts the owner's deliveries, each in
-/// a separate task.
+/// Loads the access of each owner once, and then attempts the owner's deliveries. Each owner and each attempt has a
+/// separate task.
 fn authorize_owners(
     context: &Arc<WorkerContext>,
     batchers: &Arc<Batchers>,

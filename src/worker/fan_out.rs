@@ -91,8 +91,8 @@ impl EndpointFilter {
         }
     }
 
-    /// Returns `true` if a delivery is queued. If the owner's access could not be loaded, it is queued, so that other
-    /// endpoints do not wait: the access is loaded again before each attempt.
+    /// Returns `true` if a delivery to an endpoint of `owner` is to be queued. If the owner's access could not be
+    /// loaded, returns `true`, so that other endpoints do not wait: the access is loaded again before each attempt.
     fn may_receive(&self, owner: &UserId, event: &Event) -> bool {
         match self.access.get(owner) {
             None => true,
@@ -102,7 +102,7 @@ impl EndpointFilter {
     }
 }
 
-/// Loads the access of each owner once. All calls together take at most a step.
+/// Loads the access of each owner once. All calls together take at most `step_timeout`.
 async fn load_access(
     context: &WorkerContext,
     owners: HashSet<UserId>,
@@ -127,7 +127,8 @@ async fn load_access(
     loaded
 }
 
-/// Returns `true` if the endpoint is enabled, subscribes to the topic, and was registered before the event occurred.
+/// Returns `true` if the endpoint is enabled, subscribes to the topic, and was registered at or before the time of the
+/// event.
 fn subscribes_to(endpoint: &Endpoint, event: &Event) -> bool {
     endpoint.enabled
         && endpoint.topics.contains(&event.topic)

@@ -17,9 +17,9 @@ pub struct WorkerHealth {
     /// Number of attempts in progress.
     pub in_flight: u32,
     /// Time of the last successful iteration of the loop that fans out events or of the loop that claims deliveries,
-    /// whichever is earlier; `None` until both have completed one. While the worker runs, a time that is older than a few
-    /// [`poll_interval`](super::WorkerSettings::poll_interval)s means that the store fails or does not respond, or that the
-    /// authorizer does not respond.
+    /// whichever is earlier; `None` until both loops have completed an iteration. While the worker runs, a time that is
+    /// older than a few [`poll_interval`](super::WorkerSettings::poll_interval)s means that the store fails or does not
+    /// respond, or that the authorizer does not respond.
     pub last_poll_at: Option<Timestamp>,
     /// Number of consecutive failed iterations of the loop that fans out events or of the loop that claims deliveries,
     /// whichever is greater.

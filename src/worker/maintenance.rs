@@ -35,7 +35,7 @@ async fn sweep(context: &WorkerContext) -> BackendResult<Duration> {
     })
 }
 
-/// Removes dead deliveries after their retention. Returns their number.
+/// Removes a batch of dead deliveries whose `dead_retention` has passed. Returns their number.
 async fn purge_dead(context: &WorkerContext) -> BackendResult<u64> {
     let Some(retention) = context.settings.dead_retention else {
         return Ok(0);

@@ -19,7 +19,7 @@ pub(super) struct LoopHealth {
 }
 
 impl PollLoop {
-    /// Ends the current sleep of the loop, or the next one.
+    /// Ends the current sleep of the loop. If the loop does not sleep, ends its next sleep at once.
     pub(super) fn notify(&self) {
         self.wakeup.notify_one();
     }

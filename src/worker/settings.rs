@@ -27,8 +27,8 @@ pub struct WorkerSettings {
     pub step_timeout: Duration,
     /// Time for which delivered, gone and withheld deliveries are kept after they reach this state. Default: 7 days.
     pub retention: Duration,
-    /// Age at which dead deliveries are removed, measured from the time at which they were first queued; `None` keeps them
-    /// until an operator retries or removes them. Default: `None`.
+    /// Age at which dead deliveries are removed, measured from the time at which they were first queued. `None` keeps
+    /// dead deliveries until an operator retries or removes them. Default: `None`.
     pub dead_retention: Option<Duration>,
     /// Time for which all attempts of an endpoint must have failed before the worker disables it; `None` to never disable an
     /// endpoint. The worker checks it when a delivery becomes dead. Default: 5 days.

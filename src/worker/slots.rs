@@ -18,7 +18,8 @@ struct InFlight {
 }
 
 impl Slots {
-    /// Returns the deliveries that can be claimed; `None` if all slots are in use.
+    /// Begins a claim. Returns a request for as many deliveries as there are free slots; `None` if all slots are in
+    /// use.
     pub(super) fn begin_claim(&self, settings: &WorkerSettings) -> Option<ClaimRequest> {
         let mut in_flight = self.lock();
         let used = in_flight.attempts.values().sum();
