@@ -33,7 +33,7 @@ pub(crate) fn restore_uri(head: &mut Parts, original_uri: &OriginalUri) {
     }
 }
 
-/// Requires a path as a client sends it, and removes the slashes at its end.
+/// Checks that the base path is a path as clients send it, and removes the slashes at its end.
 pub(crate) fn parse_base_path(
     setting: &'static str,
     base_path: &mut String,
@@ -85,7 +85,7 @@ pub(crate) async fn run<T, E: From<PanicError>>(
     timeout(runtime, limit, catch_panic(steps)).await
 }
 
-/// Completes a write even if the client disconnects. Returns `None` if the runtime dropped it.
+/// Completes a write even if the client disconnects. Returns `None` if the runtime dropped the write.
 #[cfg(feature = "panel")]
 pub(crate) async fn run_write<T, E>(
     runtime: &dyn Runtime,

@@ -74,7 +74,7 @@ fn is_own_address(value: &HeaderValue, head: &Parts, public_origin: &str) -> boo
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
     let host = host.or_else(|| head.uri.authority().map(Authority::as_str));
     let public = parse(public_origin).and_then(|origin| authority(&origin));
-    // The scheme of the request is unknown behind a proxy; it is the one of the page.
+    // Behind a proxy the scheme of the request is unknown, so the scheme of the page that sent the form is used.
     let host = host.map(|host| without_default_port(host, sent_from.scheme_str()));
     let sent_from = authority(&sent_from);
     sent_from.is_some() && [host, public].contains(&sent_from)

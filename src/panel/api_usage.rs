@@ -23,7 +23,7 @@ const HOURS: u32 = 24;
 /// Number of tokens on the page: those with the most requests.
 const TOP_TOKENS: u32 = 20;
 
-/// Longest latency that is estimated.
+/// Upper limit of estimated latencies.
 const MAX_LATENCY: Duration = Duration::from_secs(5);
 
 /// Classes and names of the requests in the chart by hour.

@@ -56,7 +56,7 @@ pub(super) fn bar_chart(
     }
 }
 
-/// Hidden from screen readers, which read the number beside it.
+/// Renders the bar of a row. The bar is hidden from screen readers, because they read the number beside it.
 fn bar(class: &str, length: u64) -> Markup {
     let (width, height) = (BAR_WIDTH, BAR_HEIGHT);
     html! {

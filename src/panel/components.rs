@@ -81,13 +81,13 @@ pub(super) fn breakable(text: &str) -> Markup {
     html! { span.long { (text) } }
 }
 
-/// Renders a secret in a read-only field with the focus that one click selects without a script. The script adds a copy
-/// button.
+/// Renders a secret in a read-only field that has the focus. One click selects the content without a script. The script
+/// adds a copy button.
 pub(super) fn secret_field(name: &str, label: &str, secret: &str) -> Markup {
     read_only_field(name, label, secret, true)
 }
 
-/// Renders a command or another text like [`secret_field`], without the focus.
+/// Renders a command or another text as [`secret_field`] does, but without the focus.
 pub(super) fn copyable_text(name: &str, label: &str, text: &str) -> Markup {
     read_only_field(name, label, text, false)
 }
@@ -112,8 +112,8 @@ pub(super) fn filter_field(name: &str, label: &str, value: &str) -> Markup {
     }
 }
 
-/// Renders a list of options of a filter. `any` is the text of the option without a value. A chosen value that is not an
-/// option is added.
+/// Renders a list of options of a filter. `any` is the text of the option without a value. If the chosen value is not
+/// in the list, it is added as an option.
 pub(super) fn choice(
     name: &str,
     label: &str,

@@ -22,7 +22,8 @@ const PAGE_SIZE: u32 = 50;
 /// Number of characters of a URL in an option of the filter.
 const MAX_OPTION_LEN: usize = 60;
 
-/// Period of a list that is filtered by response and has no beginning: no index contains the responses.
+/// Period of a list that is filtered by response, if the filter sets no beginning. The period bounds the search,
+/// because no index contains the responses.
 const RESPONSE_PERIOD: Duration = DAY.saturating_mul(7);
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -134,7 +135,7 @@ struct FilterTexts {
 
 impl FilterTexts {
     fn new(query: &Form, filter: &DeliveryFilter) -> Self {
-        // The fields of times accept only dates with a time.
+        // The time fields of the form accept only a date with a time of day.
         let time = |name, is_set: bool, time_of_date| match query.get(name) {
             text if !is_set || text.is_empty() => String::new(),
             date if date.len() == 10 => format!("{date}T{time_of_date}"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::model::Timestamp;
 
-/// Counts of the interval that begins at the time.
+/// Beginning of an interval, and the counts of the interval.
 pub(super) type Interval<T> = (Timestamp, T);
 
 /// Returns the beginning of the first of `count` intervals of a length, of which the last contains `now`.

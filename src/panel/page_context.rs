@@ -132,9 +132,9 @@ impl PageContext {
         Ok(html! { input type="hidden" name=(NONCE_FIELD) value=(nonce); })
     }
 
-    /// Runs `work` unless a form with the same nonce has succeeded or is in progress. In that case the response is 409 with
-    /// a link `back`, and with the text `reason` if it succeeded. A rejected or failed form can be sent again. A form
-    /// without a nonce is run each time.
+    /// If a form with the same nonce has succeeded or is in progress, returns 409 with a link to `back`. If that form
+    /// succeeded, the page contains the text `reason`. In all other cases, runs `work`: a rejected or failed form can
+    /// be sent again, and a form without a nonce is not checked.
     ///
     /// Nonces are kept for 24 hours in the idempotency store, which the nodes share.
     pub(super) async fn run_once<W: Future<Output = PageResult>>(
@@ -150,7 +150,7 @@ impl PageContext {
         }
         let hash = base62::encode::<DIGITS_OF_256_BITS, 32>(Sha256::digest(nonce).into());
         let hash: String = hash.map(char::from).iter().collect();
-        // An `Idempotency-Key` of a client cannot contain a space, so it does not collide.
+        // An `Idempotency-Key` of a client cannot contain a space, so it never equals this key.
         let request = IdempotentRequest {
             token: Lookup::DUMMY,
             key: format!("panel form {hash}"),

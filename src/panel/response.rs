@@ -191,7 +191,7 @@ impl From<PanicError> for PanelError {
     }
 }
 
-/// For errors that a page does not show beside a field.
+/// Converts the errors that a page does not show beside a field.
 impl From<WebhookAdminError> for PanelError {
     fn from(error: WebhookAdminError) -> Self {
         match error {

@@ -95,7 +95,7 @@ fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> 
     })
 }
 
-/// Renders buttons that set a field. They send the form, which is shown again from the field on.
+/// Renders buttons that set a field. They send the form. The browser shows the form again, scrolled to the field.
 fn presets(context: &PageContext, name: &str, values: &[(&str, &str)], field: &str) -> Markup {
     let path = context.url(&format!("/tokens/new#{field}"));
     html! {
@@ -135,8 +135,8 @@ fn apply_preset(context: &PageContext, form: &mut Form) -> bool {
     true
 }
 
-/// Adds an error to the field of the password if it is empty or incorrect. Returns the time until issuing is unlocked if it
-/// is locked. An empty password does not count as an attempt.
+/// Adds an error to the password field if the password is empty or incorrect. If issuing is locked, returns the time
+/// until it is unlocked. An empty password does not count as an attempt.
 async fn check_password(
     context: &PageContext,
     form: &mut Form,
@@ -208,7 +208,7 @@ fn parse_scopes(form: &mut Form) -> Result<Vec<Scope>, PanelError> {
     Ok(scopes)
 }
 
-/// Adds an error to its field. Returns a failure of the store.
+/// Adds an error to the field that caused it. Returns `Err` for a failure of the store, which no field caused.
 fn add_error(form: &mut Form, error: IssueError) -> Result<(), PanelError> {
     match error {
         IssueError::Backend(error) => return Err(error.into()),

@@ -27,7 +27,7 @@ const ENCODED: &AsciiSet = &CONTROLS
     .add(b'?')
     .add(b'`');
 
-/// Characters of a path that are encoded because they end a text in one of the languages.
+/// Characters of a path that are encoded, because they could end a string in one of the languages.
 const QUOTED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'\'').add(b'\\').add(b'`');
 
 /// Renders JSON in several lines. Members have the order of the schema.
@@ -251,7 +251,7 @@ impl SampleRequest {
 }
 
 fn pretty(value: &Value) -> String {
-    // A value without maps of other keys than texts can always be written.
+    // Serialization fails only for maps whose keys are not strings, and a JSON value contains no such map.
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 

@@ -9,7 +9,7 @@ const METHODS: [&str; 8] = [
     "get", "head", "post", "put", "patch", "delete", "options", "trace",
 ];
 
-/// Limit for chains of `$ref`, which can be circular.
+/// Maximum length of a chain of `$ref`. A chain can be circular.
 const MAX_REFERENCES: usize = 16;
 
 /// An OpenAPI document, with its derived parts.
@@ -86,7 +86,7 @@ impl<'a> Document<'a> {
         self.root.pointer(pointer).unwrap_or(&Value::Null)
     }
 
-    /// Follows `$ref`. Returns null for a reference to another document, to nothing or in a circle.
+    /// Follows `$ref`. Returns null for a reference to another document, to a missing value, or in a circular chain.
     pub(super) fn resolve(&self, mut value: &'a Value) -> &'a Value {
         for _ in 0..MAX_REFERENCES {
             let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
@@ -99,7 +99,7 @@ impl<'a> Document<'a> {
         &Value::Null
     }
 
-    /// Returns a keyword of a value, which can be beside or behind a `$ref`.
+    /// Returns a keyword of a value. The keyword can be beside a `$ref`, or in the value to which the `$ref` refers.
     pub(super) fn keyword(&self, value: &'a Value, name: &str) -> Option<&'a Value> {
         value.get(name).or_else(|| self.resolve(value).get(name))
     }
@@ -125,7 +125,8 @@ impl<'a> Document<'a> {
             .map(|content| self.resolve(content))
     }
 
-    /// Returns the token use of an operation, by its own `security` or the one of the document.
+    /// Returns the token use of an operation. If the operation has no `security`, the `security` of the document
+    /// applies.
     pub(super) fn token_use(&self, operation: &Operation<'a>) -> TokenUse {
         let own = operation.value.get("security");
         let requirements: Vec<_> = items(own.unwrap_or(self.get("/security"))).collect();
@@ -172,7 +173,8 @@ impl<'a> Document<'a> {
         operations
     }
 
-    /// Returns the parameters of a path item that the operation does not replace, and the operation's.
+    /// Returns the parameters of the path item that the operation does not replace, followed by the parameters of the
+    /// operation.
     fn parameters(&self, item: &'a Value, operation: &'a Value) -> Vec<&'a Value> {
         let list = |value: &'a Value| {
             let parameters = items(value.get("parameters").unwrap_or(&Value::Null));

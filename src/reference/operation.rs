@@ -134,7 +134,7 @@ pub(super) fn codes(codes: &[&str]) -> Markup {
     }
 }
 
-/// Renders the examples of a request, response or payload. The second and further ones are closed.
+/// Renders the examples of a request, response or payload. All examples except the first are collapsed.
 fn examples<'a>(document: &Document<'a>, content: &'a Value, title: &str) -> Markup {
     let schema = schema_of(content);
     let stated = document.content_examples(content);

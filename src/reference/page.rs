@@ -85,7 +85,8 @@ pub(super) fn page(root: &Value, links: &Links<'_>) -> Markup {
     html::document(&title, links.style, links.script, body)
 }
 
-/// Returns the URL of the first server. A relative one has a host name of an example.
+/// Returns the URL of the first server. If this URL is not absolute, returns the URL of `api_base_path` on an example
+/// host.
 fn base_url(document: &Document<'_>, api_base_path: &str) -> String {
     let url = document.text(document.get("/servers/0"), "url");
     match url.starts_with("http://") || url.starts_with("https://") {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::document::{Document, entries, items, slug};
 use super::markdown::inline_markdown;
 
-/// Limit for nested schemas, which can be circular.
+/// Maximum depth of nested schemas. Schemas can be circular.
 const MAX_DEPTH: usize = 8;
 
 /// A field of an object or of a nested object.
@@ -255,7 +255,8 @@ fn type_at<'a>(document: &Document<'a>, schema: &'a Value, depth: usize) -> Mark
     }
 }
 
-/// Formats such as `int64` say nothing to clients.
+/// Returns `true` for a format of texts. The page omits formats of numbers such as `int64`, which do not matter to
+/// clients.
 fn is_text_format(format: &str) -> bool {
     !(format.starts_with("int")
         || format.starts_with("uint")
@@ -318,14 +319,14 @@ pub(super) fn plain(value: &Value) -> String {
         .map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Renders a name that can wrap after a dot or a bracket.
+/// Renders a name that can wrap after a dot, a closing bracket, a hyphen or an underscore.
 fn breakable(name: &str) -> Markup {
     html! {
         @for part in name.split_inclusive(['.', ']', '-', '_']) { (part) wbr; }
     }
 }
 
-/// Returns the schema besides `null` of a union of two.
+/// Returns the other schema of a union of `null` and one schema. Returns any other schema unchanged.
 fn without_null<'a>(document: &Document<'a>, schema: &'a Value) -> &'a Value {
     match &*options(document, schema) {
         [only] => only,
@@ -333,7 +334,7 @@ fn without_null<'a>(document: &Document<'a>, schema: &'a Value) -> &'a Value {
     }
 }
 
-/// Returns the schemas besides `null` of a union.
+/// Returns the schemas of a union, without `null`.
 fn options<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
     let schema = document.resolve(schema);
     let union = schema.get("anyOf").or(schema.get("oneOf"));
@@ -342,7 +343,8 @@ fn options<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
         .collect()
 }
 
-/// Returns a schema and the parts of its `allOf`, without references. Of a union, returns the first option.
+/// Returns a schema and the parts of its `allOf`, with resolved references. For a union, returns this for its first
+/// option.
 fn parts<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
     let first = options(document, schema).first().copied();
     let schema = document.resolve(first.unwrap_or(schema));

@@ -20,7 +20,7 @@ use crate::http_util::{
 const POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; \
                       img-src 'self' data:; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 
-/// For URLs that contain the hash of the content.
+/// Value of `cache-control` for URLs that contain the hash of the content.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// [`Service`] that serves the reference page at its base path, with or without a slash at the end, and the page's
