@@ -55,7 +55,7 @@ struct RequestKeys {
 
 #[cfg(feature = "metrics")]
 thread_local! {
-    /// The keys that were used on this thread: making a key allocates and hashes its labels.
+    /// Keys that were used on this thread. They are cached, because creating a key allocates and hashes its labels.
     static REQUEST_KEYS: RefCell<HashMap<RequestLabels, RequestKeys>> = RefCell::default();
 }
 

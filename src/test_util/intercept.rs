@@ -262,8 +262,8 @@ struct Intercepted<T: ?Sized> {
     interceptor: StoreInterceptor,
 }
 
-/// Implements a store. For each method follow the owned arguments, and the arguments of the inner call in terms of
-/// references to them.
+/// Implements a store trait. Each method is followed by the owned arguments, and by the arguments of the inner call,
+/// which refer to the owned ones.
 macro_rules! intercepted {
     ($field:ident: $trait:ident {$(
         $method:ident($($argument:ident: $type:ty),*) -> $result:ty:

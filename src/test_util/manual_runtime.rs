@@ -36,10 +36,10 @@ pub struct ManualRuntime(Arc<Tasks>);
 struct Tasks {
     clock: Arc<ManualClock>,
     ready: Mutex<VecDeque<Arc<Task>>>,
-    /// By wake-up time and a unique number.
+    /// Wakers of the timers, by wake-up time and a unique number.
     timers: Mutex<BTreeMap<(Timestamp, u64), Waker>>,
     timer_count: AtomicU64,
-    /// Woken when a task becomes ready.
+    /// Waker of [`ManualRuntime::run_until`], woken when a task becomes ready.
     watcher: Mutex<Option<Waker>>,
 }
 
@@ -246,7 +246,7 @@ impl Sleep {
 
 impl Drop for Sleep {
     fn drop(&mut self) {
-        // Dropping the waker may drop a task and its timers, which needs the lock.
+        // Dropping the waker may drop a task and its timers. This needs the lock, so the lock is released first.
         let waker = lock(&self.tasks.timers).remove(&self.key);
         drop(waker);
     }

@@ -179,7 +179,7 @@ impl TestApi {
     }
 }
 
-/// Returns the value of a future that is ready when it is first polled, as in memory stores.
+/// Returns the value of a future that is ready when it is first polled, such as a future of a store in memory.
 #[expect(
     clippy::panic,
     reason = "the token store is documented to be in memory"
