@@ -71,7 +71,7 @@ board_rules! {
         let alice = suite.member("alice").await?;
         for banned in [false, true, false] {
             suite.fixture.set_banned(&alice.id(), banned).await?;
-            check_eq!(alice.access().await?.is_some(), !banned, "access, banned: {banned}")?;
+            check_eq!(alice.access().await?.is_some(), !banned, "whether {alice:?} has access after set_banned({banned})")?;
         }
         Ok(())
     }
@@ -104,8 +104,8 @@ board_rules! {
         Ok(())
     }
 
-    /// A token loader returns the token that the store returns, and its data of the owner leads to the access that
-    /// `member_access` returns without the data.
+    /// A token loader returns the same token as the store. With the loader's data of the owner, `member_access` returns
+    /// the same access as without the data.
     async fn a_token_loader_returns_the_current_token_and_owner(suite: &Suite) -> TestResult {
         let fixture = LoaderFixture::new(suite)?;
         let forums = suite.two_forums().await?;
@@ -173,7 +173,7 @@ board_rules! {
             for offline in [false, true, false] {
                 suite.fixture.set_offline(offline).await?;
                 let locked_out = caller.access().await?.map(|access| access.deny_offline);
-                check_eq!(locked_out, Some(offline && can_be_denied), "{caller:?}, offline: {offline}")?;
+                check_eq!(locked_out, Some(offline && can_be_denied), "deny_offline of {caller:?} after set_offline({offline})")?;
             }
         }
         Ok(())
@@ -252,7 +252,8 @@ impl<'a> LoaderFixture<'a> {
     }
 }
 
-/// The visible ones of these forums, and whether the caller is denied while the board is offline.
+/// Returns the visible forums among `forums`, and `true` if the caller is denied while the board is offline; `None`
+/// without access.
 fn summary(access: Option<Access>, forums: &[ForumId]) -> Option<(Vec<&ForumId>, bool)> {
     let access = access?;
     let visible = forums.iter();

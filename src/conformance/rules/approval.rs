@@ -33,7 +33,7 @@ board_rules! {
         check_eq!(after.last_activity_at, Some(thread.last_activity_at))
     }
 
-    /// An author edits a post that awaits approval, which keeps its state, and deletes it.
+    /// An author can edit a post that awaits approval, and delete it. An edit does not change the state of the post.
     async fn authors_edit_and_delete_posts_awaiting_approval(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, alice, reply, .. }, nora) = with_newcomer(suite).await?;
         let before = alice.fetch_forum(&forum).await?;

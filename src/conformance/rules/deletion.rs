@@ -6,7 +6,8 @@ use crate::host::ResourceRef;
 board_rules! {
     mod deletion;
 
-    /// Only moderators see a deleted post. A second deletion is a conflict for them, and not found for other callers.
+    /// Only moderators see a deleted post. For moderators a second deletion is a conflict. Other callers do not find
+    /// the post.
     async fn only_moderators_see_a_deleted_post(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let (bob, mia) = (suite.member("bob").await?, suite.moderator("mia", &forum).await?);
@@ -33,8 +34,8 @@ board_rules! {
         Ok(())
     }
 
-    /// Moderators delete a thread with its first post; other members except its author do not. Afterwards only
-    /// moderators see the thread. `canDelete` of the first post agrees.
+    /// Moderators can delete a thread by deleting its first post. A board may also permit this to the author, but not
+    /// to other members. Afterwards only moderators see the thread. `canDelete` of the first post agrees.
     async fn moderators_delete_threads(suite: &Suite) -> TestResult {
         let (ThreadFixture { forum, otto, alice, first, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let authors_delete = otto.fetch_post(&first).await?.can_delete;
@@ -55,7 +56,7 @@ board_rules! {
     }
 
     /// `containing_forum` does not find deleted content for members, so that the library does not replay the response
-    /// of its creation.
+    /// to the request that created it.
     async fn deleted_content_has_no_containing_forum(suite: &Suite) -> TestResult {
         suite.require(Capability::Deletion)?;
         let (ThreadFixture { forum, otto, alice, first, reply }, mia) = ThreadFixture::with_moderator(suite).await?;
@@ -90,7 +91,7 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?.edited_at, None)
     }
 
-    /// A new post never gets the number of a deleted one.
+    /// A new post never gets the number of a deleted post.
     async fn post_numbers_are_not_reused(suite: &Suite) -> TestResult {
         suite.require(Capability::StablePostNumbers)?;
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
@@ -101,10 +102,10 @@ board_rules! {
         alice.delete_post(&last).await.expect_ok()?;
         let newest = suite.post(&alice, &reply.thread_id).await?;
         let newest = alice.fetch_post(&newest).await?.number;
-        check!(newest > before, "{newest} is above {before}, which was deleted")
+        check!(newest > before, "the new number {newest} is greater than the deleted number {before}")
     }
 
-    /// One of several concurrent deletions of a post succeeds.
+    /// Exactly one of several concurrent deletions of a post succeeds.
     async fn one_of_concurrent_deletions_succeeds(suite: &Suite) -> TestResult {
         let (ThreadFixture { reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         let deletions = repeat_n((mia.clone(), reply.clone()), 8)

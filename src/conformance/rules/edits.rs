@@ -42,7 +42,7 @@ board_rules! {
         check_eq!(alice.fetch_post(&reply).await?, edited.value)
     }
 
-    /// One of several concurrent edits of one version succeeds.
+    /// Exactly one of several concurrent edits of one version succeeds.
     async fn one_of_concurrent_edits_succeeds(suite: &Suite) -> TestResult {
         suite.require(Capability::Versions)?;
         let ThreadFixture { alice, reply, .. } = ThreadFixture::new(suite).await?;
@@ -146,8 +146,8 @@ board_rules! {
         mia.delete_post(&reply).await.expect_ok()
     }
 
-    /// The role of a moderator is checked when the edit is made: one who was dismissed after the request began is
-    /// forbidden.
+    /// The role of a moderator is checked when the edit is made. The edit is forbidden for a moderator who was
+    /// dismissed after the request began.
     async fn a_dismissed_moderator_cannot_edit(suite: &Suite) -> TestResult {
         suite.require(Capability::Moderators)?;
         let (ThreadFixture { forum, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;

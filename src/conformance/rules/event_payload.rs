@@ -51,7 +51,7 @@ board_rules! {
         event.omits(&[poll.bob.name(), &format!(r#""userId":"{}""#, poll.bob.id())])
     }
 
-    /// A message event contains ids, and neither subject nor text nor names.
+    /// A message event contains only ids, without the subject, the text and names.
     async fn a_message_event_has_only_ids(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let new = new_message(suite, suite.recipients(&[bob.id_ref(), carol.id_ref()]));

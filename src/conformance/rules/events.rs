@@ -32,7 +32,8 @@ board_rules! {
         Ok(())
     }
 
-    /// An edit of an approved post emits one event, `post.updated`: immediately, or at its approval if it awaits one.
+    /// An edit of an approved post emits one event, `post.updated`: immediately, or when the edit is approved if the
+    /// edit awaits approval.
     async fn an_edit_of_approved_content_emits_an_event(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, reply, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;
@@ -59,8 +60,8 @@ board_rules! {
         suite.expect_one_event(&Topic::POST_RESTORED, &reply.post_id).await
     }
 
-    /// The deletion and the restoration of a first post emit events of the thread. Replies of a deleted thread emit
-    /// none.
+    /// The deletion and the restoration of a first post emit events of the thread. The replies of the thread emit no
+    /// events.
     async fn a_first_post_emits_a_thread_event(suite: &Suite) -> TestResult {
         let ThreadFixture { first, reply, .. } = recorded_thread(suite).await?;
         let ada = suite.admin("ada").await?;

@@ -5,7 +5,7 @@ use super::*;
 board_rules! {
     mod forums;
 
-    /// Parents come before their children, and siblings in the order of their positions, which start at 1.
+    /// Parents come before their children. Siblings are in the order of their positions, which start at 1.
     async fn parents_come_before_children_by_position(suite: &Suite) -> TestResult {
         let [first, second] = suite.two_forums().await?;
         let last = suite.sub_forum(&second, Audience::Guests).await?;

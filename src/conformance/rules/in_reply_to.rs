@@ -56,8 +56,8 @@ board_rules! {
         check_eq!(otto.fetch_post(&answer.path()).await?.in_reply_to, None)
     }
 
-    /// `inReplyTo` is null for callers who cannot see the answered post: after its deletion for all callers except
-    /// moderators, until it is restored.
+    /// `inReplyTo` is null for callers who cannot see the answered post. A deleted post is invisible to all callers
+    /// except moderators until it is restored.
     async fn a_deleted_answered_post_is_null(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, reply, .. } = thread_with_reply(suite).await?;
         let ada = suite.admin("ada").await?;
@@ -105,7 +105,7 @@ board_rules! {
     }
 }
 
-/// Needs [`Capability::InReplyTo`].
+/// Creates a thread with a reply. Needs [`Capability::InReplyTo`].
 async fn thread_with_reply(suite: &Suite) -> TestResult<ThreadFixture> {
     suite.require(Capability::InReplyTo)?;
     ThreadFixture::new(suite).await

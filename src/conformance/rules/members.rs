@@ -5,7 +5,7 @@ use super::*;
 board_rules! {
     mod members;
 
-    /// A member is found by id and by name, with equal results for every caller.
+    /// A member is found by id and by name. The result is the same for every caller.
     async fn a_member_is_found_by_id_and_by_name(suite: &Suite) -> TestResult {
         suite.forum(Audience::Guests).await?;
         let [alice, bob] = suite.members(["alice", "bob"]).await?;

@@ -35,7 +35,7 @@ board_rules! {
         only(alice.folder(Folder::Sent).await?).map(drop)
     }
 
-    /// A message to its sender has two copies, one of them unread.
+    /// A message that a member sends to themselves has two copies. One of the copies is unread.
     async fn members_can_message_themselves(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         let sent = alice.send(suite, &[&alice]).await?.summary;

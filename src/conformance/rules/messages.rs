@@ -50,7 +50,7 @@ board_rules! {
         Ok(())
     }
 
-    /// A copy of another member is not found, even by the sender and the other recipients.
+    /// A copy that belongs to another member is not found, even by the sender and the other recipients.
     async fn another_members_copy_is_not_found(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let dave = suite.member("dave").await?;
@@ -66,7 +66,7 @@ board_rules! {
         check_eq!(only(bob.inbox().await?)?.read, false)
     }
 
-    /// A folder is listed newest first. Its pages contain each message once while others arrive.
+    /// A folder is listed newest first. Its pages contain each message once while other messages arrive.
     async fn pagination_finds_each_message_once_during_writes(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let mut newest = Vec::new();
@@ -103,9 +103,9 @@ board_rules! {
             let params = ListMessagesParams { unread, ..ListMessagesParams::default() };
             let page = bob.list_messages(&params).await.expect_ok()?;
             let actual: Vec<_> = page.items.iter().map(|message| &message.message_id).collect();
-            check_eq!(actual, expected, "unread={unread:?}")?;
+            check_eq!(actual, expected, "messages with the filter unread={unread:?}")?;
             for message in &page.items {
-                check_eq!(message.read, message.message_id == *middle, "read of {message:?}")?;
+                check_eq!(message.read, message.message_id == *middle, "`read` of {message:?}")?;
             }
         }
         Ok(())

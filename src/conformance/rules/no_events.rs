@@ -8,7 +8,8 @@ use crate::webhook::Topic;
 board_rules! {
     mod no_events;
 
-    /// Content that awaits approval emits its events at its approval. Edits and deletions before emit none.
+    /// Content that awaits approval emits its events when it is approved. Edits and deletions before the approval emit
+    /// no events.
     async fn content_awaiting_approval_emits_no_event(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, reply, .. } = recorded_thread(suite).await?;
         let nora = suite.newcomer("nora").await?;

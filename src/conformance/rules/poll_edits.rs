@@ -60,8 +60,8 @@ board_rules! {
         check_eq!(edited, expected)
     }
 
-    /// The author changes the options before the first vote. Afterwards only moderators do; for the author it is a
-    /// conflict.
+    /// Before the first vote, the author can change the options. Afterwards only moderators can; a change by the author
+    /// is a conflict.
     async fn only_moderators_change_options_after_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let [green, black, herbs] = &poll.options;
@@ -78,8 +78,8 @@ board_rules! {
         poll.check_counts(&edited, &[0, 1], 1)
     }
 
-    /// The author changes the question before the first vote. Afterwards only moderators do; for the author another
-    /// question is a conflict.
+    /// Before the first vote, the author can change the question. Afterwards only moderators can; a different question
+    /// from the author is a conflict.
     async fn only_moderators_change_the_question_after_a_vote(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         poll.edit(&poll.alice, &question_update("Which coffee?")).await.expect_ok()?;

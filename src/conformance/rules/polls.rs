@@ -8,7 +8,7 @@ use crate::host::ResourceRef;
 board_rules! {
     mod polls;
 
-    /// A thread that was created with a poll has it, and no other thread does.
+    /// A poll belongs to the thread that was created with it, and to no other thread.
     async fn a_poll_belongs_to_its_thread(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let thread = poll.bob.fetch_thread(&poll.thread).await?;

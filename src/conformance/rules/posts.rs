@@ -68,7 +68,7 @@ board_rules! {
         alice.list_posts(&absent, &params).await.expect_path_not_found()
     }
 
-    /// `since` selects posts after that time, not at it.
+    /// `since` selects posts after that time. It excludes posts at exactly that time.
     async fn since_selects_later_posts(suite: &Suite) -> TestResult {
         suite.require(Capability::InjectedClock)?;
         let (alice, thread, _) = write_posts(suite, 4).await?;
@@ -93,7 +93,7 @@ board_rules! {
         Ok(())
     }
 
-    /// With `from` and `since` a page begins at the later of both.
+    /// If `from` and `since` are both set, the page begins at the later of the two.
     async fn from_and_since_can_be_combined(suite: &Suite) -> TestResult {
         suite.require(Capability::InjectedClock)?;
         let (alice, thread, _) = write_posts(suite, 5).await?;
@@ -184,5 +184,8 @@ async fn expect_page(
 
 pub(crate) fn check_numbers_increase(posts: &[Post]) -> TestResult {
     let numbers: Vec<_> = posts.iter().map(|post| post.number).collect();
-    check!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?} rise")
+    check!(
+        numbers.is_sorted_by(|a, b| a < b),
+        "the post numbers {numbers:?} increase"
+    )
 }

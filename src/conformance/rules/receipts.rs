@@ -74,7 +74,7 @@ board_rules! {
         check_eq!(author_id(&Some(only(receipt.recipients)?)), Some(alice.id()))
     }
 
-    /// Each reader sends one receipt. Opening a receipt sends none.
+    /// Each reader sends one receipt. Opening a receipt sends no further receipt.
     async fn each_reader_sends_one_receipt(suite: &Suite) -> TestResult {
         suite.require(Capability::Receipts)?;
         let [alice, bob, carol] = three_members(suite).await?;

@@ -79,8 +79,8 @@ board_rules! {
         for (rater, user) in [(&carol, &bob), (&alice, &carol)] {
             rater.rate_member(&user.id_ref(), &once).await.expect_ok()?;
         }
-        // Each write advances the clock by a minute: the first one is a minute before the end of the day, the second at
-        // it.
+        // Each write advances the clock by a minute. The first of these ratings is a minute before the end of the day,
+        // the second one exactly at the end.
         let minute = Duration::from_secs(60);
         suite.advance(DAY - suite.now().saturating_duration_since(rated) - minute * 2);
         alice.rate_member(&bob.id_ref(), &once).await.expect_conflict()?;
@@ -88,7 +88,7 @@ board_rules! {
         expect_reputation(&bob, 3).await
     }
 
-    /// A rated post must be the member's. Any other post is not found.
+    /// A rated post must belong to the rated member. Any other post is not found.
     async fn a_rated_post_must_belong_to_the_member(suite: &Suite) -> TestResult {
         let [alice, bob, carol] = three_members(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;
@@ -99,7 +99,7 @@ board_rules! {
         expect_reputation(&bob, 0).await
     }
 
-    /// A post that the rater cannot see when the rating is made is not found.
+    /// If the rater cannot see the rated post when the rating is made, the post is not found.
     async fn an_invisible_post_cannot_be_rated(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         let (forum, alice) = suite.forum_and_member().await?;
@@ -129,7 +129,7 @@ board_rules! {
         alice.rate_member(&bob.id_ref(), &new_rating(1, Some(&deleted.post_id))).await.expect_not_found()
     }
 
-    /// One of several concurrent ratings of a post counts.
+    /// Exactly one of several concurrent ratings of a post counts.
     async fn one_of_concurrent_ratings_counts(suite: &Suite) -> TestResult {
         let [alice, bob, _] = three_members(suite).await?;
         let forum = suite.forum(Audience::Guests).await?;

@@ -33,7 +33,7 @@ board_rules! {
             let pager = read_all(&fixture.alice, &posts_by(SearchSort::Relevance)?, limit).await?;
             check_scores_descend(&pager)?;
             contains_each_once(&pager.ids(post_id), &posts)?;
-            check_eq!(pager.pages, posts.len().div_ceil(limit.into()), "pages of {limit}")?;
+            check_eq!(pager.pages, posts.len().div_ceil(limit.into()), "the number of pages of {limit}")?;
         }
         Ok(())
     }
@@ -120,16 +120,16 @@ board_rules! {
                 let pager = read_all(&fixture.alice, &threads_by(sort)?, limit).await?;
                 let mut actual = pager.ids(|hit| hit.thread_id.clone());
                 actual.sort();
-                check_eq!(actual, threads, "the threads by {limit}, {sort:?}")?;
-                check_eq!(pager.pages, threads.len().div_ceil(limit.into()), "pages of {limit}")?;
+                check_eq!(actual, threads, "the threads in pages of {limit}, sorted by {sort:?}")?;
+                check_eq!(pager.pages, threads.len().div_ceil(limit.into()), "the number of pages of {limit}")?;
             }
         }
         Ok(())
     }
 
     /// Pages of any sort order contain each thread that existed from the start once, while matches are written in
-    /// threads on earlier and on later pages, and in new threads. Deleting another match than a thread's hit keeps the
-    /// thread.
+    /// threads on earlier and on later pages, and in new threads. Deleting a match that is not the hit of its thread
+    /// keeps the thread in the list.
     async fn pagination_finds_each_thread_once_during_writes(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let mia = suite.moderator("mia", &fixture.forum).await?;
@@ -191,6 +191,6 @@ fn check_scores_descend(pager: &Pager<SearchHit>) -> TestResult {
     let scores = pager.ids(|hit| hit.score);
     check!(
         scores.is_sorted_by(|better, worse| better >= worse),
-        "{scores:?} do not rise"
+        "the scores {scores:?} do not increase"
     )
 }

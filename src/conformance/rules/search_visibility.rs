@@ -97,7 +97,8 @@ board_rules! {
         fixture.expect_hits("tea", &[second, first]).await
     }
 
-    /// No post of a deleted thread is found. Its restoration makes all posts findable that were not deleted separately.
+    /// No post of a deleted thread is found. After the thread is restored, all its posts that were not deleted
+    /// separately are found again.
     async fn a_deleted_thread_is_not_found(suite: &Suite) -> TestResult {
         let fixture = SearchFixture::new(suite).await?;
         let mia = suite.moderator("mia", &fixture.forum).await?;

@@ -55,7 +55,8 @@ board_rules! {
         check_eq!(comparable(&one), comparable(&other), "POST /threads/{{threadId}}/posts")
     }
 
-    /// Between two requests with one token, a hidden forum becomes not found, and a banned owner is rejected.
+    /// A token does not give access that its owner has lost since the previous request: a thread whose forum became
+    /// hidden is not found, and a banned owner is rejected.
     async fn a_token_never_outlives_its_owners_access(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         suite.require(Capability::Bans)?;
@@ -129,7 +130,7 @@ async fn count_items(client: &TestClient<'_>, list: &str) -> TestResult<usize> {
             None => return Ok(count),
         }
     }
-    check!(false, "{list} has a last page").map(|()| count)
+    check!(false, "{list} has at most 10 pages").map(|()| count)
 }
 
 fn status_and_code(response: &TestResponse) -> (u16, Option<ErrorCode>) {

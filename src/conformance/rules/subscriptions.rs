@@ -13,7 +13,7 @@ board_rules! {
             let again = alice.subscribe(&target).await.expect_ok()?;
             match (&first, &again) {
                 (SubscribeOutcome::Created(first), SubscribeOutcome::Existing(again)) => check_eq!(again, first)?,
-                _ => check!(false, "{first:?} is new, and {again:?} is not")?,
+                _ => check!(false, "{first:?} is `Created`, and {again:?} is `Existing`")?,
             }
         }
         check_eq!(subscriptions(&alice).await?.len(), 2)
@@ -65,7 +65,7 @@ board_rules! {
         Ok(())
     }
 
-    /// Only its owner sees and removes a subscription.
+    /// Only the owner of a subscription can see and remove it.
     async fn subscriptions_are_private_to_their_owner(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let target = SubscriptionTarget::Thread(reply.thread_id);
@@ -91,7 +91,8 @@ board_rules! {
         check_eq!(subscriptions(&alice).await?, [])
     }
 
-    /// A hidden target leaves the list until it is shown again. Its owner can unsubscribe in the meantime.
+    /// A subscription with a hidden target leaves the list until the target is shown again. The owner of the
+    /// subscription can unsubscribe in the meantime.
     async fn hidden_targets_leave_the_subscription_list(suite: &Suite) -> TestResult {
         suite.require(Capability::HiddenForums)?;
         let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
@@ -147,8 +148,8 @@ board_rules! {
         Ok(())
     }
 
-    /// `subscribe` checks the target and the member when it writes: a target hidden or a member banned after the
-    /// request began is rejected.
+    /// `subscribe` checks the target and the member when it writes: it rejects a target that was hidden, or a member
+    /// who was banned, after the request began.
     async fn a_subscribe_in_progress_is_rejected_if_access_is_lost(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, otto, alice, reply, .. } = ThreadFixture::new(suite).await?;
         let (target, cached) = (SubscriptionTarget::Thread(reply.thread_id), alice.cache_access().await?);
@@ -161,7 +162,8 @@ board_rules! {
         cached.subscribe(&target).await.expect_denied()
     }
 
-    /// The author of a thread that awaits approval can subscribe to it. For callers who cannot see it, it is not found.
+    /// The author of a thread that awaits approval can subscribe to it. For callers who cannot see the thread, it is
+    /// not found.
     async fn authors_can_subscribe_to_threads_awaiting_approval(suite: &Suite) -> TestResult {
         let ThreadFixture { forum, alice, .. } = ThreadFixture::new(suite).await?;
         let nora = suite.newcomer("nora").await?;

@@ -5,7 +5,7 @@ use super::*;
 board_rules! {
     mod thread_creation;
 
-    /// A new thread has its author, forum and title, and its first post as the last post.
+    /// A new thread has its author, forum and title. Its first post is also its last post.
     async fn a_thread_is_created_with_its_first_post(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let thread = alice.start_thread(&forum, "Kettles", "Which one?").await.expect_ok()?;

@@ -55,7 +55,7 @@ board_rules! {
         contains_each_once(&pager.ids(|it| it.thread_id.clone()), &quiet)
     }
 
-    /// `since` selects activity after that time, not at it.
+    /// `since` selects activity after that time. It excludes activity at exactly that time.
     async fn since_selects_later_activity(suite: &Suite) -> TestResult {
         suite.require(Capability::InjectedClock)?;
         let (forum, alice) = suite.forum_and_member().await?;

@@ -56,7 +56,7 @@ board_rules! {
         expect_thread_not_found(&guest, &forum, &thread).await
     }
 
-    /// A write in a hidden forum is not found rather than forbidden, and changes nothing.
+    /// A write in a hidden forum returns `PathNotFound` instead of `Forbidden`, and changes nothing.
     async fn hidden_forums_take_no_writes(suite: &Suite) -> TestResult {
         let forum = suite.forum(Audience::Staff).await?;
         let (sam, alice) = (suite.staff("sam").await?, suite.member("alice").await?);
@@ -67,7 +67,7 @@ board_rules! {
         check_eq!(sam.fetch_forums().await?, before)
     }
 
-    /// An id of any format without a thread is not found.
+    /// An id that no thread has is not found, whatever its format.
     async fn unknown_ids_are_not_found(suite: &Suite) -> TestResult {
         let alice = suite.member("alice").await?;
         let longest = "x".repeat(64);
@@ -81,7 +81,7 @@ board_rules! {
         Ok(())
     }
 
-    /// Only its author and moderators see a reply that awaits approval.
+    /// A reply that awaits approval is visible only to its author and to moderators.
     async fn only_author_and_moderators_see_a_reply_awaiting_approval(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let nora = suite.newcomer("nora").await?;
@@ -91,7 +91,7 @@ board_rules! {
         let from = ListPostsParams { from: Some(post.post_id.clone()), ..ListPostsParams::default() };
         for (caller, visible) in callers_and_visibility(suite, &forum, alice, nora).await? {
             let listed = post_ids(&caller.fetch_posts(&thread).await?).contains(&post.post_id);
-            check_eq!(listed, visible, "whether {caller:?} sees it")?;
+            check_eq!(listed, visible, "whether {caller:?} sees the post")?;
             match (visible, caller.list_posts(&thread, &from).await) {
                 (true, page) => page.expect_ok().map(drop)?,
                 (false, page) => page.expect_invalid_parameter("from")?,
@@ -100,7 +100,7 @@ board_rules! {
         Ok(())
     }
 
-    /// Only its author and moderators see a thread that awaits approval.
+    /// A thread that awaits approval is visible only to its author and to moderators.
     async fn only_author_and_moderators_see_a_thread_awaiting_approval(suite: &Suite) -> TestResult {
         let (forum, alice) = suite.forum_and_member().await?;
         let nora = suite.newcomer("nora").await?;
@@ -109,7 +109,7 @@ board_rules! {
         let thread = thread.thread_id;
         for (caller, visible) in callers_and_visibility(suite, &forum, alice, nora).await? {
             let listed = caller.thread_ids(&forum).await?.contains(&thread);
-            check_eq!(listed, visible, "whether {caller:?} sees it")?;
+            check_eq!(listed, visible, "whether {caller:?} sees the thread")?;
             caller.get_thread(&thread).await.expect_found_if(visible)?;
             caller.first_page(&thread).await.expect_found_if(visible)?;
         }
@@ -138,7 +138,7 @@ async fn expect_thread_not_found(
     page.expect_path_not_found()
 }
 
-/// Returns callers, each with `true` if it sees a post by `author` that awaits approval.
+/// Returns callers, each with `true` if the caller can see a post by `author` that awaits approval.
 async fn callers_and_visibility(
     suite: &Suite,
     forum: &ForumId,

@@ -66,7 +66,7 @@ board_rules! {
         poll.expect_counts(&poll.bob, [0, 0, 0], 0).await
     }
 
-    /// One of several concurrent votes of a member is counted.
+    /// Exactly one of several concurrent votes of a member is counted.
     async fn one_of_concurrent_votes_counts(suite: &Suite) -> TestResult {
         let poll = PollFixture::new(suite, new_poll()).await?;
         let votes = (0..50).map(|number| {

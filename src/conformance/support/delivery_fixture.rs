@@ -161,7 +161,7 @@ impl StoreFixture {
         Ok(begun.contains(&claimed.delivery.id))
     }
 
-    /// Returns `true` if the delivery was settled, without an attempt.
+    /// Settles a delivery without a record of an attempt. Returns `true` if the delivery was settled.
     pub(crate) async fn settle(
         &self,
         claimed: &ClaimedDelivery,
@@ -171,7 +171,7 @@ impl StoreFixture {
         self.settle_attempt(claimed, progress, None, now).await
     }
 
-    /// Returns `true` if the delivery was settled.
+    /// Settles a delivery, with the record of its attempt if there is one. Returns `true` if the delivery was settled.
     pub(crate) async fn settle_attempt(
         &self,
         claimed: &ClaimedDelivery,

@@ -97,13 +97,22 @@ impl<T: Debug> Pager<T> {
         let page = list.page(reader, self.limit, self.after.take()).await;
         let page = page.expect_ok()?;
         let (limit, count) = (self.limit.get(), page.items.len());
-        check!(count <= limit, "a page of {limit} has {count} items")?;
+        check!(
+            count <= limit,
+            "a page has at most {limit} items, found {count}"
+        )?;
         let length = page.next.as_ref().map_or(0, |next| next.as_str().len());
-        check!(length <= PageKey::MAX_LEN, "a page key has {length} bytes")?;
+        check!(
+            length <= PageKey::MAX_LEN,
+            "a page key has at most `PageKey::MAX_LEN` bytes, found {length}"
+        )?;
         self.pages += 1;
         self.items.extend(page.items);
         self.after = page.next;
-        check!(self.pages < MAX_PAGES, "the list has a last page")
+        check!(
+            self.pages < MAX_PAGES,
+            "the list has fewer than {MAX_PAGES} pages"
+        )
     }
 
     pub(crate) fn ids<I>(&self, id: impl Fn(&T) -> I) -> Vec<I> {
@@ -140,7 +149,7 @@ pub(crate) async fn check_pages<L: Paged, I: PartialEq + Debug>(
     Ok(())
 }
 
-/// Checks that the list accepts or rejects page keys that no list returned. Cursors are client input.
+/// Checks that a page key that no list returned causes success or `InvalidParameter`: clients can send any page key.
 pub(crate) async fn check_forged_page_keys(reader: &TestCaller, list: &impl Paged) -> TestResult {
     for key in [
         "",

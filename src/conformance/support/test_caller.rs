@@ -76,7 +76,8 @@ enum Admission {
     Granted,
     /// The library rejects the call. The board has to reject it as well: it checks again in its own transaction.
     Denied(BoardError),
-    /// The library does not call the board, which does not check the visibility of the forum.
+    /// The library rejects the call itself. The board is not called, because it need not check the visibility of this
+    /// forum.
     NotCalled,
 }
 

@@ -77,7 +77,7 @@ store_rules! {
                 }
             }
         }
-        check_eq!(fixture.stores.audit.list(&AuditFilter::default()).await?, [], "the default limit is 0")
+        check_eq!(fixture.stores.audit.list(&AuditFilter::default()).await?, [], "entries with the default limit of 0")
     }
 
     /// Inserting an entry with a stored id increments the count of the stored entry.
@@ -105,7 +105,7 @@ store_rules! {
         expect_entries(fixture, &[6, 7, 3, 1]).await
     }
 
-    /// Changes of endpoints and of the key write their entries; rejected changes do not.
+    /// Changes of endpoints and of the key write their entries. Rejected changes write no entries.
     async fn changes_of_endpoints_write_their_entries(fixture: &StoreFixture) -> TestResult {
         let (endpoints, endpoint) = (&fixture.webhooks.endpoints, endpoint(1)?);
         check!(endpoints.add(&endpoint, &entry(1)).await?)?;
@@ -128,7 +128,7 @@ store_rules! {
             dead.push(fixture.finish(number, &endpoint, DeliveryState::Dead, 0).await?);
         }
         let [first, ..] = dead.as_slice() else {
-            return check!(false, "four deliveries");
+            return check!(false, "the fixture has four deliveries");
         };
         check!(deliveries.retry(first, instant(1), &entry(2)).await?)?;
         check!(!deliveries.retry(first, instant(1), &entry(3)).await?)?;

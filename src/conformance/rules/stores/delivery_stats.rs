@@ -45,7 +45,8 @@ store_rules! {
         )
     }
 
-    /// The results of each existing endpoint are counted for the period, with its latest attempted delivery of all times.
+    /// The results of each existing endpoint are counted for the period. The latest attempted delivery can be older
+    /// than the period.
     async fn results_are_counted_for_each_endpoint(fixture: &StoreFixture) -> TestResult {
         let [used, unused, removed] = fixture.add_endpoints().await?;
         let mut last = None;

@@ -70,7 +70,7 @@ store_rules! {
         check_eq!(find(fixture, &other).await?, Some(other))
     }
 
-    /// One of several concurrent updates of one version succeeds.
+    /// Exactly one of several concurrent updates of one version succeeds.
     async fn one_of_concurrent_updates_succeeds(fixture: &StoreFixture) -> TestResult {
         let first = fixture.add_endpoint(1).await?;
         let updates = (0..20).map(|number| {
@@ -140,7 +140,7 @@ store_rules! {
         check_eq!(endpoints.is_subscribed(&part).await?, false)
     }
 
-    /// An endpoint is failing since its first failed attempt, until an attempt succeeds. Its version does not change.
+    /// An endpoint is failing from its first failed attempt until an attempt succeeds. Its version does not change.
     async fn an_endpoint_fails_until_an_attempt_succeeds(fixture: &StoreFixture) -> TestResult {
         let [endpoint, other] = fixture.add_endpoints().await?;
         for (number, state, now, expected) in [
@@ -156,8 +156,8 @@ store_rules! {
         check_eq!(find(fixture, &other).await?, Some(other))
     }
 
-    /// Only an enabled endpoint that fails since the given time or longer is disabled. Enabling it resets its failures;
-    /// another update does not.
+    /// Only an enabled endpoint that has been failing since the given time or longer is disabled. Enabling the endpoint
+    /// resets its failures; any other update does not.
     async fn a_failing_endpoint_is_disabled_until_it_is_enabled(fixture: &StoreFixture) -> TestResult {
         let [endpoint, other] = fixture.add_endpoints().await?;
         let endpoints = &fixture.webhooks.endpoints;
@@ -166,7 +166,7 @@ store_rules! {
             let disabled = endpoints.disable_if_failing(&endpoint.id, instant(since), &audit);
             disabled.await
         };
-        check!(!disable(&endpoint, 5).await?, "it did not fail")?;
+        check!(!disable(&endpoint, 5).await?, "an endpoint without failed attempts is not disabled")?;
         attempt(fixture, 1, &endpoint, DeliveryState::Dead, 5).await?;
         for (since, expected) in [(4, false), (5, true), (5, false)] {
             check_eq!(disable(&endpoint, since).await?, expected)?;

@@ -17,7 +17,7 @@ const DAY: i64 = 86_400_000;
 store_rules! {
     mod idempotency;
 
-    /// One of several concurrent requests reserves the key. For the others it is in progress.
+    /// Exactly one of several concurrent requests reserves the key. The others get `InProgress`.
     async fn one_of_concurrent_requests_reserves_the_key(fixture: &StoreFixture) -> TestResult {
         let request = request()?;
         let requests = repeat_n((fixture.stores.idempotency.clone(), request.clone()), 50)

@@ -101,7 +101,8 @@ store_rules! {
         fixture.expect_nothing_due(6 * LEASE).await
     }
 
-    /// The settlements of a batch are independent: one without a lease is left out and does not affect the others.
+    /// The settlements of a batch are independent: a settlement without a valid lease is not recorded and does not
+    /// affect the others.
     async fn concurrent_settlements_are_all_recorded(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         for number in 1..=4 {

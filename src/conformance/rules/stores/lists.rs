@@ -23,8 +23,8 @@ store_rules! {
         check_eq!(fixture.webhooks.deliveries.list(&filter).await?, [], "after the last page")
     }
 
-    /// A list has the deliveries that match each combination of filters on each page, without those of removed
-    /// endpoints.
+    /// For each combination of filters, each page contains only the deliveries that match, without deliveries of
+    /// removed endpoints.
     async fn a_list_has_only_deliveries_that_match_its_filter(fixture: &StoreFixture) -> TestResult {
         let mut all = create_deliveries(fixture).await?;
         let removed = endpoint_id(3)?;

@@ -77,7 +77,8 @@ store_rules! {
         .await
     }
 
-    /// A clock that was set back locks no budget: a window that ends later than a whole window from now has ended.
+    /// A window that ends more than one window length after the current time counts as ended, so a clock that was set
+    /// back locks no budget.
     async fn a_clock_set_back_locks_no_budget(fixture: &StoreFixture) -> TestResult {
         expect_charges(fixture, &[
             (3_600_000, 120, true, 0, 3_900_000),
@@ -125,7 +126,7 @@ store_rules! {
             now += i64::try_from((chance >> 40) % 60_000).unwrap_or_default();
             let (after, expected) = BUDGET.charge(budget, cost, instant(now));
             let decision = charge(fixture, RateLimitKey::UnknownAddress, cost, now).await?;
-            check_eq!(decision, expected, "decision {step}, of {cost} at {now}")?;
+            check_eq!(decision, expected, "charge {step}, of {cost} units at {now}")?;
             budget = after;
         }
         Ok(())
@@ -170,7 +171,11 @@ async fn expect_charges(
             let decision = charge(fixture, key, cost, now).await?;
             let actual = (decision.allowed, decision.remaining, decision.resets_at);
             let expected = (allowed, remaining, instant(resets_at));
-            check_eq!(actual, expected, "{cost} at {now} for {key:?}")?;
+            check_eq!(
+                actual,
+                expected,
+                "charge of {cost} units at {now} for {key:?}"
+            )?;
         }
     }
     Ok(())

@@ -78,7 +78,7 @@ store_rules! {
         fixture.expect_progress(&elsewhere, progress(DeliveryState::Dead, 1, None)).await?;
         fixture.expect_progress(&gone, progress(DeliveryState::Gone, 1, None)).await?;
         fixture.webhooks.endpoints.remove(&other.id, &audit_entry()).await?;
-        check_eq!(deliveries.retry_dead(&other.id, instant(9), 2, &audit_entry()).await?, 0, "of a removed endpoint")
+        check_eq!(deliveries.retry_dead(&other.id, instant(9), 2, &audit_entry()).await?, 0, "retried deliveries of a removed endpoint")
     }
 
     /// A delivery that is dead again can be queued again.
@@ -94,7 +94,7 @@ store_rules! {
         Ok(())
     }
 
-    /// One of several concurrent retries succeeds.
+    /// Exactly one of several concurrent retries succeeds.
     async fn one_of_concurrent_retries_succeeds(fixture: &StoreFixture) -> TestResult {
         let endpoint = fixture.add_endpoint(1).await?;
         let id = fixture.finish(1, &endpoint, DeliveryState::Dead, 0).await?;
@@ -128,7 +128,8 @@ store_rules! {
         fixture.expect_nothing_due(1_000_000).await
     }
 
-    /// A ping is enqueued only for its endpoint, whatever its topics, and is otherwise an ordinary delivery.
+    /// A ping is enqueued only for the given endpoint, independently of the endpoint's topics. Otherwise it is an
+    /// ordinary delivery.
     async fn a_ping_is_queued_for_one_endpoint_only(fixture: &StoreFixture) -> TestResult {
         let topics = TopicSet { all: false, named: [].into() };
         let endpoint = Endpoint { topics, ..endpoint(1)? };
@@ -170,5 +171,9 @@ async fn expect_retry(
         .deliveries
         .retry(id, instant(now), &audit_entry())
         .await?;
-    check_eq!(retried, expected, "whether it was queued again at {now}")
+    check_eq!(
+        retried,
+        expected,
+        "whether {id:?} was queued again at {now}"
+    )
 }

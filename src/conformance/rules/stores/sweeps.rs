@@ -87,7 +87,7 @@ store_rules! {
             let purged = deliveries.purge(DeliveryState::Dead, instant(3), 2, &audit_entry()).await?;
             check_eq!(purged, expected)?;
             let [oldest, ..] = dead.as_slice() else {
-                return check!(false, "four deliveries");
+                return check!(false, "the fixture has four deliveries");
             };
             expect_exists(fixture, oldest, false).await?;
         }

@@ -20,7 +20,7 @@ store_rules! {
         check_eq!(fixture.stores.usage.most_used_tokens(instant(0), 9).await?, expected)
     }
 
-    /// Sums of hours include the hours from the given time on, the oldest first, of all tokens or of one.
+    /// The usage by hour contains the hours from the given time on, the oldest first, for all tokens or for one token.
     async fn usage_is_summed_by_hour(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
         store.add_token_usage(&[usage(0, 1, 1)?, usage(1, 1, 2)?, usage(1, 2, 4)?, usage(3, 2, 8)?]).await?;
@@ -31,7 +31,7 @@ store_rules! {
         check_eq!(store.token_usage_by_hour(instant(0), Some(&lookup(9)?)).await?, [])
     }
 
-    /// Sums of tokens are ordered by requests, and limited.
+    /// The most used tokens are ordered by the number of requests, up to the limit.
     async fn usage_is_summed_by_token(fixture: &StoreFixture) -> TestResult {
         let store = &fixture.stores.usage;
         store.add_token_usage(&[usage(0, 1, 9)?, usage(1, 1, 1)?, usage(1, 2, 4)?, usage(2, 2, 4)?, usage(2, 3, 1)?]).await?;

@@ -37,7 +37,7 @@ store_rules! {
         check_eq!(find(fixture, &lookup(1)?).await?, Some(token(1)?))
     }
 
-    /// One of several concurrent creations with one lookup succeeds.
+    /// Exactly one of several concurrent creations with one lookup succeeds.
     async fn one_of_concurrent_creations_succeeds(fixture: &StoreFixture) -> TestResult {
         let token = token(1)?;
         let calls = repeat_n((fixture.stores.tokens.clone(), token.clone()), 20)
@@ -73,7 +73,7 @@ store_rules! {
         check_eq!(find(fixture, &lookup(1)?).await?, None)
     }
 
-    /// The label of a token is changed, and nothing else. The label of an unknown token is not.
+    /// A change of a label changes nothing else. The label of an unknown token cannot be changed.
     async fn a_label_is_changed(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
         create(fixture, &token(2)?).await?;
@@ -86,7 +86,7 @@ store_rules! {
         check_eq!(find(fixture, &lookup(3)?).await?, None)
     }
 
-    /// A use is recorded unless another use was recorded in the minute before. A use of an unknown token is not
+    /// A use is recorded unless another use was recorded less than a minute before. A use of an unknown token is not
     /// recorded.
     async fn a_use_is_recorded_once_a_minute(fixture: &StoreFixture) -> TestResult {
         create(fixture, &token(1)?).await?;
@@ -101,7 +101,7 @@ store_rules! {
         ] {
             use_token(fixture, &lookup(1)?, used).await?;
             let token = TokenRecord { last_used_at: Some(instant(recorded)), ..token(1)? };
-            check_eq!(find(fixture, &lookup(1)?).await?, Some(token), "after a use at {used}")?;
+            check_eq!(find(fixture, &lookup(1)?).await?, Some(token), "the token after a use at {used}")?;
         }
         use_token(fixture, &lookup(2)?, 0).await?;
         check_eq!(find(fixture, &lookup(2)?).await?, None)
@@ -173,7 +173,7 @@ store_rules! {
             let page = fixture.stores.tokens.list(&filter, instant(0)).await?.into_iter();
             let actual: Vec<_> = page.map(|token| (token.created_at, token.lookup)).collect();
             let expected: Vec<_> = newest.iter().skip(skipped).take(count).copied().collect();
-            check_eq!(actual, expected, "up to {limit} after {after:?}")?;
+            check_eq!(actual, expected, "tokens of a page of {limit} after {after:?}")?;
         }
         Ok(())
     }
@@ -217,8 +217,8 @@ store_rules! {
         Ok(())
     }
 
-    /// A search finds the tokens whose label contains the text in any case of its ASCII letters, whose lookup begins with
-    /// the text, and those of the given owner. Characters that are wildcards in SQL are ordinary ones.
+    /// A search finds a token if its label contains the text in any case of ASCII letters, if its lookup begins with
+    /// the text, or if it belongs to the given owner. Characters that are wildcards in SQL have no special meaning.
     async fn tokens_are_found_by_label_lookup_and_owner(fixture: &StoreFixture) -> TestResult {
         let (number, bob) = (UserId::from(3), UserId::from(4));
         for (lookup, label, owner) in [
