@@ -71,7 +71,7 @@ board_rules! {
         let alice = suite.member("alice").await?;
         for banned in [false, true, false] {
             suite.fixture.set_banned(&alice.id(), banned).await?;
-            check_eq!(alice.access().await?.is_some(), !banned, "whether {alice:?} has access after set_banned({banned})")?;
+            check_eq!(alice.access().await?.is_some(), !banned, "access after set_banned({banned})")?;
         }
         Ok(())
     }
@@ -173,7 +173,7 @@ board_rules! {
             for offline in [false, true, false] {
                 suite.fixture.set_offline(offline).await?;
                 let locked_out = caller.access().await?.map(|access| access.deny_offline);
-                check_eq!(locked_out, Some(offline && can_be_denied), "deny_offline of {caller:?} after set_offline({offline})")?;
+                check_eq!(locked_out, Some(offline && can_be_denied), "{caller:?} while offline is {offline}")?;
             }
         }
         Ok(())

@@ -78,7 +78,7 @@ store_rules! {
         fixture.expect_progress(&elsewhere, progress(DeliveryState::Dead, 1, None)).await?;
         fixture.expect_progress(&gone, progress(DeliveryState::Gone, 1, None)).await?;
         fixture.webhooks.endpoints.remove(&other.id, &audit_entry()).await?;
-        check_eq!(deliveries.retry_dead(&other.id, instant(9), 2, &audit_entry()).await?, 0, "retried deliveries of a removed endpoint")
+        check_eq!(deliveries.retry_dead(&other.id, instant(9), 2, &audit_entry()).await?, 0, "retries after removal")
     }
 
     /// A delivery that is dead again can be queued again.
