@@ -20,7 +20,7 @@ use crate::token::Lookup;
 /// Hours of the charts.
 const HOURS: u32 = 24;
 
-/// Number of tokens on the page: those with the most requests.
+/// Number of tokens on the page. The page shows the tokens with the most requests.
 const TOP_TOKENS: u32 = 20;
 
 /// Upper limit of estimated latencies.
@@ -125,8 +125,8 @@ fn by_operation(usage: &[OperationUsage]) -> Vec<(&str, OperationCounts)> {
     sums
 }
 
-/// Renders the chart of requests by interval. `period` follows the number of requests in its description, and `busiest`
-/// is the name of the interval with the most requests.
+/// Renders the chart of requests by interval. In the description of the chart, `period` follows the number of requests,
+/// and `busiest` is the name of the interval with the most requests.
 pub(super) fn requests_chart(
     intervals: &[Interval<UsageCounts>],
     period: &str,

@@ -130,7 +130,7 @@ impl<const N: usize> ColumnChart<'_, N> {
     }
 }
 
-/// Returns the end of an axis for values up to `most`: an even number with one digit before zeros.
+/// Returns the upper end of an axis for values up to `most`: an even number such as 8, 30 or 200.
 fn axis_end(most: u64) -> u64 {
     let mut unit = 1_u64;
     while unit.saturating_mul(10) < most {

@@ -392,7 +392,7 @@ fn ping_result(context: &PageContext, delivery: &Delivery, last: Option<&Attempt
     }
 }
 
-/// Renders the button of the operator retry. A queued delivery has none.
+/// Renders the button of the operator retry. A queued delivery has no button.
 fn retry_button(context: &PageContext, delivery: &Delivery) -> Markup {
     let path = format!("/deliveries/{}/retry", delivery.id);
     match delivery.progress.state {

@@ -63,7 +63,7 @@ impl ManualRuntime {
     /// Runs all tasks until each of them waits.
     ///
     /// # Panics
-    /// After 1,000,000 polls.
+    /// If tasks are still ready after 1,000,000 polls.
     #[expect(clippy::panic, reason = "a busy loop fails the test")]
     pub fn run_until_idle(&self) {
         for _ in 0..MAX_POLLS {

@@ -21,7 +21,7 @@ impl OutboxStore for MemoryWebhookStore {
         Ok(pending.cloned().collect())
     }
 
-    /// Always empty: events in memory are not encoded.
+    /// Returns an empty quarantine, because events in memory are not encoded.
     async fn quarantined(&self, _limit: u32) -> BackendResult<Quarantine> {
         Ok(Quarantine::default())
     }

@@ -263,7 +263,7 @@ impl DeliveryRow {
         })
     }
 
-    /// Returns `true` if the filter selects it, apart from the position of the page.
+    /// Returns `true` if the filter selects the delivery, regardless of the position of the page.
     pub(super) fn matches(&self, filter: &DeliveryFilter) -> bool {
         let Delivery {
             progress,

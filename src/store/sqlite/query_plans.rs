@@ -193,7 +193,7 @@ fn a_list_scans_the_rows_that_its_filter_selects() {
 }
 
 /// Checks each combination of filters: the list is read in its order from an index of the owner, or of revoked or other
-/// tokens. Only expiry times and searches are compared with rows that are not in the list.
+/// tokens. Only the conditions on expiry times and on the search text can read rows that are not in the list.
 #[test]
 fn a_list_of_tokens_reads_an_index_in_its_order() {
     let age = "(created_at,lookup)<(?,?)";
@@ -241,7 +241,7 @@ fn assert_search(plan: &str, search: &str) {
 fn plan(statement: &str) -> String {
     let connection = Connection::open_in_memory().unwrap();
     apply_migrations(&connection, &MIGRATIONS).unwrap();
-    // The pool enables the same stability of plans.
+    // The connections of the pool enable the same option, so their plans are the same.
     let stable = DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG;
     connection.set_db_config(stable, true).unwrap();
     let mut explain = connection

@@ -148,8 +148,8 @@ struct Parties {
 
 #[cfg(feature = "webhooks")]
 impl Event {
-    /// Returns `true` if `member` may receive the event apart from its forum. `message.sent` concerns only its sender
-    /// and its recipients; every other topic concerns all members.
+    /// Returns `true` if `member` may receive the event, regardless of the event's forum. `message.sent` concerns only
+    /// its sender and its recipients; every other topic concerns all members.
     ///
     /// The parties are read from the body. A `message.sent` without parties concerns no member.
     pub(crate) fn concerns(&self, member: &UserId) -> bool {

@@ -151,7 +151,7 @@ mod tests {
         (&[SILENT, SILENT, SILENT, REACHED], Ok(3), 1740, &[0, 250, 500, 750]),
         // An attempt continues while the next one runs.
         (&[(2000, true), SILENT, (4000, true)], Ok(0), 2000, &[0, 250, 500]),
-        // An address that fails starts the next one at once.
+        // A failed attempt starts the next attempt at once.
         (&[(0, false), (0, false), (100, false), REACHED], Ok(3), 1090, &[0, 0, 0, 100]),
         (&[(1000, false), (0, false), (1000, false)], Err(2), 1250, &[0, 250, 250]),
     ];

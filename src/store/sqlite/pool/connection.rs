@@ -59,7 +59,8 @@ fn open(path: &DatabasePath, settings: &DatabaseSettings) -> Result<Connection, 
     connection.map_err(|error| path.describe_error(error.into()))
 }
 
-/// Rejects read-only files: SQLite opens a file without write permission for reading, without an error.
+/// Sets up a connection. Rejects read-only files, because SQLite does not: it opens a file without write permission for
+/// reading.
 fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Connection> {
     if connection.is_readonly(MAIN_DB)? {
         let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
@@ -67,7 +68,7 @@ fn set_up(mut connection: Connection, settings: &DatabaseSettings) -> Result<Con
     }
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_CAPACITY);
-    // Otherwise a statement is planned again for each new value of a `LIMIT` or a lower bound.
+    // Without this option, a statement is planned again for each new value of a `LIMIT` or a lower bound.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     enable_wal(&connection)?;
     connection.execute_batch(PRAGMAS)?;
