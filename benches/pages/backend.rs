@@ -27,7 +27,7 @@ impl Baseline {
     pub fn name(self) -> &'static str {
         match self {
             Self::WithoutToken => "handwritten handler without token and rate limit",
-            Self::OneVisit => "handwritten handler that looks up token and owner in the same visit",
+            Self::OneVisit => "handwritten handler that also looks up token and owner",
             Self::Sqlx => "axum and sqlx with one query each for token, owner and data",
         }
     }
