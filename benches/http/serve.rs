@@ -31,7 +31,7 @@ impl Bare {
     fn body(&self) -> Bytes {
         match self {
             Self::Bytes(bytes) => bytes.clone(),
-            // A board builds its posts for each request.
+            // Clones the page, because a board builds its posts for each request.
             Self::Posts(board) => body(&board.large.clone()).into(),
         }
     }

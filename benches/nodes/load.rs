@@ -126,7 +126,7 @@ struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// Chooses a rank, about in inverse proportion to the rank. The lowest is 1.
+    /// Chooses a rank from 1 on. The probability of a rank is about inversely proportional to the rank.
     fn rank(&mut self) -> u64 {
         words::rank(|end| self.random.below(end as usize) as u64)
     }

@@ -36,7 +36,7 @@ const PUBLIC: Forums = [
     ("Members", "guests"),
 ];
 
-/// Number of forums of [`Board::of_many_forums`], one of four of which mary sees.
+/// Number of forums of [`Board::of_many_forums`]. The member mary sees one of four.
 const MANY_FORUMS: usize = 200;
 
 /// Number of messages to sam, and of threads that sam subscribes to; they do not grow with the posts.
@@ -107,7 +107,7 @@ impl Board {
         board
     }
 
-    /// Restarts the server.
+    /// Stops the server. Returns a function that starts it again.
     pub fn stop(self) -> impl FnOnce() -> Self {
         let home = self.server.stop();
         || Self::serve(home, self.database)

@@ -9,7 +9,8 @@ use crate::measurements::{Goal, Samples, row};
 use crate::{here, number, posts, rounds, words};
 use forum_benches::cpu_time::cpu_time;
 
-/// Words by rank: in a million posts they occur in a few dozen, 50,000 and 950,000.
+/// Words with their ranks. Of a million posts, none contains the absent word; a few dozen, 50,000 and 950,000 contain
+/// the others.
 pub const WORDS: [(&str, u64); 4] = [
     ("absent", u64::MAX),
     ("rare", 100_000),

@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use crate::writers::{WRITERS, nth};
 use crate::{ROUND, WARM_UP};
 
-/// The database's own type.
+/// The pragmas that the library sets on its own connections.
 const PRAGMAS: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;

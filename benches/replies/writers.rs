@@ -100,7 +100,8 @@ impl Writers {
     }
 }
 
-/// The threads in turn. A member begins with the thread of the member's number, and each reply is in the next one.
+/// Returns a thread. Threads are used in turn: a member begins with the thread of the member's number, and writes each
+/// further reply in the next thread.
 pub fn nth(threads: &[i64], number: usize) -> i64 {
     threads[number % threads.len()]
 }

@@ -46,7 +46,7 @@ pub fn count() {
     );
 }
 
-/// Answers the requests in the process that is counted.
+/// Runs the requests if this is the process whose instructions are counted. Returns whether it is.
 pub fn are_counted_here(fixture: &BenchFixture) -> bool {
     let counted = env::var_os(COUNTED).is_some();
     if counted {

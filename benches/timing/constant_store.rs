@@ -1,4 +1,4 @@
-//! A store that knows every other lookup and takes the same time for known and unknown ones.
+//! A store that contains every second lookup, and takes the same time for known and unknown lookups.
 
 use forum_api::async_trait;
 use forum_api::audit::AuditEntry;

@@ -3,7 +3,7 @@
 //!
 //! Works like dudect: times inputs of two classes in random order and compares their means with Welch's t-test, over a
 //! million samples and over the samples below several percentiles. Below 4.5 the classes do not differ. This holds for
-//! all pairs but known and unknown lookups. Parts: `tokens`, `secrets`, `signatures`.
+//! all pairs except known and unknown lookups. Parts: `tokens`, `secrets`, `signatures`.
 
 use forum_benches::{measurements, static_board};
 
