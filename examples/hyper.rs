@@ -62,7 +62,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             request
         };
         let service = TowerToHyperService::new(api.clone().map_request(with_peer));
-        // Without a timer hyper waits indefinitely for the head of a request. By default it buffers 400 KiB of it.
+        // Without a timer hyper waits indefinitely for the head of a request. By default, hyper buffers up to 400 KiB
+        // of a head.
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .max_buf_size(32 * 1024)

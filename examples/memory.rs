@@ -36,7 +36,7 @@ use unicode_normalization::UnicodeNormalization;
 /// Time in which authors can edit and delete their posts.
 const EDIT_WINDOW: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Time between two ratings of one member without a post.
+/// Minimum time between two ratings of a member by the same rater, if the ratings name no post.
 const RATING_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Length of the excerpt of a search hit, in characters.
@@ -63,7 +63,7 @@ struct MemoryBoard {
 struct Data {
     /// Time of the current command.
     now: Timestamp,
-    /// Last id of any resource.
+    /// The last id that was assigned to a resource of any kind.
     last_id: i64,
     offline: bool,
     accounts: BTreeMap<UserId, Account>,
@@ -107,7 +107,7 @@ struct Ballot {
     votes: BTreeMap<UserId, Vec<OptionId>>,
 }
 
-/// The caller of a command; without an author for guests.
+/// The caller of a command. `author` is `None` for a guest.
 struct Viewer {
     author: Option<Author>,
     role: Role,
@@ -121,7 +121,8 @@ struct VisibleThread<'a> {
     is_moderator: bool,
 }
 
-/// Sees all forums, and in each forum the content that every reader sees. Counts and events have this view.
+/// A viewer who sees all forums, and in each forum only the content that every reader sees. Counts and events contain
+/// only content that this viewer sees.
 const READER: Viewer = Viewer {
     author: None,
     role: Role::Staff,
@@ -157,14 +158,15 @@ impl Section {
     }
 }
 
-/// Reads.
+/// Methods that read.
 impl Data {
     fn account(&self, user: &UserRef) -> Option<&Account> {
         let mut accounts = self.accounts.values();
         accounts.find(|account| is_user(&account.author, user))
     }
 
-    /// Returns the member with this id; the guest if the account is banned.
+    /// Returns the member with this id. Returns a guest if `id` is `None`, or if the account is banned or does not
+    /// exist.
     fn viewer(&self, id: Option<&UserId>) -> Viewer {
         let account = id.and_then(|id| self.accounts.get(id));
         let account = account.filter(|account| !account.banned);
@@ -187,7 +189,7 @@ impl Data {
         found(section.filter(|section| section.is_visible(viewer)))
     }
 
-    /// Returns a section, its parent, and its other ancestors.
+    /// Returns a section and then its ancestors, nearest first.
     fn lineage<'a>(&'a self, section: &'a Section) -> impl Iterator<Item = &'a Section> {
         let parent = move |section: &&Section| self.sections.get(section.forum.parent_id.as_ref()?);
         std::iter::successors(Some(section), parent)
@@ -299,7 +301,7 @@ impl Data {
         Ok(InForum::new(thread.forum_id.clone(), poll))
     }
 
-    /// Returns a poll that a member changes.
+    /// Returns a poll and its thread for a change. Fails if the thread is deleted.
     fn open_poll(&self, writer: &Viewer, id: &PollId) -> BoardResult<(Poll, VisibleThread<'_>)> {
         let poll = self.poll(writer, id)?.value;
         let thread = self.visible_thread(writer, &poll.thread_id)?;
@@ -332,7 +334,7 @@ impl Data {
         ratings.map(|rating| rating.points).sum()
     }
 
-    /// Returns a subscription, unless its target is hidden.
+    /// Returns a subscription. Fails if its target is hidden from the viewer.
     fn subscription(
         &self,
         viewer: &Viewer,
@@ -406,7 +408,7 @@ impl Data {
     }
 }
 
-/// Writes.
+/// Methods that write.
 impl Data {
     fn new_id<T: From<i64>>(&mut self) -> T {
         self.last_id += 1;
@@ -546,7 +548,7 @@ impl Data {
         Ok(())
     }
 
-    /// Writes an event of a post or poll to the outbox, unless readers of the forum cannot see it.
+    /// Writes an event of a post or poll to the outbox if every reader of the forum can see the post or poll.
     fn emit_public<T>(
         &mut self,
         actor: &Viewer,
@@ -588,14 +590,15 @@ impl MemoryBoard {
         data
     }
 
-    /// Begins a read.
+    /// Locks the data for a read. Returns the data and the caller.
     fn read(&self, caller: &Caller) -> (MutexGuard<'_, Data>, Viewer) {
         let data = self.data();
         let viewer = data.viewer(caller.user_id());
         (data, viewer)
     }
 
-    /// Begins a write. Fails if the member was banned after the request began.
+    /// Locks the data for a write. Returns the data and the caller. Fails if the member was banned after the request
+    /// began.
     fn write(&self, member: &MemberCaller) -> BoardResult<(MutexGuard<'_, Data>, Viewer)> {
         let data = self.data();
         let writer = data.viewer(Some(member.user_id()));
@@ -1147,7 +1150,8 @@ impl Board for MemoryBoard {
 
     async fn search(&self, caller: &Caller, params: SearchParams) -> BoardResult<Page<SearchHit>> {
         let (data, viewer) = self.read(caller);
-        // Later pages ignore posts that were written after the first one, so that no thread moves between pages.
+        // Later pages ignore posts that were written after the first page was read, so that no thread moves between
+        // pages.
         let [_, _, last_id] = params.after_or([0, 0, data.last_id])?;
         let key = |hit: &SearchHit| {
             let id = hit.post_id.to_i64().unwrap_or_default();
@@ -1219,7 +1223,7 @@ fn check_poll(poll: &Poll) -> BoardResult<()> {
     validate(is_possible, "maxChoices", message)
 }
 
-/// Returns the words of a text in lower case and composed form, each between two spaces.
+/// Returns the words of a text in lower case and Unicode NFC, each between two spaces.
 fn words(text: &str) -> String {
     let text = text.nfc().collect::<String>().to_lowercase();
     let words = text.split(|letter: char| !letter.is_alphanumeric());
@@ -1227,7 +1231,7 @@ fn words(text: &str) -> String {
     words.map(|word| format!(" {word} ")).collect()
 }
 
-/// Returns the number of matches of a query; `None` if the words of a text do not match it.
+/// Returns the number of matches of a query in a text; `None` if the text does not match the query.
 fn score(query: &SearchQuery, text: &str) -> Option<f64> {
     let mut score = 0;
     for term in query.terms() {

@@ -26,7 +26,8 @@ const MEMBER: &str = "
     SELECT rank, ARRAY(SELECT id FROM section WHERE section.rank <= member.rank) AS sections
     FROM member WHERE id = $1 AND NOT banned";
 
-/// A token, and its owner as [`MEMBER`] reads it. The rank is null if the owner is banned or does not exist.
+/// Query of a token and its owner. The last two columns are those of [`MEMBER`]. The rank is null if the owner is
+/// banned or does not exist.
 const TOKEN: &str = "
     SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at,
         rank, ARRAY(SELECT id FROM section WHERE section.rank <= member.rank) AS sections

@@ -31,7 +31,7 @@ pub async fn signed_in(db: &impl GenericClient, session: &str) -> Result<Option<
     Ok(row.map(|row| row.get("member")))
 }
 
-/// Returns the member with this id, unless banned.
+/// Returns the member with this id; `None` if the member is banned or does not exist.
 pub async fn find(db: &impl GenericClient, id: i64) -> Result<Option<Member>, ReplyError> {
     let find = db.prepare_cached(FIND).await?;
     let row = db.query_opt(&find, &[&id]).await?;

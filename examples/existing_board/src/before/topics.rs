@@ -31,7 +31,7 @@ pub struct Topic {
     pub section_title: String,
     /// The subject.
     pub subject: String,
-    /// If `true`, only administrators write in it.
+    /// If `true`, only administrators may write in the topic.
     pub locked: bool,
     /// The number of entries.
     pub entries: i64,
