@@ -43,7 +43,7 @@ pub async fn named(connection: &Connection<'_>, name: &str) -> BoardResult<i64> 
     id?.ok_or_else(|| BoardError::not_found(format!("unknown member {name:?}")))
 }
 
-/// Returns the id of a member, if there is one.
+/// Returns the id of a member; `None` if the member does not exist.
 pub async fn find(connection: &Connection<'_>, user: &UserRef) -> db::DbResult<Option<i64>> {
     let (id, name) = keys(user);
     let find = "SELECT id FROM member WHERE id = ?1 OR lower(username) = ?2";
@@ -52,7 +52,7 @@ pub async fn find(connection: &Connection<'_>, user: &UserRef) -> db::DbResult<O
         .await
 }
 
-/// An id, which is `None` if it is invalid, or a name.
+/// Returns the id or the name to look up. An invalid id becomes `None`.
 fn keys(user: &UserRef) -> (Option<i64>, Option<String>) {
     match user {
         UserRef::Id(id) => (id.to_i64().ok(), None),
@@ -83,8 +83,8 @@ pub async fn names(
     Ok(names?.into_iter().collect())
 }
 
-/// Bans a member, which ends all sessions, or revokes the ban.
-/// Returns `false` if the member is in this state already.
+/// Bans a member and ends the member's sessions, or lifts the ban. Returns `false` if the member is in this state
+/// already.
 pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::DbResult<bool> {
     if banned {
         sessions::end_all(tx, member).await?;
@@ -102,7 +102,7 @@ pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::DbRe
     .map(drop)
 }
 
-/// Returns `false` if the member has these groups already.
+/// Sets the groups of a member. Returns `false` if the member has these groups already.
 pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::DbResult<bool> {
     let update = "UPDATE member SET groups = ?2 WHERE id = ?1 AND groups <> ?2";
     let groups = groups.to_string();

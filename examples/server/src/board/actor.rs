@@ -28,8 +28,8 @@ macro_rules! columns {
     };
 }
 
-/// Reads the guest or a member, and all forums: a row for each forum, or one row on a board without forums. No row for a
-/// member who is unknown or banned.
+/// Reads the guest or a member, and all forums. Returns one row for each forum, or one row on a board without forums.
+/// Returns no row for a member who is unknown or banned.
 pub const LOAD: &str = concat!(
     "SELECT",
     columns!(),
@@ -42,8 +42,8 @@ WHERE CAST(:member AS BIGINT) IS NULL OR member.banned = FALSE
 ORDER BY forum.id"
 );
 
-/// Reads a token, and its owner as [`LOAD`] does. The owner's columns are null in the only row of a token whose owner is
-/// unknown or banned.
+/// Reads a token, and its owner with the columns of [`LOAD`]. If the owner is unknown or banned, returns one row in
+/// which the owner's columns are null.
 macro_rules! load_token {
     ($owner:literal) => {
         concat!(
@@ -72,8 +72,8 @@ ORDER BY forum.id"
     };
 }
 
-/// The statements for SQLite and for Postgres. An id that is not a number in canonical form belongs to no member, nor does
-/// a number of more than 18 digits on Postgres.
+/// The statements for SQLite and for Postgres. An id that is not a number in canonical form belongs to no member. On
+/// Postgres, a number of more than 18 digits belongs to no member either.
 pub const LOAD_TOKEN: [&str; 2] = [
     load_token!("CAST(token.owner AS BIGINT) AND CAST(member.id AS TEXT) = token.owner"),
     load_token!(
@@ -95,7 +95,7 @@ pub struct Actor {
 }
 
 impl Actor {
-    /// Loads the guest for `None`, or this member. Returns `None` for a member who is unknown or banned.
+    /// Loads this member, or the guest if `member` is `None`. Returns `None` for a member who is unknown or banned.
     pub async fn load(connection: &Connection<'_>, member: Option<i64>) -> DbResult<Option<Self>> {
         let rows = connection
             .all(LOAD, bind! { ":member": member }, read_row)
@@ -134,7 +134,7 @@ impl Actor {
     }
 }
 
-/// The rows of an actor, whose permissions are not resolved yet.
+/// The rows of an actor before the actor's permissions are resolved.
 #[derive(Debug)]
 pub struct ActorRows {
     member: Option<i64>,

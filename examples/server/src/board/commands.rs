@@ -1,4 +1,4 @@
-//! The board's commands, as the API calls them: each is a read of one state, or one transaction.
+//! The methods of the board that the API calls. Each method reads, or runs one transaction.
 
 use std::sync::Arc;
 
@@ -294,7 +294,7 @@ impl host::Board for ReferenceBoard {
     }
 }
 
-/// The caller as the [`Authorizer`](host::Authorizer) loaded them for this request.
+/// Returns the actor that the [`Authorizer`](host::Authorizer) loaded for this request.
 fn actor(caller: &Caller) -> BoardResult<Arc<Actor>> {
     caller.extension().cloned()
 }

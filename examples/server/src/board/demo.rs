@@ -32,7 +32,7 @@ struct Content {
     /// The first member is the administrator, whom an empty board has as well.
     members: Vec<DemoMember>,
     banned: Vec<&'static str>,
-    /// Pairs of a member and the member that it ignores.
+    /// Pairs of a member and another member whom the first one ignores.
     ignored: Vec<(&'static str, &'static str)>,
     /// Parents precede their children.
     forums: Vec<DemoForum>,
@@ -67,7 +67,7 @@ struct DemoThread {
     posts: Vec<DemoPost>,
 }
 
-/// The author, the hours since the post before, and the source markup.
+/// The author, the hours since the previous post, and the source markup.
 type DemoPost = (&'static str, u32, String);
 
 #[derive(Deserialize)]
@@ -142,7 +142,7 @@ pub async fn begin(
     }))
 }
 
-/// Adds the demo forums with these titles to a board without forums, without moderators and threads.
+/// Adds the demo forums with these titles to a board without forums. Adds no moderators and no threads.
 pub async fn add_forums(tx: &Transaction<'_>, titles: &[&str], now: Timestamp) -> BoardResult<()> {
     let content = content()?;
     let mut writer = DemoWriter::new(tx, now);

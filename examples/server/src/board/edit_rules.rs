@@ -20,7 +20,7 @@ pub enum EditWindow {
 }
 
 impl EditWindow {
-    /// Returns whether a post that was `written` then may still be changed.
+    /// Returns whether the author may still change, at `now`, a post that was written at `written`.
     pub fn is_open(self, written: Timestamp, now: Timestamp) -> bool {
         match self {
             Self::Minutes(minutes) => now.saturating_duration_since(written) < MINUTE * minutes,

@@ -16,13 +16,14 @@ use super::{posts, threads};
 
 /// The time of one command, and the changes that are written at its end: its events, and the counters of a forum.
 ///
-/// A command that locks rows sets the time afterwards, so that it follows the order of the posts of a thread.
+/// A command that locks rows sets the time after it has the locks, so that times follow the order of the posts of a
+/// thread.
 #[derive(Debug)]
 pub struct EventRecorder {
     pub now: Timestamp,
     /// `None` for an operator.
     pub actor: Option<i64>,
-    /// False if no webhook endpoint is enabled: then no event is recorded.
+    /// `true` if a webhook endpoint is enabled. If `false`, events are not recorded.
     pub has_endpoints: bool,
     recorded: Vec<DomainEvent>,
     reply: Option<CountedReply>,
@@ -85,7 +86,7 @@ impl EventScope {
     /// Columns of a scope without a post.
     pub const COLUMNS: &str = "forum.title, actor.id, actor.username, actor.avatar_url";
 
-    /// Joins of these columns.
+    /// The joins that [`COLUMNS`](Self::COLUMNS) needs.
     pub const OTHERS: &str = "
         JOIN forum ON forum.id = thread.forum_id
         LEFT JOIN member AS actor ON actor.id = :actor";
@@ -221,7 +222,7 @@ pub const THREAD_RESTORED: EventFn = &[PostEventKind::Thread(Event::thread_resto
 pub const REPLY_RESTORED: EventFn = &[PostEventKind::Post(Event::post_restored)];
 
 impl DomainEvent {
-    /// Returns the webhook events with the present data.
+    /// Returns the webhook events with the current data of the board.
     pub(super) async fn webhook_events(
         &self,
         tx: &Transaction<'_>,

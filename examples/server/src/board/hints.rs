@@ -134,8 +134,8 @@ async fn write(
     Ok(())
 }
 
-/// The statements for SQLite and for Postgres, which skips rows that a command changes, so that neither waits for the
-/// other.
+/// The statements for SQLite and for Postgres. The statement for Postgres skips rows that a command is changing, so
+/// that hints do not wait for commands.
 const SEEN: [&str; 2] = [
     "UPDATE member SET last_seen_at = CAST(seen.value ->> 'at' AS BIGINT)
     FROM json_each(:hints) AS seen

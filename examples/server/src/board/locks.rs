@@ -1,8 +1,8 @@
 //! Row locks of commands on Postgres, in the order that [`db`] describes. On SQLite a transaction excludes all
 //! other writers, and these functions run no statement.
 //!
-//! A statement that locks a row reads nothing else: after it has waited, the row is the latest version, and everything
-//! that the statement joins is as old as its beginning.
+//! A statement that locks a row reads nothing else. If it has waited for the lock, it returns the latest version of the
+//! row, but it would return joined rows as they were when the statement began.
 
 use forum_api::host::BoardResult;
 use forum_api::model::{NewMessage, UserRef};
@@ -122,7 +122,8 @@ pub async fn authors(tx: &Transaction<'_>, thread: i64) -> db::DbResult<()> {
     members(tx, &authors).await
 }
 
-/// Locks a member and all administrators, so that two commands do not remove the last two at the same time.
+/// Locks a member and all administrators, so that two commands do not remove the last two administrators at the same
+/// time.
 pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> db::DbResult<()> {
     if is_exclusive(tx) {
         return Ok(());
@@ -133,8 +134,8 @@ pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> db:
     members(tx, &ids).await
 }
 
-/// Waits for all other writes, and excludes new ones until the end of the transaction, whose statements change many rows.
-/// Reads continue.
+/// Waits for all other writes, and blocks new writes until the end of the transaction. Reads continue. Postgres plans
+/// the statements of the transaction for their values, because they change many rows.
 pub async fn board(tx: &Transaction<'_>) -> db::DbResult<()> {
     tx.run(tx.dialect(
         "",

@@ -59,7 +59,7 @@ fn parsed(source: &str) -> String {
     nodes.map(|node| words(&node.data().value)).collect()
 }
 
-/// Returns whether parsing would change nothing but white space: the source has no character with a meaning in Markdown, and
+/// Returns whether parsing would change only white space: the source has no character with a meaning in Markdown, and
 /// no line that can be an item of a list.
 fn is_unmarked(source: &str) -> bool {
     let is_plain = |letter: char| match letter {

@@ -8,7 +8,7 @@ use super::events::{EDITED, EventRecorder, REPLY_RESTORED, THREAD_RESTORED};
 use super::locks::LockTarget;
 use super::post_row::PostRow;
 
-/// Makes a post that awaits approval visible; with a first post, its thread.
+/// Makes a post that awaits approval visible. For a first post, also makes its thread visible.
 pub async fn approve(
     tx: &Transaction<'_>,
     events: &mut EventRecorder,
@@ -23,7 +23,7 @@ pub async fn approve(
     Ok(())
 }
 
-/// Restores the state of a post before its deletion; with a first post, that of its thread.
+/// Restores a deleted post to its state before the deletion. For a first post, also restores its thread.
 pub async fn restore(
     tx: &Transaction<'_>,
     events: &mut EventRecorder,

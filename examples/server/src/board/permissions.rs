@@ -1,4 +1,4 @@
-//! Permissions of a caller in each forum: lists of groups, of which each is inherited separately.
+//! Permissions of a caller in each forum. They depend on lists of groups. A forum inherits each list separately.
 
 use std::collections::HashMap;
 
@@ -28,7 +28,7 @@ pub struct ForumPermissions {
     pub start: bool,
     pub reply: bool,
     pub moderate: bool,
-    /// Every member may read the forum, so that posts in it count on profiles.
+    /// `true` if every member may read the forum. Posts in it then count on profiles.
     pub counts: bool,
 }
 
@@ -39,7 +39,7 @@ pub const TOP_FORUM: AccessLists<Groups> = AccessLists {
     reply: Groups::of([Group::Members]),
 };
 
-/// Resolves the permissions in each of the `forums`, of which parents precede their children. Only members write.
+/// Resolves the permissions in each forum. In `forums`, parents precede their children. Only members may write.
 pub fn resolve(
     forums: &[ForumRules],
     groups: Groups,
@@ -103,7 +103,7 @@ mod tests {
         }
     }
 
-    /// The letters of what these groups may: read, start, reply, moderate, and whether posts count.
+    /// Returns a letter for each permission of these groups, and `c` if posts count on profiles.
     fn may(rules: &[ForumRules], forum: i64, groups: Groups) -> String {
         let found = resolve(rules, groups, groups != GUEST)[&forum];
         let letters = [

@@ -36,7 +36,7 @@ pub struct PollChoice<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub text: u32,
-    /// `None` leaves the options as they are.
+    /// Maximum number of options.
     pub options: u32,
 }
 
@@ -171,8 +171,9 @@ pub fn may_edit(editor: PollEditor, locked: bool, texts: &Texts) -> BoardResult<
     denial.map_or(Ok(()), |text| Err(BoardError::forbidden(text)))
 }
 
-/// Refuses changes by the writer of a poll with votes: to the question, to the options, and to a `maxChoices` below
-/// `largest_vote`, the largest number of options of one vote. These rules do not apply to moderators.
+/// Refuses some changes by the writer of a poll that has votes: another question, other options, and a `maxChoices`
+/// below `largest_vote`. `largest_vote` is the largest number of options in one vote. Moderators may make these
+/// changes.
 pub fn check_writers_edit(
     poll: &Poll,
     draft: &PollDraft<'_>,

@@ -281,7 +281,7 @@ async fn upsert_options(
     Ok(())
 }
 
-/// Removes all options except `kept` with their votes, and then ballots without votes.
+/// Removes all options that are not in `kept`, and their votes. Then removes ballots without votes.
 async fn remove_options_except(
     tx: &Transaction<'_>,
     poll: i64,

@@ -22,11 +22,12 @@ pub struct PostInsert<'a> {
     pub html: &'a str,
     pub state: ContentState,
     pub at: Timestamp,
-    /// Counts on its author's profile while it is visible.
+    /// `true` if the post counts on its author's profile while it is visible.
     pub counts: bool,
-    /// The post of the thread that it answers.
+    /// The post in the same thread to which this post replies.
     pub in_reply_to: Option<i64>,
-    /// Recent posts of the author with this one. `None` if nothing has counted them: the next check does.
+    /// Recent posts of the author, including this one. `None` if they were not counted; the next check then counts
+    /// them.
     pub recent: Option<RecentPosts>,
 }
 
@@ -47,7 +48,7 @@ const AUTHOR: &str = "
     WHERE id = :author";
 
 impl PostInsert<'_> {
-    /// The parameters of [`POST`] and [`AUTHOR`], and of the statements of [`reply`].
+    /// Returns the parameters of [`POST`], of [`AUTHOR`], and of the statements in [`reply`].
     fn parameters(self, slot: &PostSlot) -> Vec<OwnedBound> {
         let is_counted = self.counts && self.state == ContentState::Visible;
         bind_owned! {
@@ -74,13 +75,13 @@ pub struct PostSlot {
 }
 
 impl PostSlot {
-    /// First column of the place after the last post of a thread, in SQLite and in Postgres: the id of the new post.
+    /// The first column that [`read`](Self::read) expects, in SQLite and in Postgres: the id of the new post.
     pub const POST_ID: [&str; 2] = [
         "(SELECT coalesce(max(id), 0) + 1 FROM post)",
         "nextval(pg_get_serial_sequence('post', 'id'))",
     ];
 
-    /// The other columns.
+    /// The other columns that [`read`](Self::read) expects: the place after the last post of a thread.
     pub const COLUMNS: &str = "thread.id, thread.last_number + 1, thread.last_activity_at,
         (SELECT ordered_at FROM post WHERE thread_id = thread.id ORDER BY ordered_at DESC, id DESC LIMIT 1)";
 
@@ -94,7 +95,7 @@ impl PostSlot {
         })
     }
 
-    /// The place after the last post of a thread that is locked.
+    /// Returns the place after the last post of a thread. The command must have locked the row of the thread.
     pub async fn next(tx: &Transaction<'_>, thread: i64) -> BoardResult<Self> {
         static QUERIES: LazyLock<[String; 2]> = LazyLock::new(|| {
             let columns = PostSlot::COLUMNS;
@@ -111,7 +112,7 @@ impl PostSlot {
         number.map_err(|_| DbError::Invalid("a number is negative"))
     }
 
-    /// A visible post in this place.
+    /// Describes a visible reply in this place, so that its forum can count it.
     pub fn counted(&self, forum: i64, at: Timestamp) -> CountedReply {
         CountedReply {
             forum,
@@ -126,7 +127,7 @@ impl PostSlot {
 pub struct CountedReply {
     forum: i64,
     at: Timestamp,
-    /// The last activity of its thread was later, because a clock was ahead.
+    /// `true` if the last activity of its thread was later, because a clock was ahead.
     is_earlier: bool,
 }
 
@@ -169,7 +170,7 @@ pub async fn thread(
     Ok((thread, post))
 }
 
-/// Adds a reply to a visible thread as the last one in order. The caller counts it in the forum.
+/// Adds a reply to a visible thread as its last post. The caller must count the reply in the forum.
 pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> DbResult<()> {
     const NUMBER: &str = "UPDATE thread SET last_number = :number WHERE id = :thread";
     const VISIBLE: &str = "
@@ -183,12 +184,12 @@ pub fn reply(tx: &Transaction<'_>, slot: &PostSlot, reply: PostInsert<'_>) -> Db
     tx.defer_all(statements, reply.parameters(slot))
 }
 
-/// A post that becomes visible, or no longer is.
+/// The change of the counters when a post becomes visible or stops being visible.
 #[derive(Clone, Copy, Debug)]
 pub struct CounterDelta {
     pub thread: i64,
     pub author: Option<i64>,
-    /// 1 if the post becomes visible, -1 if it no longer is.
+    /// 1 if the post becomes visible, -1 if it stops being visible.
     pub by: i64,
     pub on_profiles: bool,
 }
@@ -278,7 +279,7 @@ fn count_on_profile(tx: &Transaction<'_>, author: Option<i64>, by: i64) -> DbRes
     tx.defer(update, bind_owned! { ":author": author, ":by": by })
 }
 
-/// Counts all replies of a thread on profiles, with an index only: there may be very many.
+/// Counts all replies of a thread on profiles. Reads only an index, because there may be very many replies.
 async fn count_replies_on_profiles(tx: &Transaction<'_>, thread: i64, by: i64) -> DbResult<()> {
     let parameters = bind! { ":thread": thread, ":by": by };
     locks::authors(tx, thread).await?;
@@ -295,11 +296,12 @@ pub(super) const PROFILES_OF_REPLIES: &str = "
     ) AS written
     WHERE member.id = written.author_id";
 
-/// Times of a member's posts, refused ones excluded, that limit how often the member posts.
+/// Times of a member's posts that limit how often the member posts. Refused posts are excluded.
 #[derive(Clone, Copy, Debug)]
 pub struct PostTimes {
     last: Option<Timestamp>,
-    /// Of the last N posts within an hour, where N is the hourly limit. `None` if there are fewer.
+    /// The oldest of the last N posts within an hour, where N is the hourly limit. `None` if there are fewer than N
+    /// posts.
     oldest: Option<Timestamp>,
     recent: Option<RecentPosts>,
 }
@@ -338,8 +340,9 @@ impl TimesParams {
 
 /// The number of a member's posts after a time that is at least an hour ago.
 ///
-/// The row of the member stores it, so that a check does not count the posts of an hour one by one. It is counted again
-/// when it is older than an hour: each post is counted once, and a wrong number lasts an hour.
+/// The row of the member stores this number, so that a check does not count the posts of an hour one by one. The posts
+/// are counted again when the number is older than an hour: each post is counted once, and a wrong number is corrected
+/// after an hour.
 #[derive(Clone, Copy, Debug)]
 pub struct RecentPosts {
     posts: i64,
@@ -347,10 +350,11 @@ pub struct RecentPosts {
     counted_at: Timestamp,
 }
 
-/// The last post, the oldest of the last N posts, and the recent posts.
+/// Query of the last post, the oldest of the last N posts, and the recent posts of a member.
 ///
-/// `recent` is the stored number of recent posts, if it is valid for an hour that begins at `:since`, and `most` is the
-/// hourly limit. A number far above a limit that was lowered is not valid: it is cheaper to count up to the limit.
+/// `recent` is the stored number of recent posts if that number is valid for an hour that begins at `:since`. `most` is
+/// the hourly limit. If the limit was lowered far below the stored number, the number is not valid, because it is
+/// cheaper to count up to the limit.
 pub(super) const TIMES: &str = "
     WITH hourly (most) AS (
         SELECT coalesce((SELECT CAST(value AS BIGINT) FROM setting WHERE key = :key), :default)
@@ -388,7 +392,7 @@ pub(super) const TIMES: &str = "
         recent.posts IS NOT NULL
     FROM hourly LEFT JOIN recent ON TRUE";
 
-/// As [`TIMES`], without posts dated after `:now`. Counts up to the limit.
+/// Query of the first two columns of [`TIMES`], without posts dated after `:now`. Reads posts up to the limit.
 const TIMES_UNTIL_NOW: &str = "
     SELECT
         (SELECT max(created_at) FROM post WHERE author_id = :member AND created_at <= :now),
@@ -449,7 +453,8 @@ impl PostTimes {
         connection.one(query, &parameters.with(&[]), read).await
     }
 
-    /// The recent posts with one more. Those up to the oldest of the last N posts, which is an hour ago, no longer count.
+    /// Returns the recent posts plus one. Subtracts the posts up to the oldest of the last N posts, because they are at
+    /// least an hour old.
     async fn with_one_more(
         self,
         connection: &Connection<'_>,

@@ -19,7 +19,7 @@ pub struct PostLocation {
 #[derive(Clone, Copy, Debug)]
 pub struct PostRow {
     pub at: PostLocation,
-    /// A thread has the state of its first post.
+    /// `true` for the first post of a thread. A thread has the state of its first post.
     pub first: bool,
     pub state: ContentState,
     pub state_before: Option<ContentState>,
@@ -44,7 +44,7 @@ impl PostRow {
         connection.first(query, bind![post], read).await
     }
 
-    /// The properties that the rules on changes by `member` read.
+    /// Returns the properties that the rules on changes by `member` read.
     pub fn facts(&self, member: Option<i64>) -> PostFacts {
         PostFacts {
             own: member.is_some() && self.author == member,
@@ -115,7 +115,7 @@ impl PostRow {
         EventScope::load(tx, self.at.thread, Some(self.at.post), actor).await
     }
 
-    /// Changes the state of the post, of its thread if it is the first, and the counters.
+    /// Changes the state of the post and updates the counters. For a first post, also changes the state of its thread.
     pub async fn set_state(&mut self, tx: &Transaction<'_>, to: ContentState) -> DbResult<()> {
         let update = "
             UPDATE post SET
@@ -126,7 +126,7 @@ impl PostRow {
         self.apply_state(tx, to).await
     }
 
-    /// Updates the counters after a change of the state, and the state of the thread if this is its first post.
+    /// Updates the counters after a change of the state. For a first post, also updates the state of its thread.
     pub async fn apply_state(&mut self, tx: &Transaction<'_>, to: ContentState) -> DbResult<()> {
         if self.state == to {
             return Ok(());

@@ -134,7 +134,8 @@ pub async fn list(
     Ok(InForum::new(forum, Page { items, next }))
 }
 
-/// Number of posts until the page ends. Counts the bytes of their texts in JSON, where a control character has six.
+/// Returns the number of posts until the page ends. Counts the bytes of their texts in JSON, in which a control
+/// character has six bytes.
 fn fitting(posts: &[(Timestamp, Post)]) -> usize {
     let mut size = 0;
     let fits = |post: &&Post| {
@@ -156,7 +157,7 @@ fn in_json(text: &str) -> usize {
 struct Row {
     from_is_seen: bool,
     forum: i64,
-    /// Number of posts from here on, up to the limit of the page and one more.
+    /// Number of posts from the start of the page on, at most one more than the limit of the page.
     found: Option<i64>,
     /// The post, and its place in the order of posts.
     post: Option<(Timestamp, Post)>,
@@ -313,7 +314,7 @@ impl PublicPost {
     }
 }
 
-/// Ids begin at 1.
+/// An id that no post has, because ids begin at 1.
 const NO_POST: i64 = 0;
 
 /// Rows that a reply depends on, read under the locks.
@@ -322,7 +323,7 @@ pub struct ReplyContext {
     settings: SettingValues,
     scope: EventScope,
     slot: PostSlot,
-    /// Times of the author's posts, with those that are dated ahead.
+    /// Times of the author's posts, including posts dated in the future.
     times: PostTimes,
 }
 
@@ -358,7 +359,7 @@ impl ReplyContext {
     }
 }
 
-/// The query of a reply's context, given the columns that differ between SQLite and Postgres.
+/// Returns the query of a reply's context, given the columns that differ between SQLite and Postgres.
 fn context_query(post_id: &str, settings: &str) -> String {
     format!(
         "SELECT {}, {}, {post_id}, {}, {settings}, times.* FROM thread {} {} CROSS JOIN ({TIMES}) AS times
@@ -468,7 +469,7 @@ async fn answered_post(
     found.ok_or_else(absent)
 }
 
-/// Changes the body of a post. The post awaits approval if the posts of its editor do.
+/// Changes the body of a post. The post awaits approval if posts by its editor await approval.
 pub async fn edit(
     (tx, events, actor, texts): Command<'_>,
     (thread, post): (i64, i64),

@@ -124,7 +124,8 @@ struct RatingInsert<'a> {
 }
 
 impl RatingInsert<'_> {
-    /// Checks that the post was not rated before, or the member not within a day.
+    /// Checks that the rater has not rated the post before. Without a post, checks that the rater has not rated the
+    /// member within a day.
     async fn is_first(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
         let (since, until, text) = match self.post {
             Some(_) => (i64::MIN, i64::MAX, texts.post_rated),
@@ -166,7 +167,7 @@ impl RatingInsert<'_> {
         check_frequency(oldest.await?, self.at, most, DAY, texts.too_many_ratings)
     }
 
-    /// Returns the id of the rating and the member's new total.
+    /// Inserts the rating. Returns its id and the member's new total.
     async fn insert(&self, tx: &Transaction<'_>) -> db::DbResult<(i64, i64)> {
         let parameters = bind! {
             ":member": self.member, ":rater": self.rater, ":post": self.post,

@@ -53,13 +53,14 @@ impl ReferenceBoard {
         }
     }
 
-    /// Calls `wake`, which has to be quick, whenever there are new events in the outbox.
+    /// Sets the function that the board calls after it has written events to the outbox. The function must return
+    /// quickly.
     pub fn with_wake(self, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let waker = WorkerWaker(Arc::new(wake));
         Self { waker, ..self }
     }
 
-    /// The stores in the board's database, with the board as the loader of tokens.
+    /// Returns the stores in the board's database, with the board as the token loader.
     pub fn stores(&self) -> Stores {
         Stores {
             token_loader: Some(Arc::new(self.clone())),
@@ -87,7 +88,7 @@ impl ReferenceBoard {
         .await
     }
 
-    /// Applies the migrations that the board's tables lack.
+    /// Applies the pending migrations to the board's tables.
     ///
     /// # Errors
     /// If the tables are of a newer version. Nothing is changed then.
@@ -99,8 +100,8 @@ impl ReferenceBoard {
         apply.await.map(drop)
     }
 
-    /// Creates a board and fills it with `fill`, in one transaction. If there is a board, migrates its tables and returns
-    /// `None`.
+    /// Creates a board and fills it with `fill`, in one transaction. If the database has a board already, migrates its
+    /// tables and returns `None`.
     pub async fn begin<T: Send + 'static>(
         &self,
         fill: impl for<'a> FnOnce(&'a Transaction<'a>, Timestamp) -> TransactionFuture<'a, T>
@@ -123,7 +124,7 @@ impl ReferenceBoard {
         self.database.read(query).await
     }
 
-    /// Looks up something of the board by a key, which takes well below a millisecond.
+    /// Runs a look-up by a key, which must take well below a millisecond.
     pub async fn read_short<T: Send + 'static>(
         &self,
         query: impl Query<T> + 'static,
@@ -155,7 +156,7 @@ impl ReferenceBoard {
         Ok(done)
     }
 
-    /// As [`write`](Self::write), after the rows of `target` and of `member` are locked.
+    /// Locks the rows of `target` and of `member`, and then changes the board like [`write`](Self::write).
     pub async fn write_locked<T: Send + 'static>(
         &self,
         target: LockTarget,
@@ -190,8 +191,8 @@ impl ReferenceBoard {
         change.await
     }
 
-    /// As [`write_audited`](Self::write_audited), but writes no entry if `change` returns `false`: the board is already in
-    /// the requested state. Returns what `change` returned.
+    /// Changes the board like [`write_audited`](Self::write_audited). Writes no entry if `change` returns `false`,
+    /// which means that the board is already in the requested state. Returns the result of `change`.
     pub async fn set_audited(
         &self,
         entry: AuditEntry,
@@ -209,8 +210,8 @@ impl ReferenceBoard {
         change.await
     }
 
-    /// Changes the board for `by`, whose permissions are loaded in the transaction, after the rows of `target` and of the
-    /// member are locked.
+    /// Changes the board for the member `by`. Locks the rows of `target` and of the member, and then loads the member's
+    /// permissions in the same transaction.
     pub(super) async fn act<T: Send + 'static>(
         &self,
         by: &MemberCaller,
@@ -221,8 +222,9 @@ impl ReferenceBoard {
             .await
     }
 
-    /// As [`act`](Self::act), with what `read` loads for the member under the locks. Its statements are sent together with
-    /// those that lock, at the given time.
+    /// Changes the board like [`act`](Self::act), and passes the result of `read` to `command`. The statements of
+    /// `read` run after those that lock the rows, and are sent together with them. The arguments of `read` are the
+    /// transaction, the member and the time.
     pub(super) async fn act_on<R: Send + 'static, T: Send + 'static>(
         &self,
         by: &MemberCaller,

@@ -147,7 +147,7 @@ pub fn reply_denial(
     }
 }
 
-/// Checks the version that the caller `expected`.
+/// Checks that the version is the one that the caller `expected`. `None` accepts every version.
 pub fn check_version(expected: Option<i64>, version: i64, texts: &Texts) -> BoardResult<()> {
     let same = expected.is_none_or(|expected| expected == version);
     same.then_some(())

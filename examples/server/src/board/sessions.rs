@@ -92,7 +92,7 @@ pub async fn begin(
     tx.change(insert, parameters).await.map(drop)
 }
 
-/// Finds idle sessions only: a session that exceeds its duration can no longer be used and becomes idle.
+/// Removes idle sessions only. A session that exceeds its maximum duration can no longer be used, so it becomes idle.
 pub(super) const SWEEP: &str = "
     DELETE FROM session
     WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";

@@ -139,7 +139,7 @@ impl<T: SettingType> Setting<T> {
         Ok(value.unwrap_or(self.default))
     }
 
-    /// Parses a stored value.
+    /// Parses a stored value. Returns the default if the value is missing or invalid.
     pub fn read(&self, stored: Option<&str>) -> T {
         stored
             .and_then(|value| value.parse().ok())
@@ -267,7 +267,7 @@ pub fn named(key: &str) -> Option<&'static dyn AnySetting> {
     ALL.iter().copied().find(|setting| setting.key() == key)
 }
 
-/// Takes the board offline or online. Returns `false` if it is already.
+/// Takes the board offline or online. Returns `false` if the board is already in this state.
 pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> DbResult<bool> {
     if offline {
         return put(tx, "board.offline", "true").await;
@@ -276,7 +276,7 @@ pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> DbResult<bool> 
     Ok(tx.change(delete, &[]).await? > 0)
 }
 
-/// Returns `false` if this value is stored already.
+/// Stores a value. Returns `false` if this value is stored already.
 async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> DbResult<bool> {
     let put = "
         INSERT INTO setting (key, value) VALUES (?1, ?2)

@@ -170,7 +170,7 @@ async fn containing_forum(
     }
 }
 
-/// Returns `None` for an invalid id.
+/// Returns the kind and the id of a target; `None` if the id is invalid.
 fn key(subscription_target: &SubscriptionTarget) -> Option<(SubscriptionTargetKind, i64)> {
     let id = subscription_target.id().to_i64().ok()?;
     Some((subscription_target.kind(), id))

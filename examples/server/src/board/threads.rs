@@ -23,7 +23,7 @@ pub(super) const COLUMNS: &str = "
     last_post.id, last_author.id, last_author.username, last_author.avatar_url, last_post.created_at,
     thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, poll.id, thread.version";
 
-/// Joins of these columns.
+/// The joins that [`COLUMNS`] needs.
 pub(super) const OTHERS: &str = "
     LEFT JOIN member AS starter ON starter.id = thread.author_id
     LEFT JOIN post AS last_post ON last_post.id = thread.last_post_id

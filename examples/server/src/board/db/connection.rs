@@ -74,7 +74,7 @@ impl<'a> Connection<'a> {
         self.rows(sql, parameters, usize::MAX, read).await
     }
 
-    /// Reads the first row, if there is one.
+    /// Reads the first row; `None` if the query returns no row.
     pub async fn first<T>(
         &self,
         sql: &'static str,
@@ -84,7 +84,7 @@ impl<'a> Connection<'a> {
         Ok(self.rows(sql, parameters, 1, read).await?.pop())
     }
 
-    /// Reads the first row of a query that always has one.
+    /// Reads the first row of a query that always returns a row.
     pub async fn one<T>(
         &self,
         sql: &'static str,
@@ -141,7 +141,7 @@ impl<'a> Transaction<'a> {
         Self(connection)
     }
 
-    /// Returns the number of rows that the statement changed, without those of its triggers.
+    /// Runs a statement. Returns the number of rows that it changed, without the rows that its triggers changed.
     pub async fn change(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<u64> {
         match &self.0 {
             Connection::Sqlite(connection) => {
@@ -153,14 +153,15 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Runs a statement whose result nothing reads. On Postgres it is sent together with the other deferred statements,
-    /// before the next statement that is not deferred or with the `COMMIT`, which fails if the statement fails.
+    /// Runs a statement whose result is not needed. Postgres receives it together with the other deferred statements,
+    /// either before the next statement that is not deferred, or with the `COMMIT`. If the statement fails, the
+    /// `COMMIT` fails.
     pub fn defer(&self, sql: &'static str, parameters: Vec<OwnedBound>) -> DbResult<()> {
         self.defer_all(&[sql], parameters)
     }
 
-    /// As [`defer`](Self::defer), for several statements. Each uses some of the parameters. Postgres runs all as one
-    /// statement: they must change different rows, and do not see each other's changes.
+    /// Runs several statements like [`defer`](Self::defer). Each statement uses some of the parameters. Postgres runs
+    /// all statements as one: they must change different rows, and they do not see each other's changes.
     pub fn defer_all(
         &self,
         statements: &[&'static str],
@@ -189,7 +190,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// As [`defer`](Self::defer), for a statement that takes only texts, in order.
+    /// Runs a statement like [`defer`](Self::defer). Its parameters are texts, in order.
     pub fn defer_texts(&self, sql: &'static str, parameters: Vec<String>) -> DbResult<()> {
         match &self.0 {
             Connection::Sqlite(connection) => {
@@ -201,7 +202,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Returns the id that the statement returns.
+    /// Runs a statement that inserts a row, and returns the id that the statement returns.
     pub async fn insert(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<i64> {
         self.one(sql, parameters, |row| row.value()).await
     }
@@ -214,7 +215,7 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Inserts many rows into these columns of a table, each with its type in Postgres.
+    /// Inserts many rows into a table. `columns` contains the names of the columns with their Postgres types.
     pub async fn insert_rows<'b, const N: usize>(
         &self,
         table: &str,

@@ -50,8 +50,7 @@ impl BoardDatabase {
         }
     }
 
-    /// As [`read`](Self::read), for look-ups by a key that take well below a millisecond: on SQLite they do not wait for
-    /// slow reads.
+    /// Runs a look-up by a key, which must take well below a millisecond. On SQLite, it does not wait for slow reads.
     pub async fn read_short<T: Send + 'static>(
         &self,
         query: impl Query<T> + 'static,
@@ -65,8 +64,8 @@ impl BoardDatabase {
         }
     }
 
-    /// Runs `change` in one transaction. On SQLite no other transaction writes at the same time. On Postgres others do, and
-    /// `change` runs again if a deadlock ends its transaction.
+    /// Runs `change` in one transaction. On SQLite, no other transaction writes at the same time. On Postgres, other
+    /// transactions write at the same time, and `change` runs again if a deadlock ends its transaction.
     pub async fn write<T: Send + 'static>(
         &self,
         change: impl Change<T> + Clone + 'static,
@@ -88,8 +87,7 @@ impl BoardDatabase {
         }
     }
 
-    /// Writes hints, which may be lost, in one transaction. On Postgres it takes no lock that a command waits for, and
-    /// does not wait for the disk.
+    /// Writes hints in one transaction. A crash can lose them. On Postgres, the transaction does not wait for the disk.
     pub async fn write_hints<T: Send + 'static>(
         &self,
         change: impl Change<T> + 'static,
@@ -104,7 +102,7 @@ impl BoardDatabase {
         }
     }
 
-    /// The library's stores of tokens and of keys of retried requests, and budgets in the node's memory.
+    /// Returns the library's stores: tokens and idempotency keys in this database, and budgets in the node's memory.
     pub fn stores(&self) -> Stores {
         match self {
             Self::Sqlite(database) => Stores::in_sqlite(database),
@@ -112,7 +110,7 @@ impl BoardDatabase {
         }
     }
 
-    /// The library's stores of endpoints, events and deliveries.
+    /// Returns the library's stores of endpoints, events and deliveries.
     pub fn webhooks(&self) -> WebhookStores {
         match self {
             Self::Sqlite(database) => WebhookStores::in_sqlite(database),
@@ -136,7 +134,7 @@ impl BoardDatabase {
         }
     }
 
-    /// Applies the migrations that the library's tables lack.
+    /// Applies the pending migrations to the library's tables.
     pub async fn migrate_library(&self) -> BoardResult<()> {
         if self.library_schema_status().await? == SchemaStatus::UpToDate {
             return Ok(());
@@ -147,7 +145,7 @@ impl BoardDatabase {
         }
     }
 
-    /// Closes the database once all is written.
+    /// Closes the database. On SQLite, completes queued writes first.
     pub async fn close(self) {
         match self {
             Self::Sqlite(database) => database.close().await,

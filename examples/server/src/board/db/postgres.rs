@@ -2,10 +2,10 @@
 //!
 //! # Transactions
 //!
-//! A write is one transaction at the isolation level `READ COMMITTED`. No lock covers the whole board: a command locks
-//! the rows that its rules depend on before it reads them ([`locks`](crate::board::locks)), and each later statement
-//! sees what was committed until then. What such a command checks therefore holds until its commit. Other commands may
-//! commit at any time, in any order.
+//! A write is one transaction at the isolation level `READ COMMITTED`. A command does not lock the whole board. It
+//! locks the rows that its rules depend on before it reads them ([`locks`](crate::board::locks)), and each later
+//! statement sees all changes that were committed before the statement began. The conditions that such a command checks
+//! therefore hold until its commit. Other commands may commit at any time, in any order.
 //!
 //! # Order of locks
 //!
@@ -15,32 +15,33 @@
 //!    order of its posts.
 //! 2. members. The lock covers the ban, the groups, the flood limits, the inbox and the counters of the member. A
 //!    command locks its own member and all others whose rows it changes.
-//! 3. forums, whose rows hold counters only. Many commands change the same one, so it is locked last, after the events
-//!    are written, and held for one statement and the commit.
+//! 3. forums. The lock covers the counters of the forum. Many commands change the same forum. Each of them therefore
+//!    locks the forum last, after it has written the events, and holds the lock for one statement and the commit.
 //!
-//! Two transactions that keep this order do not wait for each other in a cycle. Three rare ones do not: hiding or showing
-//! a thread locks the authors of its replies after its own member, starting a thread locks a forum before the events, and
-//! `generate` locks whole tables. Postgres ends one transaction of a cycle after `deadlock_timeout` (one second), and
-//! [`PostgresDatabase::write`] runs it again, up to [`ATTEMPTS`] times in total. A command therefore has no effect outside
-//! of its transaction, and its inputs are cloned for each attempt. A failed commit is not repeated, because its outcome
-//! is unknown.
+//! Two transactions that keep this order do not wait for each other in a cycle. Three rare commands do not keep it:
+//! hiding or showing a thread locks the authors of its replies after the member of the command, starting a thread locks
+//! a forum before the events, and `generate` locks whole tables. Postgres ends one transaction of a cycle after
+//! `deadlock_timeout` (one second), and [`PostgresDatabase::write`] runs it again, up to [`ATTEMPTS`] times in total. A
+//! command therefore has no effect outside of its transaction, and its inputs are cloned for each attempt. A failed
+//! commit is not repeated, because its outcome is unknown.
 //!
 //! # Order of writes
 //!
 //! - In one thread, posts commit in the order of their numbers, of `ordered_at` and of their ids, because the lock of the
 //!   thread is held until the commit. A reader that has seen a post has seen all earlier ones.
-//! - Over several threads, ids and times follow the beginning of a write, and commits do not: a post can become visible
-//!   after one with a higher id. Lists by time or id are keyset pages; they return each item that existed during the whole
-//!   time once. An item that commits while a client reads may be before or after the client's position.
+//! - In different threads, posts get their ids and times when their writes begin, and can commit in another order: a
+//!   post can become visible after a post with a higher id. Lists by time or id use keyset pages. They return each item
+//!   once that exists during the whole listing. An item that commits while a client reads may be before or after the
+//!   client's position.
 //! - Events are numbered when they are written. The outbox finds pending events by their state, so an event that commits
 //!   late is fanned out late and not missed.
 //!
 //! # Round trips
 //!
 //! A transaction sends its statements in the order in which their futures are first polled, and does not wait for the
-//! results of earlier ones. `BEGIN` is sent together with the first statements: a command joins the statements that lock
-//! its rows and those that read them. Statements whose results nothing reads are deferred ([`Transaction::defer`]) and sent
-//! together with `COMMIT`, which has no effect if one of them has failed.
+//! results of earlier ones. `BEGIN` is sent together with the first statements: a command starts the statements that
+//! lock its rows and those that read them at the same time. Statements whose results are not needed are deferred
+//! ([`Transaction::defer`]) and sent together with `COMMIT`, which has no effect if one of them has failed.
 //!
 //! # Connections
 //!
@@ -69,7 +70,8 @@ use tokio_postgres::{Row, Statement};
 use super::named_params::{NamedParams, named_params};
 use super::{Bound, Change, Connection, DbError, DbResult, OwnedBound, Param, Query, Transaction};
 
-/// Number of times that a transaction is begun before its deadlock or serialization failure is returned.
+/// Maximum number of attempts of a transaction that ends with a deadlock or a serialization failure. The failure of the
+/// last attempt is returned.
 const ATTEMPTS: u32 = 5;
 
 /// Time that a write waits for a connection. Afterwards it fails without an effect, and the client may retry it.
@@ -78,15 +80,15 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which a client may retry a write that found no connection.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Begins the transaction of a command. Commands find rows by keys, and Postgres would plan their statements for the values
-/// of each execution, which can take longer than the execution.
+/// Begins the transaction of a command, with query plans that do not depend on parameter values. Commands find rows by
+/// keys. Planning a statement again for the values of each execution can take longer than the execution.
 const BEGIN: &str = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan";
 
-/// A migration may take longer than any other statement. Its own lock serializes those of all nodes; writes do not wait for
-/// it.
+/// Removes the statement timeout, because a migration may take longer than any other statement. A separate lock
+/// serializes the migrations of all nodes; writes do not wait for this lock.
 pub const WITHOUT_TIMEOUT: &str = "SET LOCAL statement_timeout = 0";
 
-/// A crash of the server may lose a hint, and no commit of one waits for the disk.
+/// Lets the commit of hints return before they are on disk. A crash of the server may lose them.
 pub const COMMIT_WITHOUT_SYNC: &str = "SET LOCAL synchronous_commit = off";
 
 /// Connections to Postgres, which any number of nodes may share. Cheap to clone.
@@ -103,7 +105,8 @@ impl PostgresDatabase {
         Self { pool, writes }
     }
 
-    /// Each statement sees the state of its own time.
+    /// Runs a query outside of a transaction. Each statement sees the data that was committed before the statement
+    /// began.
     pub(super) async fn read<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
         let client = self.pool.get().await.map_err(DbError::from)?;
         query(&Connection::Postgres(Postgres::Connection(&client))).await
@@ -192,7 +195,7 @@ pub struct PostgresTransaction<'a> {
     is_open: AtomicBool,
     /// Set when Postgres ends the transaction because of a deadlock or a serialization failure.
     has_conflict: Arc<AtomicBool>,
-    /// The transaction of a migration, which begins and ends it.
+    /// The transaction that [`PostgresDatabase::write_after`] begins and ends; `None` for commands.
     inner: Option<&'a tokio_postgres::Transaction<'a>>,
 }
 

@@ -71,7 +71,7 @@ impl<'a> RowReader<'a> {
         self.next += 9;
     }
 
-    /// Reads a text that is parsed, or null.
+    /// Reads and parses a text; `None` for null.
     pub fn parsed<T: FromStr>(&mut self) -> DbResult<Option<T>> {
         let parse = |text: &str| {
             text.parse()
@@ -126,7 +126,7 @@ fn state(text: &str) -> DbResult<ContentState> {
     state.ok_or(DbError::Invalid("a state is unknown"))
 }
 
-/// A state as it is stored.
+/// Returns the text that the database stores for a state.
 pub const fn stored(state: ContentState) -> &'static str {
     match state {
         ContentState::Visible => "visible",

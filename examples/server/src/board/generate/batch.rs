@@ -44,7 +44,7 @@ struct GeneratedPost {
 }
 
 impl Batch {
-    /// An empty batch with ids after those of the board.
+    /// Creates an empty batch whose ids follow the highest ids of the board.
     pub async fn begin(connection: &Connection<'_>) -> DbResult<Self> {
         let find = "SELECT (SELECT coalesce(max(id), 0) FROM thread), (SELECT coalesce(max(id), 0) FROM post)";
         let begin = connection.one(find, &[], |row| {
@@ -190,8 +190,8 @@ async fn advance_sequences(tx: &Transaction<'_>) -> DbResult<()> {
     tx.run(tx.dialect("", pass)).await
 }
 
-/// Updates the counters after all posts after `last` were added. They must be visible and newer than all others. Posts in
-/// the forums `on_profiles` also count on profiles.
+/// Adds all posts with ids above `last` to the counters. These posts must be visible and newer than all other posts.
+/// Posts in the forums `on_profiles` also count on profiles.
 pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> DbResult<()> {
     tx.change(COUNT_IN_THREADS, bind! { ":last": last }).await?;
     tx.change(COUNT_IN_FORUMS, bind! { ":last": last }).await?;

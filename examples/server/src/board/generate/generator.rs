@@ -101,7 +101,7 @@ impl ContentGenerator {
         Ok(())
     }
 
-    /// Threads start at even intervals; the first post starts one.
+    /// Writes one post. Threads start at even intervals, and the first post starts a thread.
     fn write(&mut self, batch: &mut Batch) {
         let (body, author) = (self.random.text(), self.random.choose(&self.members));
         let (started, amount) = (self.threads.len() as u64, self.amount);

@@ -13,9 +13,9 @@ use generator::ContentGenerator;
 #[derive(Clone, Copy, Debug)]
 pub struct ContentSize {
     pub members: u64,
-    /// Half of them in General, the others in Help and in Members.
+    /// Number of threads. Half of them are in General, the others in Help and in Members.
     pub threads: u64,
-    /// With the first ones of the threads. Of the others, half are in one thread of General.
+    /// Number of posts, including the first posts of the threads. Half of the other posts are in one thread of General.
     pub posts: u64,
 }
 
@@ -25,7 +25,7 @@ impl ContentSize {
     }
 }
 
-/// Number of members and posts in one transaction; other writes run between two.
+/// Number of members and posts in one transaction. Other writes can run between two transactions.
 const BATCH: u64 = 5_000;
 
 /// Fills the forums General, Help and Members, and calls `report` with the amount written so far. The first transaction

@@ -2,7 +2,7 @@
 
 use forum_api::runtime::{RandomSource, SeededRandom};
 
-/// The number of words is 2¹⁷ - 1.
+/// Exponent of the number of words, which is 2¹⁷ - 1.
 const DOUBLINGS: u64 = 17;
 
 const CONSONANTS: [char; 14] = [
@@ -22,7 +22,8 @@ pub fn word(rank: u64) -> String {
     word
 }
 
-/// Returns a random rank, about in inverse proportion to the rank. `pick` returns a number below its argument.
+/// Returns a random rank. The probability of a rank is about inversely proportional to the rank. `pick` returns a
+/// number below its argument.
 pub fn rank(mut pick: impl FnMut(u64) -> u64) -> u64 {
     let first = 1 << pick(DOUBLINGS);
     first + pick(first)

@@ -19,7 +19,8 @@ const LISTS: [&str; 2] = [
     "CAST(json_agg(json_build_array(member.id, member.username, member.avatar_url) ORDER BY inbox.id) AS TEXT)",
 ];
 
-/// The recipients are the owners of the inbox copies, in the order of the request.
+/// Returns the columns of a message summary. The recipients are the owners of the inbox copies, in the order of the
+/// request.
 fn summaries(list: &str) -> String {
     format!(
         "copy.id, copy.folder = 'inbox', message.subject, sender.id, sender.username, sender.avatar_url,

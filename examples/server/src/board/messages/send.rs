@@ -14,8 +14,8 @@ use super::super::texts::{Texts, fill};
 use super::super::{markdown, rules};
 use super::folder::{load, stored};
 
-/// Sends a message and returns the sender's copy. Errors of the message precede limits of the sender, which precede
-/// those of recipients.
+/// Sends a message and returns the sender's copy. Checks the message first, then the limits of the sender, and then
+/// those of the recipients.
 pub async fn send(
     (tx, events, _, texts): Command<'_>,
     sender: i64,
@@ -83,7 +83,7 @@ async fn flood(
     )
 }
 
-/// One row for each named member, and one for all unknown names.
+/// Returns one row for each named member, and one row for all unknown names.
 const FIND: &str = "
     SELECT
         member.id, member.username, member.inbox_used,
@@ -124,7 +124,7 @@ async fn find_recipients(
     takers.collect()
 }
 
-/// Returns the ids of the existing members in `to`, or none if there are too many names.
+/// Returns the ids of the existing members in `to`, or an empty list if there are too many names.
 pub async fn recipients(connection: &Connection<'_>, to: &[UserRef]) -> db::DbResult<Vec<i64>> {
     let most = RECIPIENTS_MAX.get(connection).await?;
     let names = names(to, most);
@@ -151,7 +151,7 @@ fn named(to: &[UserRef], most: u32, texts: &Texts) -> BoardResult<Value> {
     }
 }
 
-/// The names in `to` without duplicates, at most one more than are allowed.
+/// Returns the names in `to` without duplicates, and at most one name more than [`most_names`].
 fn names(to: &[UserRef], most: u32) -> Vec<Value> {
     let mut seen = HashSet::new();
     let names = to.iter().map(name);
@@ -159,12 +159,13 @@ fn names(to: &[UserRef], most: u32) -> Vec<Value> {
     names.take(most_names(most) + 1).collect()
 }
 
-/// A member has two names, an id and a username, so that twice as many names as recipients are allowed.
+/// Returns the maximum number of names for `most` recipients. It is twice as large, because each recipient can be named
+/// by id and by username.
 const fn most_names(most: u32) -> usize {
     2 * most as usize
 }
 
-/// An id, which is null if it is invalid, or a username.
+/// Converts an id, or a username in lower case, to JSON. An invalid id becomes null.
 fn name(user: &UserRef) -> Value {
     match user {
         UserRef::Id(id) => json!({ "id": id.to_i64().ok() }),
@@ -172,7 +173,7 @@ fn name(user: &UserRef) -> Value {
     }
 }
 
-/// Returns `None` if one of them does not exist.
+/// Looks up the named members. Returns `None` if one of them does not exist.
 async fn look_up(
     connection: &Connection<'_>,
     sender: i64,
@@ -201,7 +202,7 @@ fn too_many(most: u32, texts: &Texts) -> BoardError {
 }
 
 impl Recipient {
-    /// Returns the id, if the member accepts the message and the inbox is below its quota.
+    /// Returns the member's id. Fails if the member ignores the sender, or if the inbox has reached its quota.
     fn take(&self, quota: u32, texts: &Texts) -> BoardResult<i64> {
         if self.ignores_sender {
             return Err(BoardError::forbidden(fill(texts.ignored, &self.name)));

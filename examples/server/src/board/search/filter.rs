@@ -172,8 +172,9 @@ pub const FTS5: QueryDialect = QueryDialect {
     },
 };
 
-/// Queries of Postgres, with the place as JSON. A prefix is the kind of a word: `=` for titles, `#` for authors, none for
-/// bodies. Words contain neither these characters nor quotes. The index has only the beginning of long words.
+/// Queries of Postgres, with the place as JSON. A prefix marks the kind of a word: `=` for titles, `#` for authors.
+/// Words of bodies have no prefix. Words contain neither these characters nor quotes. The index has only the beginning
+/// of long words.
 pub const TSQUERY: QueryDialect = QueryDialect {
     and: " & ",
     or: " | ",

@@ -16,7 +16,7 @@ static ON_POSTGRES: LazyLock<String> = LazyLock::new(|| hits(FOUND_ON_POSTGRES))
 /// The ids of a JSON list as a table `found` with the columns `value` and `key` (the index), on SQLite.
 pub const FOUND_ON_SQLITE: &str = "json_each(?1) AS found";
 
-/// As [`FOUND_ON_SQLITE`], on Postgres.
+/// The same table as [`FOUND_ON_SQLITE`], on Postgres.
 pub const FOUND_ON_POSTGRES: &str = "(
         SELECT CAST(value AS BIGINT) AS value, key
         FROM jsonb_array_elements_text(CAST(?1 AS TEXT)::jsonb) WITH ORDINALITY AS listed (value, key)

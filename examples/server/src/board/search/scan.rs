@@ -25,11 +25,12 @@ pub struct Match {
     pub thread: i64,
 }
 
-/// Minimum number of matches of all forums in the first step of a search. Requests for more rows read that many.
+/// Minimum number of matches of all forums in the first step of a search. A request for more rows reads that number of
+/// rows in the first step.
 const CANDIDATES: i64 = 100;
 
 /// Maximum number of matches of all forums that a search reads before it restricts FTS5 to the forums, as a multiple of
-/// the first step. FTS5 reads eight of them in the time of one match with a restriction.
+/// the first step. FTS5 reads eight unrestricted matches in the time of one restricted match.
 const MAX_CANDIDATES_FACTOR: i64 = 8;
 
 /// Returns a page of posts after a post.
@@ -50,7 +51,7 @@ pub async fn page(
     }))
 }
 
-/// Matches in order. Each step reads four times as many as the previous one.
+/// Matches in order, read in steps. Each step reads four times as many matches as the previous one.
 #[derive(Debug)]
 pub struct MatchScan<'a> {
     connection: &'a Connection<'a>,
@@ -390,7 +391,8 @@ mod tests {
     use super::super::super::schema;
     use super::{Connection, Match, ScanDirection, SearchFilter};
 
-    /// The number of posts that contain "tea": one of `every` is in thread 2 of forum 2, the others in thread 1 of forum 1.
+    /// Creates a board with this number of posts, which all contain "tea". Of each `every` posts, one is in thread 2 of
+    /// forum 2. The others are in thread 1 of forum 1.
     fn board(posts: i64, every: i64) -> rusqlite::Connection {
         let board = schema::in_memory();
         for id in [1, 2] {
@@ -410,7 +412,7 @@ mod tests {
         board
     }
 
-    /// A search for "tea" in forum 2, which names the forum to FTS5 by `place`.
+    /// Creates a search for "tea" in forum 2. `place` is the condition that restricts FTS5 to the forum.
     fn filter(place: &str) -> SearchFilter {
         SearchFilter {
             text: "body : \"tea\"".into(),
@@ -431,7 +433,7 @@ mod tests {
         ] {
             let board = board(posts, every);
             let connection = Connection::Sqlite(SendWrapper::new(&board));
-            // FTS5 refuses this place.
+            // FTS5 rejects this condition, so the search fails if it passes the condition to FTS5.
             let filter = filter(" AND (");
             let found = ScanDirection::Descending
                 .matches(&connection, &filter, &filter.posts, rows)
