@@ -18,7 +18,7 @@ use crate::cli::DatabaseOptions;
 use crate::keys::Secrets;
 use crate::webhooks::refusal;
 
-/// A parsed `--database`. No message about it shows the URL, which can hold a password.
+/// A parsed `--database`. Messages do not show the URL, because it can contain a password.
 #[derive(Debug)]
 pub enum DatabaseUrl {
     Sqlite(sqlite::DatabasePath, sqlite::DatabaseSettings),

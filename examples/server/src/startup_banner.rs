@@ -13,9 +13,9 @@ pub const ADMIN: &str = "admin";
 /// Addresses of the server, and the sign-in data of a new board.
 #[derive(Debug)]
 pub struct StartupBanner {
-    /// Address in front of all paths.
+    /// URL to which paths are appended.
     pub base_url: String,
-    /// Address in front of `/metrics` and `/health`.
+    /// URL to which `/metrics` and `/health` are appended.
     pub monitor_url: String,
     /// Present for a new board only.
     pub new: Option<NewBoard>,

@@ -19,7 +19,7 @@ use crate::board::db::BoardDatabase;
 use crate::cli::{number, seconds};
 use crate::shutdown::Shutdown;
 
-/// Smallest ratio of the time limit of a step to that of an attempt, which must end first.
+/// Minimum ratio of the time limit of a step to the time limit of an attempt. An attempt must end before its step.
 const STEP_FACTOR: f64 = 1.5;
 
 /// Options of registering endpoints and sending to them.

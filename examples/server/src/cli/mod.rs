@@ -227,7 +227,8 @@ fn parser() -> clap::Command {
     })
 }
 
-/// Moves options of `serve` that precede another command behind it, where that command takes or refuses them.
+/// Moves options of `serve` that precede another command to the place after that command. The command then accepts or
+/// rejects them.
 fn options_behind_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let options = ServeArgs::augment_args(clap::Command::new("options"));
     let ids: Vec<_> = options
@@ -238,7 +239,7 @@ fn options_behind_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
         .disable_help_flag(true)
         .disable_version_flag(true)
         .allow_external_subcommands(true);
-    // The real parser reports what is wrong.
+    // The parser of the program reports the error later.
     let Ok(matches) = parser.try_get_matches_from(&arguments) else {
         return arguments;
     };

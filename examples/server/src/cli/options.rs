@@ -117,7 +117,7 @@ pub struct DatabaseOptions {
 }
 
 impl DatabaseOptions {
-    /// Connections of a command that ends.
+    /// Options of a command that runs once, not of a server or a worker.
     pub const COMMAND: Self = Self {
         postgres_connections: 4,
         sqlite_readers: Some(1),

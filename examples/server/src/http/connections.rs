@@ -118,7 +118,7 @@ async fn accept(
                 );
             let connection = graceful.watch(connection);
             tasks.spawn(async move {
-                // A client that breaks the connection, or the protocol, needs no answer.
+                // A client that breaks the connection or violates HTTP gets no further response.
                 let _ = connection.await;
                 drop(slot);
             });
@@ -177,7 +177,7 @@ async fn accepted(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// The request with the address of its peer, and with a mark if its `Host` header is missing or repeated.
+/// Adds the address of the peer to a request, and a mark if its `Host` header is missing or repeated.
 fn arrived(peer: SocketAddr, request: Request<Incoming>) -> Request<Body> {
     let mut request = request.map(Body::new);
     let hosts = request.headers().get_all(HOST).iter().count();
@@ -194,7 +194,7 @@ fn arrived(peer: SocketAddr, request: Request<Incoming>) -> Request<Body> {
 }
 
 /// Raises the soft limit of open files for `connections` if necessary and possible. Returns the number of connections
-/// that the limit allows, with a warning if it is smaller.
+/// that the limit allows, at most `connections`. Logs a warning if it is smaller.
 pub fn raise_file_limit(connections: usize) -> usize {
     let needed = u64::try_from(connections.saturating_add(OTHER_FILES)).unwrap_or(u64::MAX);
     let before = getrlimit(Resource::Nofile);
@@ -242,7 +242,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(30);
 
-    /// A body larger than the buffers of a socket, which signals when it is dropped.
+    /// A body that is larger than the buffers of a socket. It sends a signal when it is dropped.
     struct Large(
         Vec<u8>,
         #[expect(dead_code, reason = "dropped only")] oneshot::Sender<()>,

@@ -38,7 +38,7 @@ impl Listener {
         }
     }
 
-    /// Returns the URL in front of all paths.
+    /// Returns the URL without a path, such as `http://127.0.0.1:8080`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }

@@ -13,7 +13,7 @@ const BUCKETS: [f64; 13] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
 ];
 
-/// Time between two upkeeps: until one, each histogram keeps every value in memory.
+/// Time between two upkeeps of the recorder. Between them, each histogram keeps every value in memory.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
 const TASKS: &str = "forum_server_tasks";

@@ -67,8 +67,8 @@ impl Readiness {
         healthy
     }
 
-    /// Returns whether the database can be written to and no migration is pending. Probes at most once per second, for
-    /// any number of clients, and to the end when a client disconnects.
+    /// Returns whether the database can be written to and no migration is pending. Probes at most once per second for
+    /// all clients together. A probe completes even if its client disconnects.
     pub async fn is_ready(&self) -> bool {
         let this = self.clone();
         let probe = tokio::spawn(async move {
@@ -92,7 +92,7 @@ impl Readiness {
             Ok::<_, BoardError>([library, self.board.schema_status().await?])
         });
         let error = match probe.await {
-            // A newer schema serves older programs while the nodes are upgraded one by one.
+            // Programs also run on a newer schema, while the nodes are upgraded one by one.
             Ok(Ok(schemas)) if !schemas.contains(&SchemaStatus::Pending) => return true,
             Ok(Ok(_)) => "migrations are pending; run `migrate`".into(),
             Ok(Err(error)) => format!("{error:?}"),

@@ -25,7 +25,7 @@ pub async fn by_id(board: &ReferenceBoard, member: i64) -> BoardResult<Option<Ac
     login.await
 }
 
-/// Returns the account if this is its password. Takes as long without an account.
+/// Returns the account if the password is correct. Takes the same time if there is no account.
 pub async fn with_password(
     account: Option<Account>,
     password: &str,

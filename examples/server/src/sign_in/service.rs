@@ -110,7 +110,7 @@ impl SignIn {
         self.0.panel_checks.acquire().await.ok()
     }
 
-    /// Begins a new session and ends the browser's previous one, so that no session is taken over.
+    /// Begins a new session and ends the browser's previous one, which prevents session fixation.
     async fn begin(&self, head: &Parts, form: &SignInForm) -> Result<String, SignInError> {
         let account = self.account(head, form).await?;
         let previous = session::read_cookie(&head.headers);
@@ -142,7 +142,8 @@ impl SignIn {
         let attempt = Attempt::new(&form.name, prefix, SystemClock.now());
         within_limits(self.0.throttle.wait(&attempt).await)?;
         let (sign_in, name, password) = (self.clone(), form.name.clone(), form.password.clone());
-        // A task of its own: a client that disconnects neither frees a place in the queue nor keeps a refund.
+        // The check runs in a separate task. If the client disconnects, the check keeps its place in the queue until it
+        // ends, and still refunds an attempt that did not fail.
         let check =
             tokio::spawn(async move { sign_in.check(&attempt, &name, &password).await }).await;
         check.map_err(BoardError::internal)?

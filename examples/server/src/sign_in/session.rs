@@ -1,4 +1,4 @@
-//! Sessions in the browser: a cookie holds the id, of which the board keeps the hash.
+//! Sessions in the browser. A cookie contains the id of the session. The board stores only a hash of the id.
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine};
 use forum_api::host::BoardResult;
@@ -45,7 +45,8 @@ impl SessionId {
 pub struct Cookie(&'static str);
 
 impl Cookie {
-    /// The cookie of a server at `base_url`: over `https`, browsers send it there only.
+    /// Creates the attributes for a server at `base_url`. If its scheme is `https`, browsers send the cookie only over
+    /// `https`.
     pub fn new(base_url: &str) -> Self {
         Self(if base_url.starts_with("https:") {
             "HttpOnly; SameSite=Lax; Path=/; Secure"
@@ -54,12 +55,12 @@ impl Cookie {
         })
     }
 
-    /// The `Set-Cookie` that keeps the session until the browser is closed.
+    /// Returns the value of a `Set-Cookie` header that keeps the session until the browser is closed.
     pub fn set(&self, session: &SessionId) -> String {
         format!("{NAME}={}; {}", session.as_str(), self.0)
     }
 
-    /// The `Set-Cookie` that removes the session.
+    /// Returns the value of a `Set-Cookie` header that removes the session.
     pub fn remove(&self) -> String {
         format!("{NAME}=; {}; Max-Age=0", self.0)
     }

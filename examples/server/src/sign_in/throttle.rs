@@ -114,7 +114,7 @@ mod tests {
         Timestamp::from_millis(second * 1000)
     }
 
-    /// A failed attempt: `None`, or how long to wait instead.
+    /// Fails to sign in. Returns how long to wait if the attempt is refused, otherwise `None`.
     async fn fail(
         throttle: &Throttle,
         name: &str,
