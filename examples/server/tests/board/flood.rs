@@ -127,7 +127,7 @@ async fn the_hourly_limit_counts_each_post_of_an_hour() {
     let (mut written, mut refused) = (0, 0);
     for _ in 0..600 {
         let now = demo.clock.now().as_millis().unsigned_abs();
-        // Most often to the end of the hour of a post, or to the time before it.
+        // In most steps, the clock advances to the end of the hour of a post, or to one millisecond before it.
         let due = posts.get(random.below(posts.len() as u64 + 1) as usize);
         let next = match random.below(40) {
             0..8 => now,

@@ -1,5 +1,5 @@
-//! Mutations that no change of an expression makes: races, stale answers, decisions on the rights of an earlier time, and
-//! pages by offset. The conformance rule beside each has to fail.
+//! Mutations of the board that a change of one expression cannot produce: races, stale results, decisions based on
+//! outdated permissions, and pages by offset. The conformance rules that are listed with a mutation must fail.
 
 mod differences;
 
@@ -42,7 +42,7 @@ enum Mutation {
     RacingCallSends,
     /// A refused call is carried out if the caller may have had permission when the request arrived.
     OutdatedPermissions(fn(&BoardError, &Caller) -> bool),
-    /// Pages are counted from the top of the list.
+    /// Pages begin at an offset from the start of the list.
     Offset,
     /// The board lacks some capabilities, without a fault: see [`differences`].
     Different,
@@ -150,7 +150,7 @@ async fn each_mutation_is_caught_by_its_rule() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// Returns the row of a mutation that its rule does not catch.
+/// Checks a row of a mutation. Returns the row if its rule does not detect the mutation.
 async fn check(mutation: Mutation, row: &'static str) -> Option<&'static str> {
     let (method, rule) = row.split_once(' ').unwrap();
     let case = CASES.iter().find(|case| case.name == rule);

@@ -17,8 +17,8 @@ fn texts(page: &Value) -> (Vec<usize>, Option<String>) {
     (posts.map(size).collect(), next)
 }
 
-/// A thread of 24 posts of 20,000 `<`, of which each has 80,000 bytes as HTML, of two posts of a million bytes, and of short
-/// ones.
+/// Creates a thread with 24 posts of 20,000 `<` (80,000 bytes each as HTML), with two posts of a million bytes, and
+/// with short posts.
 async fn long_thread(demo: &Demo) -> String {
     demo.set(settings::BODY_MAX.key, "2000000").await;
     demo.set(settings::POST_INTERVAL.key, "0").await;

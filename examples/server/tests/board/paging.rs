@@ -148,7 +148,7 @@ async fn read_at_once(fixture: &PagingFixture, list: &str, id: &str) -> Vec<Stri
     .0
 }
 
-/// Fewer cases on Postgres, where each takes longer.
+/// Returns the number of cases. It is smaller on Postgres, where each case takes longer.
 fn cases() -> u32 {
     match BACKEND.or_from_environment() {
         Backend::Postgres => 4,

@@ -140,7 +140,7 @@ impl TwoNodes {
         assert_eq!(wrong, [] as [&str; 0]);
     }
 
-    /// Returns the response to a request whose command waits for the uncommitted `change`, which then commits.
+    /// Sends a request whose command waits for the uncommitted `change`, commits the change, and returns the response.
     async fn send_while_committing(
         self: &Arc<Self>,
         change: &str,
@@ -165,7 +165,7 @@ impl TwoNodes {
                 "the command did not wait: {change}"
             );
             tokio::time::sleep(Duration::from_millis(5)).await;
-            // The statistics are those of the beginning of the transaction.
+            // Without this call, a transaction sees the same statistics until it ends.
             let renew = "SELECT pg_stat_clear_snapshot()";
             client.query(renew, &[]).await.unwrap();
         }
@@ -334,7 +334,7 @@ fn concurrent_messages_do_not_exceed_the_inbox_quota() {
     });
 }
 
-/// Each of two members locks both.
+/// Each command locks the rows of both members.
 #[test]
 fn members_who_message_and_rate_each_other_do_not_deadlock() {
     run_with_postgres(async {

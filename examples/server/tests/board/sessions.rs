@@ -54,7 +54,7 @@ async fn a_session_ends_after_two_idle_hours() {
     assert!(!is_signed_in(&demo, SESSION).await);
 }
 
-/// The use may have been on another node.
+/// A use on another node may not be written yet.
 #[tokio::test]
 async fn an_unwritten_use_extends_a_session() {
     let demo = Demo::new().await;

@@ -22,10 +22,11 @@ use crate::board::db::BoardDatabase;
 use crate::board::generate::{self, ContentSize};
 use crate::demo::api_of;
 
-/// Requests of the moderator, with their maximum number of statements. One statement finds the token and its owner, and
-/// before a write another one finds the forum. If an endpoint is enabled, one reads the data of the events (none for a
-/// message), and one writes each event. The second number counts the statements that lock rows or find the rows to
-/// lock, on Postgres only. `{}` is a post of thread 16, and `{message}` the last message that was sent.
+/// Requests of the moderator, with their maximum number of statements. One statement finds the token and its owner.
+/// Before a write, another statement finds the forum. If an endpoint is enabled, one statement reads the data of the
+/// events (not for a message), and one statement writes each event. The second number counts the statements that lock
+/// rows or find the rows to lock, on Postgres only. `{}` is a post of thread 16, and `{message}` the last message that
+/// was sent.
 const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
     ("GET", "/me", "", [3, 0]),
     ("GET", "/forums", "", [2, 0]),

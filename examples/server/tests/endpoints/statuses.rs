@@ -52,7 +52,7 @@ struct Operation {
     caller: &'static str,
     path: String,
     body: String,
-    /// The path with ids of nothing, where it has ids.
+    /// The path with ids that do not exist; `None` if the path has no ids.
     absent: Option<String>,
     /// Statuses with an error code, or with an empty text for a success.
     documented: BTreeSet<(u16, String)>,

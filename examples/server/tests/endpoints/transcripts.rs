@@ -4,9 +4,10 @@
 //! - `## TITLE` begins a scenario on a new demo board, in the language of the file's name.
 //! - `! COMMAND` is a command of the operator.
 //! - `NAME METHOD PATH [BODY]` is a request of a member with every scope, or of `guest`.
-//! - `  + HEADER: VALUE` adds a header to it.
+//! - `  + HEADER: VALUE` adds a header to the request.
 //! - `  ? FIELD.*.FIELD,FIELD` selects the part of the result that is compared.
-//! - `  > NAME = FIELD.FIELD` keeps a part of it; `{NAME}` in later lines is replaced with it, `{x*20}` for twenty `x`.
+//! - `  > NAME = FIELD.FIELD` keeps a part of the result. In later lines, `{NAME}` is replaced with this part, and
+//!   `{x*20}` with twenty `x`.
 //! - `  < STATUS [HEADER=VALUE…] [BODY]` is the result.
 
 use std::collections::BTreeMap;

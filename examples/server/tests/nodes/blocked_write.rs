@@ -39,7 +39,7 @@ impl BlockedWrite {
         let (node, sent) = (cluster.nodes.addresses()[0], request.clone());
         let sender = tokio::spawn(async move { connections.send_to(node, &sent).await });
         let waits = async || {
-            assert!(!sender.is_finished(), "it was not held up");
+            assert!(!sender.is_finished(), "the reply was not blocked");
             cluster.database.count(WAITING).await > 0
         };
         wait_until("the reply to be blocked", waits).await;

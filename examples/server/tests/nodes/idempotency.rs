@@ -57,7 +57,7 @@ async fn concurrently(addresses: BackendUrls, scale: Scale) {
         assert_eq!(contents.count_with_body(&format!("round-{round}")), 1);
     }
     println!(
-        "{ROUNDS} keys on two nodes at once: each ran once; {waited} met the other still at it"
+        "{ROUNDS} keys on two nodes at once: each ran once; {waited} requests got 409 meanwhile"
     );
 }
 

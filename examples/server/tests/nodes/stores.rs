@@ -34,12 +34,12 @@ impl Postgres {
         postgres
     }
 
-    /// Kills it, as a power failure does.
+    /// Kills the server without a shutdown, like a power failure.
     pub fn stop(&mut self) {
         self.order("stop");
     }
 
-    /// Restarts it and waits until it accepts connections.
+    /// Restarts the server and waits until it accepts connections.
     pub fn start(&mut self) {
         self.order("start");
     }

@@ -115,7 +115,7 @@ const AMBIGUOUS_REQUESTS: &[&str] = &[
     " x: folded\r\n\r\n",
 ];
 
-/// Complete request heads and the status of the one response.
+/// Complete request heads, each with the status of its only response.
 #[rustfmt::skip]
 const HEADS: &[(&str, &str)] = &[
     ("GET http://elsewhere/api/v1/forums HTTP/1.1\r\nhost: x\r\n", "200"),
@@ -234,7 +234,8 @@ fn endless_bodies_are_read_up_to_the_limit() {
 /// Connections of the test.
 const CONNECTIONS: usize = 10_000;
 
-/// Memory of the server for a connection, in kB: 15 were measured alone, 28 in a debug build on a busy machine.
+/// Maximum memory of the server for a connection, in kB. Measured: 15 on an idle machine, 28 in a debug build on a busy
+/// machine.
 const KB_PER_CONNECTION: u64 = 48;
 
 /// Time in which a head and a body have to arrive.
@@ -297,7 +298,7 @@ fn ten_thousand_idle_connections_are_bounded_and_end() {
     assert_serves(&server);
 }
 
-/// Requests of a guest with the default rate limit, apart from one.
+/// Number of requests that the default rate limit allows a guest, minus one.
 const UNREAD_RESPONSES: usize = 119;
 
 #[test]

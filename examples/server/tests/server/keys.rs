@@ -52,7 +52,7 @@ fn a_new_sqlite_database_gets_a_key_file_that_every_command_finds() {
     let server = Server::start(directory, &[ALLOW_PRIVATE]);
     server.run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)));
     assert!(receiver.next().is_signed_with(endpoint_secret(&endpoint)));
-    assert_eq!(fs::read(&file).unwrap(), key, "it is created once");
+    assert_eq!(fs::read(&file).unwrap(), key, "the key is created once");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn another_key_is_refused_before_migrations_are_applied() {
 fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     let server = Server::start(with_keys(ServerDirectory::in_sqlite()), &["--empty"]);
     let directory = server.stop();
-    // As a database that was created without a key.
+    // Makes the database look as if it was created without a key.
     fs::remove_file(directory.path().join("forum.db.key")).unwrap();
     let forget = "DELETE FROM forum_api_webhook_key RETURNING key_id";
     assert_eq!(directory.query(forget).len(), 1);

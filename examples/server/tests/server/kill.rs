@@ -50,7 +50,7 @@ fn acknowledged_writes_survive_kill_9() {
             thread::spawn(move || post_until_the_server_is_gone(&url, &token, &done));
         }
         drop(done);
-        // Another number each time, so that other work is interrupted.
+        // The number differs from kill to kill, so that each kill interrupts other work.
         answered.extend(committed.iter().take(5 + kill as usize * 7 % 31));
         directory = server.kill();
         answered.extend(committed.iter());
@@ -58,7 +58,7 @@ fn acknowledged_writes_survive_kill_9() {
     let committed: BTreeSet<i64> = posts(&directory).difference(&before).copied().collect();
     assert!(
         committed.is_superset(&answered),
-        "an answer was given too early"
+        "a response preceded its commit"
     );
 
     let server = Server::start(directory, &ARGUMENTS);

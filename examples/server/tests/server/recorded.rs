@@ -1,8 +1,9 @@
 //! Recorded command lines: each file of `cases/` is a session on a board of its own.
 //!
-//! A line `$ ARGUMENTS < INPUT` runs the program. The following lines are its stdout, its stderr after `! `, and an exit status
-//! that is not 0; of a usage error, the first line and the tip. Secrets, ids and times become placeholders, which commands may use.
-//! `SNAPSHOTS=overwrite cargo test` replaces the recorded output.
+//! A line `$ ARGUMENTS < INPUT` runs the program. The following lines are its stdout, its stderr after `! `, and an
+//! exit status that is not 0. Of the output of a usage error, only the first line and the tip are recorded. Secrets,
+//! ids and times become placeholders, which commands may use. `SNAPSHOTS=overwrite cargo test` replaces the recorded
+//! output.
 
 use std::fs;
 use std::path::{Path, PathBuf};

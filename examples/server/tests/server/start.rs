@@ -275,7 +275,7 @@ fn requests_in_flight_are_finished_and_no_new_ones_are_accepted() {
          content-length: {length}\r\nexpect: 100-continue\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // The server asks for the body once it reads it, so from here on the request is in flight.
+    // The server sends `100 Continue` when it begins to read the body. From here on, the request is in flight.
     let mut asked = [0; 25];
     stream.read_exact(&mut asked).unwrap();
     assert_eq!(&asked, b"HTTP/1.1 100 Continue\r\n\r\n");

@@ -1,8 +1,8 @@
 //! Soak test: watches memory, tasks, descriptors, write-ahead log and queue of the real server under mixed load.
 //!
-//! `tests/run --all` runs it for twenty seconds, which shows growth of anything but memory. Half an hour shows growth
-//! of memory: `cargo build --release -p forum-server && SOAK=1800 cargo test --release -p forum-server --test soak --
-//! --nocapture`.
+//! `tests/run --all` runs it for twenty seconds, which is long enough to detect growth of everything except memory. To
+//! detect growth of memory, run it for half an hour: `cargo build --release -p forum-server && SOAK=1800 cargo test
+//! --release -p forum-server --test soak -- --nocapture`.
 
 use forum_test_support::{client, program};
 

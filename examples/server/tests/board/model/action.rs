@@ -56,7 +56,7 @@ const OPERATIONS: &[Kind] = &[
     Ban, Offline, Readers, Moderator, Lock, Approve, Restore, Ignore, Wait,
 ];
 
-/// An action of a kind. The kind decides what the numbers and the flag select.
+/// An action. The meaning of its numbers and of its flag depends on its kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Action {
     pub kind: Kind,

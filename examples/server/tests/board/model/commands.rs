@@ -343,7 +343,7 @@ impl ModelState {
         ])
     }
 
-    /// Posts count in the forums that every member may read.
+    /// Returns the profile of a member. Only posts in the forums that every member may read count.
     fn profile(&self, caller: Caller, member: usize) -> Rows {
         self.check_access(caller)?;
         let sees_any = (0..self.forums.len()).any(|forum| self.sees_forum(caller, forum));

@@ -1,4 +1,4 @@
-//! A board that differs from the reference board without a fault. The conformance suite must not fail it.
+//! A board that differs from the reference board without a fault. The conformance suite must accept it.
 
 use std::any::Any;
 
@@ -154,7 +154,7 @@ fn change_subscription(subscription: &mut Subscription) {
     subscription.created_at = Timestamp::default();
 }
 
-/// Hides the totals of a poll, which some readers of the event have not voted in.
+/// Hides the totals of a poll, because some readers of the event have not voted in it.
 pub(super) fn change_event(event: &mut Event) {
     let mut body: Value = from_str(&event.body).unwrap();
     let Some(poll) = body.pointer_mut("/data/poll") else {

@@ -9,12 +9,12 @@ use crate::load::Sent;
 struct Window {
     limit: u64,
     granted: u64,
-    /// The least `remaining` value.
+    /// The smallest `remaining` value.
     left: u64,
 }
 
-/// Sums the units of each window. While Redis is unreachable, each node may allow one more budget: `alone` times in
-/// all. Returns the number of windows and the units of the fullest one.
+/// Sums the units of each window. While Redis is unreachable, each node may allow one more budget: `alone` more budgets
+/// in total. Returns the number of windows and the units of the fullest one.
 pub fn check(sent: &[Sent], alone: usize) -> (usize, u64) {
     let mut windows = BTreeMap::new();
     for sent in sent {

@@ -6,11 +6,12 @@ use std::time::Duration;
 use crate::postgres::Database;
 use crate::receiver::Received;
 
-/// Least time between an accepted request and one with the same content. Only a worker that was killed before it
-/// recorded the attempt sends another, after the lease of 60 s, of which the attempt takes up to 10 s.
+/// Minimum time between an accepted request and a request with the same content. A request is repeated only if its
+/// worker was killed before it recorded the attempt. The repetition begins after the lease of 60 s, of which the
+/// attempt takes up to 10 s.
 const AFTER_SUCCESS: Duration = Duration::from_secs(50);
 
-/// Least time between a rejected request and its retry.
+/// Minimum time between a rejected request and its retry.
 const AFTER_REFUSAL: Duration = Duration::from_millis(200);
 
 /// Checks the times of the received requests. Returns how many repeat an accepted one.

@@ -8,9 +8,9 @@ use super::walk::Contents;
 use crate::load::Sent;
 use crate::receiver::Received;
 
-/// Event of a successful write: the kind of request, the topic, and the place in the event's data of the id that the
-/// response or the path contains. `message.sent` is omitted: only the message's parties receive it, and the receiver's
-/// endpoint belongs to the administrator.
+/// Events of successful writes: the kind of request, the topic, and the object and the field in the event's data that
+/// contain the id from the response or the path. `message.sent` is omitted: only the message's parties receive it, and
+/// the receiver's endpoint belongs to the administrator.
 const EVENTS_OF_WRITES: [(&str, &str, &str, &str); 5] = [
     ("edit", "post.updated", "post", "postId"),
     ("delete", "post.deleted", "post", "postId"),
