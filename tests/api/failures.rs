@@ -161,7 +161,7 @@ async fn an_overloaded_backend_is_a_503_that_can_be_repeated() {
     );
 }
 
-/// Creates pairs of servers, the second of which fails, panics or hangs in the calls of `store`.
+/// Creates pairs of servers. In the second server of a pair, the calls of `store` fail, panic or hang.
 fn with_failing(store: &'static str) -> impl Iterator<Item = (Server, Server)> {
     let failures: [fn() -> Intervention; 3] = [
         || Intervention::Fail,

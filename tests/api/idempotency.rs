@@ -65,7 +65,7 @@ async fn repeats_of_a_running_request_are_rejected_with_retry_after() {
     server.clock.advance(Duration::from_secs(60));
     assert!(
         is_unknown(&server.send(&request).await),
-        "it counts as interrupted"
+        "the first request counts as interrupted"
     );
     checkpoint.release();
     let first = responses.join_next().await.unwrap().unwrap();
@@ -73,7 +73,7 @@ async fn repeats_of_a_running_request_are_rejected_with_retry_after() {
     assert_eq!(
         server.send(&request).await.body,
         first.body,
-        "it was not interrupted"
+        "the first request completed"
     );
 }
 

@@ -225,8 +225,8 @@ fn the_protocol_lists_all_codes_scopes_topics_and_metrics() {
     }
 }
 
-/// In languages that name variables after both, such a property would shadow its schema. A generated client would send an
-/// optional field that has a default.
+/// A property with the name of its schema would shadow the schema in languages that use the same name for a variable
+/// and a type. If an optional field had a default, a generated client would always send the field.
 #[test]
 fn properties_have_no_default_and_not_the_name_of_their_schema() {
     let document = document(Surface::Full);

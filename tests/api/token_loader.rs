@@ -5,7 +5,8 @@ use forum_api::test_util::{Intervention, StoreInterceptor};
 use crate::support::server::settings;
 use crate::support::*;
 
-/// Calls before the command: of the loader, of `TokenStore::find`, of `RateLimitStore::charge`, and look-ups of access.
+/// Number of calls before the command: of the token loader, of `TokenStore::find` and of `RateLimitStore::charge`, and
+/// number of look-ups of access.
 type Visits = [u32; 4];
 
 async fn visits(server: &Server, stores: &StoreInterceptor, request: Request) -> (Outcome, Visits) {
@@ -65,7 +66,7 @@ async fn an_invalid_token_is_refused_as_without_a_loader() {
     ] {
         let request = Request::get("/me").bearer(token);
         let refused = visits(&server, &stores, request.clone()).await;
-        // The charge is of the address.
+        // The client's address is charged.
         assert_eq!(refused, (UNAUTHENTICATED, [calls, 0, 1, 0]), "{token}");
         assert_eq!(
             comparable_parts(&server.send(&request).await),

@@ -41,7 +41,7 @@ fn result<R: 'static>(method: &'static str, change: fn(&mut R)) -> Inject {
     Box::new(move |interceptor, _| interceptor.on_result(method, change))
 }
 
-/// Updates any stored version.
+/// Makes updates ignore the expected version.
 fn overwrite(interceptor: &StoreInterceptor, stored: &WebhookStores) {
     let endpoints = stored.endpoints.clone();
     let version = move |endpoint: &Endpoint| {

@@ -223,8 +223,8 @@ async fn a_database_is_writable_unless_it_is_read_only_or_closed() {
     assert_eq!(error, "the database is closed");
 }
 
-/// Reads on other connections, each of which ends only after half of the others have begun another read, so that some read
-/// always holds the log.
+/// Runs reads on other connections. Each read ends only after half of the other connections have begun another read, so
+/// that at least one read holds the log at any time.
 fn overlapping_reads(path: &Path, readers: usize, stop: &AtomicBool) {
     let begun = (Mutex::new(0_usize), Condvar::new());
     thread::scope(|scope| {

@@ -90,7 +90,7 @@ async fn an_event_with_invalid_text_is_quarantined() {
     assert!(quarantine.latest[0].reason.contains("utf-8"));
 }
 
-/// In Postgres and in `Event::INSERT_SQL` an empty forum means none.
+/// In Postgres and in `Event::INSERT_SQL`, an empty forum id means that the event has no forum.
 async fn an_invalid_event_is_rejected_when_it_is_inserted(sql: Sql) {
     let body = |length: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(length - 8));
     let (largest, too_large) = (body(262_144), body(262_145));

@@ -1,5 +1,5 @@
-//! Addresses of webhooks (`docs/protocol.md`, section 13.15): only public addresses are connected to, or private ones
-//! if they are allowed.
+//! Addresses of webhooks (`docs/protocol.md`, section 13.15): the transport connects only to public addresses, and to
+//! private addresses if they are allowed.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,5 +1,5 @@
-//! Cursors (`docs/protocol.md`, section 7.2): each decodes to its page key, in its own list only, and only cursors of
-//! the list decode at all.
+//! Cursors (`docs/protocol.md`, section 7.2): a cursor decodes to its page key, and only in its own list. A text that
+//! is not a cursor of the list does not decode.
 //!
 //! Cursors are checksummed, not secret: the fuzzer, which observes comparisons, can construct some.
 
@@ -54,7 +54,8 @@ fn send(uri: &str) -> TestResponse {
     board::send_as_member(Method::GET, uri.as_bytes(), b"").unwrap()
 }
 
-/// Corrupts a cursor: appends these bytes, or writes the first at the place that the second names.
+/// Returns corrupted copies of a cursor: one with these bytes appended, and one with the first byte written at the
+/// position that the second byte selects.
 fn edited(cursor: &str, edit: &[u8]) -> Vec<Vec<u8>> {
     let mut edited = vec![[cursor.as_bytes(), edit].concat()];
     if let [letter, place, ..] = edit {

@@ -30,7 +30,10 @@ pub(super) fn holds(data: &[u8]) {
     };
     board::plain(source);
     let html = board::render(source);
-    assert!(html.len() <= 8 * source.len() + 4096, "it swells");
+    assert!(
+        html.len() <= 8 * source.len() + 4096,
+        "the HTML is too long"
+    );
     let mut open = Vec::new();
     for token in Tokenizer::new(&html).flatten() {
         match token {
@@ -61,7 +64,8 @@ fn opened(tag: &StartTag<()>, html: &str) -> Option<String> {
     (!VOID.contains(&&*name)).then_some(name)
 }
 
-/// Removes blanks and control characters as browsers do: before an address, and line breaks inside.
+/// Returns whether an address runs no code. Like browsers, ignores blanks and control characters before an address, and
+/// line breaks inside it.
 fn is_harmless(address: &str) -> bool {
     let visible = address.trim_start_matches(|letter: char| letter <= ' ');
     let address: String = visible

@@ -143,7 +143,7 @@ async fn terminate_connections(address: &str, tables: &Pool) {
     }
 }
 
-/// Starts a proxy to `server`. After a notification by `silence`, its present connections neither respond nor end.
+/// Starts a proxy to `server`. After a notification by `silence`, its open connections stop responding, but stay open.
 async fn start_proxy(server: String, silence: Arc<Notify>) -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

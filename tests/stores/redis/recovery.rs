@@ -26,7 +26,11 @@ async fn a_redis_that_restarts_empty_receives_the_known_windows() {
     let recovered = charge(&one, token(), 5).await;
     let expected = (10, spent.resets_at);
     assert_eq!((recovered.remaining, recovered.resets_at), expected);
-    assert_eq!(remaining(&other, token()).await, 120, "it had no state");
+    assert_eq!(
+        remaining(&other, token()).await,
+        120,
+        "the other node had no state"
+    );
     until(|| !other.is_unreachable()).await;
     assert_eq!(remaining(&other, token()).await, 10);
 }

@@ -128,12 +128,12 @@ async fn an_abandoned_charge_does_not_affect_the_next_ones() {
     assert_eq!(node.failures(), 0);
 }
 
-/// Returns units of a budget, and units to charge.
+/// Generates the units of a budget, and the units to charge.
 fn step() -> impl Strategy<Value = (u32, u32)> {
     (prop_oneof![0..30_u32, Just(u32::MAX)], 0..20_u32)
 }
 
-/// Returns the length of a window in milliseconds.
+/// Generates the length of a window in milliseconds.
 fn length() -> impl Strategy<Value = u64> {
     prop_oneof![Just(0_u64), 1..5_u64, Just(300_000), Just(u64::MAX)]
 }

@@ -131,7 +131,7 @@ pub struct Server {
 const CREATION_OPTIONS: [&str; 3] = ["--empty", "--surface", "--database"];
 
 impl Server {
-    /// Starts a server on the demo board, which is a copy unless an option determines the content of a new database.
+    /// Starts a server on a copy of the demo board, or on a new database if an option determines its content.
     pub fn new(arguments: &[&str]) -> Self {
         if arguments
             .iter()
@@ -166,7 +166,7 @@ impl Server {
         server
     }
 
-    /// Starts a server. Returns its output up to the line that is the `last`.
+    /// Starts a server. Returns its output up to the first line for which `last` returns `true`.
     pub fn start_until(
         directory: ServerDirectory,
         arguments: &[&str],

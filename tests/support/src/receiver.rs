@@ -58,7 +58,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Responds to each request with the status that `status` returns; not at all for `None`.
+    /// Starts a receiver that responds to each request with the status that `status` returns. It does not respond if
+    /// `status` returns `None`.
     pub fn with_statuses(
         status: impl Fn(&Received) -> Option<u16> + Send + Sync + 'static,
     ) -> Self {
@@ -75,7 +76,7 @@ impl Receiver {
         Self { url, inbox }
     }
 
-    /// Responds to each request with 204.
+    /// Starts a receiver that responds to each request with 204.
     pub fn new() -> Self {
         Self::with_statuses(|_| Some(204))
     }

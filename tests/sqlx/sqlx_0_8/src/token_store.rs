@@ -126,7 +126,8 @@ impl TokenStore for SqlxTokenStore {
     }
 }
 
-/// Commits a change of this number of rows, with its entry in the audit log unless there are none. Returns the number.
+/// Commits a change of this number of rows. If the number is not 0, also writes the entry of the audit log. Returns the
+/// number.
 async fn commit(
     mut transaction: Transaction<'_, Sqlite>,
     count: u64,

@@ -27,7 +27,8 @@ pub const LONG_TIMEOUT: Duration = Duration::from_secs(20);
 /// Root of the certificates of `receiver.test`.
 pub const ROOT_CERTIFICATE: &str = include_str!("../../certificates/authority.pem");
 
-/// Allows loopback, trusts the test's root certificate, and limits only the whole attempt, to `limit`.
+/// Returns settings that allow loopback and trust the root certificate of the tests. Only the whole attempt has a time
+/// limit, which is `limit`.
 pub fn settings(limit: Duration) -> HttpTransportSettings {
     let mut settings = HttpTransportSettings::default();
     settings.allow_private = true;

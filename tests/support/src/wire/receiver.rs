@@ -54,7 +54,7 @@ impl ScriptedReceiver {
         Self::with_behaviors(vec![behavior], None).await
     }
 
-    /// Uses one behavior for each connection, and the last one from then on.
+    /// Creates a receiver that uses one behavior for each connection, and then repeats the last one.
     pub async fn with_behaviors(behaviors: Vec<Behavior>, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();

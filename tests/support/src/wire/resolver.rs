@@ -19,12 +19,12 @@ pub struct FakeResolver {
 }
 
 impl FakeResolver {
-    /// Resolves to these addresses; without addresses, the name is unknown.
+    /// Creates a resolver that resolves each name to these addresses. Without addresses, names are unknown.
     pub fn resolving_to(addresses: &[&str]) -> Arc<Self> {
         Self::with_results(&[addresses])
     }
 
-    /// Returns these results one after another, and the last one from then on.
+    /// Creates a resolver that returns these results one after another, and then repeats the last one.
     pub fn with_results(results: &[&[&str]]) -> Arc<Self> {
         let parse = |address: &&str| address.parse().unwrap();
         let results = results
@@ -36,7 +36,7 @@ impl FakeResolver {
         })
     }
 
-    /// Does not return.
+    /// Creates a resolver whose calls do not return.
     pub fn hanging() -> Arc<Self> {
         Self::with_results(&[])
     }
