@@ -20,7 +20,7 @@ pub enum Kind {
 /// Number of threads that are requested.
 const THREADS: usize = 2_000;
 
-/// Number of posts on a page, and the least number of posts in each requested thread.
+/// Number of posts on a page, and the minimum number of posts in each requested thread.
 const LIMIT: u64 = 20;
 
 impl Kind {

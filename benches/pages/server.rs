@@ -69,7 +69,7 @@ impl Drop for RunningServer {
     }
 }
 
-/// Rate limits are too high to be reached. The log is read, as in production.
+/// Starts the server. Its rate limits are too high to be reached, and its log is read, as in production.
 fn serve(backend: &Backend) -> (Child, String) {
     let plenty = u32::MAX.to_string();
     let arguments = [

@@ -62,7 +62,7 @@ fn build() -> PathBuf {
     target.join("release/forum-benches-sqlx")
 }
 
-/// As many connections as the example server has.
+/// Returns the input of the program, with as many connections as the example server has.
 fn config(backend: &Backend) -> Value {
     let (order, connections) = match backend.is_postgres() {
         true => (forums::BY_PATH, handwritten::CONNECTIONS),

@@ -12,8 +12,8 @@
 //! board without endpoints. `flood` compares the CPU time of replies by a member with 25,000 posts in the last hour with
 //! replies by members with few posts, on SQLite.
 //!
-//! Configurations take turns in five rounds; each figure is printed as least, median and most. Takes two minutes and 1 GB
-//! of disk.
+//! Configurations take turns in five rounds; each figure is printed as minimum, median and maximum. Takes two minutes
+//! and 1 GB of disk.
 
 use forum_benches::{fixture, measurements, receiver, storage};
 use forum_server::board;

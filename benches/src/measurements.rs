@@ -36,7 +36,7 @@ impl Samples {
         self.0[self.0.len() - 1]
     }
 
-    /// Prints the least, the median and the most.
+    /// Prints the minimum, the median and the maximum.
     pub fn report(&self, what: &str) {
         let [least, median, most] = [self.least(), self.median(), self.most()].map(short);
         println!("  {what}: {least} {median} {most}");

@@ -15,7 +15,7 @@ const BATCH: usize = 1_000;
 /// Number of cropping thresholds: percentiles of the first batches. The last one crops nothing.
 const CROPS: usize = 20;
 
-/// Least number of samples for a t-test.
+/// Minimum number of samples for a t-test.
 const MIN_SAMPLES: u64 = 10_000;
 
 /// Threshold of |t| below which two classes do not differ.

@@ -97,7 +97,7 @@ impl BenchScenario {
         self.fixture.queue(&self.topic, &self.endpoint, count).await;
     }
 
-    /// The other endpoint has the maximum in flight.
+    /// Returns the duration of a claim while the other endpoint has reached the maximum in flight.
     async fn claim(&self) -> Duration {
         let claim = ClaimRequest {
             limit: 252,
