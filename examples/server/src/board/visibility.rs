@@ -44,23 +44,24 @@ pub fn between_commas(forums: impl Iterator<Item = i64>) -> String {
     forums.fold(",".into(), |list, forum| format!("{list}{forum},"))
 }
 
-/// SQL condition: the caller sees the forum with the id `forum`.
+/// Returns an SQL condition: the caller sees the forum whose id is the expression `forum`.
 pub fn sees_forum(forum: &str) -> String {
     format!("instr(:sees, ',' || {forum} || ',') > 0")
 }
 
-/// SQL condition: the caller sees the row `thread`.
+/// Returns an SQL condition: the caller sees the row `thread`.
 pub fn sees_thread() -> String {
     let (forum, state) = (sees_forum("thread.forum_id"), sees_state("thread"));
     format!("{forum} AND {state}")
 }
 
-/// SQL condition: the caller, who sees the row `thread`, sees its post in the row `post`.
+/// Returns an SQL condition: a caller who sees the row `thread` also sees the row `post`, a post of this thread.
 pub fn sees_post(post: &str) -> String {
     sees_state(post)
 }
 
-/// Authors and moderators see content that awaits approval; moderators see deleted content.
+/// Returns an SQL condition: the caller sees content in the state of the row. Authors and moderators see content that
+/// awaits approval; moderators see deleted content.
 fn sees_state(row: &str) -> String {
     format!(
         "({row}.state = 'visible'
