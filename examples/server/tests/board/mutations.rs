@@ -30,17 +30,17 @@ use crate::board::actor::Actor;
 /// Fault of a mutated method.
 #[derive(Clone, Copy)]
 enum Mutation {
-    /// Each call gets the result of the first equal call.
+    /// Each call returns the result of the first call with the same caller and arguments, if that call succeeded.
     StaleResult,
-    /// A call that races with another is skipped, and gets the last result.
+    /// A call that races with another one is skipped and returns the last successful result.
     RacingCallIsSkipped,
-    /// A call that races with another and is refused gets the last result.
+    /// A call that races with another one and is refused returns the last successful result.
     RacingCallIsGranted,
-    /// A call that races with another and is refused emits an event.
+    /// A call that races with another one and is refused emits an event.
     RacingCallEmits,
-    /// A call that races with another sends one more receipt.
+    /// A call that races with another one sends one more receipt.
     RacingCallSends,
-    /// A refused call is carried out if the caller may have had permission when the request arrived.
+    /// A refused call runs again as an administrator if the caller may have had permission when the request arrived.
     OutdatedPermissions(fn(&BoardError, &Caller) -> bool),
     /// Pages begin at an offset from the start of the list.
     Offset,

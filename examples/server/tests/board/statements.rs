@@ -209,7 +209,7 @@ impl<S: Subscriber> Layer<S> for StatementRecorder {
 struct Statement;
 
 impl Visit for Statement {
-    /// Ignores transaction control and the statements of the index in its own tables.
+    /// Records a statement. Ignores transaction control, and statements that the search index runs on its own tables.
     fn record_str(&mut self, field: &Field, sql: &str) {
         let word = sql.split_whitespace().next().unwrap_or_default();
         let transaction_control = ["BEGIN", "SAVEPOINT", "RELEASE", "COMMIT"];

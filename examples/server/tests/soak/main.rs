@@ -95,7 +95,7 @@ fn under_load(server: &Server, length: Duration) -> Vec<Sample> {
     })
 }
 
-/// Ignores the first third, the warm-up.
+/// Checks the growth between the samples. Ignores the first third of them, which is the warm-up.
 fn check_growth(samples: &[Sample], seconds: u64) {
     let warm = &samples[samples.len() / 3..];
     let (first, last) = (&warm[0], &warm[warm.len() - 1]);

@@ -22,7 +22,7 @@ pub fn register(server: &Server) {
     ));
 }
 
-/// Returns `None` at the end of the connection.
+/// Reads a request and responds with 204. Returns `None` at the end of the connection.
 fn answer(mut stream: &TcpStream) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut length = 0;

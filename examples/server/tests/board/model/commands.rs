@@ -375,14 +375,14 @@ impl ModelState {
         Ok(vec![json!([poll.id, poll.votes.len(), own])])
     }
 
-    /// Every public post contains [`WORD`].
+    /// Returns the hits of a search for [`WORD`], which every public post contains.
     fn hits(&self, caller: Caller) -> Vec<Value> {
         let public = (0..self.posts.len()).filter(|post| self.is_public(*post));
         let seen = public.filter(|post| self.sees_post(caller, *post));
         seen.map(|post| json!([self.posts[post].id])).collect()
     }
 
-    /// Rows without ids, because only the response contains the id of a receipt.
+    /// Returns the rows of the inbox. They have no ids, because only the response contains the id of a receipt.
     fn inbox(&self, caller: Caller) -> Rows {
         let member = self.member(caller)?;
         let inbox = self
@@ -455,7 +455,7 @@ impl ModelState {
         Ok(201)
     }
 
-    /// Posts of newcomers await approval.
+    /// Adds a post. Posts of newcomers await approval.
     fn add_post(&mut self, author: usize, thread: usize) {
         let state = match self.members[author].role {
             Role::Newcomer => State::Awaiting,
@@ -471,7 +471,7 @@ impl ModelState {
         });
     }
 
-    /// Content that newcomers edit awaits approval.
+    /// Edits a post. Content that newcomers edit awaits approval.
     fn edit(&mut self, caller: Caller, post: Index) -> Status {
         let editor = self.member(caller)?;
         let post = self.seen_post(caller, self.post(post))?;
@@ -571,7 +571,7 @@ impl ModelState {
         Ok(201)
     }
 
-    /// The first call sends the requested receipt.
+    /// Marks a copy as read. The first call sends the requested receipt.
     pub fn mark_read(&mut self, copy: usize) {
         let copy = &mut self.copies[copy];
         let sends = !copy.read && copy.receipt_requested;
@@ -588,7 +588,7 @@ impl ModelState {
         }
     }
 
-    /// A member who sees the thread may vote, unless the thread is deleted, and may change the vote.
+    /// Stores a vote. A member who sees the thread may vote and may change the vote, unless the thread is deleted.
     fn vote(&mut self, caller: Caller, thread: Index, option: usize) -> Status {
         let voter = self.member(caller)?;
         let thread = self.seen_thread(caller, self.thread(thread))?;
@@ -635,7 +635,7 @@ impl ModelState {
         Ok(if is_new { 201 } else { 200 })
     }
 
-    /// A subscription to hidden content can be removed.
+    /// Removes a subscription, also to hidden content.
     fn unsubscribe(&mut self, caller: Caller, target: Target) -> Status {
         let member = self.member(caller)?;
         let target = self.resolve_target(target).ok_or(DOMAIN_NOT_FOUND)?;

@@ -179,7 +179,8 @@ impl ModelState {
         self.is_administrator(caller) || self.sees_forum(caller, forum) && caller.is_some_and(named)
     }
 
-    /// Authors and moderators see posts that await approval; moderators see deleted posts.
+    /// Returns whether the caller sees the post in its state. Authors and moderators see posts that await approval;
+    /// moderators see deleted posts.
     fn sees_state(&self, caller: Caller, forum: usize, post: usize) -> bool {
         let post = &self.posts[post];
         match post.state {
