@@ -176,7 +176,8 @@ commands! { board:
     }
 }
 
-/// The created thread and post have the next number after the last one.
+/// Returns the forum that contains a resource. A thread or post that was created in a test has the number after the
+/// last one.
 fn containing_forum(
     board: &FullBoard,
     caller: &Caller,
@@ -206,13 +207,14 @@ fn not_found(kind: &str) -> BoardError {
     BoardError::not_found(format!("There is no such {kind}."))
 }
 
-/// Threads whose id ends in 1 have a poll with the same id.
+/// Checks that a poll exists. Threads whose id ends in `-1` have a poll with the same id.
 fn require_poll(id: &str) -> BoardResult<()> {
     let has_poll = id.ends_with("-1");
     has_poll.then_some(()).ok_or(BoardError::PathNotFound)
 }
 
-/// Posts with odd numbers are alice's, the others bob's. A moderator may change all posts.
+/// Checks that the member may change a post. Posts with odd numbers are alice's, the others bob's. A moderator may
+/// change all posts.
 fn require_own(member: &MemberCaller, post: &PostId) -> BoardResult<()> {
     let is_odd = post.to_string().ends_with(['1', '3', '5', '7', '9']);
     let is_own = member.user_id().to_string() == if is_odd { "alice" } else { "bob" };

@@ -121,7 +121,7 @@ pub(crate) fn thread(id: &str) -> Thread {
     }
 }
 
-/// Posts with odd numbers are alice's, the others bob's.
+/// Returns a post. Posts with odd numbers are alice's, the others bob's.
 pub(crate) fn post(thread: &str, number: usize, body: &str) -> Post {
     Post {
         post_id: PostId::parse(&format!("{thread}-{number}")).unwrap(),

@@ -111,7 +111,8 @@ impl WorkerFixture {
         self.runtime.run_until_idle();
     }
 
-    /// Fails the calls of the worker for which `fails` returns true, given the method and the number of calls before.
+    /// Makes the calls of the worker fail for which `fails` returns `true`. Its arguments are the method and the number
+    /// of earlier calls of all methods.
     pub(crate) fn fail(&self, fails: fn(&str, u32) -> bool) {
         self.calls
             .on_call(move |method, calls| match fails(method, calls) {
