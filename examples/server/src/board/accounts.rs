@@ -139,7 +139,7 @@ pub async fn administrators_password(
     match found? {
         Some((hash, Some(groups))) if Groups::contains(groups, Group::Administrators) => Ok(hash),
         _ => Err(BoardError::forbidden(format!(
-            "{name:?} is not an administrator, is banned, or has no password; name another one with --admin"
+            "{name:?} is not an administrator, is banned, or has no password; name another administrator with --admin"
         ))),
     }
 }

@@ -47,7 +47,7 @@ pub const EDIT_WINDOW: Setting<EditWindow> = Setting::new(
     "post.edit_window_minutes",
     EditWindow::Minutes(30),
     EditWindow::Minutes(0),
-    "Time in which an author may edit and delete a post, in minutes, or unlimited; 0 forbids it",
+    "Time in which an author may edit and delete a post, in minutes, or unlimited; 0 forbids both",
 );
 pub const RECIPIENTS_MAX: Setting<u32> = Setting::new(
     "message.recipients_max",

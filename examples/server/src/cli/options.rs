@@ -27,7 +27,7 @@ pub struct Common {
         default_value = "sqlite:forum.db"
     )]
     pub database: String,
-    /// TOML file that sets the options of `serve` and the same options of other commands; environment variables such as FORUM_TOKEN_BUDGET set these options, too
+    /// TOML file with values for the options of `serve`; a value also applies to other commands that have this option; environment variables such as FORUM_TOKEN_BUDGET set the same options
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print one JSON value instead of text
@@ -46,7 +46,7 @@ pub struct ServeArgs {
     pub admin: AdminOptions,
     #[command(flatten)]
     pub connections: DatabaseOptions,
-    /// Redis URL for rate limits shared by several servers: redis://… or rediss://…; if Redis is unreachable, each server limits on its own
+    /// Redis URL for rate limits shared by several servers: redis://… or rediss://…; if Redis is unreachable, each server applies the limits on its own
     #[arg(long, value_name = "URL")]
     pub redis: Option<String>,
     /// Time limit of a request to Redis
@@ -70,13 +70,13 @@ pub struct ServeArgs {
     /// Proxies whose x-forwarded-for header is trusted
     #[arg(long, value_name = "CIDR,…", value_delimiter = ',', value_parser = network)]
     pub trusted_proxies: Vec<IpNet>,
-    /// Maximum number of open connections, at most 1000000, lowered if the process cannot open enough files; further connections wait
+    /// Maximum number of open connections, at most 1000000; further connections wait; the server lowers the number if it cannot open enough files
     #[arg(long, value_name = "N", default_value = "10000", value_parser = max_connections)]
     pub max_connections: usize,
     /// Time limit of a request to the API
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub request_timeout: Duration,
-    /// Time limit for a client to send a request head, and to read any part of its response
+    /// Time limit for a client to send a request head, and to read the next part of a response
     #[arg(long, value_name = "SECONDS", default_value = "30", value_parser = seconds)]
     pub client_timeout: Duration,
     /// Origin allowed to call the API from a browser, or * for any; repeatable

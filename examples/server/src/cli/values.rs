@@ -46,7 +46,7 @@ pub fn mebibytes(text: &str) -> Result<u32, &'static str> {
 
 /// Parses a maximum number of connections. The limit is below that of the semaphore that counts them.
 pub fn max_connections(text: &str) -> Result<usize, &'static str> {
-    within(text, 1..=1_000_000).ok_or("expected a number from 1 to 1000000")
+    within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")
 }
 
 fn within<N: FromStr + PartialOrd>(text: &str, range: RangeInclusive<N>) -> Option<N> {

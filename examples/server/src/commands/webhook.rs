@@ -55,7 +55,7 @@ enum Action {
     Enable(Id),
     /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
-    /// Encrypt all secrets with a new key; restart servers and workers with that key
+    /// Encrypt all secrets with a new key; then restart servers and workers with that key
     #[command(name = "reseal")]
     Reencrypt {
         /// File of the current key; required if the secrets are encrypted and --secret-key-file is not given

@@ -148,7 +148,7 @@ async fn forum(connection: &Connection<'_>, title: &str) -> BoardResult<Generate
     let [general, help, members_only] = FORUMS;
     let absent = || {
         BoardError::not_found(format!(
-            "the board has no forum {title:?}; `generate` fills the forums {general}, {help} and {members_only}: add it with `forum add`"
+            "the board has no forum {title:?}; `generate` fills the forums {general}, {help} and {members_only}; add the missing forum with `forum add`"
         ))
     };
     let id = id.ok_or_else(absent)?;
