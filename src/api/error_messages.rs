@@ -142,7 +142,7 @@ fn german() -> ErrorMessages {
         not_implemented: "Dieses Forum unterstützt diesen Endpunkt nicht.".into(),
         board_offline: "Das Forum ist offline.".into(),
         idempotency_in_progress: "Eine Anfrage mit diesem Idempotency-Key wird noch bearbeitet.".into(),
-        idempotency_outcome_unknown: "Das Ergebnis der ersten Anfrage mit diesem Idempotency-Key ist unbekannt. Prüfen Sie, ob sie wirksam wurde, bevor Sie sie mit einem neuen Schlüssel wiederholen.".into(),
+        idempotency_outcome_unknown: "Das Ergebnis der ersten Anfrage mit diesem Idempotency-Key ist unbekannt. Prüfen Sie, ob diese Anfrage wirksam wurde, bevor Sie sie mit einem neuen Schlüssel wiederholen.".into(),
         idempotency_key_reused: "Dieser Idempotency-Key wurde bereits für eine andere Anfrage verwendet.".into(),
         expected_prefix: "erwartet wird".into(),
         expected_one_of: "erwartet wird einer der Werte".into(),

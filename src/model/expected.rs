@@ -55,8 +55,8 @@ phrases! {
         "ein Suchtext aus 1 bis 200 Zeichen mit mindestens einem Suchwort und höchstens 32 Wörtern";
     SmallerBody "a smaller body", "ein kleinerer Inhalt";
     Text "text", "Text";
-    Timestamp "an RFC 3339 time, for example 2026-01-31T12:00:00Z", "eine Zeit nach RFC 3339, zum Beispiel 2026-01-31T12:00:00Z";
-    TypedText "text without U+0000 or a byte-order mark", "Text ohne U+0000 und ohne Byte Order Mark";
+    Timestamp "an RFC 3339 time, for example 2026-01-31T12:00:00Z", "eine Zeitangabe nach RFC 3339, zum Beispiel 2026-01-31T12:00:00Z";
+    TypedText "text without U+0000 or a byte-order mark", "Text ohne U+0000 und ohne Byte-Order-Mark";
     UserRef "a userId or @username", "eine userId oder @username";
     WholeNumber "a whole number", "eine ganze Zahl";
 }
