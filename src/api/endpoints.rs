@@ -94,7 +94,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::GET, path: "/me", operation_id: "getMe", tag: "me",
         summary: "Returns the token's owner, scopes and expiry.",
-        notes: "Call it first to check the token.",
+        notes: "Call this operation first to check the token.",
         scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::NoStore, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, m: &MemberCaller, (), params| b.get_me(m, params), Me::example),
@@ -150,8 +150,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/threads/{threadId}/posts", operation_id: "createPost", tag: "threads",
         summary: "Posts a reply.",
-        notes: "`inReplyTo` names the post that the reply answers; a post that does not exist in the thread, or is hidden, is \
-            a 404. `state` in the response shows whether the post awaits approval.",
+        notes: "`inReplyTo` names the post that the reply answers. If that post is hidden or not in the thread, the response is \
+            404. `state` in the response shows whether the post awaits approval.",
         scope: PostsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 5, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.create_post(m, path, new), Post::reply_example),
@@ -173,7 +173,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::DELETE, path: "/threads/{threadId}/posts/{postId}", operation_id: "deletePost", tag: "threads",
         summary: "Soft-deletes a post.",
         notes: "Deleting the first post deletes the thread. The post's `canDelete` shows whether the caller may delete it. The \
-            board's own tools can restore a deleted post; this API cannot. Deleting a deleted post is a 404, or a 409 for a moderator, who can still see it.",
+            board's own tools can restore a deleted post; this API cannot. The response to a second DELETE of the same post \
+            is 404. For a moderator, who can still see the post, it is 409.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::no_content(|b, m: &MemberCaller, path, params| b.delete_post(m, path, params)),
@@ -190,8 +191,9 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::POST, path: "/members/{userId}/reputation", operation_id: "rateMember", tag: "members",
         summary: "Rates a member, optionally for one of their posts.",
         notes: "The board's settings limit `points` and decide whether negative points and empty comments are \
-            allowed. A rating with 0 points, or one that the settings do not allow, is a 422. A second rating of the same \
-            post is a 409. A second rating of the same member within 24 hours is also a 409 if neither rating names a post.",
+            allowed. The response to a rating with 0 points, or to one that the settings do not allow, is 422. The response to a \
+            second rating of the same post is 409. The response to a second rating of the same member within 24 hours is \
+            also 409 if neither rating names a post.",
         scope: ReputationWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.rate_member(m, path, new), Rating::example),
@@ -211,7 +213,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::POST, path: "/messages", operation_id: "sendMessage", tag: "messages",
         summary: "Sends a private message.",
         notes: "The response is the sender's copy. The sender and each recipient have their own copy with its own id. \
-            A recipient that does not exist is a 404.",
+            If a recipient does not exist, the response is 404.",
         scope: MessagesWrite, field_scope: None, cost: 10, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, (), new| b.send_message(m, new), Message::sent_example),
@@ -219,8 +221,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::GET, path: "/messages/{messageId}", operation_id: "openMessage", tag: "messages",
         summary: "Opens a private message and marks it as read.",
-        notes: "Also sends the receipt if the sender requested one. The response has no `etag`. HEAD does not mark the \
-            message as read.",
+        notes: "The first opening also sends a receipt to the sender if the sender requested one. The response has no `etag`. \
+            HEAD does not mark the message as read and sends no receipt.",
         scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::NoStore, has_side_effects: true, board_errors: &[],
         handler: &Handler::ok(|b, m: &MemberCaller, path, params| b.open_message(m, path, params), Message::example),
@@ -228,7 +230,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/poll", operation_id: "getPoll", tag: "threads",
         summary: "Returns a thread's poll with running totals and the caller's own vote.",
-        notes: "A thread without a poll is a 404.",
+        notes: "If the thread has no poll, the response is 404.",
         scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, c: &Caller, path, params| b.get_poll(c, path, params), Poll::example),
@@ -236,9 +238,9 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/polls/{pollId}/votes", operation_id: "vote", tag: "polls",
         summary: "Votes in a thread's poll.",
-        notes: "Voting again is a 409, unless the poll has `canChangeVote`. Voting in a closed poll is a 403. A vote \
-            without options, with a repeated option, or with more than `maxChoices` options is a 422. An unknown \
-            option is a 404.",
+        notes: "If the caller has already voted, the response is 409, unless `canChangeVote` of the poll is `true`. If the poll \
+            is closed, the response is 403. The response to a vote without options, with a repeated option, or with more \
+            than `maxChoices` options is 422. If an option is unknown, the response is 404.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.vote(m, path, new), Poll::example),
@@ -248,10 +250,10 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         summary: "Edits a poll that the caller created or moderates.",
         notes: "Omitted fields keep their value; a body without changes is a 400. After the first vote, the poll's \
             author can no longer change the question or the options, or lower `maxChoices` below the number of options in \
-            an existing vote: the response is a 409. These limits do not apply to moderators. Fewer than two options, \
-            duplicate texts, or a `maxChoices` above the number of options are a 422. An unknown `optionId` is a 404. A \
-            `closesAt` in the past closes the poll. Send the `version` that you read as `expectedVersion`, so that you do \
-            not overwrite another edit.",
+            an existing vote: the response is 409. These limits do not apply to moderators. For fewer than two options, \
+            duplicate texts, or a `maxChoices` above the number of options, the response is 422. If an `optionId` is \
+            unknown, the response is 404. A `closesAt` in the past closes the poll. Send the `version` that you read as \
+            `expectedVersion`, so that you do not overwrite another edit.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::ok(
@@ -273,8 +275,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/subscriptions", operation_id: "subscribe", tag: "subscriptions",
         summary: "Subscribes to a thread or a forum.",
-        notes: "The response is 201 for a new subscription, and 200 with the existing subscription if there is one. A target \
-            that does not exist or is hidden is a 404.",
+        notes: "The response is 201 for a new subscription, and 200 with the existing subscription if there is one. If the \
+            target does not exist or is hidden, the response is 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, (), new| b.subscribe(m, new), Subscription::example),
@@ -282,7 +284,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::DELETE, path: "/subscriptions/{target}/{targetId}", operation_id: "unsubscribe", tag: "subscriptions",
         summary: "Removes a subscription to a thread or a forum.",
-        notes: "The caller can also unsubscribe from a target that has become hidden. A subscription that does not exist is a 404.",
+        notes: "The caller can also unsubscribe from a target that has become hidden. If the subscription \
+            does not exist, the response is 404.",
         scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::no_content(|b, m: &MemberCaller, path, params| b.unsubscribe(m, path, params)),
