@@ -16,29 +16,30 @@ pub struct Output {
 }
 
 impl Output {
-    /// Prints `text`, or `json` with `--json`.
+    /// Returns an output that prints `text`, or `json` with `--json`.
     pub fn new(text: impl Display, json: impl Serialize) -> BoardResult<Self> {
         let text = text.to_string();
         let json = serde_json::to_string(&json).or_internal()?;
         Ok(Self { text, json })
     }
 
-    /// Prints a table with a row for each item, or all items in an array.
+    /// Returns an output that prints a table with a row for each item, or a JSON array of all items.
     pub fn list<const N: usize, T: ListItem<N>>(all: Vec<T>) -> BoardResult<Self> {
         Self::new(Table::of(&all), all)
     }
 
-    /// Prints nothing, or `{"ok":true}`.
+    /// Returns an output that prints nothing, or `{"ok":true}`.
     pub fn nothing() -> BoardResult<Self> {
         Self::done_with("")
     }
 
-    /// Prints `text`, or `{"ok":true}`.
+    /// Returns an output that prints `text`, or `{"ok":true}`.
     pub fn done_with(text: impl Display) -> BoardResult<Self> {
         Self::new(text, json!({ "ok": true }))
     }
 
-    /// Prints `done` if the command changed something, otherwise `unchanged`; or `{"ok":true}` in both cases.
+    /// Returns an output that prints `done` if the command changed something, otherwise `unchanged`. With `--json` it
+    /// prints `{"ok":true}` in both cases.
     pub fn changed(is_changed: bool, done: String, unchanged: String) -> BoardResult<Self> {
         Self::done_with(if is_changed { done } else { unchanged })
     }
@@ -108,7 +109,7 @@ impl<const N: usize> Display for Table<N> {
     }
 }
 
-/// Prints the reason of a refusal on stderr. Returns status 1.
+/// Prints the reason of a refusal on stderr, and with `as_json` also as JSON on stdout. Returns status 1.
 pub fn refuse(refusal: BoardError, as_json: bool) -> ExitCode {
     let reason = match refusal.message() {
         Some(message) => message.to_owned(),

@@ -47,7 +47,8 @@ impl fmt::Display for Source {
     }
 }
 
-/// Returns the options that can be configured: those of `serve`, which include those of `worker`, and of every command.
+/// Returns the options that can be configured: the options of `serve`, which include those of `worker`, and the options
+/// of every command.
 fn options() -> clap::Command {
     ServeArgs::augment_args(Common::augment_args(clap::Command::new("options")))
 }
@@ -190,7 +191,7 @@ impl Configuration {
     }
 }
 
-/// An option with its values, which are empty if it has none.
+/// An option with its values. `values` is empty for an option without a value.
 #[derive(Debug)]
 pub struct EffectiveOption {
     pub option: String,

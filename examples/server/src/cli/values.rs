@@ -44,7 +44,7 @@ pub fn mebibytes(text: &str) -> Result<u32, &'static str> {
     within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")
 }
 
-/// Parses a maximum number of connections. The limit is below that of the semaphore that counts them.
+/// Parses a maximum number of connections. The upper bound is below that of the semaphore that counts connections.
 pub fn max_connections(text: &str) -> Result<usize, &'static str> {
     within(text, 1..=1_000_000).ok_or("expected a whole number from 1 to 1000000")
 }
@@ -61,7 +61,7 @@ pub fn seconds(text: &str) -> Result<Duration, &'static str> {
         .ok_or("expected a number of seconds from 0.001 to 31536000")
 }
 
-/// Parses a URL without query and credentials. Removes trailing slashes.
+/// Parses an HTTP URL without credentials, path, query and fragment. Removes trailing slashes.
 pub fn base_url(text: &str) -> Result<String, &'static str> {
     let expected = "expected http://… or https://… without username, path, query or fragment";
     let url = text.trim_end_matches('/');

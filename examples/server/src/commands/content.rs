@@ -100,7 +100,7 @@ impl ListItem<8> for ThreadListing {
     }
 }
 
-/// The text is quoted and escaped: a member cannot write lines of the table.
+/// Quotes and escapes the text, so that a member cannot add lines to the table.
 impl ListItem<5> for PostListing {
     const HEADINGS: [&'static str; 5] = ["ID", "THREAD", "AUTHOR", "CREATED", "TEXT"];
 

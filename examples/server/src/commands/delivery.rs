@@ -19,7 +19,7 @@ use crate::cli::days;
 use crate::output::{ListItem, Output, Table, counted};
 use crate::webhooks::{refusal, refusal_for, unknown_endpoint};
 
-/// Deliveries of a page of the store.
+/// Maximum number of deliveries that one call of the store returns.
 const PAGE: u32 = 100;
 
 /// Deliveries of webhooks.
@@ -217,7 +217,7 @@ fn state(name: &str) -> Result<DeliveryState, String> {
     })
 }
 
-/// A delivery in the output. `log` is present when one is shown.
+/// A delivery in the output. `log` is present only in the output of `delivery show`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct DeliveryListing {
@@ -279,7 +279,8 @@ impl ListItem<7> for DeliveryListing {
     }
 }
 
-/// Formats an attempt as `#2  17 ms  503  "the answer"`. The answer is quoted: a receiver cannot write lines of its own.
+/// Formats an attempt as `#2  17 ms  503  "the answer"`. Quotes the answer, so that a receiver cannot add lines to
+/// the output.
 fn format_attempt(attempted: &AttemptRecord) -> String {
     let (number, took) = (attempted.attempt, attempted.duration_ms);
     let status = attempted.status.map(|status| status.to_string());

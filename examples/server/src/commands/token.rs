@@ -22,7 +22,7 @@ use crate::output::{ListItem, Output, counted};
 use crate::prompt;
 use crate::sign_in::accounts::names as member_names;
 
-/// Tokens of a page of the store.
+/// Maximum number of tokens that one call of the store returns.
 const PAGE: u32 = 100;
 
 /// Maximum number of tokens that one transaction removes.
@@ -300,7 +300,7 @@ fn lookup(text: &str) -> Result<Lookup, &'static str> {
         .map_err(|_| "expected a lookup of 16 letters and digits, as printed by `token list`")
 }
 
-/// A token in the output. `token` is present when it was just issued.
+/// A token in the output. `token` is present only in the output of `token issue`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TokenListing {
@@ -330,7 +330,7 @@ impl TokenListing {
     }
 }
 
-/// The label is quoted and escaped: it may have been stored before labels were checked.
+/// Quotes and escapes the label, which may have been stored before labels were checked.
 impl ListItem<7> for TokenListing {
     const HEADINGS: [&'static str; 7] = [
         "LOOKUP", "STATE", "OWNER", "CREATED", "EXPIRES", "LABEL", "SCOPES",

@@ -195,7 +195,8 @@ impl WebhookCommand {
 }
 
 impl Action {
-    /// Returns whether the action also works without the key, so that endpoints can be listed and removed when it is lost.
+    /// Returns whether the action also works without the key, so that endpoints can be listed and removed when the key
+    /// is lost.
     const fn needs_no_secret(&self) -> bool {
         matches!(self, Self::List | Self::Remove { .. })
     }
@@ -325,7 +326,7 @@ pub fn endpoint(id: &str) -> Result<EndpointId, &'static str> {
     EndpointId::parse(id).map_err(|_| "expected an endpoint id, as printed by `webhook list`")
 }
 
-/// An endpoint in the output. `secret` is present when it was just made.
+/// An endpoint in the output. `secret` is present only in the output of `webhook add` and `webhook rotate`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct EndpointListing {
