@@ -102,8 +102,8 @@ fn row(
     ]
 }
 
-/// Renders the state of an endpoint. An endpoint is failing if its last attempt failed: since the shown time no attempt
-/// succeeded.
+/// Renders the state of an endpoint. An endpoint is failing if its last attempt failed. The shown time is that of the
+/// first failed attempt since an attempt last succeeded or the endpoint was enabled.
 pub(super) fn state(context: &PageContext, endpoint: &Endpoint) -> Markup {
     let (class, text) = match endpoint {
         Endpoint { enabled: true, .. } => ("enabled", "enabled"),

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::http_util::{form_decode, form_pairs};
 
-/// Largest number of fields of a form or query. Pages search the fields once for each checkbox.
+/// Maximum number of fields of a form or query. It bounds the work of pages that search all fields for each checkbox.
 const MAX_FIELDS: usize = 1000;
 
 /// Decoded fields of a form or query in their order, and errors of fields.
@@ -112,7 +112,7 @@ impl TextField {
         Self { inputmode, ..self }
     }
 
-    /// Makes it a password field. Its value is never part of a page.
+    /// Makes the input a password field, whose value is never part of a page.
     pub(super) const fn password(self, autocomplete: &'static str) -> Self {
         Self {
             kind: "password",

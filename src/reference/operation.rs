@@ -11,7 +11,7 @@ use super::schema::{
     simple_type, type_name,
 };
 
-/// Renders an operation: description and request at the left, samples, form and responses at the right.
+/// Renders an operation: description and request on the left; samples, form and responses on the right.
 pub(super) fn operation<'a>(
     document: &Document<'a>,
     operation: &Operation<'a>,
