@@ -200,7 +200,7 @@ pub struct NewPost {
     /// The source markup. A missing text counts as empty, which the board refuses.
     pub body: String,
     /// The post of the thread that the reply answers; null to answer the thread. Boards that do not support answers to
-    /// posts ignore it.
+    /// posts ignore this field.
     pub in_reply_to: Option<PostId>,
     /// `true` to subscribe the author to the thread. Default: `false`. The library checks that the token has the scope
     /// `subscriptions:write`.

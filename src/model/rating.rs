@@ -21,8 +21,8 @@ pub struct Rating {
     pub post_id: Option<PostId>,
     /// The forum of that post; `None` for a rating without a post.
     ///
-    /// It is not sent to clients. The library checks that the caller can see it. The response is a 500 if `post_id` is
-    /// set and this field is `None`.
+    /// The field is not sent to clients. The library checks that the caller can see the forum. The response is a 500 if
+    /// `post_id` is set and this field is `None`.
     #[serde(skip)]
     pub forum_id: Option<ForumId>,
     /// The points given, positive or negative.

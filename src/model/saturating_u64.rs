@@ -1,6 +1,6 @@
 //! Conversion of the signed integers of SQL databases.
 
-/// Converts a count or a number of a database, whose integers are signed, to `u64`. A negative number becomes 0.
+/// Converts a signed integer of a database, such as a count, to `u64`. A negative number becomes 0.
 ///
 /// ```
 /// use forum_api::model::saturating_u64;

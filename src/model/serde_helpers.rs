@@ -23,7 +23,7 @@ macro_rules! inline_schema {
 
 pub(super) use inline_schema;
 
-/// U+0000 and the byte-order mark: not every database can store them.
+/// Characters that texts must not contain, because some databases cannot store them: U+0000 and the byte-order mark.
 pub(crate) const FORBIDDEN_CHARS: [char; 2] = ['\0', '\u{feff}'];
 
 /// Pattern of one allowed character.
