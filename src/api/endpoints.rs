@@ -137,9 +137,9 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::GET, path: "/threads/{threadId}/posts", operation_id: "listPosts", tag: "threads",
         summary: "Lists the posts of a thread, oldest first.",
-        notes: "To read new posts only, send the creation time of the last post that you have as `since`. To start \
-            at a certain post, send its id as `from`. A post that is approved or restored later keeps its creation time, so \
-            `since` can omit it.",
+        notes: "To read only new posts, set `since` to the creation time of the newest post that you have. To start at a \
+            certain post, set `from` to its id. A post that is approved or restored later keeps its creation time, so a list \
+            with `since` can omit it.",
         scope: PostsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(
@@ -150,7 +150,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::POST, path: "/threads/{threadId}/posts", operation_id: "createPost", tag: "threads",
         summary: "Posts a reply.",
-        notes: "`inReplyTo` names the post that the reply answers. If that post is hidden or not in the thread, the response is \
+        notes: "`inReplyTo` is the id of the post that is replied to. If that post is hidden or not in the thread, the response is \
             404. `state` in the response shows whether the post awaits approval.",
         scope: PostsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 5, surfaces: &[Full, Compact],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
@@ -159,8 +159,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
     ApiEndpoint {
         method: Method::PATCH, path: "/threads/{threadId}/posts/{postId}", operation_id: "updatePost", tag: "threads",
         summary: "Edits a post.",
-        notes: "The post's `canEdit` shows whether the caller may edit it. Send the `version` that you read as \
-            `expectedVersion`: if the post has changed since then, the response is 409 and the post is not changed. \
+        notes: "The post's `canEdit` shows whether the caller may edit it. Set `expectedVersion` to the \
+            `version` that you read: if the post has changed since then, the response is 409 and the post is not changed. \
             To read one post, list the posts of its thread with the post's id as `from` and with `limit=1`.",
         scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
@@ -252,8 +252,8 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             author can no longer change the question or the options, or lower `maxChoices` below the number of options in \
             an existing vote: the response is 409. These limits do not apply to moderators. For fewer than two options, \
             duplicate texts, or a `maxChoices` above the number of options, the response is 422. If an `optionId` is \
-            unknown, the response is 404. A `closesAt` in the past closes the poll. Send the `version` that you read as \
-            `expectedVersion`, so that you do not overwrite another edit.",
+            unknown, the response is 404. A `closesAt` in the past closes the poll. Set `expectedVersion` to the `version` that \
+            you read, so that you do not overwrite another edit.",
         scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
         privacy: Privacy::Client, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::ok(

@@ -94,7 +94,7 @@ impl ForumList {
     }
 }
 
-/// Query parameters of `GET /forums`. Empty, so that a later version can add parameters.
+/// Query parameters of `GET /forums`. It has no fields yet; later versions can add parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

@@ -59,7 +59,7 @@ impl Me {
     }
 }
 
-/// Query parameters of `GET /me`. Empty, so that a later version can add parameters.
+/// Query parameters of `GET /me`. It has no fields yet; later versions can add parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

@@ -49,7 +49,7 @@ impl Member {
     }
 }
 
-/// Query parameters of `GET /members/{userId}`. Empty, so that a later version can add parameters.
+/// Query parameters of `GET /members/{userId}`. It has no fields yet; later versions can add parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

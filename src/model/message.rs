@@ -169,10 +169,10 @@ pub struct NewMessage {
         description = "The recipients, at least one. A recipient that is named twice counts once."
     )]
     pub to: Vec<UserRef>,
-    /// The subject. A missing subject counts as empty, which the board refuses.
+    /// The subject. The board rejects a missing or empty subject.
     #[serde(default)]
     pub subject: String,
-    /// The source markup. A missing text counts as empty, which the board refuses.
+    /// The source markup. The board rejects a missing or empty text.
     #[serde(default)]
     pub body: String,
     /// `true` to send the caller a receipt when a recipient first opens the message. Default: `false`.

@@ -126,7 +126,7 @@ const EXAMPLE_CLOSING_TIME: Timestamp = Timestamp::from_millis(1_770_465_600_000
 #[schemars(extend("required" = ["question", "options"]))]
 #[non_exhaustive]
 pub struct NewPoll {
-    /// The question. A missing question counts as empty, which the board refuses.
+    /// The question. The board rejects a missing or empty question.
     #[serde(default)]
     pub question: String,
     /// The options, in order: at least two, all different, each a single-line text.
@@ -248,7 +248,7 @@ impl PollUpdate {
     }
 }
 
-/// Query parameters of `GET /threads/{threadId}/poll`. Empty, so that a later version can add parameters.
+/// Query parameters of `GET /threads/{threadId}/poll`. It has no fields yet; later versions can add parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

@@ -22,13 +22,13 @@ pub struct Post {
     /// Number in the thread, from 1. Numbers are stable and can have gaps.
     #[schemars(extend("minimum" = 1))]
     pub number: u64,
-    /// The post of the same thread that this post answers; null if it answers the thread, or if the caller cannot see the
-    /// answered post.
+    /// The post in the same thread that this post replies to; null if it replies to the thread itself, or if the caller
+    /// cannot see that post.
     ///
-    /// The library does not check the visibility of the answered post. For a webhook event, set the field only if every
+    /// The library does not check the visibility of that post. For a webhook event, set the field only if every
     /// caller who can see the forum can also see the answered post.
     #[schemars(
-        description = "Id of the post of the same thread that this post answers; null if it answers the thread, or if the caller cannot see the answered post."
+        description = "Id of the post in the same thread that this post replies to; null if it replies to the thread itself, or if the caller cannot see that post."
     )]
     pub in_reply_to: Option<PostId>,
     /// The author; null if the account no longer exists.
@@ -197,9 +197,9 @@ pub struct ListPostsParams {
 #[schemars(extend("required" = ["body"]))]
 #[non_exhaustive]
 pub struct NewPost {
-    /// The source markup. A missing text counts as empty, which the board refuses.
+    /// The source markup. The board rejects a missing or empty text.
     pub body: String,
-    /// The post of the thread that the reply answers; null to answer the thread. Boards that do not support answers to
+    /// Id of the post in the thread to reply to; null to reply to the thread itself. Boards that do not support replies to
     /// posts ignore this field.
     pub in_reply_to: Option<PostId>,
     /// `true` to subscribe the author to the thread. Default: `false`. The library checks that the token has the scope
@@ -246,7 +246,7 @@ impl PostUpdate {
     }
 }
 
-/// Query parameters of `DELETE /threads/{threadId}/posts/{postId}`. Empty, so that a later version can add parameters.
+/// Query parameters of `DELETE /threads/{threadId}/posts/{postId}`. It has no fields yet; later versions can add parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

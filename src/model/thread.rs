@@ -122,9 +122,9 @@ pub struct ListThreadsParams {
 #[schemars(extend("required" = ["title", "body"]))]
 #[non_exhaustive]
 pub struct NewThread {
-    /// The title. A missing title counts as empty, which the board refuses.
+    /// The title. The board rejects a missing or empty title.
     pub title: String,
-    /// Source markup of the first post. A missing text counts as empty, which the board refuses.
+    /// Source markup of the first post. The board rejects a missing or empty text.
     pub body: String,
     /// Poll to create with the thread.
     pub poll: Option<NewPoll>,
@@ -148,7 +148,7 @@ impl NewThread {
     }
 }
 
-/// Query parameters of `GET /threads/{threadId}`. Empty, so that a later version can add parameters.
+/// Query parameters of `GET /threads/{threadId}`. It has no fields yet; later versions can add parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

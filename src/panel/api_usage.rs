@@ -30,7 +30,7 @@ const MAX_LATENCY: Duration = Duration::from_secs(5);
 const REQUEST_SERIES: [(&str, &str); 3] = [
     (
         "delivered",
-        "answered (2xx, 3xx and other 4xx), or disconnected",
+        "completed (2xx, 3xx, other 4xx) or canceled by the client",
     ),
     ("queued", "refused (401, 403, 429)"),
     ("dead", "failed (5xx)"),
@@ -74,7 +74,7 @@ pub(super) async fn sections(context: &PageContext) -> Result<Markup, PanelError
             h2 id="requests-by-hour" { "API requests by hour" }
             (requests_chart(&requests, " in 24 hours:", "busiest hour", ends(&hours)))
             details.data {
-                summary { "Numbers of API requests by hour" }
+                summary { "API request counts by hour" }
                 (number_table(hours.iter().rev().map(|(hour, counts)| usage_row("Hour", hour_label(*hour), &counts.usage))))
             }
         }

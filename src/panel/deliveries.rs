@@ -455,8 +455,8 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
     let (delivery, _) = find(context).await?;
     let state = delivery.progress.state.as_str();
     let reason = format!(
-        "The delivery is {state}: it waits to be sent or is being sent. Deliveries to a disabled endpoint wait until you \
-         enable it."
+        "The delivery cannot be retried: it is {state} or being sent. If its endpoint is disabled, it is sent after you \
+         enable the endpoint."
     );
     context.conflict(&reason, &path)
 }

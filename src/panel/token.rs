@@ -167,12 +167,12 @@ async fn usage(context: &PageContext, token: &TokenRecord) -> Result<Markup, Pan
         section aria-labelledby="by-hour" {
             h2 id="by-hour" { "Requests of the last 24 hours" }
             (requests_chart(&hours, ",", "busiest hour", [html! { "24 hours ago" }, html! { "now" }]))
-            (data("Numbers of requests by hour", "Hour", &hours, hour_label))
+            (data("Request counts by hour", "Hour", &hours, hour_label))
         }
         section aria-labelledby="by-day" {
             h2 id="by-day" { "Requests of the last 30 days" }
             (requests_chart(&days, ",", "busiest day", [html! { "30 days ago" }, html! { "today" }]))
-            (data("Numbers of requests by day", "Day (UTC)", &days, date))
+            (data("Request counts by day", "Day (UTC)", &days, date))
         }
     })
 }

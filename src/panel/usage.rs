@@ -141,7 +141,7 @@ fn deliveries_by_hour(hours: &[HourCounts; HOURS]) -> Markup {
             h2 id="by-hour" { "Deliveries by hour" }
             (chart.render())
             details.data {
-                summary { "Numbers of deliveries by hour" }
+                summary { "Delivery counts by hour" }
                 (number_table((0..).zip(hours.iter().rev()).map(|(ago, counts)| hour_row(ago, counts))))
             }
         }

@@ -75,7 +75,8 @@ pub struct ClaimedDelivery {
     /// Its event.
     pub event: Event,
     /// `true` if an earlier lease expired after its worker had recorded the start of sending
-    /// ([`DeliveryStore::begin_sending`]) and before it recorded a result. That attempt has failed.
+    /// ([`DeliveryStore::begin_sending`]) and before it recorded a result. The attempt under that
+    /// lease counts as failed.
     pub previous_lease_expired: bool,
     /// Id of the lease, unique among the leases of the delivery.
     pub lease_id: i64,
@@ -280,14 +281,15 @@ impl ResponseFilter {
 impl_from_str!(ResponseFilter);
 impl_as_str!(ResponseFilter);
 
-/// Results of the deliveries to one endpoint.
+/// Results of the deliveries to one endpoint in a period ([`DeliveryStore::endpoint_stats`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointStats {
     /// Id of the endpoint.
     pub endpoint_id: EndpointId,
-    /// Number of deliveries of the period that were delivered.
+    /// Number of deliveries that were first queued in the period and are delivered.
     pub delivered: u64,
-    /// Number of deliveries of the period whose last attempt failed: retrying, dead and gone ones.
+    /// Number of deliveries that were first queued in the period and whose last attempt failed: retrying, dead and gone
+    /// deliveries.
     pub failed: u64,
     /// The latest delivery with a finished attempt, by the time at which it was first queued; `None` if there is none.
     pub last: Option<LastDelivery>,
@@ -316,7 +318,8 @@ pub struct LastDelivery {
 /// # Errors
 /// Each method returns a [`BackendError`](super::BackendError) if the backend fails. A failed write may have
 /// taken effect. The caller can repeat it: leases and ids ensure that a repetition changes nothing further. Exception:
-/// the deliveries that a failed `claim` leased are due again when their leases expire.
+/// a repeated `claim` does not return the deliveries that the failed call leased. They are due again when their leases
+/// expire.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync + 'static {
     /// Leases due deliveries of enabled endpoints, within the limits of the request. No other claim returns them before the
@@ -332,8 +335,9 @@ pub trait DeliveryStore: Send + Sync + 'static {
 
     /// Records durably, in one transaction, that sending begins. Returns the deliveries for which it was recorded.
     ///
-    /// Does not change deliveries whose lease was replaced or has expired by `now`. A lease that expires after this record
-    /// and is not settled is a failed attempt ([`ClaimedDelivery::previous_lease_expired`]).
+    /// Does not change deliveries whose lease was replaced or has expired by `now`. If a lease expires after this
+    /// call recorded the start of sending, and before the attempt is settled, the attempt counts as failed
+    /// ([`ClaimedDelivery::previous_lease_expired`]).
     ///
     /// `claimed` must not contain a delivery twice.
     ///

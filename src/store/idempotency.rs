@@ -162,7 +162,8 @@ pub trait IdempotencyStore: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The response is a 500, or a 503 if the source is an
-    /// [`OverloadedError`](super::OverloadedError), and the command does not run; the key may be reserved.
+    /// [`OverloadedError`](super::OverloadedError), and the command does not run. The key may
+    /// nevertheless have been reserved.
     async fn begin(
         &self,
         request: &IdempotentRequest,

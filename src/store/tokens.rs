@@ -66,7 +66,8 @@ pub trait TokenStore: Send + Sync + 'static {
     /// Revokes a token. Returns `false` if it does not exist. A second revocation changes nothing and writes no entry.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The token may be revoked.
+    /// [`BackendError`](super::BackendError) if the backend fails. The revocation may nevertheless have taken
+    /// effect.
     async fn revoke(
         &self,
         lookup: &Lookup,
@@ -78,7 +79,8 @@ pub trait TokenStore: Send + Sync + 'static {
     /// label.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The label may be changed.
+    /// [`BackendError`](super::BackendError) if the backend fails. The change may nevertheless have taken
+    /// effect.
     async fn set_label(
         &self,
         lookup: &Lookup,
@@ -123,7 +125,7 @@ forward!(TokenStore {
 /// Without a loader the library makes two calls for each request with a token: [`TokenStore::find`], and
 /// [`Authorizer::member_access`](crate::host::Authorizer::member_access), which loads the owner. With a loader in
 /// [`Stores::token_loader`](super::Stores::token_loader) the library calls [`load_token`](Self::load_token) instead of `find`.
-/// It compares the digest of the secret, checks that the token is valid, and charges the request. `member_access` then
+/// The library then compares the digest of the secret, checks that the token is valid, and charges the request. `member_access` then
 /// receives the loaded data ([`RequestInfo::loaded_owner`](crate::host::RequestInfo::loaded_owner)) and needs no query.
 ///
 /// A loader does not verify secrets, does not reject tokens that are revoked or expired, and has no side effects:

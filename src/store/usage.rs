@@ -14,8 +14,8 @@ pub trait UsageStore: Send + Sync + 'static {
     /// token, and contains each pair of an hour and a token at most once.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call; numbers that were added
-    /// nevertheless are then counted twice.
+    /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call. If the failed call took
+    /// effect, its requests are counted twice.
     async fn add_token_usage(&self, usage: &[TokenUsage]) -> BackendResult<()>;
 
     /// Returns the usage of `token`, or of all tokens if it is `None`, in each hour that begins at or after `since`.
@@ -44,8 +44,8 @@ pub trait UsageStore: Send + Sync + 'static {
     /// `usage` is ordered by hour and operation, and contains each pair of an hour and an operation at most once.
     ///
     /// # Errors
-    /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call; numbers that were added
-    /// nevertheless are then counted twice.
+    /// [`BackendError`](super::BackendError) if the backend fails. The caller repeats the call. If the failed call took
+    /// effect, its requests are counted twice.
     async fn add_operation_usage(&self, usage: &[OperationUsage]) -> BackendResult<()>;
 
     /// Returns the usage of each operation in each hour that begins at or after `since`, ordered by hour and operation.

@@ -228,8 +228,8 @@ pub struct Delivery {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRecord {
-    /// Number of the attempt since the delivery was last queued, from 1. The attempt after one that is not counted has
-    /// the same number.
+    /// Number of the attempt since the delivery was last queued, from 1. An attempt that is not
+    /// counted does not increment the number: the next attempt has the same number.
     pub attempt: u32,
     /// Start of the attempt.
     #[serde(rename = "at")]

@@ -22,10 +22,11 @@ pub struct Endpoint {
     pub enabled: bool,
     /// Time of the registration. Earlier events are not sent.
     pub created_at: Timestamp,
-    /// The secret that signs deliveries.
+    /// The secret that signs deliveries until a pending secret becomes active. [`secret_at`](Self::secret_at) returns the
+    /// active secret.
     pub secret: EncryptedSecret,
     /// The secret of the last rotation, which signs deliveries from [`PendingSecret::activates_at`] on; `None` if the secret
-    /// was never rotated, or an operator has activated it earlier.
+    /// was never rotated, or if an operator activated the new secret before that time.
     pub pending_secret: Option<PendingSecret>,
     /// Time of the first failed attempt since an attempt last succeeded or the endpoint was enabled; `None` if no attempt
     /// has failed since then. The store maintains it; an update changes it only when it enables the endpoint.

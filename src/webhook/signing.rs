@@ -39,7 +39,8 @@ const TOLERANCE: Duration = Duration::from_secs(5 * 60);
 
 /// A delivery with a valid signature.
 ///
-/// The signature covers only the timestamp and the body, not the headers. The body contains the topic as well.
+/// The signature covers the header `x-forum-timestamp` and the body. `topic` and `delivery_id` come from headers that are
+/// not signed. The signed body also contains the topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified<'a> {

@@ -27,7 +27,7 @@ def run(page: Page, server: Server) -> None:
     expect(page.get_by_role("img", name=re.compile("requests in 24 hours: .* refused, .* failed"))).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("24 hours: median .*, 95th percentile"))).to_be_visible()
     look(page, "usage-requests")
-    for name in ("Numbers of API requests by hour", "Latencies by hour"):
+    for name in ("API request counts by hour", "Latencies by hour"):
         page.get_by_text(name, exact=True).click()
     expect(page.locator("details[open] tbody tr")).to_have_count(48)
     look(page, "usage-requests-tables")

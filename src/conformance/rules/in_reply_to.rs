@@ -7,7 +7,7 @@ use super::*;
 board_rules! {
     mod in_reply_to;
 
-    /// A reply has the id of the post that it answers, or null if it answers the thread. The order of posts does not
+    /// A reply has the id of the post that it replies to, or null if it replies to the thread itself. The order of posts does not
     /// change.
     async fn a_reply_names_the_post_that_it_answers(suite: &Suite) -> TestResult {
         let ThreadFixture { otto, alice, first, reply, .. } = thread_with_reply(suite).await?;

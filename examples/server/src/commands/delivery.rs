@@ -188,8 +188,8 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
     let (found, _) = found.ok_or_else(|| not_found(id))?;
     let state = found.progress.state.as_str();
     let reason = format!(
-        "the delivery is {state}: it waits to be sent or is being sent; deliveries to a disabled endpoint wait until you \
-         enable it"
+        "the delivery cannot be retried: it is {state} or being sent; if its endpoint is disabled, it is sent after you \
+         enable the endpoint"
     );
     Err(BoardError::conflict(reason))
 }

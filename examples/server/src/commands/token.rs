@@ -47,7 +47,7 @@ pub enum TokenCommand {
         #[arg(value_parser = lookup)]
         lookup: Lookup,
     },
-    /// Show the numbers of requests of the 100 tokens with the most requests
+    /// Show request counts of the 100 tokens with the most requests
     Usage {
         /// Period in days up to now, from 1 to 30
         #[arg(long, value_name = "DAYS", default_value = "1", value_parser = clap::value_parser!(u64).range(1..=30))]

@@ -37,7 +37,7 @@ impl Metrics {
         forum_api::metrics::describe();
         describe_gauge!(
             TASKS,
-            "Unfinished tasks of the Tokio runtime; each open connection is one."
+            "Number of live Tokio tasks, including one for each open connection."
         );
         let handle = metrics.0.clone();
         tokio::spawn(async move {
