@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use forum_api::ForumApi;
 use forum_api::Language;
@@ -21,7 +21,7 @@ use crate::fixture::BenchFixture;
 use crate::measurements::{Goal, Samples, row};
 use crate::storage::Storage;
 use crate::writers::{Spread, TEXT, WRITERS, Writers, api, nth, path};
-use crate::{ROUND, ROUNDS};
+use crate::{ROUND, ROUNDS, WARM_UP};
 
 pub async fn measure() {
     let seconds = ROUND.as_secs();
@@ -59,7 +59,7 @@ pub async fn measure() {
     );
 }
 
-/// Writes on a new board for this time; returns replies per second.
+/// Writes on a new board for one round, after a warm-up; returns replies per second.
 async fn per_second(storage: Storage, nodes: usize) -> f64 {
     let fixture = BenchFixture::within(storage).await;
     let writers = Writers::on(&fixture, Spread::Forums).await;
@@ -69,15 +69,20 @@ async fn per_second(storage: Storage, nodes: usize) -> f64 {
         let board = ReferenceBoard::new(database, clock, Language::English);
         addresses.push(serve(api(board)).await);
     }
+    write_for(WARM_UP, &writers, &addresses).await;
+    write_for(ROUND, &writers, &addresses).await
+}
+
+async fn write_for(time: Duration, writers: &Writers, addresses: &[SocketAddr]) -> f64 {
     let start = Instant::now();
     let mut clients = JoinSet::new();
-    for (number, token) in writers.tokens.into_iter().enumerate() {
+    for (number, token) in writers.tokens.iter().cloned().enumerate() {
         let threads = writers.threads.clone();
-        let node = addresses[number % nodes];
+        let node = addresses[number % addresses.len()];
         clients.spawn(async move {
             let mut client = ApiClient::new(&Nodes::new(&[node]), Random::new(number as u64));
             let mut written = 0;
-            while start.elapsed() < ROUND {
+            while start.elapsed() < time {
                 let path = path(nth(&threads, number + written));
                 let request = ApiRequest::new("POST", &token, &path, &json!({ "body": TEXT }));
                 let answer = client.send(&request).await.unwrap();
