@@ -73,7 +73,7 @@ impl Secrets {
     pub fn warn_of_plaintext(&self, database: &str) {
         if self.are_plaintext() && database != "sqlite::memory:" {
             tracing::warn!(
-                "webhook secrets are stored in plain text; run `webhook reseal --new-key-file FILE` to encrypt them, then start with --secret-key-file FILE"
+                "webhook secrets are stored in plain text; run `webhook reencrypt --new-key-file FILE` to encrypt them, then start with --secret-key-file FILE"
             );
         }
     }

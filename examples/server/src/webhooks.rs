@@ -48,10 +48,10 @@ pub struct RetryOptions {
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds)]
     webhook_timeout: Duration,
     /// Time to keep delivered, gone and withheld deliveries after they reach this state
-    #[arg(long = "webhook-keep", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
+    #[arg(long = "webhook-retention", value_name = "SECONDS", default_value = "604800", value_parser = seconds)]
     webhook_retention: Duration,
     /// Time to keep dead deliveries after their creation [default: until they are retried or removed]
-    #[arg(long = "webhook-keep-dead", value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long = "webhook-dead-retention", value_name = "SECONDS", value_parser = seconds)]
     webhook_dead_retention: Option<Duration>,
     /// Maximum number of concurrent attempts
     #[arg(long, value_name = "N", default_value = "256", value_parser = number)]
@@ -155,7 +155,7 @@ pub fn refusal(error: WebhookAdminError) -> BoardError {
 /// Converts the error of a wrong key for the operator, who can name the file of the right key with `option`.
 pub fn key_refusal(mismatch: &KeyMismatchError, option: &str) -> BoardError {
     let remedy = if mismatch.stored == KeyId::plaintext() {
-        "run `webhook reseal --new-key-file FILE` to encrypt them"
+        "run `webhook reencrypt --new-key-file FILE` to encrypt them"
     } else {
         &format!("pass the file of the correct key with {option}")
     };

@@ -56,7 +56,7 @@ enum Action {
     /// Disable an endpoint; queued deliveries are kept
     Disable(Id),
     /// Encrypt all secrets with a new key; then restart servers and workers with that key
-    #[command(name = "reseal")]
+    #[command(alias = "reseal")]
     Reencrypt {
         /// File of the current key; required if the secrets are encrypted and --secret-key-file is not given
         /// [default: the file given as --secret-key-file]

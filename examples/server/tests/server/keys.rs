@@ -139,7 +139,7 @@ fn reencrypt_encrypts_readable_secrets_and_changes_the_key() {
     assert!(!directory.path().join("forum.db.key").exists());
     assert!(directory.stores_in_plain_text(endpoint_secret(&endpoint)));
 
-    let reencrypt = |keys: &str| run(&directory, &format!("webhook reseal {keys}"));
+    let reencrypt = |keys: &str| run(&directory, &format!("webhook reencrypt {keys}"));
     let serve = |options: &str| run(&directory, &format!("--listen 127.0.0.1:0{options}"));
     assert_refused(
         &reencrypt("--old-key-file other --new-key-file key"),

@@ -31,7 +31,7 @@ const OPTIONS: [&str; 11] = [
     "--window",
     "60",
     "--allow-private-webhooks",
-    "--webhook-keep",
+    "--webhook-retention",
     "5",
 ];
 
