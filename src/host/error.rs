@@ -136,14 +136,13 @@ impl BoardError {
         Self::Internal(source.into())
     }
 
-    /// Returns the error code of the response. The code of [`PathNotFound`](Self::PathNotFound) is
-    /// [`ErrorCode::NotFound`], and the code of [`NotFound`](Self::NotFound) is [`ErrorCode::BoardNotFound`].
+    /// Returns the error code of the response.
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::PathNotFound => ErrorCode::NotFound,
+            Self::PathNotFound => ErrorCode::PathNotFound,
             Self::InvalidParameter { .. } => ErrorCode::BadRequest,
             Self::Forbidden(_) => ErrorCode::Forbidden,
-            Self::NotFound(_) => ErrorCode::BoardNotFound,
+            Self::NotFound(_) => ErrorCode::NotFound,
             Self::Conflict(_) => ErrorCode::Conflict,
             Self::Validation { .. } => ErrorCode::Validation,
             Self::RateLimited { .. } => ErrorCode::BoardRateLimited,

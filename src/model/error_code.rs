@@ -14,10 +14,8 @@ macro_rules! codes {
         ///
         /// The library writes the messages of the lower-case codes. The board raises the upper-case codes, with its own
         /// messages: `Forbidden`, `NotFound`, `Conflict`, `Validation` and `RateLimited` of
-        /// [`BoardError`](crate::host::BoardError). `BoardError::NotFound` has the code
-        /// [`BoardNotFound`](Self::BoardNotFound), and `BoardError::RateLimited` has the code
-        /// [`BoardRateLimited`](Self::BoardRateLimited). [`NotFound`](Self::NotFound) is the code of
-        /// `BoardError::PathNotFound`.
+        /// [`BoardError`](crate::host::BoardError). `BoardError::RateLimited` has the code
+        /// [`BoardRateLimited`](Self::BoardRateLimited).
         ///
         /// The library also raises `CONFLICT` if the first request with the same `Idempotency-Key` was different, is still
         /// in progress or has an unknown outcome. It raises `NOT_FOUND` if the caller can no longer see the resource of a
@@ -32,7 +30,7 @@ macro_rules! codes {
         ///
         /// let code: ErrorCode = "FORBIDDEN".parse().unwrap();
         /// assert_eq!((code, code.status().as_u16()), (ErrorCode::Forbidden, 403));
-        /// assert_eq!(ErrorCode::NotFound.as_str(), "not_found");
+        /// assert_eq!(ErrorCode::PathNotFound.as_str(), "not_found");
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -79,13 +77,13 @@ codes! {
     MissingScope FORBIDDEN "missing_scope" [Full, Compact] "The token lacks the scope required by this endpoint."
     OwnerUnavailable FORBIDDEN "owner_unavailable" [Full, Compact] "The token owner's account can no longer be used."
     NoSuchRoute NOT_FOUND "no_such_route" [Full, Compact] "No operation has this path and method."
-    NotFound NOT_FOUND "not_found" [Full] "The resource that the path names does not exist, or the caller may not see it."
+    PathNotFound NOT_FOUND "not_found" [Full] "The resource that the path names does not exist, or the caller may not see it."
     RateLimited TOO_MANY_REQUESTS "rate_limited" [Full, Compact] "Rate limit exceeded. Retry after `retry-after` seconds."
     InternalError INTERNAL_SERVER_ERROR "internal_error" [Full, Compact] "Internal error. The board's log contains the cause under the request id."
     NotImplemented NOT_IMPLEMENTED "not_implemented" [Full, Compact] "This board does not implement this endpoint."
     BoardOffline SERVICE_UNAVAILABLE "board_offline" [Full] "The board is offline for this caller."
     Forbidden FORBIDDEN "FORBIDDEN" [Full] "The owner's permissions or the board's rules do not allow the operation, for example a vote in a closed poll. More scopes do not help."
-    BoardNotFound NOT_FOUND "NOT_FOUND" [Full] "A resource that the body names does not exist, or the caller may not see it. Removing a subscription that does not exist is also a `NOT_FOUND`."
+    NotFound NOT_FOUND "NOT_FOUND" [Full] "A resource that the body names does not exist, or the caller may not see it. Removing a subscription that does not exist is also a `NOT_FOUND`."
     Conflict CONFLICT "CONFLICT" [Full] "The request conflicts with the current state of the resource, or with an earlier request with the same `Idempotency-Key`."
     Validation UNPROCESSABLE_ENTITY "VALIDATION" [Full] "The board's rules reject the content, for example because it is too long, comes too soon after the last post, or has no subject."
     BoardRateLimited TOO_MANY_REQUESTS "RATE_LIMITED" [Full] "One of the board's anti-flood limits is exceeded, for example the number of posts per hour. These limits are separate from the API's rate limit."
@@ -95,7 +93,7 @@ impl ErrorCode {
     /// Codes that the board raises.
     pub(crate) const BOARD: &'static [Self] = &[
         Self::Forbidden,
-        Self::BoardNotFound,
+        Self::NotFound,
         Self::Conflict,
         Self::Validation,
         Self::BoardRateLimited,

@@ -152,7 +152,7 @@ fn by_status(
 fn can_return(endpoint: &ApiEndpoint, schemas: &OperationSchemas, code: ErrorCode) -> bool {
     match code {
         ErrorCode::NoSuchRoute => false,
-        ErrorCode::NotFound => !schemas.path_params.is_empty(),
+        ErrorCode::PathNotFound => !schemas.path_params.is_empty(),
         code if ErrorCode::BOARD.contains(&code) => endpoint.board_errors.contains(&code),
         _ => true,
     }
@@ -214,7 +214,7 @@ fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
         ErrorCode::MissingScope => ApiError::MissingScope,
         ErrorCode::OwnerUnavailable => ApiError::OwnerUnavailable,
         ErrorCode::NoSuchRoute => ApiError::NoSuchRoute,
-        ErrorCode::NotFound => ApiError::NotFound,
+        ErrorCode::PathNotFound => ApiError::NotFound,
         ErrorCode::RateLimited => ApiError::RateLimited(Duration::ZERO),
         ErrorCode::InternalError if status == StatusCode::SERVICE_UNAVAILABLE => {
             ApiError::Overloaded(Duration::ZERO)
@@ -223,7 +223,7 @@ fn example_error(code: ErrorCode, status: StatusCode) -> ApiError {
         ErrorCode::NotImplemented => ApiError::NotImplemented,
         ErrorCode::BoardOffline => ApiError::BoardOffline,
         ErrorCode::Forbidden => by_board("The thread is locked."),
-        ErrorCode::BoardNotFound => ApiError::BodyNotFound,
+        ErrorCode::NotFound => ApiError::BodyNotFound,
         ErrorCode::Conflict => by_board("The post has changed since version 1."),
         ErrorCode::Validation => by_board("title: a title is required."),
         ErrorCode::BoardRateLimited => by_board("You can create 60 posts per hour."),

@@ -66,7 +66,7 @@ board_rules! {
         let client = api.as_member(&alice.id().to_string());
         check_eq!(status_and_code(&client.get(&path).await), (200, None))?;
         suite.fixture.set_readers(&forum, Audience::Staff).await?;
-        check_eq!(status_and_code(&client.get(&path).await), (404, Some(ErrorCode::NotFound)))?;
+        check_eq!(status_and_code(&client.get(&path).await), (404, Some(ErrorCode::PathNotFound)))?;
         suite.require(Capability::BansRevokeAccess)?;
         suite.fixture.set_banned(&alice.id(), true).await?;
         check_eq!(status_and_code(&client.get(&path).await), (403, Some(ErrorCode::OwnerUnavailable)))
