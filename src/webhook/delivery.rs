@@ -102,7 +102,7 @@ pub enum AttemptOutcome {
     Withheld,
     /// Nothing was sent, because the endpoint's secret cannot be decrypted. Holds the delay until the next attempt. The
     /// attempt is not counted.
-    Postponed(Duration),
+    DecryptionFailed(Duration),
 }
 
 impl DeliveryProgress {
@@ -130,12 +130,12 @@ impl DeliveryProgress {
         }
         let is_counted = !matches!(
             outcome,
-            AttemptOutcome::Withheld | AttemptOutcome::Postponed(_)
+            AttemptOutcome::Withheld | AttemptOutcome::DecryptionFailed(_)
         );
         let attempts = self.attempts + u32::from(is_counted);
         let (state, delay) = match outcome {
             AttemptOutcome::Withheld => (DeliveryState::Withheld, None),
-            AttemptOutcome::Postponed(delay) => (DeliveryState::Retrying, Some(delay)),
+            AttemptOutcome::DecryptionFailed(delay) => (DeliveryState::Retrying, Some(delay)),
             AttemptOutcome::Responded(200..=299) => (DeliveryState::Delivered, None),
             AttemptOutcome::Responded(410) => (DeliveryState::Gone, None),
             _ if attempts >= MAX_ATTEMPTS => (DeliveryState::Dead, None),

@@ -105,7 +105,7 @@ impl Attempt<'_> {
         };
         let secret = match context.with_step_timeout(decrypt).await {
             Ok(secret) => secret,
-            Err(error) => return Ok(Disposition::Completed(self.postponed(&error))),
+            Err(error) => return Ok(Disposition::Completed(self.decryption_failed(&error))),
         };
         if !self.may_send() {
             return Ok(Disposition::NotSent);
@@ -135,15 +135,15 @@ impl Attempt<'_> {
         }
     }
 
-    /// Postpones a delivery whose secret cannot be decrypted. Each delay is the age of the delivery, within the bounds of the
-    /// backoff, so the delays double without a counter.
-    fn postponed(&self, error: &BackendError) -> AttemptResult {
+    /// Returns the result of an attempt whose secret cannot be decrypted. The delay until the next attempt is the age of the
+    /// delivery, within the bounds of the backoff, so the delays double without a counter.
+    fn decryption_failed(&self, error: &BackendError) -> AttemptResult {
         let (now, backoff) = (self.context.now(), &self.context.settings.backoff);
         let age = now.saturating_duration_since(self.claimed.delivery.created_at);
         let delay = backoff.bounded(age, self.context.random());
         tracing::warn!(error = %ErrorChain(error), wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
         AttemptResult {
-            outcome: AttemptOutcome::Postponed(delay),
+            outcome: AttemptOutcome::DecryptionFailed(delay),
             record: Some(self.not_sent(&format!("not sent: {error}"))),
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forum_api::webhook::AttemptOutcome::{
-    LeaseExpired, NoResponse, Postponed, Responded, Withheld,
+    DecryptionFailed, LeaseExpired, NoResponse, Responded, Withheld,
 };
 use forum_api::webhook::{AttemptOutcome, Backoff, DeliveryProgress, DeliveryState};
 use proptest::prelude::*;
@@ -41,8 +41,8 @@ const TABLE: &[(usize, AttemptOutcome, DeliveryState, u32, Option<i64>)] = &[
     (5, Responded(410), DeliveryState::Gone, 6, None),
     (0, Withheld, DeliveryState::Withheld, 0, None),
     (5, Withheld, DeliveryState::Withheld, 5, None),
-    (0, Postponed(Duration::from_secs(7)), DeliveryState::Retrying, 0, Some(7)),
-    (5, Postponed(Duration::from_secs(7)), DeliveryState::Retrying, 5, Some(7)),
+    (0, DecryptionFailed(Duration::from_secs(7)), DeliveryState::Retrying, 0, Some(7)),
+    (5, DecryptionFailed(Duration::from_secs(7)), DeliveryState::Retrying, 5, Some(7)),
 ];
 
 #[test]
