@@ -60,7 +60,7 @@ impl BenchFixture {
     /// Adds an endpoint that subscribes to this topic.
     pub async fn endpoint(&self, url: &str, topic: &Topic) -> EndpointId {
         let webhook_admin =
-            WebhookAdmin::new(self.webhooks.clone(), TokioRuntime).allow_private(true);
+            WebhookAdmin::new(self.webhooks.clone(), TokioRuntime).allow_private_addresses(true);
         let topics = TopicSet {
             all: false,
             named: [topic.clone()].into(),
@@ -128,7 +128,7 @@ impl BenchFixture {
 /// A transport that may send to loopback.
 pub fn transport() -> HttpTransport {
     let mut settings = HttpTransportSettings::default();
-    settings.allow_private = true;
+    settings.allow_private_addresses = true;
     HttpTransport::new(settings).unwrap()
 }
 

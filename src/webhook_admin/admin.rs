@@ -28,7 +28,7 @@ pub struct WebhookAdmin {
     environment: Environment,
     resolver: Arc<dyn Resolver>,
     custom_topics: Vec<Topic>,
-    allow_private: bool,
+    allow_private_addresses: bool,
 }
 
 /// Values of a new endpoint.
@@ -73,7 +73,7 @@ impl WebhookAdmin {
             environment: environment.into(),
             resolver: Arc::new(SystemResolver),
             custom_topics: Vec::new(),
-            allow_private: false,
+            allow_private_addresses: false,
         }
     }
 
@@ -94,9 +94,9 @@ impl WebhookAdmin {
 
     /// Allows loopback, private and unique-local addresses. Default: false.
     #[must_use]
-    pub fn allow_private(self, allow_private: bool) -> Self {
+    pub fn allow_private_addresses(self, allow_private_addresses: bool) -> Self {
         Self {
-            allow_private,
+            allow_private_addresses,
             ..self
         }
     }
@@ -207,7 +207,8 @@ impl WebhookAdmin {
         actor: &AuditActor,
     ) -> Result<EndpointWithSecret, WebhookAdminError> {
         let topics = new.topics.validated(&self.custom_topics)?;
-        EndpointUrl::check_registration(&new.url, self.allow_private, &*self.resolver).await?;
+        EndpointUrl::check_registration(&new.url, self.allow_private_addresses, &*self.resolver)
+            .await?;
         self.check_key().await?;
         let random = &*self.environment.random;
         let secret = match new.secret {
@@ -322,7 +323,8 @@ impl WebhookAdmin {
         let topics = topics.transpose()?;
         self.find(id).await?;
         if let Some(url) = &url {
-            EndpointUrl::check_registration(url, self.allow_private, &*self.resolver).await?;
+            EndpointUrl::check_registration(url, self.allow_private_addresses, &*self.resolver)
+                .await?;
         }
         let details = [
             url.as_ref().map(|url| format!("url {}", url_origin(url))),

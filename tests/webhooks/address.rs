@@ -31,24 +31,24 @@ fn all<'a>(kinds: &'a [(&str, &[&str])]) -> impl Iterator<Item = &'a str> {
 
 /// Registers URLs and sends to them, with or without private addresses.
 struct Sender {
-    allow_private: bool,
+    allow_private_addresses: bool,
     transport: HttpTransport,
 }
 
 impl Sender {
-    fn new(allow_private: bool) -> Self {
+    fn new(allow_private_addresses: bool) -> Self {
         let mut settings = settings(LONG_TIMEOUT);
         settings.connect_timeout = SHORT_TIMEOUT * 3;
-        settings.allow_private = allow_private;
+        settings.allow_private_addresses = allow_private_addresses;
         let transport = HttpTransport::new(settings).unwrap();
         Self {
-            allow_private,
+            allow_private_addresses,
             transport,
         }
     }
 
     async fn register(&self, url: &str, names: &FakeResolver) -> Result<EndpointUrl, AddressError> {
-        EndpointUrl::check_registration(url, self.allow_private, names).await
+        EndpointUrl::check_registration(url, self.allow_private_addresses, names).await
     }
 
     /// Returns the status of the response, or the error.
@@ -73,9 +73,9 @@ impl Sender {
 async fn a_forbidden_address_is_rejected_as_a_literal_and_by_name() {
     let trap = ScriptedReceiver::new(OK).await;
     let by_name = trap.url("http://receiver.test");
-    for allow_private in [false, true] {
-        let sender = Sender::new(allow_private);
-        let private = all(PRIVATE).filter(|_| !allow_private);
+    for allow_private_addresses in [false, true] {
+        let sender = Sender::new(allow_private_addresses);
+        let private = all(PRIVATE).filter(|_| !allow_private_addresses);
         for address in all(FORBIDDEN).chain(private) {
             let literal = trap.url(&format!("http://{}", host(address)));
             let unused = FakeResolver::resolving_to(&[]);
@@ -236,14 +236,14 @@ proptest! {
     }
 
     #[test]
-    fn a_numeric_notation_has_the_class_of_its_address(number: u32, allow_private: bool) {
+    fn a_numeric_notation_has_the_class_of_its_address(number: u32, allow_private_addresses: bool) {
         let expected = match classify_address(Ipv4Addr::from(number).into()) {
             AddressClass::Public => true,
-            AddressClass::Private(_) => allow_private,
+            AddressClass::Private(_) => allow_private_addresses,
             AddressClass::Forbidden(_) => false,
         };
         for url in [format!("http://{number}"), format!("http://{number:#x}"), format!("http://0{number:o}")] {
-            prop_assert_eq!(EndpointUrl::parse(&url, allow_private).is_ok(), expected, "{}", url);
+            prop_assert_eq!(EndpointUrl::parse(&url, allow_private_addresses).is_ok(), expected, "{}", url);
         }
     }
 }

@@ -69,7 +69,7 @@ impl WebhookOptions {
         environment: &Environment,
     ) -> WebhookAdmin {
         WebhookAdmin::new(database.webhooks(), environment)
-            .allow_private(self.allow_private_webhooks)
+            .allow_private_addresses(self.allow_private_webhooks)
     }
 }
 
@@ -83,7 +83,7 @@ pub fn start(
 ) -> BoardResult<WorkerHandle> {
     let (timeout, keep) = (retries.webhook_timeout, retries.webhook_retention);
     let mut settings = HttpTransportSettings::default();
-    settings.allow_private = options.allow_private_webhooks;
+    settings.allow_private_addresses = options.allow_private_webhooks;
     settings.attempt_timeout = timeout;
     let transport = HttpTransport::new(settings);
     let defaults = WorkerSettings::default();

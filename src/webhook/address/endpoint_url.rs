@@ -46,7 +46,7 @@ pub enum AddressError {
     #[error("the host name {0:?} does not resolve")]
     ResolutionFailed(String),
     /// The host is, or resolves to, a loopback, private or unique-local address. Holds the host or the address, and the
-    /// kind of the address. The setting `allow_private` allows such addresses.
+    /// kind of the address. The setting `allow_private_addresses` allows such addresses.
     #[error("the address {0} is {1}, and private addresses are not allowed")]
     Private(String, &'static str),
     /// The host is, or resolves to, an address to which webhooks are never sent. Holds the host or the address, and the
@@ -62,17 +62,17 @@ pub struct EndpointUrl {
     host: Host,
     port: u16,
     path: Uri,
-    allow_private: bool,
+    allow_private_addresses: bool,
 }
 
 impl EndpointUrl {
     /// Parses a URL as browsers do, and checks it. An IP address is checked at once, a host name when it is
-    /// [resolved](Self::resolve). `localhost` is a loopback address. `allow_private` allows loopback, private and
-    /// unique-local addresses.
+    /// [resolved](Self::resolve). `localhost` is a loopback address. `allow_private_addresses` allows loopback, private
+    /// and unique-local addresses.
     ///
     /// # Errors
     /// Each [`AddressError`] except [`AddressError::ResolutionFailed`].
-    pub fn parse(url: &str, allow_private: bool) -> Result<Self, AddressError> {
+    pub fn parse(url: &str, allow_private_addresses: bool) -> Result<Self, AddressError> {
         let url = parse_url(url)?;
         let path = url[Position::BeforePath..Position::AfterQuery].parse();
         let endpoint_url = Self {
@@ -80,11 +80,11 @@ impl EndpointUrl {
             port: url.port_or_known_default().ok_or(AddressError::Scheme)?,
             path: path.map_err(|_| AddressError::Malformed)?,
             url,
-            allow_private,
+            allow_private_addresses,
         };
         match &endpoint_url.host {
             Host::Domain(name) if !is_localhost(name) => {}
-            Host::Domain(name) => check_class(LOOPBACK, name, allow_private)?,
+            Host::Domain(name) => check_class(LOOPBACK, name, allow_private_addresses)?,
             Host::Ipv4(address) => endpoint_url.check_address((*address).into())?,
             Host::Ipv6(address) => endpoint_url.check_address((*address).into())?,
         }
@@ -102,10 +102,10 @@ impl EndpointUrl {
     /// Outside of a tokio runtime with time enabled.
     pub async fn check_registration(
         url: &str,
-        allow_private: bool,
+        allow_private_addresses: bool,
         resolver: &dyn Resolver,
     ) -> Result<Self, AddressError> {
-        let endpoint_url = Self::parse(url, allow_private)?;
+        let endpoint_url = Self::parse(url, allow_private_addresses)?;
         match timeout(REGISTRATION_TIMEOUT, endpoint_url.resolve(resolver)).await {
             Err(_) | Ok(Ok(_) | Err(AddressError::ResolutionFailed(_))) => Ok(endpoint_url),
             Ok(Err(error)) => Err(error),
@@ -160,17 +160,21 @@ impl EndpointUrl {
     }
 
     fn check_address(&self, address: IpAddr) -> Result<(), AddressError> {
-        check_class(classify_address(address), address, self.allow_private)
+        check_class(
+            classify_address(address),
+            address,
+            self.allow_private_addresses,
+        )
     }
 }
 
 fn check_class(
     class: AddressClass,
     host: impl ToString,
-    allow_private: bool,
+    allow_private_addresses: bool,
 ) -> Result<(), AddressError> {
     match class {
-        AddressClass::Private(kind) if !allow_private => {
+        AddressClass::Private(kind) if !allow_private_addresses => {
             Err(AddressError::Private(host.to_string(), kind))
         }
         AddressClass::Forbidden(kind) => Err(AddressError::Forbidden(host.to_string(), kind)),

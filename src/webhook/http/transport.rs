@@ -28,7 +28,7 @@ use crate::webhook::{
 #[non_exhaustive]
 pub struct HttpTransportSettings {
     /// Allows loopback, private and unique-local addresses. Default: false.
-    pub allow_private: bool,
+    pub allow_private_addresses: bool,
     /// Timeout of name resolution, TCP connection and TLS handshake together. Default: 5 s.
     pub connect_timeout: Duration,
     /// Timeout of the whole attempt. The status line and the headers must arrive within it. If it expires while the
@@ -45,7 +45,7 @@ pub struct HttpTransportSettings {
 impl Default for HttpTransportSettings {
     fn default() -> Self {
         Self {
-            allow_private: false,
+            allow_private_addresses: false,
             connect_timeout: Duration::from_secs(5),
             attempt_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(3),
@@ -91,7 +91,7 @@ impl HttpTransport {
         request: SignedRequest,
         capture: &mut Option<ResponseCapture>,
     ) -> Result<(), TransportError> {
-        let target = EndpointUrl::parse(&request.url, self.settings.allow_private);
+        let target = EndpointUrl::parse(&request.url, self.settings.allow_private_addresses);
         let target = target.map_err(|error| TransportError::new(error.to_string()))?;
         let request = self.request(&target, request)?;
         let connect_or_reuse = self.with_connect_timeout(self.connect_or_reuse(&target));

@@ -18,7 +18,7 @@ const ALLOW_PRIVATE: bool = true;
 /// Starts a worker. It polls the outbox once a second.
 pub fn start(club: &Club) -> Result<WorkerHandle, BackendError> {
     let mut settings = HttpTransportSettings::default();
-    settings.allow_private = ALLOW_PRIVATE;
+    settings.allow_private_addresses = ALLOW_PRIVATE;
     let transport = HttpTransport::new(settings).or_internal()?;
     let webhooks = WebhookStores::in_postgres(&club.pool);
     let worker = Worker::builder(webhooks, Arc::new(club.clone()), transport, TokioRuntime);
@@ -42,6 +42,6 @@ pub async fn register(
         owner: member.into(),
         secret: None,
     };
-    let admin = admin.allow_private(ALLOW_PRIVATE);
+    let admin = admin.allow_private_addresses(ALLOW_PRIVATE);
     Ok(admin.add(endpoint, &AuditActor::SYSTEM).await?.secret)
 }

@@ -71,7 +71,8 @@ async fn a_delivery_is_withheld_between_two_attempts() {
         let demo = Demo::in_storage(storage, Language::English).await;
         let receiver = ScriptedReceiver::with_behaviors(vec![LATER, OK], None).await;
         let environment = Environment::new(InlineRuntime).clock(demo.clock.clone());
-        let webhook_admin = WebhookAdmin::new(webhooks.clone(), environment).allow_private(true);
+        let webhook_admin =
+            WebhookAdmin::new(webhooks.clone(), environment).allow_private_addresses(true);
         let new = NewEndpoint {
             url: receiver.url("http://127.0.0.1"),
             topics: "thread.created".parse().unwrap(),

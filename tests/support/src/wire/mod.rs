@@ -31,7 +31,7 @@ pub const ROOT_CERTIFICATE: &str = include_str!("../../certificates/authority.pe
 /// limit, which is `limit`.
 pub fn settings(limit: Duration) -> HttpTransportSettings {
     let mut settings = HttpTransportSettings::default();
-    settings.allow_private = true;
+    settings.allow_private_addresses = true;
     settings.connect_timeout = LONG_TIMEOUT;
     settings.attempt_timeout = limit;
     settings.extra_roots_pem = ROOT_CERTIFICATE.into();
