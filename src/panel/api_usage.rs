@@ -13,7 +13,7 @@ use super::response::PanelError;
 use super::tokens::{NO_LABEL, label, page_path};
 use crate::api::find_operation;
 use crate::model::{HOUR, Timestamp};
-use crate::store::{LatencyCounts, OperationCounts, OperationUsage, UsageCounts};
+use crate::store::{LatencyHistogram, OperationCounts, OperationUsage, UsageCounts};
 use crate::task::join_all;
 use crate::token::Lookup;
 
@@ -208,7 +208,7 @@ pub(super) fn usage_row(column: &'static str, label: Markup, counts: &UsageCount
     ]
 }
 
-fn latency_row(hour: Timestamp, latency: &LatencyCounts) -> TableRow {
+fn latency_row(hour: Timestamp, latency: &LatencyHistogram) -> TableRow {
     let mut row = vec![
         ("Hour", hour_label(hour)),
         ("Responses", html! { (latency.count()) }),
@@ -217,7 +217,7 @@ fn latency_row(hour: Timestamp, latency: &LatencyCounts) -> TableRow {
     row
 }
 
-fn latency_cells(latency: &LatencyCounts) -> [(&'static str, Markup); 3] {
+fn latency_cells(latency: &LatencyHistogram) -> [(&'static str, Markup); 3] {
     let mean = latency.mean().map_or_else(|| "none".into(), duration_text);
     [
         ("Mean", html! { (mean) }),
@@ -226,7 +226,7 @@ fn latency_cells(latency: &LatencyCounts) -> [(&'static str, Markup); 3] {
     ]
 }
 
-fn percentile(latency: &LatencyCounts, percent: u8) -> String {
+fn percentile(latency: &LatencyHistogram, percent: u8) -> String {
     match latency.percentile(percent) {
         None => "none".into(),
         Some(duration) if duration >= MAX_LATENCY => "over 5\u{a0}s".into(),

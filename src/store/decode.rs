@@ -90,7 +90,7 @@ macro_rules! row_decoders {
             };
             counts.latency.total_millis = row.number("latency_ms")?;
             let buckets = counts.latency.buckets.iter_mut();
-            for (count, column) in buckets.zip(LatencyCounts::COLUMNS) {
+            for (count, column) in buckets.zip(LatencyHistogram::COLUMNS) {
                 *count = row.number(column)?;
             }
             Ok(OperationUsage {

@@ -54,7 +54,7 @@ pub use idempotency::{
 };
 pub(crate) use lock::lock;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
-pub use operation_usage::{LatencyCounts, OperationCounts, OperationUsage};
+pub use operation_usage::{LatencyHistogram, OperationCounts, OperationUsage};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};
 pub use rate_limits::RateLimitStore;
 pub use stores::{Stores, WebhookStores};

@@ -9,7 +9,7 @@ use crate::model::Timestamp;
 
 /// Histogram of response durations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LatencyCounts {
+pub struct LatencyHistogram {
     /// Sum of the durations, in milliseconds.
     pub total_millis: u64,
     /// Numbers of responses by duration. Bucket `i` counts the responses that took at least `BOUNDS_MS[i - 1]` and less
@@ -17,7 +17,7 @@ pub struct LatencyCounts {
     pub buckets: [u64; 10],
 }
 
-impl LatencyCounts {
+impl LatencyHistogram {
     /// Exclusive upper bounds of all buckets except the last, in milliseconds.
     pub const BOUNDS_MS: [u64; 9] = [5, 10, 25, 50, 100, 250, 500, 1000, 5000];
 
@@ -80,7 +80,7 @@ impl LatencyCounts {
     }
 }
 
-impl AddAssign for LatencyCounts {
+impl AddAssign for LatencyHistogram {
     fn add_assign(&mut self, other: Self) {
         self.total_millis = self.total_millis.saturating_add(other.total_millis);
         for (sum, count) in self.buckets.iter_mut().zip(other.buckets) {
@@ -95,18 +95,18 @@ pub struct OperationCounts {
     /// Numbers of requests.
     pub usage: UsageCounts,
     /// Durations of the responses.
-    pub latency: LatencyCounts,
+    pub latency: LatencyHistogram,
 }
 
 impl OperationCounts {
     /// Number of columns in the table `forum_api_operation_usage`, without hour and operation.
     #[cfg(feature = "postgres")]
-    pub(crate) const COLUMNS: usize = UsageCounts::COLUMNS + 1 + LatencyCounts::COLUMNS.len();
+    pub(crate) const COLUMNS: usize = UsageCounts::COLUMNS + 1 + LatencyHistogram::COLUMNS.len();
 
     /// Returns the values in the order of the columns.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn to_row(self) -> impl Iterator<Item = i64> {
-        let LatencyCounts {
+        let LatencyHistogram {
             total_millis,
             buckets,
         } = self.latency;
@@ -146,8 +146,8 @@ impl OperationUsage {
 mod tests {
     use super::*;
 
-    fn counts(millis: &[u64]) -> LatencyCounts {
-        let mut counts = LatencyCounts::default();
+    fn counts(millis: &[u64]) -> LatencyHistogram {
+        let mut counts = LatencyHistogram::default();
         for millis in millis {
             counts.record(Duration::from_millis(*millis));
         }

@@ -3,7 +3,7 @@
 use super::execute::{Columns, Result};
 use crate::audit::{AuditActor, AuditEntry};
 use crate::store::{
-    AuditRecord, EndpointStats, LastDelivery, LatencyCounts, OperationCounts, OperationUsage,
+    AuditRecord, EndpointStats, LastDelivery, LatencyHistogram, OperationCounts, OperationUsage,
     ResourceIds, ScopeList, StoredResponse, UsageCounts,
 };
 use crate::token::TokenRecord;

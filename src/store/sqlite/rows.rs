@@ -5,7 +5,7 @@ use rusqlite::{Error, Result, Row};
 
 use crate::audit::{AuditActor, AuditEntry};
 use crate::store::{
-    AuditRecord, EndpointStats, LastDelivery, LatencyCounts, OperationCounts, OperationUsage,
+    AuditRecord, EndpointStats, LastDelivery, LatencyHistogram, OperationCounts, OperationUsage,
     ResourceIds, ScopeList, StoredResponse, UsageCounts,
 };
 use crate::token::TokenRecord;

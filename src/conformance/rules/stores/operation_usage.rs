@@ -1,7 +1,7 @@
 //! Usage of operations.
 
 use super::*;
-use crate::store::{LatencyCounts, OperationCounts, OperationUsage, UsageCounts};
+use crate::store::{LatencyHistogram, OperationCounts, OperationUsage, UsageCounts};
 
 /// An hour in milliseconds.
 const HOUR: i64 = 3_600_000;
@@ -56,7 +56,7 @@ fn usage(hour: i64, operation: &'static str, requests: u64) -> OperationUsage {
                 forbidden: 5 * requests,
                 errors: 6 * requests,
             },
-            latency: LatencyCounts {
+            latency: LatencyHistogram {
                 total_millis: 7 * requests,
                 buckets: std::array::from_fn(|index| (8 + index as u64) * requests),
             },
