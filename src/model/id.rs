@@ -242,7 +242,7 @@ impl UserRef {
         is_name.then(|| Self::Name(name.into())).ok_or(error)
     }
 
-    /// Splits references into ids and names, each in order and without repetitions, so that a board can look up all
+    /// Separates references into ids and names, each in order and without repetitions, so that a board can look up all
     /// members with one statement.
     ///
     /// A member can be in both lists. On a board whose usernames are not case-sensitive, two names can be the same
@@ -252,11 +252,11 @@ impl UserRef {
     /// use forum_api::model::{UserId, UserRef};
     ///
     /// let to = ["3", "@bob", "4", "@bob"].map(|text| text.parse().unwrap());
-    /// let (ids, names) = UserRef::split(&to);
+    /// let (ids, names) = UserRef::partition(&to);
     /// assert_eq!(ids, [&UserId::from(3), &UserId::from(4)]);
     /// assert_eq!(names, ["bob"]);
     /// ```
-    pub fn split(references: &[Self]) -> (Vec<&UserId>, Vec<&str>) {
+    pub fn partition(references: &[Self]) -> (Vec<&UserId>, Vec<&str>) {
         let (mut ids, mut names) = (Vec::new(), Vec::new());
         let mut seen = HashSet::new();
         for reference in references

@@ -163,7 +163,7 @@ pub struct ListMessagesParams {
 #[schemars(extend("required" = ["to", "subject", "body"]))]
 #[non_exhaustive]
 pub struct NewMessage {
-    /// The recipients, at least one. A recipient that is named twice counts once. [`UserRef::split`] separates ids and
+    /// The recipients, at least one. A recipient that is named twice counts once. [`UserRef::partition`] separates ids and
     /// names.
     #[schemars(
         description = "The recipients, at least one. A recipient that is named twice counts once."
