@@ -69,7 +69,7 @@ board_rules! {
 
     /// A member's post count covers visible posts only.
     async fn a_members_post_count_covers_visible_posts(suite: &Suite) -> TestResult {
-        suite.require(Capability::PostCounts)?;
+        suite.require(Capability::PublicPostCounts)?;
         let (ThreadFixture { otto, alice, first, reply, .. }, mia) = ThreadFixture::with_moderator(suite).await?;
         for (deleted, left) in [(&reply, [1, 0]), (&first, [0, 0])] {
             mia.delete_post(deleted).await.expect_ok()?;
@@ -82,7 +82,7 @@ board_rules! {
 
     /// Deleting and restoring posts of a forum that not every member sees does not change a post count.
     async fn a_members_post_count_omits_hidden_posts(suite: &Suite) -> TestResult {
-        suite.require(Capability::PostCounts)?;
+        suite.require(Capability::PublicPostCounts)?;
         let hidden = suite.forum(Audience::Staff).await?;
         let (sam, mia) = (suite.staff("sam").await?, suite.moderator("mia", &hidden).await?);
         let first = suite.thread(&sam, &hidden).await?;

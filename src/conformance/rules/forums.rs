@@ -135,7 +135,7 @@ async fn snapshot(
     let mut views = Vec::new();
     let callers = [Some(alice.clone()), suite.guest().ok()];
     for caller in callers.into_iter().flatten() {
-        let needed = [Capability::Profiles, Capability::PostCounts];
+        let needed = [Capability::Profiles, Capability::PublicPostCounts];
         let post_count = match needed.map(|capability| suite.require(capability)) {
             [Ok(()), Ok(())] => Some(caller.fetch_member(&writer.id_ref()).await?.post_count),
             _ => None,

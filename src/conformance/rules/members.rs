@@ -47,7 +47,7 @@ board_rules! {
 
     /// A post count covers only forums that every member sees, and so reveals nothing of hidden forums.
     async fn post_counts_exclude_hidden_forums(suite: &Suite) -> TestResult {
-        suite.require(Capability::PostCounts)?;
+        suite.require(Capability::PublicPostCounts)?;
         let sam = suite.staff("sam").await?;
         let (alice, ada) = (suite.member("alice").await?, suite.admin("ada").await?);
         for (readers, posts) in

@@ -32,7 +32,7 @@ capabilities! {
     Profiles: "profiles",
     /// Post counts of members that cover the visible posts in forums that every member can read. Without them `postCount`
     /// is a counter of the board, equal for every caller.
-    PostCounts: "post counts without hidden posts",
+    PublicPostCounts: "post counts without hidden posts",
     /// Threads. Without them `list_threads` and `get_thread` return `NotImplemented`.
     Threads: "threads",
     /// Posts. Without them `list_posts` returns `NotImplemented`.

@@ -25,7 +25,7 @@ const DIFFERENCES: [(Capability, &str); 8] = [
         "votes::a_vote_is_counted_and_shown_only_to_its_voter",
     ),
     (
-        Capability::PostCounts,
+        Capability::PublicPostCounts,
         "members::post_counts_exclude_hidden_forums",
     ),
     (
