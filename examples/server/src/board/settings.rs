@@ -97,8 +97,8 @@ pub const OPTIONS_MAX: Setting<u32> = Setting::new(
     2,
     "Maximum number of options of a poll",
 );
-pub const SEARCH_WINDOW: Setting<u32> = Setting::new(
-    "search.window",
+pub const MAX_RANKED_MATCHES: Setting<u32> = Setting::new(
+    "search.max_ranked_matches",
     1_000,
     1,
     "Number of the newest matches that a search ranks by relevance",
@@ -119,7 +119,7 @@ const ALL: &[&dyn AnySetting] = &[
     &MAX_POINTS,
     &RATINGS_PER_DAY,
     &OPTIONS_MAX,
-    &SEARCH_WINDOW,
+    &MAX_RANKED_MATCHES,
 ];
 
 impl<T: SettingType> Setting<T> {

@@ -78,10 +78,10 @@ async fn frequent_matches_behind_many_posts_without_the_word_are_found_in_order(
 }
 
 #[tokio::test]
-async fn relevance_ranks_only_the_newest_matches_within_the_search_window() {
+async fn relevance_ranks_only_the_newest_matches() {
     let demo = Demo::new().await;
     let newest = hits(&demo, "guest", "q=tea&sort=newest").await;
-    demo.sql("INSERT INTO setting VALUES ('search.window', '2')")
+    demo.sql("INSERT INTO setting VALUES ('search.max_ranked_matches', '2')")
         .await;
     let best = hits(&demo, "guest", "q=tea").await;
     let mut found = field_values(&json!({ "items": best }), "postId")
@@ -94,12 +94,12 @@ async fn relevance_ranks_only_the_newest_matches_within_the_search_window() {
     assert_eq!(found, expected);
 }
 
-/// A page reads twice the search window, so that restored posts do not displace hits.
+/// A page reads twice the number of ranked matches, so that restored posts do not displace hits.
 #[tokio::test]
 async fn pages_by_relevance_keep_their_hits_when_posts_are_restored() {
     let demo = Demo::new().await;
     demo.set(settings::POST_INTERVAL.key, "0").await;
-    demo.set(settings::SEARCH_WINDOW.key, "5").await;
+    demo.set(settings::MAX_RANKED_MATCHES.key, "5").await;
     let tea = demo.tea_posts_path().await;
     let mut posts = Vec::new();
     for _ in 0..9 {

@@ -1,4 +1,4 @@
-//! Order by relevance: the newest matches within the search window, best first.
+//! Order by relevance: the newest matches, best first.
 //!
 //! All pages of a search rank the same matches: later posts neither become matches nor displace one.
 
@@ -11,7 +11,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::{Page, PageKey, SearchParams, SearchShow};
 
 use super::super::db::{self, Connection, RowReader, bind};
-use super::super::settings::SEARCH_WINDOW;
+use super::super::settings::MAX_RANKED_MATCHES;
 use super::filter::SearchFilter;
 use super::hits;
 use super::hits::TermMatcher;
@@ -33,11 +33,11 @@ pub async fn page(
     filter: &SearchFilter,
     search: &SearchParams,
 ) -> BoardResult<Page<i64>> {
-    let window = SEARCH_WINDOW.get(connection).await?.into();
+    let max_matches = MAX_RANKED_MATCHES.get(connection).await?.into();
     let (after, posts, rows): (Option<ScoreAndPost>, _, _) = match search.after_ints()? {
-        None => (None, filter.posts.clone(), window),
+        None => (None, filter.posts.clone(), max_matches),
         // Reads more matches, because posts may have been restored since the first page.
-        Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * window),
+        Some([score, post, first, last]) => (Some((score, post)), first..=last, 2 * max_matches),
     };
     let found = ScanDirection::Descending
         .posts(connection, filter, &posts, rows)
