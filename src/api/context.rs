@@ -13,6 +13,7 @@ use tracing::{Span, record_all};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::ApiSettings;
+use super::endpoint::CachePolicy;
 use super::error::ApiError;
 use super::usage::{RequestUsage, UsageCounters};
 use crate::environment::Environment;
@@ -60,8 +61,8 @@ pub(super) struct RequestContext<'h> {
     pub(super) route: Option<&'static str>,
     /// Id of the operation for the usage counters.
     pub(super) operation: &'static str,
-    /// True if no response may be stored, not even by the client.
-    pub(super) is_private: bool,
+    /// Caching policy of a successful response.
+    pub(super) cache_policy: CachePolicy,
     /// True if a successful response has an `etag`.
     pub(super) is_conditional: bool,
     /// Lookup of the token for which the request is counted; the token can be revoked or expired. `None` for a request
@@ -90,7 +91,7 @@ impl<'h> RequestContext<'h> {
             received_at,
             route: None,
             operation: OperationUsage::OTHER,
-            is_private: false,
+            cache_policy: CachePolicy::PrivateNoCache,
             is_conditional: false,
             token: None,
             charge: None,

@@ -35,7 +35,7 @@ pub(super) struct ApiEndpoint {
     pub(super) field_scope: Option<(&'static str, Scope)>,
     /// Units that a request is charged.
     pub(super) cost: u32,
-    pub(super) privacy: Privacy,
+    pub(super) cache_policy: CachePolicy,
     /// `true` if a request can change data. Such a request completes even if the client disconnects.
     pub(super) has_side_effects: bool,
     /// Codes of the board's own errors that this endpoint can return.
@@ -46,9 +46,9 @@ pub(super) struct ApiEndpoint {
 
 /// Caching policy of an endpoint's successful responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Privacy {
+pub(super) enum CachePolicy {
     /// The client may store a response and must revalidate it: `private, no-cache`.
-    Client,
+    PrivateNoCache,
     /// A response must not be stored: `no-store`.
     NoStore,
 }
@@ -60,10 +60,6 @@ impl ApiEndpoint {
 
     pub(super) fn accepts_idempotency_key(&self) -> bool {
         self.method == Method::POST
-    }
-
-    pub(super) fn is_private(&self) -> bool {
-        self.privacy == Privacy::NoStore
     }
 
     /// Returns `true` if successful responses have an `etag`.

@@ -149,7 +149,7 @@ impl ApiInner {
         };
         context.route = Some(endpoint.path);
         context.operation = endpoint.operation_id;
-        context.is_private = endpoint.is_private();
+        context.cache_policy = endpoint.cache_policy;
         context.is_conditional = endpoint.is_conditional();
 
         // 2. Authentication

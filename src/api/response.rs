@@ -12,6 +12,7 @@ use itoa::{Buffer, Integer};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 
 use super::context::RequestContext;
+use super::endpoint::CachePolicy;
 use super::error::ApiError;
 use super::error_messages::ErrorMessages;
 use super::pagination::AFTER;
@@ -106,7 +107,7 @@ pub(super) fn into_http(
     charge: RateLimitDecision,
 ) -> Response<ResponseBody> {
     let mut headers = Headers::new();
-    headers.add_common(response.status, context.is_private);
+    headers.add_common(response.status, context.cache_policy);
     headers.add_rate_limit(charge);
     headers.insert_parts(X_REQUEST_ID, &[context.id.as_str()]);
     headers.add_conditional(&response, base_path, &context.head.uri);
@@ -160,14 +161,13 @@ impl Headers {
         }
     }
 
-    fn add_common(&mut self, status: StatusCode, is_private: bool) {
+    fn add_common(&mut self, status: StatusCode, cache_policy: CachePolicy) {
         let is_error = status.is_client_error() || status.is_server_error();
-        let cache = if is_private || is_error {
-            NO_STORE
-        } else {
-            PRIVATE_NO_CACHE
+        let cache_control = match cache_policy {
+            CachePolicy::PrivateNoCache if !is_error => PRIVATE_NO_CACHE,
+            _ => NO_STORE,
         };
-        self.map.insert(CACHE_CONTROL, cache);
+        self.map.insert(CACHE_CONTROL, cache_control);
         self.map.insert(VARY, VARY_AUTHORIZATION);
         self.map.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     }
