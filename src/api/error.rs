@@ -146,7 +146,7 @@ impl From<BoardError> for ApiError {
         match error {
             BoardError::PathNotFound => Self::NotFound,
             BoardError::InvalidParameter { name, expected } => {
-                InputError::phrase(name, expected).into()
+                InputError::custom_expected(name, expected).into()
             }
             BoardError::NotImplemented => Self::NotImplemented,
             BoardError::Internal(source) => Self::internal(source),

@@ -85,7 +85,7 @@ impl ErrorMessages {
             InputErrorKind::OneOf(words) => {
                 format!("{name}: {} {}", self.expected_one_of, words.join(", "))
             }
-            InputErrorKind::Phrase(phrase) => expected(self.replace(phrase)),
+            InputErrorKind::CustomExpected(phrase) => expected(self.replace(phrase)),
             InputErrorKind::Missing => format!("{name}: {}", self.field_missing),
             InputErrorKind::Repeated => format!("{name}: {}", self.field_repeated),
             InputErrorKind::Unknown => format!("{name}: {}", self.field_unknown),

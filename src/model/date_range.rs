@@ -52,7 +52,7 @@ impl DateRange {
         let last = LAST.iter().find(|(word, _)| *word == text);
         let kind = match last {
             Some((_, days)) => Some(RangeKind::Last(DAY * *days)),
-            None => between(text),
+            None => parse_between(text),
         };
         let text = text.into();
         kind.map(|kind| Self { text, kind })
@@ -79,13 +79,13 @@ impl DateRange {
     }
 }
 
-fn between(text: &str) -> Option<RangeKind> {
+fn parse_between(text: &str) -> Option<RangeKind> {
     let (from, until) = text.split_once("..").filter(|ends| *ends != ("", ""))?;
-    Some(RangeKind::Between(end(from)?, end(until)?))
+    Some(RangeKind::Between(parse_end(from)?, parse_end(until)?))
 }
 
 /// Parses one date. `Some(None)` if it is omitted, `None` if it is malformed.
-fn end(text: &str) -> Option<Option<Timestamp>> {
+fn parse_end(text: &str) -> Option<Option<Timestamp>> {
     if text.is_empty() {
         return Some(None);
     }

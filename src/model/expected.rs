@@ -48,15 +48,15 @@ phrases! {
     JsonType "application/json", "application/json";
     Limit "1 to 100", "1 bis 100";
     List "a list", "eine Liste";
-    NoAfter "not to be combined with after", "eine Anfrage ohne after";
+    NotWithAfter "not to be combined with after", "eine Anfrage ohne after";
     Object "an object", "ein Objekt";
     PercentEncoding "percent-encoded UTF-8", "prozentkodiertes UTF-8";
     SearchQuery "1 to 200 characters with at least one word to search for, and at most 32 words",
         "ein Suchtext aus 1 bis 200 Zeichen mit mindestens einem Suchwort und höchstens 32 Wörtern";
     SmallerBody "a smaller body", "ein kleinerer Inhalt";
     Text "text", "Text";
+    TextWithoutNulOrBom "text without U+0000 or a byte-order mark", "Text ohne U+0000 und ohne Byte-Order-Mark";
     Timestamp "an RFC 3339 time, for example 2026-01-31T12:00:00Z", "eine Zeitangabe nach RFC 3339, zum Beispiel 2026-01-31T12:00:00Z";
-    TypedText "text without U+0000 or a byte-order mark", "Text ohne U+0000 und ohne Byte-Order-Mark";
     UserRef "a userId or @username", "eine userId oder @username";
     WholeNumber "a whole number", "eine ganze Zahl";
 }

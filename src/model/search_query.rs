@@ -86,17 +86,17 @@ fn terms(mut rest: &str) -> Vec<SearchTerm> {
         }
         let excluded = rest.starts_with('-');
         let unsigned = rest.strip_prefix('-').unwrap_or(rest);
-        let (chunk, after) = chunk(unsigned);
+        let (term, after) = split_first_term(unsigned);
         rest = after;
-        if chunk.contains(char::is_alphanumeric) {
-            let text = chunk.into();
+        if term.contains(char::is_alphanumeric) {
+            let text = term.into();
             terms.push(SearchTerm { text, excluded });
         }
     }
 }
 
 /// Splits off a quoted phrase or a word. Without an end quote, a phrase extends to the end of the text.
-fn chunk(text: &str) -> (&str, &str) {
+fn split_first_term(text: &str) -> (&str, &str) {
     match text.strip_prefix('"') {
         Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
         None => {

@@ -23,8 +23,8 @@ pub(crate) enum InputErrorKind {
     Expected(Expected),
     /// Expected one of these words.
     OneOf(&'static [&'static str]),
-    /// Expected value, as a phrase of the host.
-    Phrase(Cow<'static, str>),
+    /// Description of the expected value, from the host or from a deserializer.
+    CustomExpected(Cow<'static, str>),
     Missing,
     Repeated,
     Unknown,
@@ -40,8 +40,8 @@ impl InputError {
         Self::new(name, InputErrorKind::Expected(expected))
     }
 
-    pub(crate) fn phrase(name: &str, phrase: &'static str) -> Self {
-        Self::new(name, InputErrorKind::Phrase(phrase.into()))
+    pub(crate) fn custom_expected(name: &str, phrase: &'static str) -> Self {
+        Self::new(name, InputErrorKind::CustomExpected(phrase.into()))
     }
 
     /// Prepends the name of the field that contains the value.
@@ -68,7 +68,10 @@ impl InputError {
 
 impl de::Error for InputError {
     fn custom<T: Display>(phrase: T) -> Self {
-        Self::new("", InputErrorKind::Phrase(phrase.to_string().into()))
+        Self::new(
+            "",
+            InputErrorKind::CustomExpected(phrase.to_string().into()),
+        )
     }
 
     fn invalid_value(unexpected: Unexpected<'_>, expected: &dyn de::Expected) -> Self {

@@ -269,7 +269,7 @@ list_params! {
 
 fn reject_from_with_after(params: &ListPostsParams) -> Result<(), InputError> {
     if params.from.is_some() && params.after.is_some() {
-        return Err(InputError::expected("from", Expected::NoAfter));
+        return Err(InputError::expected("from", Expected::NotWithAfter));
     }
     Ok(())
 }

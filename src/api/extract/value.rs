@@ -129,7 +129,7 @@ impl<'a> InputValue<'a> {
     fn text(self) -> Result<Cow<'a, str>, InputError> {
         match self {
             Self::Text(text) | Self::Parameter(text) if !text.contains(FORBIDDEN_CHARS) => Ok(text),
-            Self::Text(_) | Self::Parameter(_) => Self::expected(Expected::TypedText),
+            Self::Text(_) | Self::Parameter(_) => Self::expected(Expected::TextWithoutNulOrBom),
             _ => Self::expected(Expected::Text),
         }
     }
