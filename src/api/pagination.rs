@@ -18,7 +18,7 @@ use crate::model::{Cursor, CursorPage, Expected, Page, PageKey, UserId};
 pub(super) const AFTER: &str = "after";
 
 /// Length of the checksum, in bytes.
-const CHECKSUM: usize = 8;
+const CHECKSUM_LEN: usize = 8;
 
 /// The list that a cursor belongs to: a hash of its path, its filters and, if it is personal, its owner.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl CursorScope {
         Ok(Self(xxh3_64_with_seed(owner.as_bytes(), filters.digest())))
     }
 
-    fn checksum(self, key: &[u8]) -> [u8; CHECKSUM] {
+    fn checksum(self, key: &[u8]) -> [u8; CHECKSUM_LEN] {
         xxh3_64_with_seed(key, self.0).to_be_bytes()
     }
 
@@ -56,7 +56,7 @@ impl CursorScope {
     /// Decodes a cursor. Rejects cursors that this list did not return.
     pub(super) fn decode(self, cursor: &str) -> Result<PageKey, InputError> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
-        let parts = bytes.split_at_checked(CHECKSUM);
+        let parts = bytes.split_at_checked(CHECKSUM_LEN);
         let own = parts.filter(|(checksum, key)| self.checksum(key) == *checksum);
         let key = own.and_then(|(_, key)| std::str::from_utf8(key).ok());
         key.map(PageKey::new)

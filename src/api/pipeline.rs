@@ -136,7 +136,7 @@ impl ApiInner {
     ) -> Result<ApiResponse, ApiError> {
         let head = context.head;
         if let Some(MalformedRequest { header, expected }) = head.extensions.get() {
-            return Err(InputError::phrase(header, expected).into());
+            return Err(InputError::custom_expected(header, expected).into());
         }
 
         // 1. Routing
@@ -182,13 +182,16 @@ impl ApiInner {
         access::require_online(&caller)?;
 
         // 7. Input decoding
-        let (invocation, keyed) = decode(context, endpoint, path, caller, body).await?;
+        let (invocation, idempotent_request) =
+            decode(context, endpoint, path, caller, body).await?;
 
         // 8. Visibility check, 9. idempotency, 10. handler
         if endpoint.has_side_effects {
-            self.run_detached(invocation, keyed, context.id).await
+            self.run_detached(invocation, idempotent_request, context.id)
+                .await
         } else {
-            self.run_invocation(invocation, keyed, &mut None).await
+            self.run_invocation(invocation, idempotent_request, &mut None)
+                .await
         }
     }
 
@@ -213,13 +216,13 @@ impl ApiInner {
     async fn run_detached(
         self: &Arc<Self>,
         invocation: Box<dyn Invocation>,
-        keyed: Option<IdempotentRequest>,
+        idempotent_request: Option<IdempotentRequest>,
         id: RequestId,
     ) -> Result<ApiResponse, ApiError> {
         let inner = Arc::clone(self);
         let work = async move {
             let mut reservation = None;
-            let run = inner.run_invocation(invocation, keyed, &mut reservation);
+            let run = inner.run_invocation(invocation, idempotent_request, &mut reservation);
             let result = catch_panic(run).await;
             if let Some(reservation) = reservation {
                 let store = &*inner.stores.idempotency;
@@ -235,12 +238,12 @@ impl ApiInner {
     async fn run_invocation(
         &self,
         invocation: Box<dyn Invocation>,
-        keyed: Option<IdempotentRequest>,
+        idempotent_request: Option<IdempotentRequest>,
         reservation: &mut Option<Reservation>,
     ) -> Result<ApiResponse, ApiError> {
         let board = &*self.host.board;
         access::require_visible(board, &*invocation).await?;
-        if let Some(request) = keyed {
+        if let Some(request) = idempotent_request {
             let (store, now) = (&*self.stores.idempotency, self.environment.clock.now());
             match idempotency::begin(store, &request, now).await? {
                 Ok(new) => *reservation = Some(new),
@@ -287,11 +290,12 @@ async fn decode(
     let caller = invocation.caller();
     let field_scope = access::require_field_scope(endpoint.field_scope, &value, caller);
     let token = caller.as_member().and_then(MemberCaller::presented);
-    let keyed = token.map(|token| token.lookup).zip(key);
+    let lookup_and_key = token.map(|token| token.lookup).zip(key);
     invocation.decode_params(head, value)?;
     field_scope?;
-    let keyed = keyed.map(|(token, key)| idempotency::fingerprint(token, key, head, &bytes));
-    Ok((invocation, keyed))
+    let idempotent_request =
+        lookup_and_key.map(|(token, key)| idempotency::fingerprint(token, key, head, &bytes));
+    Ok((invocation, idempotent_request))
 }
 
 /// Rejects all query parameters.

@@ -29,10 +29,10 @@ thread_local! {
 }
 
 /// Initial capacity of each map of tokens.
-const INITIAL_KEYS: usize = 16;
+const INITIAL_CAPACITY: usize = 16;
 
 /// Maximum number of entries of each map. It limits the memory if the host does not write the numbers to the store.
-const MAX_KEYS: usize = 4096;
+const MAX_ENTRIES_PER_MAP: usize = 4096;
 
 /// A request to count.
 pub(super) struct RequestUsage {
@@ -116,7 +116,7 @@ impl Default for UsageCounters {
     fn default() -> Self {
         let shard = || {
             Mutex::new(Shard {
-                tokens: HashMap::with_capacity(INITIAL_KEYS),
+                tokens: HashMap::with_capacity(INITIAL_CAPACITY),
                 operations: HashMap::new(),
             })
         };
@@ -206,7 +206,7 @@ impl UsageCounters {
 
 /// Adds numbers to a map. Drops the numbers of a new key if the map is full.
 fn add<K: Eq + Hash, V: AddAssign>(map: &mut Counts<K, V>, key: (Timestamp, K), counts: V) {
-    let is_full = map.len() >= MAX_KEYS;
+    let is_full = map.len() >= MAX_ENTRIES_PER_MAP;
     match map.entry(key) {
         Entry::Occupied(mut known) => *known.get_mut() += counts,
         Entry::Vacant(new) if !is_full => drop(new.insert(counts)),
@@ -358,14 +358,14 @@ mod tests {
     #[test]
     fn new_keys_are_dropped_when_a_map_is_full() {
         let counters = UsageCounters::default();
-        for hour in 0..=MAX_KEYS as i64 {
+        for hour in 0..=MAX_ENTRIES_PER_MAP as i64 {
             counters.record(&request(hour * 60, 1, 200, 1));
             counters.record(&request(hour * 60, 1, 200, 1));
         }
         let taken = counters.take();
         assert_eq!(
             (taken.tokens.len(), taken.operations.len()),
-            (MAX_KEYS, MAX_KEYS)
+            (MAX_ENTRIES_PER_MAP, MAX_ENTRIES_PER_MAP)
         );
         assert!(taken.tokens.iter().all(|usage| usage.counts.requests == 2));
     }
