@@ -13,31 +13,31 @@ use crate::runtime::{RandomError, RandomSource};
 const PREFIX: &str = "forum_pat_";
 
 /// Length of the lookup, in bytes.
-const LOOKUP: usize = 16;
+const LOOKUP_LEN: usize = 16;
 
 /// Length of the random part of the secret, in bytes.
-const RANDOM: usize = DIGITS_OF_256_BITS;
+const RANDOM_LEN: usize = DIGITS_OF_256_BITS;
 
 /// Length of the checksum, in bytes.
-const CHECKSUM: usize = 6;
+const CHECKSUM_LEN: usize = 6;
 
 /// Length of a token, in bytes.
-const LENGTH: usize = PREFIX.len() + LOOKUP + 1 + RANDOM + CHECKSUM;
+const TOKEN_LEN: usize = PREFIX.len() + LOOKUP_LEN + 1 + RANDOM_LEN + CHECKSUM_LEN;
 
 /// Public part of a token: 16 characters of `[0-9A-Za-z]` that identify it in lists, logs and the store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Lookup([u8; LOOKUP]);
+pub struct Lookup([u8; LOOKUP_LEN]);
 
 impl Lookup {
     /// Lookup of the dummy record, which no token has.
-    pub(crate) const DUMMY: Self = Self([b'0'; LOOKUP]);
+    pub(crate) const DUMMY: Self = Self([b'0'; LOOKUP_LEN]);
 
     /// Parses a lookup.
     ///
     /// # Errors
     /// [`ParseError`] unless the text is 16 characters of `[0-9A-Za-z]`.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        let bytes = <[u8; LOOKUP]>::try_from(text.as_bytes()).ok();
+        let bytes = <[u8; LOOKUP_LEN]>::try_from(text.as_bytes()).ok();
         let bytes = bytes.filter(|bytes| bytes.iter().all(u8::is_ascii_alphanumeric));
         bytes
             .map(Self)
@@ -49,7 +49,7 @@ impl Lookup {
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
-    pub(crate) fn as_bytes(&self) -> &[u8; LOOKUP] {
+    pub(crate) fn as_bytes(&self) -> &[u8; LOOKUP_LEN] {
         &self.0
     }
 }
@@ -123,8 +123,8 @@ impl PlainToken {
         let lookup = Lookup(base62::random(random)?);
         let mut bits = Zeroizing::new([0; 32]);
         random.fill(&mut *bits)?;
-        let secret = Zeroizing::new(base62::encode::<RANDOM, _>(*bits));
-        let mut text = Zeroizing::new(String::with_capacity(LENGTH));
+        let secret = Zeroizing::new(base62::encode::<RANDOM_LEN, _>(*bits));
+        let mut text = Zeroizing::new(String::with_capacity(TOKEN_LEN));
         text.push_str(PREFIX);
         text.push_str(lookup.as_str());
         text.push('_');
@@ -153,7 +153,7 @@ impl PlainToken {
 
     /// Returns the SHA-256 of the secret, which is stored instead of the secret.
     pub fn digest(&self) -> SecretDigest {
-        let secret = self.text.get(LENGTH - RANDOM - CHECKSUM..);
+        let secret = self.text.get(TOKEN_LEN - RANDOM_LEN - CHECKSUM_LEN..);
         SecretDigest::of(secret.unwrap_or_default())
     }
 
@@ -174,14 +174,14 @@ pub(crate) fn parse_presented(text: &str) -> Result<(Lookup, SecretDigest), Pars
 fn split(text: &str) -> Result<(Lookup, &str), ParseError> {
     let (lookup, secret) = text
         .strip_prefix(PREFIX)
-        .and_then(|rest| rest.split_at_checked(LOOKUP))
+        .and_then(|rest| rest.split_at_checked(LOOKUP_LEN))
         .and_then(|(lookup, rest)| Some((lookup, rest.strip_prefix('_')?)))
         .ok_or(PARSE_ERROR)?;
     let lookup = Lookup::parse(lookup).map_err(|_| PARSE_ERROR)?;
-    let is_complete = secret.len() == RANDOM + CHECKSUM
+    let is_complete = secret.len() == RANDOM_LEN + CHECKSUM_LEN
         && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let (before, expected) = text
-        .split_at_checked(LENGTH - CHECKSUM)
+        .split_at_checked(TOKEN_LEN - CHECKSUM_LEN)
         .filter(|_| is_complete)
         .ok_or(PARSE_ERROR)?;
     (checksum(before) == expected.as_bytes())
@@ -190,7 +190,7 @@ fn split(text: &str) -> Result<(Lookup, &str), ParseError> {
 }
 
 /// Returns the CRC-32 (IEEE) of the preceding text in base 62. Secret scanners recognise a token by this checksum.
-fn checksum(text: &str) -> [u8; CHECKSUM] {
+fn checksum(text: &str) -> [u8; CHECKSUM_LEN] {
     base62::encode(crc32fast::hash(text.as_bytes()).to_be_bytes())
 }
 
