@@ -97,7 +97,7 @@
 
 /// Implements a trait for `Arc<T>` and `Box<T>`: each method calls the same method of the inner value. The list must
 /// name all methods, async methods first. Clippy reports methods that are missing in the list.
-macro_rules! forward {
+macro_rules! impl_for_pointers {
     (impl $trait:ident for $pointer:ident {
         $(async fn $async_name:ident($($async_arg:ident: $async_type:ty),*) -> $async_output:ty;)*
         $(fn $name:ident($($arg:ident: $type:ty),*) -> $output:ty;)*
@@ -116,8 +116,8 @@ macro_rules! forward {
     ($trait:ident $methods:tt) => {
         const _: () = {
             use std::sync::Arc;
-            forward!(impl $trait for Arc $methods);
-            forward!(impl $trait for Box $methods);
+            impl_for_pointers!(impl $trait for Arc $methods);
+            impl_for_pointers!(impl $trait for Box $methods);
         };
     };
 }

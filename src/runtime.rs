@@ -25,7 +25,7 @@ pub trait Clock: Debug + Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 }
 
-forward!(Clock {
+impl_for_pointers!(Clock {
     fn now() -> Timestamp;
 });
 
@@ -38,7 +38,7 @@ pub trait RandomSource: Debug + Send + Sync + 'static {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), RandomError>;
 }
 
-forward!(RandomSource {
+impl_for_pointers!(RandomSource {
     fn fill(bytes: &mut [u8]) -> Result<(), RandomError>;
 });
 
@@ -76,7 +76,7 @@ pub trait Runtime: Debug + Send + Sync + 'static {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
-forward!(Runtime {
+impl_for_pointers!(Runtime {
     fn spawn(work: BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
     fn sleep(duration: Duration) -> BoxFuture<'static, ()>;
 });

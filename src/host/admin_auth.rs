@@ -77,7 +77,7 @@ pub trait AdminAuth: Send + Sync + 'static {
     }
 }
 
-forward!(AdminAuth {
+impl_for_pointers!(AdminAuth {
     async fn session(head: &Parts) -> BackendResult<Option<Session>>;
     async fn verify_password(session: &Session, password: &str) -> BackendResult<bool>;
     async fn user_id_by_name(username: &str) -> BackendResult<Option<UserId>>;

@@ -72,7 +72,7 @@ pub trait Authorizer: Send + Sync + 'static {
     ) -> BackendResult<Option<Access>>;
 }
 
-forward!(Authorizer {
+impl_for_pointers!(Authorizer {
     async fn guest_access(request: &RequestInfo) -> BackendResult<Access>;
     async fn member_access(owner: &UserId, request: &RequestInfo) -> BackendResult<Option<Access>>;
 });

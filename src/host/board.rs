@@ -490,7 +490,7 @@ pub trait Board: Send + Sync + 'static {
     }
 }
 
-forward!(Board {
+impl_for_pointers!(Board {
     async fn containing_forum(caller: &Caller, resource: ResourceRef<'_>) -> BoardResult<ForumId>;
     async fn get_me(member: &MemberCaller, params: GetMeParams) -> BoardResult<OwnAccount>;
     async fn list_forums(caller: &Caller, params: ListForumsParams) -> BoardResult<Page<Forum>>;

@@ -55,7 +55,7 @@ pub trait AuditStore: Send + Sync + 'static {
     async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>>;
 }
 
-forward!(AuditStore {
+impl_for_pointers!(AuditStore {
     async fn insert(entry: &AuditEntry) -> BackendResult<()>;
     async fn list(filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>>;
 });

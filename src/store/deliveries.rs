@@ -486,7 +486,7 @@ pub trait DeliveryStore: Send + Sync + 'static {
     async fn sweep(&self, before: Timestamp, limit: u32) -> BackendResult<u64>;
 }
 
-forward!(DeliveryStore {
+impl_for_pointers!(DeliveryStore {
     async fn claim(request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch>;
     async fn begin_sending(claimed: &[ClaimedDelivery], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;
     async fn settle(settlements: &[Settlement], now: Timestamp) -> BackendResult<HashSet<DeliveryId>>;

@@ -102,7 +102,7 @@ pub trait EndpointStore: Send + Sync + 'static {
     ) -> BackendResult<bool>;
 }
 
-forward!(EndpointStore {
+impl_for_pointers!(EndpointStore {
     async fn add(endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;
     async fn find(id: &EndpointId) -> BackendResult<Option<Endpoint>>;
     async fn update(endpoint: &Endpoint, audit: &AuditEntry) -> BackendResult<bool>;

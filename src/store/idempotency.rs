@@ -183,7 +183,7 @@ pub trait IdempotencyStore: Send + Sync + 'static {
     ) -> BackendResult<()>;
 }
 
-forward!(IdempotencyStore {
+impl_for_pointers!(IdempotencyStore {
     async fn begin(request: &IdempotentRequest, now: Timestamp) -> BackendResult<BeginOutcome>;
     async fn complete(reservation: &Reservation, completion: Completion) -> BackendResult<()>;
 });

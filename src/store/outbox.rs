@@ -85,7 +85,7 @@ pub trait OutboxStore: Send + Sync + 'static {
     async fn fan_out(&self, events: &[FanOut], now: Timestamp) -> BackendResult<()>;
 }
 
-forward!(OutboxStore {
+impl_for_pointers!(OutboxStore {
     async fn insert(event: &Event) -> BackendResult<()>;
     async fn pending(limit: u32) -> BackendResult<Vec<Event>>;
     async fn quarantined(limit: u32) -> BackendResult<Quarantine>;

@@ -40,7 +40,7 @@ pub trait RateLimitStore: Send + Sync + 'static {
     ) -> BackendResult<()>;
 }
 
-forward!(RateLimitStore {
+impl_for_pointers!(RateLimitStore {
     async fn charge(key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) -> BackendResult<RateLimitDecision>;
     async fn refund(key: &RateLimitKey, cost: u32, budget: Budget, now: Timestamp) -> BackendResult<()>;
 });

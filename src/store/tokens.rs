@@ -110,7 +110,7 @@ pub trait TokenStore: Send + Sync + 'static {
     async fn purge(&self, before: Timestamp, limit: u32, audit: &AuditEntry) -> BackendResult<u64>;
 }
 
-forward!(TokenStore {
+impl_for_pointers!(TokenStore {
     async fn create(token: &TokenRecord, audit: &AuditEntry) -> BackendResult<bool>;
     async fn find(lookup: &Lookup) -> BackendResult<Option<TokenRecord>>;
     async fn revoke(lookup: &Lookup, now: Timestamp, audit: &AuditEntry) -> BackendResult<bool>;
@@ -219,6 +219,6 @@ pub trait TokenLoader: Send + Sync + 'static {
     async fn load_token(&self, lookup: &Lookup) -> BackendResult<Option<LoadedToken>>;
 }
 
-forward!(TokenLoader {
+impl_for_pointers!(TokenLoader {
     async fn load_token(lookup: &Lookup) -> BackendResult<Option<LoadedToken>>;
 });

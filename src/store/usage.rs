@@ -62,7 +62,7 @@ pub trait UsageStore: Send + Sync + 'static {
     async fn sweep(&self, before: Timestamp) -> BackendResult<()>;
 }
 
-forward!(UsageStore {
+impl_for_pointers!(UsageStore {
     async fn add_token_usage(usage: &[TokenUsage]) -> BackendResult<()>;
     async fn token_usage_by_hour(since: Timestamp, token: Option<&Lookup>) -> BackendResult<Vec<(Timestamp, UsageCounts)>>;
     async fn most_used_tokens(since: Timestamp, limit: u32) -> BackendResult<Vec<(Lookup, UsageCounts)>>;

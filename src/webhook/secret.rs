@@ -120,7 +120,7 @@ pub trait SecretCipher: Send + Sync + 'static {
     ) -> Result<WebhookSecret, BoxError>;
 }
 
-forward!(SecretCipher {
+impl_for_pointers!(SecretCipher {
     fn key_id() -> KeyId;
     fn encrypt(secret: &WebhookSecret, endpoint: &EndpointId) -> Result<EncryptedSecret, BoxError>;
     fn decrypt(encrypted: &EncryptedSecret, endpoint: &EndpointId) -> Result<WebhookSecret, BoxError>;

@@ -150,6 +150,6 @@ pub trait Transport: Send + Sync + 'static {
     async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError>;
 }
 
-forward!(Transport {
+impl_for_pointers!(Transport {
     async fn send(request: SignedRequest) -> Result<ReceiverResponse, TransportError>;
 });

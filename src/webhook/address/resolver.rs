@@ -20,7 +20,7 @@ pub trait Resolver: Send + Sync + 'static {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-forward!(Resolver {
+impl_for_pointers!(Resolver {
     async fn resolve(name: &str) -> io::Result<Vec<IpAddr>>;
 });
 
