@@ -42,7 +42,7 @@ pub(super) struct Attempt<'a> {
     pub(super) claimed: &'a ClaimedDelivery,
 }
 
-enum Disposition {
+enum AttemptEnd {
     /// The result has to be settled.
     Completed(AttemptResult),
     /// Nothing was sent: the worker stops, or the rest of the lease does not cover the attempt. The delivery is released.
@@ -71,9 +71,9 @@ impl Attempt<'_> {
     /// owner, made after the claim.
     pub(super) async fn run(self, may_receive: BackendResult<bool>) {
         match self.attempt(may_receive).await {
-            Ok(Disposition::Completed(result)) => self.settle(&result).await,
-            Ok(Disposition::NotSent) => self.release(Duration::ZERO).await,
-            Ok(Disposition::LeaseLost) => {
+            Ok(AttemptEnd::Completed(result)) => self.settle(&result).await,
+            Ok(AttemptEnd::NotSent) => self.release(Duration::ZERO).await,
+            Ok(AttemptEnd::LeaseLost) => {
                 tracing::warn!("lease expired before the attempt; nothing sent");
             }
             Err(error) => {
@@ -85,13 +85,13 @@ impl Attempt<'_> {
     }
 
     /// Checks the delivery, records that sending begins, and sends the request. Sends only while the lease is valid.
-    async fn attempt(&self, may_receive: BackendResult<bool>) -> BackendResult<Disposition> {
+    async fn attempt(&self, may_receive: BackendResult<bool>) -> BackendResult<AttemptEnd> {
         let (context, claimed) = (self.context, self.claimed);
         if claimed.previous_lease_expired {
-            return Ok(Disposition::Completed(self.lease_expired()));
+            return Ok(AttemptEnd::Completed(self.lease_expired()));
         }
         if !may_receive? {
-            return Ok(Disposition::Completed(AttemptResult {
+            return Ok(AttemptEnd::Completed(AttemptResult {
                 outcome: AttemptOutcome::Withheld,
                 record: None,
             }));
@@ -105,18 +105,18 @@ impl Attempt<'_> {
         };
         let secret = match context.with_step_timeout(decrypt).await {
             Ok(secret) => secret,
-            Err(error) => return Ok(Disposition::Completed(self.decryption_failed(&error))),
+            Err(error) => return Ok(AttemptEnd::Completed(self.decryption_failed(&error))),
         };
         if !self.may_send() {
-            return Ok(Disposition::NotSent);
+            return Ok(AttemptEnd::NotSent);
         }
         if !self.batchers.begin_sending(context, claimed).await? {
-            return Ok(Disposition::LeaseLost);
+            return Ok(AttemptEnd::LeaseLost);
         }
         if !self.may_send() {
-            return Ok(Disposition::NotSent);
+            return Ok(AttemptEnd::NotSent);
         }
-        Ok(Disposition::Completed(self.send(&secret).await))
+        Ok(AttemptEnd::Completed(self.send(&secret).await))
     }
 
     /// Returns `true` if the worker is not stopping and the rest of the lease covers the time limit of sending.

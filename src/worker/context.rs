@@ -133,16 +133,16 @@ impl WorkerContext {
         })
     }
 
-    /// Runs the turns of a loop until the worker stops. A turn returns the maximum sleep before the next turn. A
-    /// notification ends this sleep early. After a failed turn, the sleep grows with each consecutive failure, and a
-    /// notification does not end it.
+    /// Runs the iterations of a loop until the worker stops. An iteration returns the maximum sleep before the
+    /// next iteration. A notification ends this sleep early. After a failed iteration, the sleep grows with each
+    /// consecutive failure, and a notification does not end it.
     pub(super) async fn run_loop<F: Future<Output = BackendResult<Duration>>>(
         &self,
         poll_loop: &PollLoop,
-        turn: impl Fn() -> F,
+        iteration: impl Fn() -> F,
     ) {
         while !self.is_stopping() {
-            match catch_panic(turn()).await {
+            match catch_panic(iteration()).await {
                 Ok(sleep) => {
                     poll_loop.record_success(self.now());
                     if sleep.is_zero() {

@@ -18,14 +18,17 @@ use crate::store::ClaimedDelivery;
 pub(super) fn start(context: &Arc<WorkerContext>) {
     let batchers = Arc::new(Batchers::start(context));
     context.spawn(|context| async move {
-        let turn = || turn(&context, &batchers);
-        context.run_loop(&context.deliveries, turn).await;
+        let iteration = || iteration(&context, &batchers);
+        context.run_loop(&context.deliveries, iteration).await;
     });
 }
 
 /// Claims at most as many deliveries as there are free slots, and starts their attempts. Returns the maximum sleep
-/// before the next turn. If no slot is free, the next released slot notifies the loop.
-async fn turn(context: &Arc<WorkerContext>, batchers: &Arc<Batchers>) -> BackendResult<Duration> {
+/// before the next iteration. If no slot is free, the next released slot notifies the loop.
+async fn iteration(
+    context: &Arc<WorkerContext>,
+    batchers: &Arc<Batchers>,
+) -> BackendResult<Duration> {
     let poll_interval = context.settings.poll_interval;
     let Some(request) = context.slots.begin_claim(&context.settings) else {
         return Ok(poll_interval);

@@ -21,11 +21,13 @@ const DELIVERIES_PER_STEP: usize = 100;
 
 pub(super) fn start(context: &Arc<WorkerContext>) {
     context.spawn(|context| async move {
-        context.run_loop(&context.events, || turn(&context)).await;
+        context
+            .run_loop(&context.events, || iteration(&context))
+            .await;
     });
 }
 
-async fn turn(context: &WorkerContext) -> BackendResult<Duration> {
+async fn iteration(context: &WorkerContext) -> BackendResult<Duration> {
     let outbox = &context.stores.outbox;
     let events = context.with_step_timeout(outbox.pending(BATCH)).await?;
     if events.is_empty() {
