@@ -27,7 +27,7 @@ pub(super) struct Checkpoint {
     /// `None` in memory.
     log: Option<PathBuf>,
     /// Size of the log in bytes at which the writer next tries to truncate it.
-    due: u64,
+    next_attempt_size: u64,
 }
 
 impl Checkpoint {
@@ -35,7 +35,7 @@ impl Checkpoint {
         let database = connection.path().filter(|path| !path.is_empty());
         Self {
             log: database.map(|path| format!("{path}-wal").into()),
-            due: LIMIT,
+            next_attempt_size: LIMIT,
         }
     }
 
@@ -43,7 +43,7 @@ impl Checkpoint {
     /// has grown by another [`LIMIT`].
     pub(super) fn keep_small(&mut self, connection: &Connection) {
         let size = self.size().unwrap_or_default();
-        if size < self.due {
+        if size < self.next_attempt_size {
             return;
         }
         let wait = if size < URGENT {
@@ -52,14 +52,14 @@ impl Checkpoint {
             BUSY_TIMEOUT
         };
         match truncate(connection, wait) {
-            Ok(true) => self.due = LIMIT,
+            Ok(true) => self.next_attempt_size = LIMIT,
             outcome => {
                 tracing::warn!(
                     size,
                     ?outcome,
                     "write-ahead log not truncated: a read transaction holds it"
                 );
-                self.due = size.saturating_add(LIMIT);
+                self.next_attempt_size = size.saturating_add(LIMIT);
             }
         }
     }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::error::Cause;
 use super::job_queue::Class;
-use super::reader::{self, Caller, Interest};
+use super::reader::{self, CallerGuard, CallerRef};
 use super::thread_pool::{JobSenders, Priority, ThreadPool};
 use super::{DatabasePath, DatabaseSettings, SqliteError};
 
@@ -74,8 +74,8 @@ impl Database {
         run: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
         let (sender, reply) = oneshot::channel();
-        let interest = Interest::default();
-        let caller = Caller::of(&interest);
+        let guard = CallerGuard::default();
+        let caller = CallerRef::of(&guard);
         self.0.queue(|queues| match &queues.reads {
             Some(reads) => {
                 let queued = reads.push(class, reader::read(run, caller, sender));
@@ -93,7 +93,7 @@ impl Database {
             }
         })?;
         let outcome = recv_reply(reply).await;
-        drop(interest);
+        drop(guard);
         outcome
     }
 

@@ -18,7 +18,7 @@ pub(super) type Read = Box<dyn FnOnce(&Connection) + Send>;
 /// Creates a read that replies to its caller. It is skipped or interrupted if the caller no longer waits.
 pub(super) fn read<T, E>(
     run: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
-    caller: Caller,
+    caller: CallerRef,
     reply: oneshot::Sender<Result<T, E>>,
 ) -> Read
 where
@@ -74,19 +74,19 @@ thread_local! {
 }
 
 /// Reference that the caller's future holds while the caller waits.
-pub(super) type Interest = Arc<()>;
+pub(super) type CallerGuard = Arc<()>;
 
 /// Detects a caller that no longer waits.
 #[derive(Debug)]
-pub(super) struct Caller(Weak<()>);
+pub(super) struct CallerRef(Weak<()>);
 
 /// Guard that makes the operation on the current thread interruptible until the guard is dropped.
 #[derive(Debug)]
 pub(super) struct Interruptible(());
 
-impl Caller {
-    pub(super) fn of(interest: &Interest) -> Self {
-        Self(Arc::downgrade(interest))
+impl CallerRef {
+    pub(super) fn of(guard: &CallerGuard) -> Self {
+        Self(Arc::downgrade(guard))
     }
 
     /// Makes the operation on the current thread interruptible. Returns `None` if the caller no longer waits.
