@@ -39,11 +39,11 @@ impl fmt::Display for ErrorChain<'_> {
 fn driver_sentence(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     #[cfg(feature = "postgres")]
     if let Some(error) = error.downcast_ref() {
-        return Some(crate::store::postgres::sentence(error));
+        return Some(crate::store::postgres::describe_error(error));
     }
     #[cfg(feature = "sqlite")]
     if let Some(error) = error.downcast_ref() {
-        return Some(crate::store::sqlite::sentence(error));
+        return Some(crate::store::sqlite::describe_error(error));
     }
     let _ = error;
     None

@@ -506,7 +506,10 @@ impl_for_pointers!(DeliveryStore {
 
 /// Returns the start of the retention period of a delivery that reached this progress at `now`. Returns `None` for a
 /// pending delivery, and for a dead one, because operators retry dead deliveries.
-pub(crate) fn ended_at(progress: &DeliveryProgress, now: Timestamp) -> Option<Timestamp> {
+pub(crate) fn retention_starts_at(
+    progress: &DeliveryProgress,
+    now: Timestamp,
+) -> Option<Timestamp> {
     let has_ended = matches!(
         progress.state,
         DeliveryState::Delivered | DeliveryState::Gone | DeliveryState::Withheld

@@ -41,7 +41,7 @@ pub use crate::error::{
 pub use audit::{AuditFilter, AuditRecord, AuditStore};
 #[cfg(any(feature = "postgres", feature = "sqlite"))]
 use decode::{ScopeList, decode_event, report_unreadable};
-use deliveries::ended_at;
+use deliveries::retention_starts_at;
 pub use deliveries::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
     DeliveryStore, EndpointStats, LastDelivery, MAX_STORED_ATTEMPTS, QueueStats, ResponseFilter,

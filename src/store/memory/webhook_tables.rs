@@ -6,7 +6,9 @@ use std::sync::Mutex;
 
 use super::MemoryAuditStore;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
-use crate::store::{DeliveryFilter, LastDelivery, MAX_STORED_ATTEMPTS, Settlement, ended_at};
+use crate::store::{
+    DeliveryFilter, LastDelivery, MAX_STORED_ATTEMPTS, Settlement, retention_starts_at,
+};
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, Event, KeyId};
 
 /// Events, endpoints and deliveries in maps, for one process.
@@ -234,7 +236,7 @@ impl DeliveryRow {
         self.lease_id += 1;
         self.leased = false;
         self.sending = false;
-        self.ended_at = ended_at(&settlement.progress, now);
+        self.ended_at = retention_starts_at(&settlement.progress, now);
         self.delivery.progress = settlement.progress;
         self.attempts.extend(settlement.attempt.clone());
         let excess = self.attempts.len();

@@ -1,7 +1,7 @@
 //! Claim of deliveries.
 
 use super::deliveries::millis;
-use super::execute::Columns;
+use super::execute::RowReader;
 use super::outbox::read_event;
 use super::rows::{read_delivery, read_endpoint};
 use super::{PostgresError, PostgresStore};
@@ -35,7 +35,7 @@ impl PostgresStore {
             .await?;
         let mut batch = ClaimBatch::default();
         for row in rows {
-            let mut columns = Columns::of(&row);
+            let mut columns = RowReader::of(&row);
             let due_in: Option<i64> = columns.value("due_in")?;
             let due_at = |due_in| Timestamp::from_millis(now.as_millis().saturating_add(due_in));
             batch.next_due_at = batch.next_due_at.or(due_in.map(due_at));
@@ -57,7 +57,7 @@ impl PostgresStore {
 
 /// `Err` holds the reason why the delivery cannot be decoded.
 fn read_claimed(
-    columns: &mut Columns<'_>,
+    columns: &mut RowReader<'_>,
     lease_expires_at: Timestamp,
 ) -> std::result::Result<ClaimedDelivery, String> {
     let reason = |error: PostgresError| error.to_string();

@@ -10,14 +10,14 @@ use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
-use super::execute::{Columns, Parameters};
+use super::execute::{Parameters, RowReader};
 use super::rows::{read_attempt, read_delivery, read_endpoint_stats};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
-    DeliveryStore, EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, ended_at,
+    DeliveryStore, EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Event};
 
@@ -94,7 +94,9 @@ impl DeliveryStore for PostgresStore {
                     &each(given, |one| one.progress.state),
                     &each(given, |one| integer(one.progress.attempts)),
                     &each(given, due_in),
-                    &each(given, |one| ended_at(&one.progress, now).is_some()),
+                    &each(given, |one| {
+                        retention_starts_at(&one.progress, now).is_some()
+                    }),
                     &attempted(given, |one| integer(one.attempt)),
                     &attempted(given, |one| one.started_at),
                     &each(given, |one| one.attempt.as_ref()?.status.map(i32::from)),
@@ -161,7 +163,7 @@ impl DeliveryStore for PostgresStore {
             .await?;
         let mut stats = DeliveryStats::default();
         for row in rows {
-            let columns = &mut Columns::of(&row);
+            let columns = &mut RowReader::of(&row);
             let group: u64 = columns.number("group")?;
             let endpoint_id: Option<EndpointId> = columns.value("endpoint")?;
             let state: Option<DeliveryState> = columns.value("state")?;
@@ -252,7 +254,7 @@ impl DeliveryStore for PostgresStore {
 
     async fn find(&self, id: &DeliveryId) -> BackendResult<Option<(Delivery, Vec<AttemptRecord>)>> {
         let read =
-            |columns: &mut Columns<'_>| Ok((read_delivery(columns)?, read_attempt(columns)?));
+            |columns: &mut RowReader<'_>| Ok((read_delivery(columns)?, read_attempt(columns)?));
         let rows = self.all(FIND, &[id], read).await?;
         let (deliveries, attempts): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
         let delivery = deliveries.into_iter().next();

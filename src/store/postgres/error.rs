@@ -16,7 +16,7 @@ pub struct PostgresError(#[from] Cause);
 
 #[derive(thiserror::Error)]
 enum Cause {
-    #[error("{}", sentence(.0))]
+    #[error("{}", describe_error(.0))]
     Postgres(tokio_postgres::Error),
     #[error(transparent)]
     Migration(MigrationError),
@@ -43,7 +43,7 @@ impl PostgresError {
 }
 
 /// Returns the error as one sentence. Omits the details of an error of Postgres, because they contain values.
-pub(crate) fn sentence(error: &tokio_postgres::Error) -> String {
+pub(crate) fn describe_error(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), error.source()) {
         (Some(error), _) => format!("{} ({})", error.message(), error.code().code()),
         (None, Some(source)) => format!("{}: {source}", kind(error)),

@@ -29,10 +29,12 @@ impl PostgresStore {
         &self,
         sql: &str,
         parameters: Parameters<'_>,
-        read: impl Fn(&mut Columns<'_>) -> Result<T>,
+        read: impl Fn(&mut RowReader<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let rows = self.query(sql, parameters).await?;
-        rows.iter().map(|row| read(&mut Columns::of(row))).collect()
+        rows.iter()
+            .map(|row| read(&mut RowReader::of(row)))
+            .collect()
     }
 
     /// Decodes the first row, if there is one.
@@ -40,11 +42,11 @@ impl PostgresStore {
         &self,
         sql: &str,
         parameters: Parameters<'_>,
-        read: impl FnOnce(&mut Columns<'_>) -> Result<T>,
+        read: impl FnOnce(&mut RowReader<'_>) -> Result<T>,
     ) -> Result<Option<T>> {
         let rows = self.query(sql, parameters).await?;
         let first = rows.first();
-        first.map(|row| read(&mut Columns::of(row))).transpose()
+        first.map(|row| read(&mut RowReader::of(row))).transpose()
     }
 
     /// Decodes the rows that can be decoded. Reports the others by the id in their first column.
@@ -53,12 +55,12 @@ impl PostgresStore {
         table: &'static str,
         sql: &str,
         parameters: Parameters<'_>,
-        read: impl Fn(&mut Columns<'_>) -> Result<T>,
+        read: impl Fn(&mut RowReader<'_>) -> Result<T>,
     ) -> Result<Vec<T>> {
         let rows = self.query(sql, parameters).await?;
         let mut readable = Vec::new();
         for row in &rows {
-            match read(&mut Columns::of(row)) {
+            match read(&mut RowReader::of(row)) {
                 Ok(value) => readable.push(value),
                 Err(error) => report_unreadable(table, row.try_get(0)?, &error.to_string()),
             }
@@ -76,12 +78,12 @@ impl PostgresStore {
 }
 
 /// Reader of the columns of a row, in order. Methods ignore the names of columns, which only make the calls readable.
-pub(super) struct Columns<'a> {
+pub(super) struct RowReader<'a> {
     row: &'a Row,
     next: usize,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> RowReader<'a> {
     pub(super) const fn of(row: &'a Row) -> Self {
         Self { row, next: 0 }
     }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::execute::{Columns, Parameters, Result};
+use super::execute::{Parameters, Result, RowReader};
 use super::rows::read_response;
 use super::{PostgresError, PostgresStore};
 use crate::error::BackendResult;
@@ -84,7 +84,7 @@ impl IdempotencyStore for PostgresStore {
 }
 
 /// Reads the record of the key, and `true` if this call reserved it.
-fn read_begin(row: &mut Columns<'_>) -> Result<(bool, IdempotencyRecord)> {
+fn read_begin(row: &mut RowReader<'_>) -> Result<(bool, IdempotencyRecord)> {
     let is_first = row.value("first")?;
     let fingerprint: &[u8] = row.value("request")?;
     let malformed = |_| PostgresError::malformed("the fingerprint is malformed");

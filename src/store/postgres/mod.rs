@@ -80,7 +80,7 @@ mod usage;
 
 pub use deadpool_postgres;
 pub use error::PostgresError;
-pub(crate) use error::sentence;
+pub(crate) use error::describe_error;
 pub use migrations::{MIGRATIONS, apply_migrations, migrate, migration_status, schema_status};
 pub use pool::{check_writable, connect};
 pub use store::{LeaseClock, PostgresStore};

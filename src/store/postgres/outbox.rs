@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::PostgresStore;
-use super::execute::{Columns, Parameters, Result};
+use super::execute::{Parameters, Result, RowReader};
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::{
@@ -61,7 +61,7 @@ impl OutboxStore for PostgresStore {
 
     async fn quarantined(&self, limit: u32) -> BackendResult<Quarantine> {
         let max_count = i64::try_from(Quarantine::MAX_COUNT).unwrap_or(i64::MAX);
-        let read = |columns: &mut Columns<'_>| {
+        let read = |columns: &mut RowReader<'_>| {
             let count = columns.number("count")?;
             let id: Option<String> = columns.value("id")?;
             let reason: Option<String> = columns.value("reason")?;
@@ -109,7 +109,7 @@ fn recipients(events: &[FanOut]) -> Vec<(&EventId, &EndpointId)> {
 
 /// Reads an event. `Err` holds the id and the reason of a row that cannot be decoded.
 pub(super) fn read_event(
-    columns: &mut Columns<'_>,
+    columns: &mut RowReader<'_>,
 ) -> std::result::Result<Event, QuarantinedEvent> {
     let id = columns.value::<&str>("id").unwrap_or_default();
     let mut read = || -> Result<_> {

@@ -1,6 +1,6 @@
 //! Decoders of rows.
 
-use super::execute::{Columns, Result};
+use super::execute::{Result, RowReader};
 use crate::audit::{AuditActor, AuditEntry};
 use crate::store::{
     AuditRecord, EndpointStats, LastDelivery, LatencyHistogram, OperationCounts, OperationUsage,
@@ -9,4 +9,4 @@ use crate::store::{
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};
 
-row_decoders!(&mut Columns<'_>);
+row_decoders!(&mut RowReader<'_>);

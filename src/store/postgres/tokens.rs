@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::execute::{Columns, Parameters};
+use super::execute::{Parameters, RowReader};
 use super::{PostgresError, PostgresStore, rows};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
@@ -43,7 +43,7 @@ DELETE FROM forum_api_tokens WHERE lookup IN (
 /// # Errors
 /// [`PostgresError`] if a column is missing or cannot be decoded.
 pub fn read_token(row: &Row) -> Result<TokenRecord, PostgresError> {
-    rows::read_token(&mut Columns::of(row))
+    rows::read_token(&mut RowReader::of(row))
 }
 
 #[async_trait]

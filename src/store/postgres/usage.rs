@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
-use super::execute::{Columns, Parameters};
+use super::execute::{Parameters, RowReader};
 use super::rows::{read_operation_usage, read_usage_counts};
 use crate::error::BackendResult;
 use crate::model::Timestamp;
@@ -54,7 +54,7 @@ impl UsageStore for PostgresStore {
         token: Option<&Lookup>,
     ) -> BackendResult<Vec<(Timestamp, UsageCounts)>> {
         let read =
-            |columns: &mut Columns<'_>| Ok((columns.value("hour")?, read_usage_counts(columns)?));
+            |columns: &mut RowReader<'_>| Ok((columns.value("hour")?, read_usage_counts(columns)?));
         Ok(match token {
             Some(token) => self.all(OF_TOKEN, &[&since, token], read).await?,
             None => self.all(BY_HOUR, &[&since], read).await?,

@@ -9,14 +9,15 @@ use rusqlite::{Connection, Result, params};
 use super::audit::change_audited;
 use super::execute::{all, change, changes, first, readable};
 use super::outbox::{insert, mark_fanned_out, queue};
-use super::rows::{Columns, read_attempt, read_delivery, read_endpoint_stats};
+use super::rows::{RowReader, read_attempt, read_delivery, read_endpoint_stats};
 use super::{SqliteWebhookStore, claim, lists};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryFilter, DeliveryStats, DeliveryStore,
-    EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, ended_at, report_unreadable,
+    EndpointStats, MAX_STORED_ATTEMPTS, QueueStats, Settlement, report_unreadable,
+    retention_starts_at,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, DeliveryState, Event};
 
@@ -346,7 +347,7 @@ fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> R
         progress.state,
         progress.attempts,
         progress.due_at,
-        ended_at(progress, now),
+        retention_starts_at(progress, now),
     ];
     let settled = changes(connection, SETTLE, row)?;
     if let Some(attempt) = attempt.as_ref().filter(|_| settled) {

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Result, Row, params};
 
 use super::execute::all;
-use super::rows::Columns;
+use super::rows::RowReader;
 use crate::model::Timestamp;
 use crate::store::{DeliveryCount, DeliveryFilter, DeliveryStats};
 use crate::webhook::DeliveryState;
@@ -34,11 +34,11 @@ pub(super) fn list_statement(filter: &DeliveryFilter) -> String {
 /// Selects the newest deliveries of one state.
 fn scan(filter: &DeliveryFilter, state: DeliveryState) -> String {
     let conditions = [
-        condition("(created_at, id) < (?1, ?2)", 1, filter.start().is_some()),
-        condition("endpoint = ?4", 4, filter.endpoint_id.is_some()),
-        condition("topic = ?5", 5, filter.topic.is_some()),
-        condition("created_at >= ?6", 6, filter.since.is_some()),
-        condition(HAS_STATUS_CLASS, 7, filter.status_class().is_some()),
+        condition_if("(created_at, id) < (?1, ?2)", 1, filter.start().is_some()),
+        condition_if("endpoint = ?4", 4, filter.endpoint_id.is_some()),
+        condition_if("topic = ?5", 5, filter.topic.is_some()),
+        condition_if("created_at >= ?6", 6, filter.since.is_some()),
+        condition_if(HAS_STATUS_CLASS, 7, filter.status_class().is_some()),
     ];
     format!(
         "SELECT * FROM (
@@ -54,7 +54,7 @@ fn scan(filter: &DeliveryFilter, state: DeliveryState) -> String {
 
 /// Returns the condition `sql` if the filter is set. Otherwise returns a condition without the column, so that SQLite
 /// can use every index.
-fn condition(sql: &str, parameter: u8, is_set: bool) -> String {
+fn condition_if(sql: &str, parameter: u8, is_set: bool) -> String {
     match is_set {
         true => sql.into(),
         false => format!("?{parameter} IS NULL"),

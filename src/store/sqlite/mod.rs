@@ -96,7 +96,7 @@ mod webhook_store;
 pub use audit::SqliteAuditStore;
 pub use idempotency::SqliteIdempotencyStore;
 pub use migrations::{apply_migrations, migration_status};
-pub(crate) use pool::sentence;
+pub(crate) use pool::describe_error;
 pub use pool::{Database, DatabasePath, DatabaseSettings, SqliteError};
 pub use rusqlite;
 pub use tokens::{SqliteTokenStore, read_token};

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Result, Row, params, params_from_iter};
 
 use super::SqliteWebhookStore;
 use super::execute::{all, change, changes, first, lossy_text};
-use super::rows::Columns;
+use super::rows::RowReader;
 use crate::error::BackendResult;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::store::{

@@ -11,8 +11,8 @@ use crate::store::{
 use crate::token::TokenRecord;
 use crate::webhook::{AttemptRecord, Delivery, DeliveryProgress, Endpoint, PendingSecret};
 
-/// Columns of a row, by name.
-pub(super) trait Columns {
+/// Reader of the columns of a row, by name.
+pub(super) trait RowReader {
     fn value<T: FromSql>(&self, name: &str) -> Result<T>;
 
     fn number<T: TryFrom<i64>>(&self, name: &str) -> Result<T> {
@@ -25,7 +25,7 @@ pub(super) trait Columns {
     }
 }
 
-impl Columns for Row<'_> {
+impl RowReader for Row<'_> {
     fn value<T: FromSql>(&self, name: &str) -> Result<T> {
         self.get(name)
     }

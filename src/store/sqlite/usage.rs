@@ -5,7 +5,7 @@ use rusqlite::types::Value;
 use rusqlite::{Row, params, params_from_iter};
 
 use super::execute::{all, change};
-use super::rows::{Columns, read_operation_usage, read_usage_counts};
+use super::rows::{RowReader, read_operation_usage, read_usage_counts};
 use super::{Database, SqliteError};
 use crate::error::BackendResult;
 use crate::model::Timestamp;

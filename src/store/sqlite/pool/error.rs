@@ -23,7 +23,7 @@ pub struct SqliteError(Arc<Cause>);
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Cause {
-    #[error("{}", sentence(.0))]
+    #[error("{}", describe_error(.0))]
     Sqlite(rusqlite::Error),
     #[error("{0}")]
     Unusable(String),
@@ -66,7 +66,7 @@ impl SqliteError {
 }
 
 /// Returns the error as one sentence. Omits the SQL statement, which rusqlite adds to the message for invalid SQL.
-pub(crate) fn sentence(error: &rusqlite::Error) -> String {
+pub(crate) fn describe_error(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
         error => error.to_string(),

@@ -15,5 +15,5 @@ mod writer;
 pub use database::Database;
 pub use database_path::DatabasePath;
 pub use error::SqliteError;
-pub(crate) use error::sentence;
+pub(crate) use error::describe_error;
 pub use settings::DatabaseSettings;
