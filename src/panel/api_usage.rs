@@ -29,11 +29,11 @@ const MAX_LATENCY: Duration = Duration::from_secs(5);
 /// Classes and names of the requests in the chart by hour.
 const REQUEST_SERIES: [(&str, &str); 3] = [
     (
-        "delivered",
+        "completed",
         "completed (2xx, 3xx, other 4xx) or canceled by the client",
     ),
-    ("queued", "refused (401, 403, 429)"),
-    ("dead", "failed (5xx)"),
+    ("refused", "refused (401, 403, 429)"),
+    ("failed", "failed (5xx)"),
 ];
 
 /// Classes and names of the parts of a column in the chart of latencies.

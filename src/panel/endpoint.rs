@@ -136,19 +136,19 @@ async fn latest_deliveries(
 fn settings_form(context: &PageContext, endpoint: &Endpoint, owner: &str, form: &Form) -> Markup {
     let path = format!("/webhooks/{}", endpoint.id);
     let topics = endpoint.topics.to_string();
-    let opened_with = [
+    let initial_values = [
         ("opened_url", endpoint.url.as_str()),
         ("opened_owner", owner),
         ("opened_topics", topics.as_str()),
     ];
-    let opened_with =
-        opened_with.map(|(name, stored)| (name, form.all(name).next().unwrap_or(stored)));
+    let initial_values =
+        initial_values.map(|(name, stored)| (name, form.all(name).next().unwrap_or(stored)));
     html! {
         section aria-labelledby="settings" {
             h2 id="settings" { "Settings" }
             form.fields method="post" action=(context.url(&path)) {
                 (context.csrf())
-                @for (name, value) in opened_with { input type="hidden" name=(name) value=(value); }
+                @for (name, value) in initial_values { input type="hidden" name=(name) value=(value); }
                 (URL.render(form))
                 (OWNER.render(form))
                 (topic_boxes(context, form))
@@ -209,18 +209,21 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
     let owner_name = owner_name(context, &endpoint).await?;
     let topics = checked_topics(&mut form);
     let entered_owner = form.get("owner").trim();
-    let owner =
-        match entered_owner == owner_name || is_unchanged(&form, "opened_owner", entered_owner) {
-            true => Some(endpoint.owner.clone()),
-            false => context.owner(&mut form).await?,
-        };
+    let owner = match entered_owner == owner_name
+        || equals_initial_value(&form, "opened_owner", entered_owner)
+    {
+        true => Some(endpoint.owner.clone()),
+        false => context.owner(&mut form).await?,
+    };
     let url = entered_url(&mut form);
     if let (Some(topics), Some(owner), false) = (topics, owner, form.has_errors()) {
         let changes = EndpointUpdate {
-            url: Some(url)
-                .filter(|url| *url != endpoint.url && !is_unchanged(&form, "opened_url", url)),
+            url: Some(url).filter(|url| {
+                *url != endpoint.url && !equals_initial_value(&form, "opened_url", url)
+            }),
             topics: Some(topics).filter(|topics| {
-                let is_unchanged = is_unchanged(&form, "opened_topics", &topics.to_string());
+                let is_unchanged =
+                    equals_initial_value(&form, "opened_topics", &topics.to_string());
                 *topics != endpoint.topics && !is_unchanged
             }),
             owner: Some(owner).filter(|owner| *owner != endpoint.owner),
@@ -240,8 +243,8 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
 }
 
 /// Returns `true` if the form was opened with this value. Forms without the hidden field are treated as changed.
-fn is_unchanged(form: &Form, opened_with: &str, value: &str) -> bool {
-    form.all(opened_with).next() == Some(value)
+fn equals_initial_value(form: &Form, hidden_field: &str, value: &str) -> bool {
+    form.all(hidden_field).next() == Some(value)
 }
 
 /// `POST /webhooks/{id}/rotate`
