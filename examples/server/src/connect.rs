@@ -15,7 +15,7 @@ use forum_api::webhook::KeyMismatchError;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, db};
 use crate::cli::DatabaseOptions;
-use crate::keys::Secrets;
+use crate::keys::WebhookCipher;
 use crate::webhooks::refusal;
 
 /// A parsed `--database`. Messages do not show the URL, because it can contain a password.
@@ -141,7 +141,7 @@ impl DatabaseUrl {
     ///
     /// # Errors
     /// If the database cannot be opened, or has recorded another key.
-    pub async fn check_key(&self, secrets: &Secrets) -> BoardResult<()> {
+    pub async fn check_key(&self, cipher: &WebhookCipher) -> BoardResult<()> {
         let database = match self {
             Self::Sqlite(location, _) => {
                 BoardDatabase::from(sqlite::Database::open_unmigrated(location)?)
@@ -152,7 +152,7 @@ impl DatabaseUrl {
         if matches!(self, Self::Sqlite(..)) {
             database.close().await;
         }
-        let given = secrets.0.key_id();
+        let given = cipher.0.key_id();
         match recorded {
             Some(stored) if stored != given => {
                 Err(refusal(KeyMismatchError::new(stored, given).into()))

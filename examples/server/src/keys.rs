@@ -12,13 +12,13 @@ use forum_api::runtime::{OsRandom, RandomSource, TokioRuntime};
 use forum_api::webhook::{AeadCipher, PlaintextCipher, SecretCipher};
 
 /// Length of a created key, in bytes.
-const LENGTH: usize = 32;
+const KEY_LEN: usize = 32;
 
 /// Cipher for the webhook secrets of one database.
 #[derive(Clone)]
-pub struct Secrets(pub Arc<dyn SecretCipher>);
+pub struct WebhookCipher(pub Arc<dyn SecretCipher>);
 
-impl Secrets {
+impl WebhookCipher {
     /// Reads the key file that the option names, or else the default key file of the database. Without either, secrets are
     /// stored in plain text.
     pub fn find(database: &str, option: Option<&Path>) -> BoardResult<Self> {
@@ -54,7 +54,7 @@ impl Secrets {
     /// Creates the key file of a new SQLite database, unless a key was found.
     pub fn create_if_missing(self, database: &str) -> BoardResult<Self> {
         match default_path(database) {
-            Some(path) if self.are_plaintext() => {
+            Some(path) if self.is_plaintext() => {
                 let refused =
                     |error| format!("cannot create the key file \"{}\": {error}", path.display());
                 create(&path).map_err(|error| BoardError::internal(refused(error)))?;
@@ -65,13 +65,13 @@ impl Secrets {
     }
 
     /// Returns whether secrets are stored in plain text.
-    pub fn are_plaintext(&self) -> bool {
+    pub fn is_plaintext(&self) -> bool {
         self.0.key_id() == PlaintextCipher.key_id()
     }
 
     /// Logs a warning if secrets are stored in plain text in a database that outlives the process.
-    pub fn warn_of_plaintext(&self, database: &str) {
-        if self.are_plaintext() && database != "sqlite::memory:" {
+    pub fn warn_about_plaintext(&self, database: &str) {
+        if self.is_plaintext() && database != "sqlite::memory:" {
             tracing::warn!(
                 "webhook secrets are stored in plain text; run `webhook reencrypt --new-key-file FILE` to encrypt them, then start with --secret-key-file FILE"
             );
@@ -88,7 +88,7 @@ fn default_path(database: &str) -> Option<PathBuf> {
 /// Creates a key file with a random key, readable by its owner only. It appears complete under its name, and a file that
 /// another process created meanwhile is kept.
 fn create(path: &Path) -> io::Result<()> {
-    let mut key = [0; LENGTH];
+    let mut key = [0; KEY_LEN];
     OsRandom.fill(&mut key).map_err(io::Error::other)?;
     let mut text: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     text.push('\n');

@@ -18,7 +18,7 @@ use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
 use crate::http::readiness::Readiness;
 use crate::http::router::{API, DOCS, Monitor, PANEL, ServerRouter};
-use crate::keys::Secrets;
+use crate::keys::WebhookCipher;
 use crate::log::Log;
 use crate::output::Output;
 use crate::shutdown::Shutdown;
@@ -29,7 +29,7 @@ use crate::webhooks::{self, refusal};
 /// Checked parts of a server, created before the database.
 pub struct Prepared {
     url: DatabaseUrl,
-    secrets: Secrets,
+    cipher: WebhookCipher,
     budgets: Arc<dyn RateLimitStore>,
 }
 
@@ -39,7 +39,7 @@ impl Prepared {
         let key_file = options.webhooks.secret_key_file.as_deref();
         Ok(Self {
             url: DatabaseUrl::parse(&common.database, &options.connections, create)?,
-            secrets: Secrets::find(&common.database, key_file)?,
+            cipher: WebhookCipher::find(&common.database, key_file)?,
             budgets: connect::budgets(options.redis.as_deref(), options.redis_timeout).await?,
         })
     }
@@ -54,21 +54,21 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let operator = Listener::for_operator(options.admin).await?;
     let Prepared {
         url,
-        mut secrets,
+        mut cipher,
         budgets,
     } = Prepared::new(common, options, true).await?;
     let is_board = url.holds_board().await? == Some(true);
     let password = bootstrap::password(options, is_board)?;
     if is_board {
-        url.check_key(&secrets).await?;
+        url.check_key(&cipher).await?;
     }
     let (database, mut board) = url.open(options.language.into(), Migrations::Apply).await?;
     if !is_board {
-        secrets = secrets.create_if_missing(&common.database)?;
+        cipher = cipher.create_if_missing(&common.database)?;
     }
     let base_url = options.base_url.clone();
     let base_url = base_url.unwrap_or_else(|| format!("http://{address}"));
-    let environment = secrets
+    let environment = cipher
         .environment()
         .surface(options.surface.into())
         .public_origin(&base_url);
@@ -79,7 +79,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         monitor_url: operator.as_ref().map_or(base_url.clone(), Listener::url),
         new: bootstrap::create(&database, &board, options, password).await?,
     };
-    secrets.warn_of_plaintext(&common.database);
+    cipher.warn_about_plaintext(&common.database);
     let worker = if options.no_worker {
         None
     } else {

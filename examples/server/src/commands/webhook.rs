@@ -16,7 +16,7 @@ use super::member_named;
 use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts};
-use crate::keys::Secrets;
+use crate::keys::WebhookCipher;
 use crate::output::{ListItem, Output, counted};
 use crate::prompt::{self, Confirm};
 use crate::webhooks::{WebhookOptions, key_refusal, refusal, refusal_for, unknown_endpoint};
@@ -131,14 +131,14 @@ impl WebhookCommand {
         {
             return reencrypt(&self.options, database, old.as_deref(), &new).await;
         }
-        let secrets = match self.options.secret_key_file.as_deref() {
+        let cipher = match self.options.secret_key_file.as_deref() {
             Some(path) if self.action.needs_no_secret() && !path.exists() => {
-                Secrets::read_or_plaintext(None)?
+                WebhookCipher::read_or_plaintext(None)?
             }
-            key_file => Secrets::find(url, key_file)?,
+            key_file => WebhookCipher::find(url, key_file)?,
         };
-        let webhook_admin = self.options.webhook_admin(database, &secrets.environment());
-        if !(self.action.needs_no_secret() && secrets.are_plaintext()) {
+        let webhook_admin = self.options.webhook_admin(database, &cipher.environment());
+        if !(self.action.needs_no_secret() && cipher.is_plaintext()) {
             webhook_admin.check_key().await.map_err(refusal)?;
         }
         let (id, changed) = match self.action {
@@ -239,8 +239,8 @@ async fn reencrypt(
     let is_encrypted = stored.is_some_and(|key| key != KeyId::plaintext());
     let current = options.secret_key_file.as_deref();
     let current = current.filter(|path| is_encrypted && path.exists());
-    let old = Secrets::read_or_plaintext(old_key.or(current))?;
-    let new = Secrets::read(new_key)?;
+    let old = WebhookCipher::read_or_plaintext(old_key.or(current))?;
+    let new = WebhookCipher::read(new_key)?;
     let webhook_admin = options.webhook_admin(database, &old.environment());
     let count = webhook_admin
         .reencrypt(&*new.0, &audit::actor())

@@ -9,7 +9,7 @@ use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
 use crate::http::readiness::Readiness;
 use crate::http::router::Monitor;
-use crate::keys::Secrets;
+use crate::keys::WebhookCipher;
 use crate::log::Log;
 use crate::output::Output;
 use crate::shutdown::Shutdown;
@@ -38,13 +38,13 @@ impl WorkerCommand {
         let shutdown = Shutdown::listen(self.admin.drain_timeout).or_internal()?;
         let operator = Listener::for_operator(self.admin).await?;
         let url = &*common.database;
-        let secrets = Secrets::find(url, self.webhooks.secret_key_file.as_deref())?;
+        let cipher = WebhookCipher::find(url, self.webhooks.secret_key_file.as_deref())?;
         let (database, board) =
             connect::existing(url, &self.connections, Migrations::Apply).await?;
-        let environment = secrets.environment();
+        let environment = cipher.environment();
         let webhook_admin = self.webhooks.webhook_admin(&database, &environment);
         webhook_admin.check_key().await.map_err(refusal)?;
-        secrets.warn_of_plaintext(url);
+        cipher.warn_about_plaintext(url);
         let (options, retries) = (&self.webhooks, &self.retries);
         let worker = webhooks::start(&database, &board, &environment, options, retries)?;
         tracing::info!(
