@@ -30,18 +30,22 @@ impl Output {
 
     /// Returns an output that prints nothing, or `{"ok":true}`.
     pub fn nothing() -> BoardResult<Self> {
-        Self::done_with("")
+        Self::message("")
     }
 
     /// Returns an output that prints `text`, or `{"ok":true}`.
-    pub fn done_with(text: impl Display) -> BoardResult<Self> {
+    pub fn message(text: impl Display) -> BoardResult<Self> {
         Self::new(text, json!({ "ok": true }))
     }
 
     /// Returns an output that prints `done` if the command changed something, otherwise `unchanged`. With `--json` it
     /// prints `{"ok":true}` in both cases.
-    pub fn changed(is_changed: bool, done: String, unchanged: String) -> BoardResult<Self> {
-        Self::done_with(if is_changed { done } else { unchanged })
+    pub fn message_if_changed(
+        is_changed: bool,
+        done: String,
+        unchanged: String,
+    ) -> BoardResult<Self> {
+        Self::message(if is_changed { done } else { unchanged })
     }
 
     pub fn print(&self, as_json: bool) {

@@ -193,7 +193,7 @@ impl DatabaseCommand {
         if let Self::Migrate { check: false } = self {
             let applied = connect::migrate(url).await?;
             let migrations = counted(applied, "migration", "migrations");
-            return Output::changed(
+            return Output::message_if_changed(
                 applied > 0,
                 format!("Applied {migrations}."),
                 UP_TO_DATE.into(),
@@ -213,7 +213,7 @@ impl DatabaseCommand {
             Self::Audit(command) => command.run(&database, &board).await,
             Self::Setting(command) => command.run(&board).await,
             Self::Generate(command) => command.run(&board).await,
-            Self::Migrate { .. } => Output::done_with(UP_TO_DATE),
+            Self::Migrate { .. } => Output::message(UP_TO_DATE),
         };
         database.close().await;
         outcome

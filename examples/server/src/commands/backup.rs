@@ -52,7 +52,7 @@ impl BackupCommand {
                 "cannot back up the database \"{source}\" to \"{shown}\": {error}"
             ))
         })?;
-        Output::done_with(format_args!(
+        Output::message(format_args!(
             "Wrote a backup of the database to \"{}\". It does not contain the key file of the webhook secrets; back that \
              file up separately.",
             self.path.display()

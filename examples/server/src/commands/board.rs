@@ -41,7 +41,7 @@ impl BoardCommand {
             Box::pin(async move { Ok(settings::set_offline(tx, offline).await?) })
         });
         let state = if offline { "offline" } else { "online" };
-        Output::changed(
+        Output::message_if_changed(
             set.await?,
             format!("The board is now {state}."),
             format!("The board is already {state}."),
@@ -101,7 +101,7 @@ impl ForumCommand {
                         forums::add_moderator(tx, id, member).await
                     })
                 });
-                Output::changed(set.await?, done, unchanged)
+                Output::message_if_changed(set.await?, done, unchanged)
             }
         }
     }
@@ -186,7 +186,7 @@ impl ThreadCommand {
         let set = board.set_audited(entry, move |tx, _| {
             Box::pin(moderation::set_flag(tx, id, flag, on))
         });
-        Output::changed(
+        Output::message_if_changed(
             set.await?,
             format!("{done} thread {id}."),
             format!("Thread {id} {unchanged}."),
@@ -194,7 +194,7 @@ impl ThreadCommand {
     }
 }
 
-fn hidden_state(text: &str) -> Result<ContentState, &'static str> {
+fn parse_hidden_state(text: &str) -> Result<ContentState, &'static str> {
     match text {
         "awaiting_approval" => Ok(ContentState::AwaitingApproval),
         "deleted" => Ok(ContentState::Deleted),
@@ -208,7 +208,7 @@ pub enum PostCommand {
     /// List the posts in a state
     List {
         /// State of the posts: awaiting_approval or deleted
-        #[arg(long, value_name = "STATE", value_parser = hidden_state)]
+        #[arg(long, value_name = "STATE", value_parser = parse_hidden_state)]
         state: ContentState,
     },
     /// Approve a post
@@ -234,7 +234,7 @@ impl PostCommand {
             })
         });
         change.await?;
-        Output::done_with(format_args!("{done} post {post}."))
+        Output::message(format_args!("{done} post {post}."))
     }
 }
 
@@ -316,7 +316,7 @@ async fn set(board: &ReferenceBoard, key: String, value: String) -> BoardResult<
             })
         })
     });
-    Output::changed(set.await?, done, unchanged)
+    Output::message_if_changed(set.await?, done, unchanged)
 }
 
 /// Generates content: half of the threads are in General, and half of the replies in one of its threads.
@@ -372,7 +372,7 @@ impl GenerateCommand {
             threads,
             posts,
         } = amount;
-        Output::done_with(format_args!(
+        Output::message(format_args!(
             "Generated content: members {members}, threads {threads}, posts {posts}."
         ))
     }

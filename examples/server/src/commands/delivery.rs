@@ -46,7 +46,7 @@ pub enum DeliveryCommand {
     /// Remove old deliveries in one state
     Purge {
         /// State of the deliveries: dead, delivered, gone or withheld
-        #[arg(long, value_name = "STATE", value_parser = ended_state)]
+        #[arg(long, value_name = "STATE", value_parser = parse_finished_state)]
         state: DeliveryState,
         /// Minimum number of days since the deliveries were created
         #[arg(long, value_name = "DAYS", value_parser = days)]
@@ -104,7 +104,7 @@ impl DeliveryCommand {
                     .await;
                 let count = retried.map_err(|error| refusal_for(&endpoint, error))?;
                 let deliveries = counted(count, "dead delivery", "dead deliveries");
-                Output::changed(
+                Output::message_if_changed(
                     count > 0,
                     format!("Queued {deliveries} of endpoint {endpoint} again."),
                     format!("Endpoint {endpoint} has no dead deliveries."),
@@ -114,7 +114,7 @@ impl DeliveryCommand {
             Self::Remove { id } => {
                 let audit = audit::entry(AuditAction::DELIVERY_REMOVED, &id)?;
                 if webhooks.deliveries.remove(&id, &audit).await? {
-                    return Output::done_with(format_args!("Removed delivery {id}."));
+                    return Output::message(format_args!("Removed delivery {id}."));
                 }
                 Err(not_found(&id))
             }
@@ -135,7 +135,7 @@ async fn purge(
     let state = state.as_str();
     let one = format!("{state} delivery");
     let deliveries = counted(removed, &one, &format!("{state} deliveries"));
-    Output::done_with(format_args!("Removed {deliveries}."))
+    Output::message(format_args!("Removed {deliveries}."))
 }
 
 async fn list(
@@ -182,7 +182,7 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
     let audit = audit::entry(AuditAction::DELIVERY_REDELIVERED, id)?;
     let now = audit.occurred_at;
     if webhooks.deliveries.retry(id, now, &audit).await? {
-        return Output::done_with(format_args!("Delivery {id} will be sent again."));
+        return Output::message(format_args!("Delivery {id} will be sent again."));
     }
     let found = webhooks.deliveries.find(id).await?;
     let (found, _) = found.ok_or_else(|| not_found(id))?;
@@ -202,7 +202,7 @@ fn not_found(id: &DeliveryId) -> BoardError {
     BoardError::not_found(format!("unknown delivery \"{id}\""))
 }
 
-fn ended_state(name: &str) -> Result<DeliveryState, &'static str> {
+fn parse_finished_state(name: &str) -> Result<DeliveryState, &'static str> {
     let ended = state(name)
         .ok()
         .filter(|state| !matches!(state, DeliveryState::Queued | DeliveryState::Retrying));

@@ -177,5 +177,5 @@ async fn change(board: &ReferenceBoard, name: String, new: Change) -> BoardResul
             Ok(changed)
         })
     });
-    Output::changed(set.await?, done, unchanged)
+    Output::message_if_changed(set.await?, done, unchanged)
 }

@@ -109,7 +109,7 @@ impl TokenCommand {
                 let found = tokens.find(&lookup).await?;
                 let is_active = found.is_some_and(|token| token.revoked_at.is_none());
                 if tokens.revoke(&lookup, audit.occurred_at, &audit).await? {
-                    return Output::changed(
+                    return Output::message_if_changed(
                         is_active,
                         format!("Revoked token {lookup}."),
                         format!("Token {lookup} is already revoked."),
@@ -214,7 +214,7 @@ async fn purge(tokens: &dyn TokenStore, older_than: Duration) -> BoardResult<Out
         "expired and revoked token",
         "expired and revoked tokens",
     );
-    Output::done_with(format_args!("Removed {tokens}."))
+    Output::message(format_args!("Removed {tokens}."))
 }
 
 async fn list(tokens: &dyn TokenStore, board: &ReferenceBoard) -> BoardResult<Output> {

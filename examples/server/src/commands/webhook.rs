@@ -179,7 +179,7 @@ impl WebhookCommand {
             }
             Action::Ping(Id { id }) => {
                 let sent = webhook_admin.ping(&id).await;
-                return Output::done_with(sent.map_err(|error| refusal_for(&id, error))?);
+                return Output::message(sent.map_err(|error| refusal_for(&id, error))?);
             }
             Action::Enable(Id { id }) => {
                 return set_enabled(&webhook_admin, database, &id, true).await;
@@ -190,7 +190,7 @@ impl WebhookCommand {
             Action::Reencrypt { .. } => return Output::nothing(),
         };
         let change = changed.map_err(|error| refusal_for(&id, error))?;
-        Output::done_with(format_args!("{change} {id}."))
+        Output::message(format_args!("{change} {id}."))
     }
 }
 
@@ -222,7 +222,7 @@ async fn set_enabled(
             " Events that occur while it is disabled are not sent to it, even after you enable it.",
         ),
     };
-    Output::changed(
+    Output::message_if_changed(
         found.enabled != enabled,
         format!("{done} endpoint {id}.{consequence}"),
         format!("Endpoint {id} is already {state}."),
@@ -251,7 +251,7 @@ async fn reencrypt(
         })?;
     let id = new.0.key_id();
     let endpoints = counted(count, "endpoint", "endpoints");
-    Output::done_with(format_args!(
+    Output::message(format_args!(
         "Encrypted the secrets of {endpoints} with the key {id}. Restart servers and workers with the new key file: pass \
          it as --secret-key-file, or, with SQLite, replace the file whose name is the path of the database followed by \
          .key."
