@@ -112,7 +112,7 @@ pub fn check(
         ),
         (
             is_limited && !window.is_open(post.written, now),
-            (BoardError::Forbidden, |texts| texts.too_late),
+            (BoardError::Forbidden, |texts| texts.edit_window_closed),
         ),
         (
             post.state == ContentState::Deleted,
@@ -158,8 +158,8 @@ mod tests {
             (OWN, Edit, half_hour, None, None),
             (OWN, Delete, half_hour, None, None),
             (OWN, Edit, EditWindow::Unlimited, None, None),
-            (OWN, Edit, closed, Some(TEXTS.too_late), None),
-            (OWN, Delete, closed, Some(TEXTS.too_late), None),
+            (OWN, Edit, closed, Some(TEXTS.edit_window_closed), None),
+            (OWN, Delete, closed, Some(TEXTS.edit_window_closed), None),
             (others, Edit, half_hour, Some(TEXTS.not_author), None),
             (locked, Delete, half_hour, Some(TEXTS.locked), None),
             (first, Edit, half_hour, None, None),

@@ -224,7 +224,7 @@ pub fn vote(poll: &Poll, vote: &NewVote, texts: &Texts) -> BoardResult<Vec<i64>>
 /// Returns the id of an option of `poll` as a number.
 pub fn option_number(poll: &Poll, id: &OptionId, texts: &Texts) -> BoardResult<i64> {
     let number = id.to_i64().ok().filter(|_| poll.has_option(id));
-    number.ok_or_else(|| BoardError::not_found(texts.no_such_option))
+    number.ok_or_else(|| BoardError::not_found(texts.unknown_option))
 }
 
 pub fn all_differ<T: Eq + Hash>(items: impl Iterator<Item = T>) -> bool {
@@ -356,11 +356,11 @@ mod tests {
             ),
             (
                 json!({ "options": unknown("6") }),
-                Some(TEXTS.no_such_option.into()),
+                Some(TEXTS.unknown_option.into()),
             ),
             (
                 json!({ "options": unknown("?") }),
-                Some(TEXTS.no_such_option.into()),
+                Some(TEXTS.unknown_option.into()),
             ),
         ] {
             let (poll, parsed) = (poll(), from_value(edit.clone()).unwrap());
@@ -409,8 +409,8 @@ mod tests {
                 json!(["7", "8", "9"]),
                 Some(fill(TEXTS.too_many_choices, 2)),
             ),
-            (json!(["6"]), Some(TEXTS.no_such_option.into())),
-            (json!(["7", "07"]), Some(TEXTS.no_such_option.into())),
+            (json!(["6"]), Some(TEXTS.unknown_option.into())),
+            (json!(["7", "07"]), Some(TEXTS.unknown_option.into())),
         ] {
             assert_eq!(text(cast(&poll(), options.clone())), expected, "{options}");
         }

@@ -109,7 +109,7 @@ async fn find_post(
             public: row.value()?,
         })
     });
-    let absent = || BoardError::not_found(texts.no_such_post);
+    let absent = || BoardError::not_found(texts.unknown_rated_post);
     subject.await?.ok_or_else(absent)
 }
 

@@ -102,7 +102,7 @@ pub fn check_interval(
     let is_allowed = waited || groups.are_staff();
     is_allowed
         .then_some(())
-        .ok_or_else(|| BoardError::validation("body", fill(texts.too_soon, interval)))
+        .ok_or_else(|| BoardError::validation("body", fill(texts.post_interval, interval)))
 }
 
 /// Checks that another item does not exceed `most` items in a `span`. `oldest` is the time of the oldest of the last
@@ -151,7 +151,7 @@ pub fn reply_denial(
 pub fn check_version(expected: Option<i64>, version: i64, texts: &Texts) -> BoardResult<()> {
     let same = expected.is_none_or(|expected| expected == version);
     same.then_some(())
-        .ok_or_else(|| BoardError::conflict(texts.stale))
+        .ok_or_else(|| BoardError::conflict(texts.version_conflict))
 }
 
 /// State of new content by a member of these groups.

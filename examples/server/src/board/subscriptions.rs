@@ -67,7 +67,7 @@ pub async fn subscribe(
     (tx, events, actor, texts): Command<'_>,
     subscription_target: SubscriptionTarget,
 ) -> BoardResult<SubscribeOutcome> {
-    let absent = || BoardError::not_found(texts.no_such_target);
+    let absent = || BoardError::not_found(texts.unknown_target);
     let key = key(&subscription_target).ok_or_else(absent)?;
     let forum = containing_forum(tx, actor, key).await?.ok_or_else(absent)?;
     let is_new = add(tx, actor, forum, key, events.now).await?;
@@ -113,15 +113,15 @@ pub async fn unsubscribe(
     (tx, _, actor, texts): Command<'_>,
     subscription_target: SubscriptionTarget,
 ) -> BoardResult<()> {
-    let not_followed = || BoardError::not_found(texts.not_followed);
-    let (target, id) = key(&subscription_target).ok_or_else(not_followed)?;
+    let not_subscribed = || BoardError::not_found(texts.not_subscribed);
+    let (target, id) = key(&subscription_target).ok_or_else(not_subscribed)?;
     let delete = tx
         .change(
             "DELETE FROM subscription WHERE member_id = ?1 AND target = ?2 AND target_id = ?3",
             bind![actor.member, target_name(target), id],
         )
         .await;
-    (delete? > 0).then_some(()).ok_or_else(not_followed)
+    (delete? > 0).then_some(()).ok_or_else(not_subscribed)
 }
 
 async fn load(

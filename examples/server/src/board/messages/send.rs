@@ -205,7 +205,10 @@ impl Recipient {
     /// Returns the member's id. Fails if the member ignores the sender, or if the inbox has reached its quota.
     fn take(&self, quota: u32, texts: &Texts) -> BoardResult<i64> {
         if self.ignores_sender {
-            return Err(BoardError::forbidden(fill(texts.ignored, &self.name)));
+            return Err(BoardError::forbidden(fill(
+                texts.sender_ignored,
+                &self.name,
+            )));
         }
         let has_capacity = self.inbox_used < i64::from(quota);
         has_capacity
