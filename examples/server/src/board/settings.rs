@@ -15,7 +15,7 @@ use super::edit_rules::EditWindow;
 pub struct Setting<T> {
     pub key: &'static str,
     pub default: T,
-    least: T,
+    min: T,
     description: &'static str,
 }
 
@@ -123,11 +123,11 @@ const ALL: &[&dyn AnySetting] = &[
 ];
 
 impl<T: SettingType> Setting<T> {
-    const fn new(key: &'static str, default: T, least: T, description: &'static str) -> Self {
+    const fn new(key: &'static str, default: T, min: T, description: &'static str) -> Self {
         Self {
             key,
             default,
-            least,
+            min,
             description,
         }
     }
@@ -180,13 +180,13 @@ impl SettingValues {
 pub trait SettingType:
     Copy + Debug + Display + FromStr + Into<Value> + PartialOrd + Send + Sync
 {
-    /// Describes the values from `least` on.
-    fn rule(least: Self) -> String;
+    /// Describes the values from `min` on.
+    fn rule(min: Self) -> String;
 }
 
 impl SettingType for u32 {
-    fn rule(least: Self) -> String {
-        format!("a whole number of at least {least}")
+    fn rule(min: Self) -> String {
+        format!("a whole number of at least {min}")
     }
 }
 
@@ -197,8 +197,8 @@ impl SettingType for bool {
 }
 
 impl SettingType for EditWindow {
-    fn rule(least: Self) -> String {
-        format!("a whole number of at least {least}, or unlimited")
+    fn rule(min: Self) -> String {
+        format!("a whole number of at least {min}, or unlimited")
     }
 }
 
@@ -229,7 +229,7 @@ impl<T: SettingType> AnySetting for Setting<T> {
     }
 
     fn rule(&self) -> String {
-        T::rule(self.least)
+        T::rule(self.min)
     }
 
     async fn value(&self, connection: &Connection<'_>) -> DbResult<Value> {
@@ -239,7 +239,7 @@ impl<T: SettingType> AnySetting for Setting<T> {
     async fn set(&self, tx: &Transaction<'_>, text: &str) -> DbResult<Option<bool>> {
         let unsigned = (!text.starts_with('+')).then_some(text);
         let value = unsigned.and_then(|text| text.parse().ok());
-        let value = value.filter(|value: &T| *value >= self.least);
+        let value = value.filter(|value: &T| *value >= self.min);
         match value {
             Some(value) if value == self.get(tx).await? => Ok(Some(false)),
             Some(value) => put(tx, self.key, &value.to_string()).await.map(Some),
