@@ -99,14 +99,14 @@ impl<'a> Document<'a> {
         &Value::Null
     }
 
-    /// Returns a keyword of a value. The keyword can be beside a `$ref`, or in the value to which the `$ref` refers.
-    pub(super) fn keyword(&self, value: &'a Value, name: &str) -> Option<&'a Value> {
+    /// Returns a field of a value. The field can be beside a `$ref`, or in the value to which the `$ref` refers.
+    pub(super) fn resolved_field(&self, value: &'a Value, name: &str) -> Option<&'a Value> {
         value.get(name).or_else(|| self.resolve(value).get(name))
     }
 
-    /// Returns a text keyword of a value, or an empty text.
+    /// Returns a text field of a value, or an empty text.
     pub(super) fn text(&self, value: &'a Value, name: &str) -> &'a str {
-        let text = self.keyword(value, name).and_then(Value::as_str);
+        let text = self.resolved_field(value, name).and_then(Value::as_str);
         text.unwrap_or_default()
     }
 

@@ -148,7 +148,7 @@ pub(super) fn parameter_example<'a>(
 
 /// Returns the values of an enumeration.
 pub(super) fn enumeration<'a>(document: &Document<'a>, schema: &'a Value) -> Vec<&'a Value> {
-    let values = document.keyword(without_null(document, schema), "enum");
+    let values = document.resolved_field(without_null(document, schema), "enum");
     items(values.unwrap_or(&Value::Null))
         .filter(|value| !value.is_null())
         .collect()
@@ -203,7 +203,7 @@ pub(super) fn member_schema<'a>(
 
 /// Returns the schema of the items of an array.
 pub(super) fn item_schema<'a>(document: &Document<'a>, schema: &'a Value) -> &'a Value {
-    let items = document.keyword(without_null(document, schema), "items");
+    let items = document.resolved_field(without_null(document, schema), "items");
     items.unwrap_or(&Value::Null)
 }
 
@@ -271,11 +271,11 @@ pub(super) fn schema_fragment(name: &str) -> String {
 /// Renders the bounds, the values and the default of a schema.
 pub(super) fn bounds<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
     let inner = without_null(document, schema);
-    let keyword = |name| {
-        let value = document.keyword(schema, name);
-        value.or_else(|| document.keyword(inner, name))
+    let field = |name| {
+        let value = document.resolved_field(schema, name);
+        value.or_else(|| document.resolved_field(inner, name))
     };
-    let number = |name| keyword(name).filter(|value| value.is_number());
+    let number = |name| field(name).filter(|value| value.is_number());
     let ranges = [
         range(number("minimum"), number("maximum"), ""),
         number("exclusiveMinimum").map(|bound| format!("more than {bound}")),
@@ -284,7 +284,7 @@ pub(super) fn bounds<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
         range(number("minLength"), number("maxLength"), "characters"),
         range(number("minItems"), number("maxItems"), "items"),
         range(number("minProperties"), number("maxProperties"), "fields"),
-        (keyword("uniqueItems") == Some(&Value::Bool(true))).then(|| "no duplicates".into()),
+        (field("uniqueItems") == Some(&Value::Bool(true))).then(|| "no duplicates".into()),
     ];
     let values = enumeration(document, schema);
     html! {
@@ -296,8 +296,8 @@ pub(super) fn bounds<'a>(document: &Document<'a>, schema: &'a Value) -> Markup {
                 code { (plain(value)) }
             }
         }
-        @if let Some(pattern) = keyword("pattern").and_then(Value::as_str) { " · " code { (pattern) } }
-        @if let Some(default) = keyword("default") { " · default " code { (plain(default)) } }
+        @if let Some(pattern) = field("pattern").and_then(Value::as_str) { " · " code { (pattern) } }
+        @if let Some(default) = field("default") { " · default " code { (plain(default)) } }
     }
 }
 
@@ -402,15 +402,16 @@ fn collect_fields<'a>(
 }
 
 fn stated_example<'a>(document: &Document<'a>, schema: &'a Value) -> Option<&'a Value> {
-    let examples = document.keyword(schema, "examples");
+    let examples = document.resolved_field(schema, "examples");
     examples
         .and_then(|examples| examples.get(0))
-        .or_else(|| document.keyword(schema, "example"))
-        .or_else(|| document.keyword(schema, "const"))
+        .or_else(|| document.resolved_field(schema, "example"))
+        .or_else(|| document.resolved_field(schema, "const"))
 }
 
 fn build_example<'a>(document: &Document<'a>, schema: &'a Value, depth: usize) -> Value {
-    let stated = stated_example(document, schema).or_else(|| document.keyword(schema, "default"));
+    let stated =
+        stated_example(document, schema).or_else(|| document.resolved_field(schema, "default"));
     if let Some(example) = stated {
         return example.clone();
     }
