@@ -120,7 +120,7 @@ impl host::Board for ReferenceBoard {
         reply: NewPost,
     ) -> BoardResult<InForum<Post>> {
         let thread = thread.to_i64()?;
-        self.act_on(
+        self.run_with_locks(
             by,
             LockTarget::Thread(thread),
             move |tx, member, now| Box::pin(ReplyContext::load(tx, thread, member, now)),

@@ -218,14 +218,14 @@ impl ReferenceBoard {
         target: LockTarget,
         command: impl for<'a> FnOnce(Command<'a>) -> TransactionFuture<'a, T> + Clone + Send + 'static,
     ) -> BoardResult<T> {
-        self.act_on(by, target, read_nothing, |by, ()| command(by))
+        self.run_with_locks(by, target, read_nothing, |by, ()| command(by))
             .await
     }
 
     /// Changes the board like [`act`](Self::act), and passes the result of `read` to `command`. The statements of
     /// `read` run after those that lock the rows, and are sent together with them. The arguments of `read` are the
     /// transaction, the member and the time.
-    pub(super) async fn act_on<R: Send + 'static, T: Send + 'static>(
+    pub(super) async fn run_with_locks<R: Send + 'static, T: Send + 'static>(
         &self,
         by: &MemberCaller,
         target: LockTarget,
