@@ -257,7 +257,7 @@ impl<'a> DemoWriter<'a> {
             let slot = PostSlot::next(self.tx, *thread).await?;
             post_insert::reply(self.tx, &slot, new)?;
             if new.state == ContentState::Visible {
-                post_insert::count_reply_in_forum(self.tx, slot.counted(forum, at)).await?;
+                post_insert::count_reply_in_forum(self.tx, slot.counted_reply(forum, at)).await?;
             }
         } else {
             let (thread, _) = post_insert::thread(self.tx, forum, title, new).await?;

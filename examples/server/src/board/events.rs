@@ -87,7 +87,7 @@ impl EventScope {
     pub const COLUMNS: &str = "forum.title, actor.id, actor.username, actor.avatar_url";
 
     /// The joins that [`COLUMNS`](Self::COLUMNS) needs.
-    pub const OTHERS: &str = "
+    pub const JOINS: &str = "
         JOIN forum ON forum.id = thread.forum_id
         LEFT JOIN member AS actor ON actor.id = :actor";
 
@@ -110,9 +110,9 @@ impl EventScope {
                 threads::COLUMNS,
                 EventScope::COLUMNS,
                 posts::COLUMNS,
-                threads::OTHERS,
-                EventScope::OTHERS,
-                posts::OTHERS,
+                threads::JOINS,
+                EventScope::JOINS,
+                posts::JOINS,
             )
         });
         let parameters = bind! {
@@ -129,7 +129,7 @@ impl EventScope {
     /// Reads the columns of a thread and of a scope without a post.
     pub fn read(row: &mut RowReader<'_>) -> DbResult<Self> {
         Ok(Self {
-            thread: threads::fields(row)?,
+            thread: threads::read_thread(row)?,
             forum_title: row.value()?,
             actor: row.author()?,
             post: None,

@@ -14,7 +14,7 @@ pub async fn approve(
     events: &mut EventRecorder,
     post: i64,
 ) -> BoardResult<()> {
-    let mut item = found(tx, post).await?;
+    let mut item = lock_and_load(tx, post).await?;
     check_state(&item, ContentState::AwaitingApproval, "awaiting approval")?;
     item.set_state(tx, ContentState::Visible).await?;
     if item.is_public() {
@@ -29,7 +29,7 @@ pub async fn restore(
     events: &mut EventRecorder,
     post: i64,
 ) -> BoardResult<()> {
-    let mut item = found(tx, post).await?;
+    let mut item = lock_and_load(tx, post).await?;
     check_state(&item, ContentState::Deleted, "deleted")?;
     item.set_state(tx, item.state_before.unwrap_or(ContentState::Visible))
         .await?;
@@ -41,7 +41,7 @@ pub async fn restore(
 }
 
 /// Locks and loads a post.
-async fn found(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
+async fn lock_and_load(tx: &Transaction<'_>, post: i64) -> BoardResult<PostRow> {
     LockTarget::Post(post).lock(tx, None).await?;
     let absent = || BoardError::not_found(format!("unknown post \"{post}\""));
     PostRow::load(tx, post).await?.ok_or_else(absent)

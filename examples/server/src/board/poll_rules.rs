@@ -159,7 +159,7 @@ pub fn check_not_deleted(state: ContentState, texts: &Texts) -> BoardResult<()> 
 }
 
 /// Checks whether this member may edit a poll.
-pub fn may_edit(editor: PollEditor, locked: bool, texts: &Texts) -> BoardResult<()> {
+pub fn check_may_edit(editor: PollEditor, locked: bool, texts: &Texts) -> BoardResult<()> {
     let denial = match editor {
         PollEditor { replies: false, .. } => Some(texts.may_not_edit),
         PollEditor {
@@ -386,7 +386,7 @@ mod tests {
                 moderator,
                 replies,
             };
-            let found = text(may_edit(editor, locked, TEXTS));
+            let found = text(check_may_edit(editor, locked, TEXTS));
             assert_eq!(found.as_deref(), expected, "{editor:?}");
         }
     }

@@ -64,7 +64,7 @@ pub async fn edit(
     let found = with_id(tx, actor, poll, events.now).await?;
     poll_rules::check_not_deleted(found.state, texts)?;
     let editor = found.editor(actor);
-    poll_rules::may_edit(editor, found.locked, texts)?;
+    poll_rules::check_may_edit(editor, found.locked, texts)?;
     check_version(edit.expected_version, found.poll.version, texts)?;
     let draft = poll_rules::apply_update(&found.poll, &edit, limits(tx).await?, texts)?;
     if !editor.moderator {

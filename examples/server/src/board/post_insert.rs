@@ -113,7 +113,7 @@ impl PostSlot {
     }
 
     /// Describes a visible reply in this place, so that its forum can count it.
-    pub fn counted(&self, forum: i64, at: Timestamp) -> CountedReply {
+    pub fn counted_reply(&self, forum: i64, at: Timestamp) -> CountedReply {
         CountedReply {
             forum,
             at,

@@ -36,7 +36,7 @@ pub(super) const COLUMNS: &str = "
     answered.id, answered.state, answered.author_id";
 
 /// Joins of the author, the editor and the answered post.
-pub(super) const OTHERS: &str = "
+pub(super) const JOINS: &str = "
     LEFT JOIN member AS author ON author.id = post.author_id
     LEFT JOIN member AS editor ON editor.id = post.edited_by
     LEFT JOIN post AS answered ON answered.id = post.in_reply_to AND answered.thread_id = post.thread_id";
@@ -79,7 +79,7 @@ pub static PAGE: LazyLock<String> = LazyLock::new(|| {
         FROM thread
         LEFT JOIN measured ON measured.before <= {TEXTS_MAX}
         LEFT JOIN post ON post.id = measured.id
-        {OTHERS}
+        {JOINS}
         WHERE thread.id = :thread AND {}
         ORDER BY measured.ordered_at, measured.id",
         sees_post("post"),
@@ -178,7 +178,7 @@ impl Row {
 }
 
 /// Returns a post as `actor` sees it.
-pub fn seen(
+pub fn post_for(
     scope: &EventScope,
     actor: &Actor,
     window: EditWindow,
@@ -367,8 +367,8 @@ fn context_query(post_id: &str, settings: &str) -> String {
         threads::COLUMNS,
         EventScope::COLUMNS,
         PostSlot::COLUMNS,
-        threads::OTHERS,
-        EventScope::OTHERS,
+        threads::JOINS,
+        EventScope::JOINS,
     )
 }
 
@@ -420,7 +420,7 @@ pub async fn reply(
     if new.state == ContentState::Visible {
         scope.add_reply(post);
         events.record(DomainEvent::Post(REPLIED, scope.into()));
-        events.count_reply(slot.counted(view.forum, now));
+        events.count_reply(slot.counted_reply(view.forum, now));
     }
     Ok(InForum::new(ForumId::from(view.forum), seen))
 }
@@ -498,7 +498,7 @@ pub async fn edit(
     tx.change(update, parameters).await?;
     item.apply_state(tx, state).await?;
     let scope = item.event_scope(tx, actor.member).await?;
-    let edited = seen(&scope, actor, window, events.now)?;
+    let edited = post_for(&scope, actor, window, events.now)?;
     if item.is_public() {
         events.record(DomainEvent::Post(EDITED, scope.into()));
     }

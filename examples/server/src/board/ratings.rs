@@ -40,8 +40,8 @@ pub async fn rate(
         comment: comment(tx, &rate, texts).await?,
         at: events.now,
     };
-    new.is_first(tx, texts).await?;
-    new.is_in_time(tx, texts).await?;
+    new.check_not_rated(tx, texts).await?;
+    new.check_daily_limit(tx, texts).await?;
     let (rating, reputation) = new.insert(tx).await?;
     let forum = post.map(|post| post.forum);
     let rating = new.answer(rating, reputation, forum.map(ForumId::from));
@@ -126,7 +126,7 @@ struct RatingInsert<'a> {
 impl RatingInsert<'_> {
     /// Checks that the rater has not rated the post before. Without a post, checks that the rater has not rated the
     /// member within a day.
-    async fn is_first(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
+    async fn check_not_rated(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
         let (since, until, text) = match self.post {
             Some(_) => (i64::MIN, i64::MAX, texts.post_rated),
             None => (
@@ -151,7 +151,7 @@ impl RatingInsert<'_> {
             .ok_or_else(|| BoardError::conflict(text))
     }
 
-    async fn is_in_time(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
+    async fn check_daily_limit(&self, tx: &Transaction<'_>, texts: &Texts) -> BoardResult<()> {
         let most = RATINGS_PER_DAY.get(tx).await?;
         let parameters = bind! {
             ":rater": self.rater, ":now": self.at, ":since": self.at.saturating_sub(DAY),

@@ -65,12 +65,12 @@ async fn find(
         return Ok(None);
     };
     let account = accounts::login(connection, member).await?;
-    let account = account.filter(|account| password_of(account) == password);
+    let account = account.filter(|account| password_fingerprint(account) == password);
     Ok(account.map(|account| SessionRow { account, used_at }))
 }
 
 /// Hash that changes with the account's password.
-fn password_of(account: &Login) -> Vec<u8> {
+fn password_fingerprint(account: &Login) -> Vec<u8> {
     Sha256::digest(&account.password_hash).to_vec()
 }
 
@@ -85,7 +85,7 @@ pub async fn begin(
     let insert = "
         INSERT INTO session (hash, member_id, password, began_at, used_at)
         VALUES (:hash, :member, :password, :now, :now)";
-    let password = password_of(account);
+    let password = password_fingerprint(account);
     let parameters = bind! {
         ":hash": hash, ":member": account.member, ":password": password, ":now": now,
     };

@@ -24,7 +24,7 @@ pub(super) const COLUMNS: &str = "
     thread.reply_count, thread.pinned, thread.locked, thread.first_post_id, poll.id, thread.version";
 
 /// The joins that [`COLUMNS`] needs.
-pub(super) const OTHERS: &str = "
+pub(super) const JOINS: &str = "
     LEFT JOIN member AS starter ON starter.id = thread.author_id
     LEFT JOIN post AS last_post ON last_post.id = thread.last_post_id
     LEFT JOIN member AS last_author ON last_author.id = last_post.author_id
@@ -33,7 +33,7 @@ pub(super) const OTHERS: &str = "
 /// Query of a list: scans the index by activity from the page key on.
 pub static LIST: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT {COLUMNS} FROM thread {OTHERS}
+        "SELECT {COLUMNS} FROM thread {JOINS}
         WHERE thread.forum_id = :forum AND {}
             AND (thread.last_activity_at, thread.id) < (:time, :id) AND thread.last_activity_at > :since
         ORDER BY thread.last_activity_at DESC, thread.id DESC LIMIT :rows",
@@ -43,7 +43,7 @@ pub static LIST: LazyLock<String> = LazyLock::new(|| {
 
 pub static ONE: LazyLock<String> = LazyLock::new(|| {
     format!(
-        "SELECT {COLUMNS} FROM thread {OTHERS} WHERE thread.id = :thread AND {}",
+        "SELECT {COLUMNS} FROM thread {JOINS} WHERE thread.id = :thread AND {}",
         sees_thread()
     )
 });
@@ -115,7 +115,7 @@ pub async fn start(
         subscriptions::add_thread(tx, actor, forum, thread, events.now).await?;
     }
     let scope = EventScope::load(tx, thread, Some(post), actor.member).await?;
-    let thread = seen(scope.thread.clone(), actor);
+    let thread = thread_for(scope.thread.clone(), actor);
     if first.state == ContentState::Visible {
         events.record(DomainEvent::Post(STARTED, scope.into()));
     }
@@ -123,11 +123,11 @@ pub async fn start(
 }
 
 fn read(row: &mut RowReader<'_>, actor: &Actor) -> db::DbResult<Thread> {
-    Ok(seen(fields(row)?, actor))
+    Ok(thread_for(read_thread(row)?, actor))
 }
 
 /// Returns a thread as `actor` sees it.
-fn seen(mut thread: Thread, actor: &Actor) -> Thread {
+fn thread_for(mut thread: Thread, actor: &Actor) -> Thread {
     let access = thread.forum_id.to_i64().map(|forum| actor.access(forum));
     let denial = rules::reply_denial(access.unwrap_or_default(), thread.state, thread.locked);
     thread.can_reply = denial.is_none();
@@ -135,7 +135,7 @@ fn seen(mut thread: Thread, actor: &Actor) -> Thread {
 }
 
 /// Reads a thread without permissions.
-pub(super) fn fields(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
+pub(super) fn read_thread(row: &mut RowReader<'_>) -> db::DbResult<Thread> {
     Ok(Thread {
         forum_id: row.id()?,
         thread_id: row.id()?,

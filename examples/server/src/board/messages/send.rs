@@ -120,8 +120,10 @@ async fn find_recipients(
         return Err(too_many(most, texts));
     }
     let quota = INBOX_QUOTA.get(connection).await?;
-    let takers = found.iter().map(|recipient| recipient.take(quota, texts));
-    takers.collect()
+    let accepting = found
+        .iter()
+        .map(|recipient| recipient.check_accepts(quota, texts));
+    accepting.collect()
 }
 
 /// Returns the ids of the existing members in `to`, or an empty list if there are too many names.
@@ -203,7 +205,7 @@ fn too_many(most: u32, texts: &Texts) -> BoardError {
 
 impl Recipient {
     /// Returns the member's id. Fails if the member ignores the sender, or if the inbox has reached its quota.
-    fn take(&self, quota: u32, texts: &Texts) -> BoardResult<i64> {
+    fn check_accepts(&self, quota: u32, texts: &Texts) -> BoardResult<i64> {
         if self.ignores_sender {
             return Err(BoardError::forbidden(fill(
                 texts.sender_ignored,
@@ -339,10 +341,10 @@ mod tests {
             inbox_used,
             ignores_sender,
         };
-        assert_eq!(bob(9, false).take(10, TEXTS).unwrap(), 7);
-        let full = bob(10, false).take(10, TEXTS).unwrap_err();
+        assert_eq!(bob(9, false).check_accepts(10, TEXTS).unwrap(), 7);
+        let full = bob(10, false).check_accepts(10, TEXTS).unwrap_err();
         assert_eq!(full.to_string(), "to: the inbox of bob is full.");
-        let ignored = bob(10, true).take(10, TEXTS).unwrap_err();
+        let ignored = bob(10, true).check_accepts(10, TEXTS).unwrap_err();
         assert_eq!(
             ignored.to_string(),
             "bob does not accept messages from you."
