@@ -67,7 +67,7 @@ async fn fill(fixture: &BenchFixture) {
                 UPDATE thread SET last_number = last_number + {MANY}, reply_count = reply_count + {MANY}",
                 begin = begin.as_millis(),
             );
-            Ok(tx.run(&posts).await?)
+            Ok(tx.execute_batch(&posts).await?)
         })
     });
     fill.await.unwrap();

@@ -90,11 +90,11 @@ pub async fn set_banned(tx: &Transaction<'_>, member: i64, banned: bool) -> db::
         sessions::end_all(tx, member).await?;
     }
     let update = "UPDATE member SET banned = ?2 WHERE id = ?1 AND banned <> ?2";
-    Ok(tx.change(update, bind![member, banned]).await? > 0)
+    Ok(tx.execute(update, bind![member, banned]).await? > 0)
 }
 
 pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::DbResult<()> {
-    tx.change(
+    tx.execute(
         "INSERT INTO member_ignore (member_id, ignored_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
         bind![member, ignored],
     )
@@ -106,12 +106,12 @@ pub async fn ignore(tx: &Transaction<'_>, member: i64, ignored: i64) -> db::DbRe
 pub async fn set_groups(tx: &Transaction<'_>, member: i64, groups: Groups) -> db::DbResult<bool> {
     let update = "UPDATE member SET groups = ?2 WHERE id = ?1 AND groups <> ?2";
     let groups = groups.to_string();
-    Ok(tx.change(update, bind![member, groups]).await? > 0)
+    Ok(tx.execute(update, bind![member, groups]).await? > 0)
 }
 
 pub async fn set_password(tx: &Transaction<'_>, member: i64, hash: &str) -> db::DbResult<()> {
     let update = "UPDATE member SET password_hash = ?2 WHERE id = ?1";
-    tx.change(update, bind![member, hash]).await.map(drop)
+    tx.execute(update, bind![member, hash]).await.map(drop)
 }
 
 /// Counts the administrators that can sign in: they have a password and are not banned.

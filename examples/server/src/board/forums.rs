@@ -130,7 +130,7 @@ pub async fn add_moderator(tx: &Transaction<'_>, forum: i64, member: i64) -> Boa
     }
     let insert =
         "INSERT INTO forum_moderator (forum_id, member_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    Ok(tx.change(insert, bind![forum, member]).await? > 0)
+    Ok(tx.execute(insert, bind![forum, member]).await? > 0)
 }
 
 /// # Errors

@@ -126,7 +126,7 @@ async fn write(
     let [sqlite, postgres] = update;
     let update = tx.dialect(sqlite, postgres);
     let hints = hints.to_string();
-    tx.change(
+    tx.execute(
         update,
         bind! { ":hints": hints, ":resolution": resolution.as_millis() as i64 },
     )

@@ -137,7 +137,7 @@ pub async fn member_and_administrators(tx: &Transaction<'_>, member: i64) -> db:
 /// Waits for all other writes, and blocks new writes until the end of the transaction. Reads continue. Postgres plans
 /// the statements of the transaction for their values, because they change many rows.
 pub async fn board(tx: &Transaction<'_>) -> db::DbResult<()> {
-    tx.run(tx.dialect(
+    tx.execute_batch(tx.dialect(
         "",
         "SET LOCAL plan_cache_mode = auto; LOCK TABLE thread, member, post, forum IN EXCLUSIVE MODE",
     ))

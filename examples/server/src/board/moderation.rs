@@ -79,7 +79,7 @@ pub async fn set_flag(
     flag: ThreadFlag,
     on: bool,
 ) -> BoardResult<bool> {
-    let changed = tx.change(flag.update(), bind![thread, on]).await? > 0;
+    let changed = tx.execute(flag.update(), bind![thread, on]).await? > 0;
     let exists = changed
         || tx
             .any("SELECT 1 FROM thread WHERE id = ?1", bind![thread])

@@ -242,7 +242,7 @@ pub async fn update(tx: &Transaction<'_>, poll: i64, draft: &PollDraft<'_>) -> B
         ":poll": poll, ":question": draft.question, ":max_choices": draft.max_choices,
         ":can_change_vote": draft.can_change_vote, ":closes_at": draft.closes_at,
     };
-    let update = tx.change(
+    let update = tx.execute(
         "UPDATE poll SET question = :question, max_choices = :max_choices, can_change_vote = :can_change_vote,
             closes_at = :closes_at, version = version + 1
          WHERE id = :poll",
@@ -277,7 +277,7 @@ async fn upsert_options(
     options: &[PollChoice<'_>],
 ) -> BoardResult<()> {
     let upsert = tx.dialect(&UPSERT_ON_SQLITE, &UPSERT_ON_POSTGRES);
-    tx.change(upsert, bind![poll, json(options)?]).await?;
+    tx.execute(upsert, bind![poll, json(options)?]).await?;
     Ok(())
 }
 
@@ -290,14 +290,14 @@ async fn remove_options_except(
     let remove = "DELETE FROM poll_option WHERE poll_id = ?1 AND id NOT IN (
             SELECT CAST(value ->> 'id' AS BIGINT) FROM json_each(?2) WHERE value ->> 'id' IS NOT NULL
          )";
-    if tx.change(remove, bind![poll, json(kept)?]).await? == 0 {
+    if tx.execute(remove, bind![poll, json(kept)?]).await? == 0 {
         return Ok(());
     }
     let empty = "DELETE FROM ballot WHERE poll_id = ?1 AND NOT EXISTS (SELECT 1 FROM vote WHERE ballot_id = ballot.id)";
-    tx.change(empty, bind![poll]).await?;
+    tx.execute(empty, bind![poll]).await?;
     let count =
         "UPDATE poll SET voters = (SELECT count(*) FROM ballot WHERE poll_id = ?1) WHERE id = ?1";
-    tx.change(count, bind![poll]).await?;
+    tx.execute(count, bind![poll]).await?;
     Ok(())
 }
 
@@ -326,12 +326,12 @@ pub async fn insert_vote(
     let ballot = tx.insert(ballot, bind![poll, member]).await?;
     let vote = "INSERT INTO vote (ballot_id, option_id)
          SELECT ?1, CAST(value AS BIGINT) FROM json_each(?2)";
-    tx.change(vote, bind![ballot, options]).await?;
+    tx.execute(vote, bind![ballot, options]).await?;
     let count = "UPDATE poll_option SET votes = votes + 1
          WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))";
-    tx.change(count, bind![options]).await?;
+    tx.execute(count, bind![options]).await?;
     let voters = "UPDATE poll SET voters = voters + 1 WHERE id = ?1";
-    tx.change(voters, bind![poll]).await?;
+    tx.execute(voters, bind![poll]).await?;
     Ok(())
 }
 
@@ -340,11 +340,11 @@ pub async fn remove_vote(tx: &Transaction<'_>, poll: i64, member: Option<i64>) -
             SELECT option_id FROM vote JOIN ballot ON ballot.id = vote.ballot_id
             WHERE ballot.poll_id = ?1 AND ballot.member_id = ?2
          )";
-    tx.change(count, bind![poll, member]).await?;
+    tx.execute(count, bind![poll, member]).await?;
     let ballot = "DELETE FROM ballot WHERE poll_id = ?1 AND member_id = ?2";
-    tx.change(ballot, bind![poll, member]).await?;
+    tx.execute(ballot, bind![poll, member]).await?;
     let voters = "UPDATE poll SET voters = voters - 1 WHERE id = ?1";
-    tx.change(voters, bind![poll]).await?;
+    tx.execute(voters, bind![poll]).await?;
     Ok(())
 }
 

@@ -283,7 +283,7 @@ fn count_on_profile(tx: &Transaction<'_>, author: Option<i64>, by: i64) -> DbRes
 async fn count_replies_on_profiles(tx: &Transaction<'_>, thread: i64, by: i64) -> DbResult<()> {
     let parameters = bind! { ":thread": thread, ":by": by };
     locks::authors(tx, thread).await?;
-    tx.change(PROFILES_OF_REPLIES, parameters).await.map(drop)
+    tx.execute(PROFILES_OF_REPLIES, parameters).await.map(drop)
 }
 
 pub(super) const PROFILES_OF_REPLIES: &str = "

@@ -121,7 +121,7 @@ impl PostRow {
             UPDATE post SET
                 state = :to, version = version + 1, state_before = CASE WHEN :to = 'deleted' THEN state END
             WHERE id = :post";
-        tx.change(update, bind! { ":post": self.at.post, ":to": stored(to) })
+        tx.execute(update, bind! { ":post": self.at.post, ":to": stored(to) })
             .await?;
         self.apply_state(tx, to).await
     }
@@ -133,7 +133,8 @@ impl PostRow {
         }
         if self.first {
             let thread = "UPDATE thread SET state = ?2, version = version + 1 WHERE id = ?1";
-            tx.change(thread, bind![self.at.thread, stored(to)]).await?;
+            tx.execute(thread, bind![self.at.thread, stored(to)])
+                .await?;
             self.thread_state = to;
         }
         let by =

@@ -495,7 +495,7 @@ pub async fn edit(
         ":html": markdown::render(&edit.body), ":words": search::fold_words(&edit.body),
         ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };
-    tx.change(update, parameters).await?;
+    tx.execute(update, parameters).await?;
     item.apply_state(tx, state).await?;
     let scope = item.event_scope(tx, actor.member).await?;
     let edited = post_for(&scope, actor, window, events.now)?;

@@ -80,7 +80,7 @@ pub async fn begin(
     account: &Login,
     now: Timestamp,
 ) -> db::DbResult<()> {
-    tx.change(SWEEP, bind![now.saturating_sub(IDLE), MAX_SWEPT])
+    tx.execute(SWEEP, bind![now.saturating_sub(IDLE), MAX_SWEPT])
         .await?;
     let insert = "
         INSERT INTO session (hash, member_id, password, began_at, used_at)
@@ -89,7 +89,7 @@ pub async fn begin(
     let parameters = bind! {
         ":hash": hash, ":member": account.member, ":password": password, ":now": now,
     };
-    tx.change(insert, parameters).await.map(drop)
+    tx.execute(insert, parameters).await.map(drop)
 }
 
 /// Removes idle sessions only. A session that exceeds its maximum duration can no longer be used, so it becomes idle.
@@ -99,10 +99,10 @@ pub(super) const SWEEP: &str = "
 
 pub async fn end(tx: &Transaction<'_>, hash: &[u8]) -> db::DbResult<()> {
     let delete = "DELETE FROM session WHERE hash = ?1";
-    tx.change(delete, bind![hash]).await.map(drop)
+    tx.execute(delete, bind![hash]).await.map(drop)
 }
 
 pub async fn end_all(tx: &Transaction<'_>, member: i64) -> db::DbResult<()> {
     let delete = "DELETE FROM session WHERE member_id = ?1";
-    tx.change(delete, bind![member]).await.map(drop)
+    tx.execute(delete, bind![member]).await.map(drop)
 }

@@ -273,7 +273,7 @@ pub async fn set_offline(tx: &Transaction<'_>, offline: bool) -> DbResult<bool> 
         return put(tx, "board.offline", "true").await;
     }
     let delete = "DELETE FROM setting WHERE key = 'board.offline'";
-    Ok(tx.change(delete, &[]).await? > 0)
+    Ok(tx.execute(delete, &[]).await? > 0)
 }
 
 /// Stores a value. Returns `false` if this value is stored already.
@@ -281,5 +281,5 @@ async fn put(tx: &Transaction<'_>, key: &str, value: &str) -> DbResult<bool> {
     let put = "
         INSERT INTO setting (key, value) VALUES (?1, ?2)
         ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE setting.value <> excluded.value";
-    Ok(tx.change(put, bind![key, value]).await? > 0)
+    Ok(tx.execute(put, bind![key, value]).await? > 0)
 }

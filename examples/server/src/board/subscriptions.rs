@@ -92,7 +92,7 @@ async fn add(
     let parameters = bind! {
         ":member": actor.member, ":forum": forum, ":target": target_name(target), ":id": id, ":now": now,
     };
-    let insert = tx.change(insert, parameters).await;
+    let insert = tx.execute(insert, parameters).await;
     Ok(insert? > 0)
 }
 
@@ -116,7 +116,7 @@ pub async fn unsubscribe(
     let not_subscribed = || BoardError::not_found(texts.not_subscribed);
     let (target, id) = key(&subscription_target).ok_or_else(not_subscribed)?;
     let delete = tx
-        .change(
+        .execute(
             "DELETE FROM subscription WHERE member_id = ?1 AND target = ?2 AND target_id = ?3",
             bind![actor.member, target_name(target), id],
         )

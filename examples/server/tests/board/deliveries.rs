@@ -58,7 +58,7 @@ fn leave<'a>(tx: &'a Transaction<'a>) -> TransactionFuture<'a, ()> {
 fn close<'a>(tx: &'a Transaction<'a>) -> TransactionFuture<'a, ()> {
     Box::pin(async {
         let update = "UPDATE forum SET read_groups = ?1 WHERE title = 'Members'";
-        tx.change(update, bind!["staff"]).await?;
+        tx.execute(update, bind!["staff"]).await?;
         Ok(())
     })
 }

@@ -178,7 +178,7 @@ impl Demo {
 
     /// Runs a statement.
     pub async fn sql(&self, sql: &'static str) {
-        self.change(move |tx| Box::pin(async move { Ok(tx.run(sql).await?) }))
+        self.change(move |tx| Box::pin(async move { Ok(tx.execute_batch(sql).await?) }))
             .await;
     }
 

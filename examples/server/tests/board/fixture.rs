@@ -117,8 +117,8 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
         self.change(move |tx| {
             Box::pin(async move {
                 let set = "UPDATE forum SET read_groups = ?2 WHERE id = ?1";
-                tx.change(set, bind![forum, readers.to_string()]).await?;
-                tx.run(RECOUNT).await?;
+                tx.execute(set, bind![forum, readers.to_string()]).await?;
+                tx.execute_batch(RECOUNT).await?;
                 Ok(())
             })
         })
@@ -139,7 +139,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
                     return Ok(());
                 }
                 let delete = "DELETE FROM forum_moderator WHERE (forum_id, member_id) = (?1, ?2)";
-                tx.change(delete, bind![forum, member]).await?;
+                tx.execute(delete, bind![forum, member]).await?;
                 Ok(())
             })
         })
@@ -211,7 +211,7 @@ impl conformance::BoardFixture for ReferenceBoardFixture {
         let member = member.to_i64()?;
         self.change(move |tx| {
             Box::pin(async move {
-                tx.change("DELETE FROM member WHERE id = ?1", bind![member])
+                tx.execute("DELETE FROM member WHERE id = ?1", bind![member])
                     .await?;
                 Ok(())
             })

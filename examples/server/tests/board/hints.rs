@@ -56,7 +56,7 @@ fn hints_do_not_wait_for_commands() {
         let writing = tokio::spawn(async move {
             let write = board.write(move |tx, _| {
                 Box::pin(async move {
-                    tx.run("UPDATE member SET reputation = 1 WHERE id = 1")
+                    tx.execute_batch("UPDATE member SET reputation = 1 WHERE id = 1")
                         .await?;
                     begins.notify_one();
                     ends.notified().await;

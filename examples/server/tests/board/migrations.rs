@@ -36,7 +36,7 @@ async fn a_newer_schema_is_neither_migrated_nor_filled() {
         Box::pin(async move {
             let later =
                 "INSERT INTO board_migrations SELECT max(step) + 1, 'later', '' FROM board_migrations";
-            Ok(tx.run(later).await?)
+            Ok(tx.execute_batch(later).await?)
         })
     });
     later.await.unwrap();

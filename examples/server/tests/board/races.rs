@@ -402,7 +402,7 @@ fn a_transaction_that_a_deadlock_ends_runs_again() {
                 let write = board.write(move |tx, _| {
                     Box::pin(async move {
                         let update = "UPDATE member SET reputation = reputation + 1 WHERE id = ?1";
-                        tx.change(update, crate::board::db::bind![first]).await?;
+                        tx.execute(update, crate::board::db::bind![first]).await?;
                         if !is_repeated.swap(true, Ordering::SeqCst) {
                             both.wait().await;
                         }

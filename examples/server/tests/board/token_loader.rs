@@ -33,7 +33,11 @@ async fn only_accepted_requests_are_recorded_as_last_seen() {
         assert_eq!(demo.query_value::<i64>(SEEN).await, seen, "{path}");
     }
     let forget = demo.board.write(|tx, _| {
-        Box::pin(async move { Ok(tx.run("UPDATE member SET last_seen_at = NULL").await?) })
+        Box::pin(async move {
+            Ok(tx
+                .execute_batch("UPDATE member SET last_seen_at = NULL")
+                .await?)
+        })
     });
     forget.await.unwrap();
     let (now, entry) = (demo.clock.now(), audit_entry());

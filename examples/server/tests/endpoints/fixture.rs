@@ -161,7 +161,7 @@ impl Fixture {
                     }
                     ["close"] => {
                         let hide = "UPDATE forum SET read_groups = 'members'";
-                        tx.change(hide, &[]).await?;
+                        tx.execute(hide, &[]).await?;
                     }
                     _ => panic!("unknown command {words:?}"),
                 }

@@ -142,7 +142,7 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs a statement. Returns the number of rows that it changed, without the rows that its triggers changed.
-    pub async fn change(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<u64> {
+    pub async fn execute(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<u64> {
         match &self.0 {
             Connection::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
@@ -208,10 +208,10 @@ impl<'a> Transaction<'a> {
     }
 
     /// Runs any number of statements without parameters.
-    pub async fn run(&self, sql: &str) -> DbResult<()> {
+    pub async fn execute_batch(&self, sql: &str) -> DbResult<()> {
         match &self.0 {
             Connection::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
-            Connection::Postgres(connection) => connection.run(sql).await,
+            Connection::Postgres(connection) => connection.execute_batch(sql).await,
         }
     }
 

@@ -150,7 +150,7 @@ impl PostgresDatabase {
         let tx = PostgresTransaction::of(&client, statements, has_conflict.clone(), None);
         let connection = Connection::Postgres(Postgres::Transaction(&tx));
         let (tx, transaction) = (&tx, &Transaction::of(connection));
-        let begin = async { Ok(tx.run(BEGIN).await?) };
+        let begin = async { Ok(tx.execute_batch(BEGIN).await?) };
         let ((), done) = tokio::try_join!(biased; begin, change(transaction))?;
         tx.commit().await?;
         Ok(done)
@@ -167,7 +167,7 @@ impl PostgresDatabase {
         let statements = tx.statement_cache.clone();
         let transaction =
             PostgresTransaction::of(tx.client(), statements, Arc::default(), Some(&tx));
-        transaction.run(begin).await?;
+        transaction.execute_batch(begin).await?;
         let connection = Connection::Postgres(Postgres::Transaction(&transaction));
         let done = change(&Transaction::of(connection)).await?;
         transaction.flush().await?;
@@ -242,7 +242,7 @@ impl<'a> PostgresTransaction<'a> {
         self.check(send(self.client.execute(&statement, values), turn).await)
     }
 
-    async fn run(&self, sql: &str) -> DbResult<()> {
+    async fn execute_batch(&self, sql: &str) -> DbResult<()> {
         self.flush().await?;
         let turn = self.turn.lock().await;
         self.check(send(self.client.batch_execute(sql), turn).await)
@@ -409,8 +409,8 @@ impl Postgres<'_> {
         Ok(())
     }
 
-    pub(super) async fn run(&self, sql: &str) -> DbResult<()> {
-        self.transaction()?.run(sql).await
+    pub(super) async fn execute_batch(&self, sql: &str) -> DbResult<()> {
+        self.transaction()?.execute_batch(sql).await
     }
 
     pub(super) async fn copy_in<'b, const N: usize>(

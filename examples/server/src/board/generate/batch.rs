@@ -187,18 +187,19 @@ async fn advance_sequences(tx: &Transaction<'_>) -> DbResult<()> {
     let pass = "
         SELECT setval(pg_get_serial_sequence('thread', 'id'), max(id)) FROM thread;
         SELECT setval(pg_get_serial_sequence('post', 'id'), max(id)) FROM post";
-    tx.run(tx.dialect("", pass)).await
+    tx.execute_batch(tx.dialect("", pass)).await
 }
 
 /// Adds all posts with ids above `last` to the counters. These posts must be visible and newer than all other posts.
 /// Posts in the forums `on_profiles` also count on profiles.
 pub async fn count(tx: &Transaction<'_>, last: i64, on_profiles: &[i64]) -> DbResult<()> {
-    tx.change(COUNT_IN_THREADS, bind! { ":last": last }).await?;
-    tx.change(COUNT_IN_FORUMS, bind! { ":last": last }).await?;
+    tx.execute(COUNT_IN_THREADS, bind! { ":last": last })
+        .await?;
+    tx.execute(COUNT_IN_FORUMS, bind! { ":last": last }).await?;
     let forums = between_commas(on_profiles.iter().copied());
     let profiles = bind! { ":last": last, ":forums": forums };
-    tx.change(COUNT_ON_PROFILES, profiles).await?;
-    tx.change(RESET_RECENT_POSTS, bind! { ":last": last })
+    tx.execute(COUNT_ON_PROFILES, profiles).await?;
+    tx.execute(RESET_RECENT_POSTS, bind! { ":last": last })
         .await
         .map(drop)
 }

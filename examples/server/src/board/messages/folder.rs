@@ -195,7 +195,7 @@ async fn mark_read(
     );
     if let Some(message) = message.await? {
         let count = "UPDATE member SET unread_count = unread_count - 1 WHERE id = ?1";
-        tx.change(count, bind![owner]).await?;
+        tx.execute(count, bind![owner]).await?;
         send_receipt(tx, owner, message, now, texts).await?;
     }
     Ok(())

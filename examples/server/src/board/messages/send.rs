@@ -285,14 +285,14 @@ async fn receive(
         ":text": text, ":folder": stored(Folder::Inbox), ":at": message.at,
         ":recipients": recipients,
     };
-    let insert = tx.change(
+    let insert = tx.execute(
         "INSERT INTO message_copy (message_id, owner_id, folder, sent_at)
          SELECT :text, CAST(value AS BIGINT), :folder, :at FROM json_each(:recipients) ORDER BY key",
         parameters,
     );
     insert.await?;
     let parameters = bind![recipients, counts_for_quota];
-    let count = tx.change(
+    let count = tx.execute(
         "UPDATE member SET
             unread_count = unread_count + 1, inbox_used = inbox_used + CASE WHEN ?2 THEN 1 ELSE 0 END
          WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?1))",

@@ -65,7 +65,7 @@ pub async fn index_in_bulk(
          SELECT id, title, body, place, thread_id, forum_id FROM indexed_post WHERE id > ?1 ORDER BY id",
         "INSERT INTO post_text SELECT * FROM indexed_post WHERE post_id > ?1 ORDER BY post_id",
     );
-    tx.change(add, bind![last]).await?;
+    tx.execute(add, bind![last]).await?;
     Ok(())
 }
 
@@ -76,20 +76,22 @@ async fn set_index_triggers(tx: &Transaction<'_>, enabled: bool) -> db::DbResult
             sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, enabled)?;
             Ok(())
         }
-        Connection::Postgres(_) if enabled => tx.run("SET LOCAL board.together = off").await,
-        Connection::Postgres(_) => tx.run("SET LOCAL board.together = on").await,
+        Connection::Postgres(_) if enabled => {
+            tx.execute_batch("SET LOCAL board.together = off").await
+        }
+        Connection::Postgres(_) => tx.execute_batch("SET LOCAL board.together = on").await,
     }
 }
 
 /// Updates the statistics of Postgres after many posts were added.
 pub async fn update_statistics(tx: &Transaction<'_>) -> db::DbResult<()> {
     remove_timeout(tx).await?;
-    tx.run(tx.dialect("", "ANALYZE")).await
+    tx.execute_batch(tx.dialect("", "ANALYZE")).await
 }
 
 /// Removes the timeout of the statements of this transaction.
 async fn remove_timeout(tx: &Transaction<'_>) -> db::DbResult<()> {
-    tx.run(tx.dialect("", "SET LOCAL statement_timeout = 0"))
+    tx.execute_batch(tx.dialect("", "SET LOCAL statement_timeout = 0"))
         .await
 }
 
