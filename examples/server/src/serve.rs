@@ -154,13 +154,13 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let monitoring = Listener::serve(operator, monitor, &shutdown);
     tokio::select! {
         _ = async { tokio::join!(requests, deliveries, monitoring) } => {}
-        () = board.keep_writing_hints() => {}
+        () = board.flush_last_used_periodically() => {}
         () = api.flush_usage_periodically() => {}
     }
     if let Err(error) = api.flush_usage().await {
         tracing::error!(%error, "failed to record usage; counts lost");
     }
-    board.write_hints().await;
+    board.flush_last_used().await;
     database.close().await;
     tracing::info!("server stopped");
     Ok(())

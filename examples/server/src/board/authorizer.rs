@@ -10,7 +10,7 @@ use forum_api::token::{LoadedToken, Lookup};
 
 use super::actor::{Actor, ActorRows};
 use super::groups::Group;
-use super::{ReferenceBoard, accounts, hints};
+use super::{ReferenceBoard, accounts, last_used};
 
 /// The owner of a loaded token; `None` if the member is unknown or banned.
 type TokenOwner = Option<ActorRows>;
@@ -67,11 +67,11 @@ impl ReferenceBoard {
 
     fn record_last_seen(&self, actor: &Actor) {
         let now = self.clock.now();
-        let is_news = |last| hints::is_due(last, now, accounts::LAST_SEEN_RESOLUTION);
+        let is_news = |last| last_used::is_due(last, now, accounts::LAST_SEEN_RESOLUTION);
         if let Some(member) = actor.member
             && actor.last_seen.is_none_or(is_news)
         {
-            self.hints.record_last_seen(member, now);
+            self.last_used.record_last_seen(member, now);
         }
     }
 }

@@ -49,7 +49,7 @@ impl host::Board for ReferenceBoard {
             })
         });
         let mut account = account.await?;
-        self.hints.apply_to(&mut account.owner)?;
+        self.last_used.apply_to(&mut account.owner)?;
         Ok(account)
     }
 
@@ -165,7 +165,7 @@ impl host::Board for ReferenceBoard {
             Box::pin(async move { accounts::profile(connection, &user).await })
         });
         let mut profile = profile.await?;
-        self.hints.apply_to(&mut profile)?;
+        self.last_used.apply_to(&mut profile)?;
         Ok(profile)
     }
 

@@ -14,7 +14,7 @@ mod events;
 pub mod forums;
 pub mod generate;
 pub mod groups;
-mod hints;
+mod last_used;
 pub mod listings;
 pub mod locks;
 pub mod markdown;

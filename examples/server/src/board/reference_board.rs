@@ -14,7 +14,7 @@ use forum_api::webhook::Event;
 use super::actor::Actor;
 use super::db::{BoardDatabase, DbResult, Query, Transaction, TransactionFuture};
 use super::events::EventRecorder;
-use super::hints::Hints;
+use super::last_used::LastUsedTimes;
 use super::locks::LockTarget;
 use super::schema;
 use super::texts::Texts;
@@ -24,7 +24,7 @@ pub struct ReferenceBoard {
     pub(super) database: BoardDatabase,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) texts: &'static Texts,
-    pub(super) hints: Hints,
+    pub(super) last_used: LastUsedTimes,
     waker: WorkerWaker,
 }
 
@@ -48,7 +48,7 @@ impl ReferenceBoard {
             database: database.into(),
             clock,
             texts: Texts::of(language),
-            hints: Hints::default(),
+            last_used: LastUsedTimes::default(),
             waker: WorkerWaker(Arc::new(|| ())),
         }
     }

@@ -9,10 +9,10 @@ use sha2::{Digest, Sha256};
 
 use super::accounts::{self, Login};
 use super::db::{self, Connection, Transaction, bind};
-use super::{ReferenceBoard, hints};
+use super::{ReferenceBoard, last_used};
 
-/// A session ends after two hours without a use. A use may be written two intervals of hints later, also on another node.
-const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * hints::INTERVAL.as_secs());
+/// A session ends after two hours without a use. A use may be written two write intervals later, also on another node.
+const IDLE: Duration = Duration::from_secs(2 * 60 * 60 + 2 * last_used::INTERVAL.as_secs());
 
 /// Maximum duration of a session.
 const MAX_DURATION: Duration = Duration::from_secs(24 * 60 * 60);
@@ -41,8 +41,8 @@ impl ReferenceBoard {
         let Some(found) = find.await? else {
             return Ok(None);
         };
-        if hints::is_due(found.used_at, now, LAST_USED_RESOLUTION) {
-            self.hints.record_session_use(session, now);
+        if last_used::is_due(found.used_at, now, LAST_USED_RESOLUTION) {
+            self.last_used.record_session_use(session, now);
         }
         Ok(Some(found.account))
     }

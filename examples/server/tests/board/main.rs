@@ -11,7 +11,7 @@ mod events;
 mod fixture;
 mod flood;
 mod forums;
-mod hints;
+mod last_used;
 mod messages;
 mod migrations;
 mod model;

@@ -39,7 +39,7 @@ async fn the_last_seen_time_is_updated_every_five_minutes() {
     assert_eq!(seen().await, json!(null));
     let request_and_read = async || {
         demo.get("bob", "/me").await;
-        demo.board.write_hints().await;
+        demo.board.flush_last_used().await;
         seen().await
     };
     assert_eq!(request_and_read().await, "2026-01-01T00:00:00.000Z");
@@ -47,7 +47,7 @@ async fn the_last_seen_time_is_updated_every_five_minutes() {
     assert_eq!(request_and_read().await, "2026-01-01T00:00:00.000Z");
     demo.advance(1);
     assert_eq!(request_and_read().await, "2026-01-01T00:05:00.000Z");
-    // Hints are recorded after a clock was set back.
+    // Times are recorded after a clock was set back.
     demo.clock
         .set(demo.clock.now().saturating_sub(Duration::from_secs(600)));
     assert_eq!(request_and_read().await, "2025-12-31T23:55:00.000Z");

@@ -10,7 +10,7 @@ const SESSION: Hash = [1; 32];
 const OTHER_SESSION: Hash = [2; 32];
 const MINUTE: u64 = 60;
 
-/// Idle time after which a session ends: two hours and twice the interval of hints, in seconds.
+/// Idle time after which a session ends: two hours and twice the write interval, in seconds.
 const IDLE: u64 = 120 * MINUTE + 20;
 
 const HOUR: u64 = 60 * MINUTE;
@@ -35,10 +35,10 @@ async fn last_use(demo: &Demo) -> i64 {
     demo.query_value("SELECT max(used_at) FROM session").await
 }
 
-/// Uses the session and writes the hint.
+/// Uses the session and writes the time.
 async fn use_session(demo: &Demo) {
     assert!(is_signed_in(demo, SESSION).await);
-    demo.board.write_hints().await;
+    demo.board.flush_last_used().await;
 }
 
 #[tokio::test]

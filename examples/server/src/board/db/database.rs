@@ -87,8 +87,9 @@ impl BoardDatabase {
         }
     }
 
-    /// Writes hints in one transaction. A crash can lose them. On Postgres, the transaction does not wait for the disk.
-    pub async fn write_hints<T: Send + 'static>(
+    /// Runs `change` in one transaction of low priority. A crash can lose it. On Postgres, the transaction does not wait
+    /// for the disk.
+    pub async fn write_background<T: Send + 'static>(
         &self,
         change: impl Change<T> + 'static,
     ) -> BoardResult<T> {

@@ -88,7 +88,7 @@ const BEGIN: &str = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan";
 /// serializes the migrations of all nodes; writes do not wait for this lock.
 pub const WITHOUT_TIMEOUT: &str = "SET LOCAL statement_timeout = 0";
 
-/// Lets the commit of hints return before they are on disk. A crash of the server may lose them.
+/// Lets a commit return before the changes are on disk. A crash of the server may lose them.
 pub const COMMIT_WITHOUT_SYNC: &str = "SET LOCAL synchronous_commit = off";
 
 /// Connections to Postgres, which any number of nodes may share. Cheap to clone.

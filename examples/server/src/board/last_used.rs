@@ -1,5 +1,5 @@
-//! Hints: times at which members were last seen and sessions last used. They are collected in memory and written in
-//! batches, so that no request waits for them. A crash loses the hints that are not written yet.
+//! Times at which members were last seen and sessions last used. They are collected in memory and written in batches, so
+//! that no request waits for them. A crash loses the times that are not written yet.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,15 +15,15 @@ use serde_json::{Value, json};
 use super::db::{Transaction, bind};
 use super::{ReferenceBoard, accounts, sessions};
 
-/// Time between two writes of [`ReferenceBoard::keep_writing_hints`].
+/// Time between two writes of [`ReferenceBoard::flush_last_used_periodically`].
 pub const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Maximum number of hints of each kind. Further ones are dropped until these are written.
+/// Maximum number of times of each kind. Further ones are dropped until these are written.
 const MAX: usize = 10_000;
 
-/// Hints that are not written yet. Cheap to clone.
+/// Times that are not written yet. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Hints(Arc<Mutex<Pending>>);
+pub struct LastUsedTimes(Arc<Mutex<Pending>>);
 
 #[derive(Default)]
 struct Pending {
@@ -31,9 +31,9 @@ struct Pending {
     used: HashMap<sessions::Hash, Timestamp>,
 }
 
-impl Hints {
+impl LastUsedTimes {
     pub fn record_last_seen(&self, member: i64, now: Timestamp) {
-        insert_hint(&mut self.pending().seen, member, now);
+        insert_time(&mut self.pending().seen, member, now);
     }
 
     /// Replaces the last-seen time in a profile with the unwritten one, if there is one.
@@ -45,7 +45,7 @@ impl Hints {
     }
 
     pub fn record_session_use(&self, session: sessions::Hash, now: Timestamp) {
-        insert_hint(&mut self.pending().used, session, now);
+        insert_time(&mut self.pending().used, session, now);
     }
 
     fn take(&self) -> Pending {
@@ -65,7 +65,7 @@ pub fn is_due(recorded: Timestamp, now: Timestamp, resolution: Duration) -> bool
         >= resolution
 }
 
-fn insert_hint<K: Eq + Hash>(recorded: &mut HashMap<K, Timestamp>, key: K, now: Timestamp) {
+fn insert_time<K: Eq + Hash>(recorded: &mut HashMap<K, Timestamp>, key: K, now: Timestamp) {
     let is_full = recorded.len() >= MAX;
     if let Entry::Vacant(vacant) = recorded.entry(key)
         && !is_full
@@ -74,16 +74,16 @@ fn insert_hint<K: Eq + Hash>(recorded: &mut HashMap<K, Timestamp>, key: K, now: 
     }
 }
 
-impl fmt::Debug for Hints {
+impl fmt::Debug for LastUsedTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Hints")
+        f.write_str("LastUsedTimes")
     }
 }
 
 impl ReferenceBoard {
-    /// Writes the collected hints, with one statement for each kind. A failure goes to the log.
-    pub async fn write_hints(&self) {
-        let Pending { seen, used } = self.hints.take();
+    /// Writes the collected times, with one statement for each kind. A failure goes to the log.
+    pub async fn flush_last_used(&self) {
+        let Pending { seen, used } = self.last_used.take();
         if seen.is_empty() && used.is_empty() {
             return;
         }
@@ -95,7 +95,7 @@ impl ReferenceBoard {
             .into_iter()
             .map(|(session, at)| json!({ "hash": hex(&session), "at": at.as_millis() }))
             .collect();
-        let write = self.database.write_hints(move |tx| {
+        let write = self.database.write_background(move |tx| {
             Box::pin(async move {
                 write(tx, (SEEN, accounts::LAST_SEEN_RESOLUTION), &seen).await?;
                 write(tx, (USED, sessions::LAST_USED_RESOLUTION), &used).await
@@ -106,11 +106,11 @@ impl ReferenceBoard {
         }
     }
 
-    /// Writes the collected hints every ten seconds. Never returns.
-    pub async fn keep_writing_hints(&self) {
+    /// Writes the collected times every ten seconds. Never returns.
+    pub async fn flush_last_used_periodically(&self) {
         loop {
             tokio::time::sleep(INTERVAL).await;
-            self.write_hints().await;
+            self.flush_last_used().await;
         }
     }
 }
@@ -118,33 +118,33 @@ impl ReferenceBoard {
 async fn write(
     tx: &Transaction<'_>,
     (update, resolution): ([&'static str; 2], Duration),
-    hints: &Value,
+    times: &Value,
 ) -> BoardResult<()> {
-    if hints.as_array().is_none_or(Vec::is_empty) {
+    if times.as_array().is_none_or(Vec::is_empty) {
         return Ok(());
     }
     let [sqlite, postgres] = update;
     let update = tx.dialect(sqlite, postgres);
-    let hints = hints.to_string();
+    let times = times.to_string();
     tx.execute(
         update,
-        bind! { ":hints": hints, ":resolution": resolution.as_millis() as i64 },
+        bind! { ":times": times, ":resolution": resolution.as_millis() as i64 },
     )
     .await?;
     Ok(())
 }
 
 /// The statements for SQLite and for Postgres. The statement for Postgres skips rows that a command is changing, so
-/// that hints do not wait for commands.
+/// that these writes do not wait for commands.
 const SEEN: [&str; 2] = [
     "UPDATE member SET last_seen_at = CAST(seen.value ->> 'at' AS BIGINT)
-    FROM json_each(:hints) AS seen
+    FROM json_each(:times) AS seen
     WHERE member.id = CAST(seen.value ->> 'id' AS BIGINT)
         AND coalesce(abs(last_seen_at - CAST(seen.value ->> 'at' AS BIGINT)) >= :resolution, TRUE)",
     "UPDATE member SET last_seen_at = free.at
     FROM (
         SELECT member.id, CAST(seen.value ->> 'at' AS BIGINT) AS at
-        FROM json_each(:hints) AS seen JOIN member ON member.id = CAST(seen.value ->> 'id' AS BIGINT)
+        FROM json_each(:times) AS seen JOIN member ON member.id = CAST(seen.value ->> 'id' AS BIGINT)
         FOR NO KEY UPDATE OF member SKIP LOCKED
     ) AS free
     WHERE member.id = free.id AND coalesce(abs(last_seen_at - free.at) >= :resolution, TRUE)",
@@ -152,12 +152,12 @@ const SEEN: [&str; 2] = [
 
 const USED: [&str; 2] = [
     "UPDATE session SET used_at = CAST(used.value ->> 'at' AS BIGINT)
-    FROM json_each(:hints) AS used
+    FROM json_each(:times) AS used
     WHERE session.hash = unhex(used.value ->> 'hash') AND abs(used_at - CAST(used.value ->> 'at' AS BIGINT)) >= :resolution",
     "UPDATE session SET used_at = free.at
     FROM (
         SELECT session.hash, CAST(used.value ->> 'at' AS BIGINT) AS at
-        FROM json_each(:hints) AS used JOIN session ON session.hash = decode(used.value ->> 'hash', 'hex')
+        FROM json_each(:times) AS used JOIN session ON session.hash = decode(used.value ->> 'hash', 'hex')
         FOR NO KEY UPDATE OF session SKIP LOCKED
     ) AS free
     WHERE session.hash = free.hash AND abs(used_at - free.at) >= :resolution",
@@ -172,20 +172,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hint_is_stored_once_and_the_number_of_hints_is_bounded() {
-        let (hints, time) = (Hints::default(), Timestamp::from_millis);
+    fn a_time_is_stored_once_and_the_number_of_times_is_bounded() {
+        let (times, time) = (LastUsedTimes::default(), Timestamp::from_millis);
         for member in 0..MAX as i64 + 5 {
-            hints.record_last_seen(member, time(1));
-            hints.record_last_seen(member, time(2));
+            times.record_last_seen(member, time(1));
+            times.record_last_seen(member, time(2));
         }
-        let pending = hints.take();
+        let pending = times.take();
         assert_eq!((pending.seen.len(), pending.used.len()), (MAX, 0));
         assert!(pending.seen.values().all(|at| *at == time(1)));
-        assert!(hints.take().seen.is_empty());
+        assert!(times.take().seen.is_empty());
     }
 
     #[test]
-    fn a_hint_is_due_when_its_time_differs_by_the_resolution() {
+    fn a_write_is_due_when_the_time_differs_by_the_resolution() {
         for (now, expected) in [
             (89, true),
             (90, true),

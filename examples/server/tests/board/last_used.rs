@@ -1,4 +1,4 @@
-//! Hints: last-seen times and session uses, written in batches and without waiting for locks.
+//! Last-seen times and session uses, written in batches and without waiting for locks.
 
 use std::sync::Arc;
 
@@ -39,13 +39,13 @@ async fn requests_do_not_write_last_seen_times() {
         .await
         .json();
     assert!(alice["lastSeenAt"].is_string(), "{alice}");
-    demo.board.write_hints().await;
+    demo.board.flush_last_used().await;
     assert_eq!(demo.query_value::<i64>(SEEN).await, members);
 }
 
 /// A command holds the row lock of one member.
 #[test]
-fn hints_do_not_wait_for_commands() {
+fn last_used_times_do_not_wait_for_commands() {
     run_with_postgres(async {
         let demo =
             Demo::in_storage(Backend::Postgres.create_storage().await, Language::English).await;
@@ -66,13 +66,13 @@ fn hints_do_not_wait_for_commands() {
             write.await
         });
         begun.notified().await;
-        demo.board.write_hints().await;
+        demo.board.flush_last_used().await;
         assert_eq!(demo.query_value::<i64>(SEEN).await, members - 1);
         end.notify_one();
         writing.await.unwrap().unwrap();
-        // A skipped hint is recorded again with the next request.
+        // A skipped time is recorded again with the next request.
         see_all_members(&demo).await;
-        demo.board.write_hints().await;
+        demo.board.flush_last_used().await;
         assert_eq!(demo.query_value::<i64>(SEEN).await, members);
     });
 }
