@@ -205,7 +205,7 @@ fn board(database: impl Into<BoardDatabase>, language: Language) -> ReferenceBoa
 }
 
 /// Returns the rate limits in this Redis, or else in memory.
-pub async fn budgets(
+pub async fn rate_limits(
     redis: Option<&str>,
     timeout: Duration,
 ) -> BoardResult<Arc<dyn RateLimitStore>> {

@@ -27,20 +27,21 @@ use crate::startup_banner::StartupBanner;
 use crate::webhooks::{self, refusal};
 
 /// Checked parts of a server, created before the database.
-pub struct Prepared {
+pub struct ServerParts {
     url: DatabaseUrl,
     cipher: WebhookCipher,
-    budgets: Arc<dyn RateLimitStore>,
+    rate_limits: Arc<dyn RateLimitStore>,
 }
 
-impl Prepared {
+impl ServerParts {
     /// Checks the options. With `create`, a missing SQLite file is created when the database is opened.
     pub async fn new(common: &Common, options: &ServeArgs, create: bool) -> BoardResult<Self> {
         let key_file = options.webhooks.secret_key_file.as_deref();
         Ok(Self {
             url: DatabaseUrl::parse(&common.database, &options.connections, create)?,
             cipher: WebhookCipher::find(&common.database, key_file)?,
-            budgets: connect::budgets(options.redis.as_deref(), options.redis_timeout).await?,
+            rate_limits: connect::rate_limits(options.redis.as_deref(), options.redis_timeout)
+                .await?,
         })
     }
 }
@@ -52,11 +53,11 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let shutdown = Shutdown::listen(options.admin.drain_timeout).or_internal()?;
     let Listener { listener, address } = Listener::bind(options.listen).await?;
     let operator = Listener::for_operator(options.admin).await?;
-    let Prepared {
+    let ServerParts {
         url,
         mut cipher,
-        budgets,
-    } = Prepared::new(common, options, true).await?;
+        rate_limits,
+    } = ServerParts::new(common, options, true).await?;
     let is_board = url.holds_board().await? == Some(true);
     let password = bootstrap::password(options, is_board)?;
     if is_board {
@@ -96,7 +97,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         board = board.with_wake(move || worker.wake());
     }
     let stores = Stores {
-        rate_limits: budgets,
+        rate_limits,
         ..board.stores()
     };
     let settings = settings(options);

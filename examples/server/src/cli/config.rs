@@ -24,10 +24,10 @@ const CONFIG: &str = "config";
 
 /// Values of options, by the names of the options.
 #[derive(Debug, Default)]
-pub struct Configuration(BTreeMap<String, Configured>);
+pub struct Configuration(BTreeMap<String, ConfiguredOption>);
 
 #[derive(Debug)]
-struct Configured {
+struct ConfiguredOption {
     values: Vec<String>,
     source: Source,
 }
@@ -141,7 +141,7 @@ impl Configuration {
             Source::Variable(variable) => invalid(format!("{variable}: {reason}")),
             Source::File(path) => invalid(format!("{}: {name}: {reason}", path.display())),
         })?;
-        self.0.insert(name, Configured { values, source });
+        self.0.insert(name, ConfiguredOption { values, source });
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::cli::{Common, EffectiveOption, ServeArgs};
 use crate::output::{Output, Table};
-use crate::serve::Prepared;
+use crate::serve::ServerParts;
 
 /// The configuration of the server.
 #[derive(Debug, Subcommand)]
@@ -18,7 +18,7 @@ pub enum ConfigCommand {
 impl ConfigCommand {
     pub async fn run(self, common: &Common, options: Vec<EffectiveOption>) -> BoardResult<Output> {
         let Self::Check(arguments) = self;
-        Prepared::new(common, &arguments, false).await?;
+        ServerParts::new(common, &arguments, false).await?;
         let mut table = Table::new(["OPTION", "VALUE", "SOURCE"]);
         let mut values = Map::new();
         for EffectiveOption {
