@@ -16,7 +16,7 @@ pub const BACKEND: &str = "FORUM_API_BACKEND";
 const KEPT: &str = "BOARDS";
 
 /// Member added last: marks a complete board.
-const LAST: &str = "last";
+const COMPLETION_MARKER: &str = "last";
 
 const PASSWORD: &str = "a password for a while";
 
@@ -40,7 +40,7 @@ const PUBLIC: Forums = [
 const MANY_FORUMS: usize = 200;
 
 /// Number of messages to sam, and of threads that sam subscribes to; they do not grow with the posts.
-const FEW: usize = 50;
+const FIXED_COUNT: usize = 50;
 
 /// A board and its server.
 pub struct Board {
@@ -140,7 +140,9 @@ impl Board {
 
     /// Returns whether a complete board exists. Deletes an interrupted one.
     fn is_full(&self) -> bool {
-        let last = self.server.api_url(&format!("/members/%40{LAST}"));
+        let last = self
+            .server
+            .api_url(&format!("/members/%40{COMPLETION_MARKER}"));
         client::get(&last).status == 200
     }
 
@@ -162,7 +164,7 @@ impl Board {
             begun.elapsed()
         );
         self.fill_some();
-        self.run(&["member", "add", LAST, "--groups", "members"]);
+        self.run(&["member", "add", COMPLETION_MARKER, "--groups", "members"]);
     }
 
     /// Adds messages, a poll and subscriptions.
@@ -172,7 +174,7 @@ impl Board {
         self.run(&["setting", "message.inbox_quota", "1000"]);
         let threads = self.server.get(&sam, "/forums/1/threads?limit=50").json();
         let threads = threads["items"].as_array().unwrap().iter().cycle();
-        for thread in threads.take(FEW) {
+        for thread in threads.take(FIXED_COUNT) {
             self.post(
                 &mary,
                 "/messages",

@@ -1,8 +1,8 @@
 //! Last pages of long lists, compared with their first pages.
 
 use crate::board::Board;
-use crate::cell::Cell;
 use crate::connection::Connection;
+use crate::measurement::Measurement;
 use crate::measurements::{Goal, Samples, row};
 use crate::{here, number, posts, rounds};
 
@@ -60,10 +60,10 @@ fn compare(board: &Board, list: &str, depth: u64, what: &str) {
         path = format!("{list}?limit={STEP}&after={cursor}");
     }
     let deep = format!("{list}?after={cursor}");
-    let mut first = Cell::new("the first page", vec![list.into()], Some(&sam));
-    let mut deep = Cell::new("the page there", vec![deep], Some(&sam));
+    let mut first = Measurement::new("the first page", vec![list.into()], Some(&sam));
+    let mut deep = Measurement::new("the page there", vec![deep], Some(&sam));
     let mut round = || deep.round(&mut line)[0] / first.round(&mut line)[0];
     let ratios: Samples = (0..rounds()).map(|_| round()).collect();
     row(&here(what), "ratio of p50", "the first page", GOAL, &ratios);
-    [first, deep].iter().for_each(Cell::report);
+    [first, deep].iter().for_each(Measurement::report);
 }

@@ -21,9 +21,9 @@ use forum_server::board::generate::words;
 use forum_test_support::{client, program};
 
 mod board;
-mod cell;
 mod connection;
 mod depth;
+mod measurement;
 mod scale;
 mod search;
 mod start;

@@ -1,8 +1,8 @@
 //! Each read endpoint on a very large board, compared with a small one.
 
 use crate::board::Board;
-use crate::cell::Cell;
 use crate::connection::Connection;
+use crate::measurement::Measurement;
 use crate::measurements::{Goal, Samples, row};
 use crate::{here, number, rounds, search, words};
 
@@ -13,12 +13,12 @@ pub fn measure() {
     let boards = [number("MANY", 10_000_000), number("FEW", 100_000)];
     let [many, few] = boards.map(|posts| Board::of(posts / 10, posts));
     let mut lines = [&many, &few].map(|board| Connection::to(&board.server));
-    let cells = boards
+    let measurements = boards
         .into_iter()
         .zip([&many, &few])
-        .map(|(posts, board)| cells(board, posts));
-    let mut cells: Vec<_> = cells.collect();
-    let [few, many] = [cells.pop().unwrap(), cells.pop().unwrap()];
+        .map(|(posts, board)| measurements(board, posts));
+    let mut measurements: Vec<_> = measurements.collect();
+    let [few, many] = [measurements.pop().unwrap(), measurements.pop().unwrap()];
     let mut worst: Option<Samples> = None;
     println!(
         "every read endpoint, {} posts against {}",
@@ -27,7 +27,9 @@ pub fn measure() {
     for (mut many, mut few) in many.into_iter().zip(few) {
         let ratios = ratios(&mut many, &mut few, &mut lines);
         ratios.report(&format!("{}, ratio of p99", many.what));
-        [&many, &few].iter().for_each(|cell| cell.report());
+        [&many, &few]
+            .iter()
+            .for_each(|measurement| measurement.report());
         if worst
             .as_ref()
             .is_none_or(|worst| ratios.median() > worst.median())
@@ -42,7 +44,7 @@ pub fn measure() {
     row(&what, "ratio of p99", &against, goal, &worst.unwrap());
 }
 
-fn ratios(many: &mut Cell, few: &mut Cell, lines: &mut [Connection; 2]) -> Samples {
+fn ratios(many: &mut Measurement, few: &mut Measurement, lines: &mut [Connection; 2]) -> Samples {
     let [on_many, on_few] = lines;
     many.warm(on_many);
     few.warm(on_few);
@@ -51,7 +53,7 @@ fn ratios(many: &mut Cell, few: &mut Cell, lines: &mut [Connection; 2]) -> Sampl
 }
 
 /// Requests of sam to a board of this size.
-fn cells(board: &Board, posts: u64) -> Vec<Cell> {
+fn measurements(board: &Board, posts: u64) -> Vec<Measurement> {
     let (mut line, sam) = (Connection::to(&board.server), board.token("sam"));
     let mut first = |list: &str, id: &str| {
         let items = line.json(list, Some(&sam))["items"].take();
@@ -88,6 +90,6 @@ fn cells(board: &Board, posts: u64) -> Vec<Cell> {
         ("search, oldest", search("oldest")),
         ("search, relevance", search("relevance")),
     ];
-    let cell = |(what, paths)| Cell::new(what, paths, Some(&sam));
-    paths.map(cell).into()
+    let measurement = |(what, paths)| Measurement::new(what, paths, Some(&sam));
+    paths.map(measurement).into()
 }

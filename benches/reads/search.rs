@@ -3,8 +3,8 @@
 use std::env;
 
 use crate::board::{BACKEND, Board};
-use crate::cell::Cell;
 use crate::connection::Connection;
+use crate::measurement::Measurement;
 use crate::measurements::{Goal, Samples, row};
 use crate::{here, number, posts, rounds, words};
 use forum_benches::cpu_time::cpu_time;
@@ -37,11 +37,11 @@ pub fn measure() {
     let mut line = Connection::to(&board.server);
     println!("search on {} posts", posts());
     for (sort, on_sqlite, on_postgres) in SORTS {
-        let mut cells = Vec::new();
+        let mut measurements = Vec::new();
         for (who, token, narrowed) in callers {
             for (word, rank) in WORDS {
                 let path = format!("/search?q={}&sort={sort}{narrowed}", words::word(rank));
-                cells.push(Cell::new(
+                measurements.push(Measurement::new(
                     format!("{sort}, {who}, {word}"),
                     vec![path],
                     token,
@@ -55,9 +55,9 @@ pub fn measure() {
             "ms",
             "none",
             Goal::AtMost(goal),
-            &worst(&mut cells, &mut line),
+            &worst(&mut measurements, &mut line),
         );
-        cells.iter().for_each(Cell::report);
+        measurements.iter().for_each(Measurement::report);
     }
 }
 
@@ -73,17 +73,17 @@ pub fn in_some_forums() {
     let (on_sqlite, on_postgres) = SOME_FORUMS;
     let goal = Goal::AtMost(env::var(BACKEND).map_or(on_sqlite, |_| on_postgres));
     for (sort, ..) in SORTS {
-        let cell = |(word, rank)| {
+        let measurement = |(word, rank)| {
             let path = format!("/search?q={}&sort={sort}", words::word(rank));
-            Cell::new(format!("{sort}, {word}"), vec![path], Some(&mary))
+            Measurement::new(format!("{sort}, {word}"), vec![path], Some(&mary))
         };
-        let mut cells = WORDS.map(cell);
-        let worst = worst(&mut cells, &mut line);
+        let mut measurements = WORDS.map(measurement);
+        let worst = worst(&mut measurements, &mut line);
         let what = here(&format!(
             "search, {sort}, member of 50 of 200 forums, p99 of the worst word"
         ));
         row(&what, "ms", "none", goal, &worst);
-        cells.iter().for_each(Cell::report);
+        measurements.iter().for_each(Measurement::report);
     }
 }
 
@@ -115,11 +115,15 @@ pub fn cpu_time_of_common_words() {
     );
 }
 
-/// The p99 of the slowest cell in each round.
-fn worst(cells: &mut [Cell], line: &mut Connection) -> Samples {
-    cells.iter().for_each(|cell| cell.warm(line));
+/// The p99 of the slowest measurement in each round.
+fn worst(measurements: &mut [Measurement], line: &mut Connection) -> Samples {
+    measurements
+        .iter()
+        .for_each(|measurement| measurement.warm(line));
     let mut round = || {
-        let p99 = cells.iter_mut().map(|cell| cell.round(line)[1]);
+        let p99 = measurements
+            .iter_mut()
+            .map(|measurement| measurement.round(line)[1]);
         p99.fold(0.0, f64::max)
     };
     (0..rounds()).map(|_| round()).collect()

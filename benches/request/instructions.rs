@@ -47,7 +47,7 @@ pub fn count() {
 }
 
 /// Runs the requests if this is the process whose instructions are counted. Returns whether it is.
-pub fn are_counted_here(fixture: &BenchFixture) -> bool {
+pub fn run_if_counted(fixture: &BenchFixture) -> bool {
     let counted = env::var_os(COUNTED).is_some();
     if counted {
         // Warm-up: one-time initialization.

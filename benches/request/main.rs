@@ -34,7 +34,7 @@ const BATCHES: usize = 100;
 fn main() {
     let board = Arc::new(StaticBoard::default());
     let fixture = BenchFixture::over(Arc::clone(&board));
-    if instructions::are_counted_here(&fixture) {
+    if instructions::run_if_counted(&fixture) {
         return;
     }
     let answer = body(&board.small);

@@ -12,7 +12,7 @@ use forum_api::token::{LoadedToken, Lookup, TokenRecord};
 pub struct ConstantStore(pub TokenRecord);
 
 impl ConstantStore {
-    pub fn knows(lookup: &Lookup) -> bool {
+    pub fn contains(lookup: &Lookup) -> bool {
         let bytes = lookup.as_str().bytes();
         bytes.fold(0, |sum, byte| sum ^ byte).is_multiple_of(2)
     }
@@ -29,7 +29,7 @@ impl TokenLoader for ConstantStore {
 #[async_trait]
 impl TokenStore for ConstantStore {
     async fn find(&self, lookup: &Lookup) -> BackendResult<Option<TokenRecord>> {
-        Ok(Self::knows(lookup).then(|| self.0.clone()))
+        Ok(Self::contains(lookup).then(|| self.0.clone()))
     }
 
     async fn create(&self, _: &TokenRecord, _: &AuditEntry) -> BackendResult<bool> {

@@ -43,7 +43,7 @@ pub fn lookups() {
         refused(backend, stores, |class| {
             let mut tokens = iter::repeat_with(random_token);
             tokens
-                .find(|token| ConstantStore::knows(token.lookup()) != class)
+                .find(|token| ConstantStore::contains(token.lookup()) != class)
                 .unwrap()
         });
     }

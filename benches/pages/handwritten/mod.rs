@@ -1,9 +1,9 @@
 //! Handwritten server: one axum handler for each page, without features that the page does not need. Paths below
 //! [`WITH_TOKEN`] return the same pages after a query for the token and its owner in the same visit to the database.
 
-mod known;
 mod query;
 mod row;
+mod token_lookup;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use tokio::runtime::Runtime;
 use tokio_postgres::types;
 
 use crate::board::db::named_params;
-use known::Token;
 use query::{Forums, Posts, Query, Thread, Threads};
 use row::Row;
+use token_lookup::Token;
 
 /// Prefix of the paths that look up the token.
-pub const WITH_TOKEN: &str = "/known";
+pub const WITH_TOKEN: &str = "/with-token";
 
 /// Number of connections, as in the server.
 pub const CONNECTIONS: usize = 16;
@@ -42,7 +42,7 @@ enum Database {
 struct Site {
     database: Database,
     /// True if requests look up their token.
-    knows: bool,
+    looks_up_token: bool,
 }
 
 /// The token to look up, if any.
@@ -58,8 +58,9 @@ pub fn start(url: &str) -> String {
     let any: SocketAddr = ([127, 0, 0, 1], 0).into();
     let listener = runtime.block_on(TcpListener::bind(any)).unwrap();
     let address = listener.local_addr().unwrap();
-    let [plain, knowing] = [false, true].map(|knows| router(database.clone(), knows));
-    let both = plain.nest(WITH_TOKEN, knowing);
+    let [plain, with_lookup] =
+        [false, true].map(|looks_up_token| router(database.clone(), looks_up_token));
+    let both = plain.nest(WITH_TOKEN, with_lookup);
     runtime.spawn(async move { axum::serve(listener, both).await });
     format!("http://{address}")
 }
@@ -72,13 +73,16 @@ fn opened(path: &str) -> sqlite::Database {
     sqlite::Database::open(&location).unwrap()
 }
 
-fn router(database: Database, knows: bool) -> Router {
+fn router(database: Database, looks_up_token: bool) -> Router {
     Router::new()
         .route("/api/v1/forums", get(forums))
         .route("/api/v1/forums/{forum}/threads", get(threads))
         .route("/api/v1/threads/{thread}", get(thread))
         .route("/api/v1/threads/{thread}/posts", get(posts))
-        .with_state(Arc::new(Site { database, knows }))
+        .with_state(Arc::new(Site {
+            database,
+            looks_up_token,
+        }))
 }
 
 async fn forums(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
@@ -122,7 +126,7 @@ fn limit(uri: &Uri) -> i64 {
 impl Site {
     async fn answer<Q: Query>(&self, headers: &HeaderMap, query: Q) -> Response {
         let is_postgres = matches!(self.database, Database::Postgres(_));
-        let token_lookup = self.knows.then(|| Token::of(headers, is_postgres));
+        let token_lookup = self.looks_up_token.then(|| Token::of(headers, is_postgres));
         let wire = match &self.database {
             Database::Sqlite(database) => in_sqlite(database, token_lookup, query).await,
             Database::Postgres(pool) => in_postgres(pool, token_lookup, query).await,

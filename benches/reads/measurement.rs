@@ -6,8 +6,8 @@ use crate::connection::Connection;
 use crate::measurements::Samples;
 use crate::number;
 
-/// A cell: a kind of request with its caller.
-pub struct Cell {
+/// The times of one kind of request with its caller.
+pub struct Measurement {
     pub what: String,
     /// The paths, requested in turn.
     paths: Vec<String>,
@@ -16,8 +16,8 @@ pub struct Cell {
     p99: Samples,
 }
 
-impl Cell {
-    /// Creates a cell of these paths with this token.
+impl Measurement {
+    /// Creates a measurement of these paths with this token.
     pub fn new(what: impl Into<String>, paths: Vec<String>, token: Option<&str>) -> Self {
         Self {
             what: what.into(),
