@@ -7,13 +7,13 @@ use forum_api::async_trait;
 use forum_api::webhook::{AddressClass, EndpointUrl, Resolver, classify_address};
 
 use crate::board::ready;
-use crate::{parted, text};
+use crate::{split_at_mark, text};
 
 /// Metadata services of cloud providers.
 const METADATA: [&str; 3] = ["169.254.169.254", "100.100.100.200", "fd00:ec2::254"];
 
-pub(super) fn holds(data: &[u8]) {
-    let (url, answers) = parted(data, b'\n');
+pub(super) fn check_property(data: &[u8]) {
+    let (url, answers) = split_at_mark(data, b'\n');
     let named = Named(answers.chunks(16).filter_map(address).collect());
     named.0.iter().for_each(|address| is_classified(*address));
     let Some(url) = text(url) else {

@@ -16,7 +16,7 @@ const ENDPOINTS: &[(Method, &str)] = &[
     (Method::POST, "/subscriptions"),
 ];
 
-pub(super) fn holds(data: &[u8]) {
+pub(super) fn check_property(data: &[u8]) {
     let Some(((method, path), body)) = choice(data, ENDPOINTS) else {
         return;
     };

@@ -8,10 +8,10 @@ use forum_api::test_util::TestResponse;
 use http::Method;
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 
-use crate::{board, parted, text};
+use crate::{board, split_at_mark, text};
 
-pub(super) fn holds(data: &[u8]) {
-    let (position, other) = parted(data, b'\n');
+pub(super) fn check_property(data: &[u8]) {
+    let (position, other) = split_at_mark(data, b'\n');
     check_cursor(other);
     let is_page_key = |key: &&str| key.len() <= PageKey::MAX_LEN && !key.contains('\0');
     let Some(position) = text(position).filter(is_page_key) else {

@@ -7,7 +7,7 @@ use crate::text;
 
 const DAY: i64 = 86_400_000;
 
-pub(super) fn holds(data: &[u8]) {
+pub(super) fn check_property(data: &[u8]) {
     let Some(text) = text(data) else {
         return;
     };

@@ -17,7 +17,7 @@ static TRUSTED: LazyLock<Vec<IpNet>> = LazyLock::new(|| {
         .into()
 });
 
-pub(super) fn holds(data: &[u8]) {
+pub(super) fn check_property(data: &[u8]) {
     let Some((peer, lines)) = choice(data, PEERS) else {
         return;
     };

@@ -18,16 +18,16 @@ pub type Target = fn(&[u8]);
 
 /// The properties by the name of their corpus.
 pub const ALL: &[(&str, Target)] = &[
-    ("address", address::holds),
-    ("body", body::holds),
-    ("cursor", cursor::holds),
-    ("expiry", expiry::holds),
-    ("forwarded", forwarded::holds),
-    ("markdown", markdown::holds),
-    ("query", query::holds),
-    ("search", search::holds),
-    ("signature", signature::holds),
-    ("token", token::holds),
+    ("address", address::check_property),
+    ("body", body::check_property),
+    ("cursor", cursor::check_property),
+    ("expiry", expiry::check_property),
+    ("forwarded", forwarded::check_property),
+    ("markdown", markdown::check_property),
+    ("query", query::check_property),
+    ("search", search::check_property),
+    ("signature", signature::check_property),
+    ("token", token::check_property),
 ];
 
 /// Returns the bytes as text if they are UTF-8.
@@ -42,7 +42,7 @@ fn choice<'a, T>(data: &'a [u8], choices: &'a [T]) -> Option<(&'a T, &'a [u8])> 
 }
 
 /// Splits a text at the first of these marks.
-fn parted(data: &[u8], mark: u8) -> (&[u8], &[u8]) {
+fn split_at_mark(data: &[u8], mark: u8) -> (&[u8], &[u8]) {
     let place = data.iter().position(|byte| *byte == mark);
     place.map_or((data, &[]), |place| (&data[..place], &data[place + 1..]))
 }

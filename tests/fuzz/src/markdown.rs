@@ -24,7 +24,7 @@ const TAGS: &[(&str, &[&str])] = &[
 /// Void tags.
 const VOID: &[&str] = &["br", "hr", "img"];
 
-pub(super) fn holds(data: &[u8]) {
+pub(super) fn check_property(data: &[u8]) {
     let Some(source) = text(data) else {
         return;
     };

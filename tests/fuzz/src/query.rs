@@ -14,7 +14,7 @@ const PATHS: &[&str] = &[
     "/forums",
 ];
 
-pub(super) fn holds(data: &[u8]) {
+pub(super) fn check_property(data: &[u8]) {
     let Some((path, query)) = choice(data, PATHS) else {
         return;
     };

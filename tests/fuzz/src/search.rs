@@ -4,7 +4,7 @@ use forum_api::model::{DateRange, SearchQuery, Timestamp};
 
 use crate::text;
 
-pub(super) fn holds(data: &[u8]) {
+pub(super) fn check_property(data: &[u8]) {
     let Some(text) = text(data) else {
         return;
     };

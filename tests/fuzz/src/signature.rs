@@ -7,7 +7,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::{HeaderMap, HeaderValue};
 use sha2::Sha256;
 
-use crate::{parted, text};
+use crate::{split_at_mark, text};
 
 const SECRET: &str = "whsec_BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBB";
 const NOW: i64 = 1_700_000_000;
@@ -21,11 +21,11 @@ struct Delivery<'a> {
     body: &'a [u8],
 }
 
-pub(super) fn holds(data: &[u8]) {
-    let (time, rest) = parted(data, b'\n');
-    let (topic, rest) = parted(rest, b'\n');
-    let (delivery, rest) = parted(rest, b'\n');
-    let (signature, body) = parted(rest, b'\n');
+pub(super) fn check_property(data: &[u8]) {
+    let (time, rest) = split_at_mark(data, b'\n');
+    let (topic, rest) = split_at_mark(rest, b'\n');
+    let (delivery, rest) = split_at_mark(rest, b'\n');
+    let (signature, body) = split_at_mark(rest, b'\n');
     let delivery = Delivery {
         time,
         topic,

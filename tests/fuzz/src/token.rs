@@ -7,11 +7,11 @@ use forum_api::token::PlainToken;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Method};
 
-use crate::{board, parted, text};
+use crate::{board, split_at_mark, text};
 
 const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-pub(super) fn holds(data: &[u8]) {
+pub(super) fn check_property(data: &[u8]) {
     let generated = PlainToken::generate(&FixedRandom(Mutex::new(data.into())));
     let generated = generated.iter().map(PlainToken::expose_secret);
     generated.for_each(|generated| assert!(is_read(generated), "{generated}"));
@@ -68,7 +68,7 @@ fn number(digits: &str) -> u64 {
 
 /// Sends an arbitrary header, in which `$` is replaced with a member's token.
 fn check_header(data: &[u8]) {
-    let (before, after) = parted(data, b'$');
+    let (before, after) = split_at_mark(data, b'$');
     let token: &[u8] = if data.contains(&b'$') {
         board::TOKEN.as_bytes()
     } else {
