@@ -24,7 +24,7 @@ async fn charge(
 }
 
 #[tokio::test]
-async fn a_million_prefixes_are_metered_separately_in_64_mb() {
+async fn a_million_prefixes_have_separate_budgets_in_64_mb() {
     const SPENT: u32 = u32::MAX;
     let budgets = MemoryRateLimitStore::default();
     charge(&budgets, SPENT, 120, 0).await;

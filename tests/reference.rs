@@ -227,7 +227,7 @@ async fn examples_of_schemas_have_their_constants_and_nulls() {
 }
 
 #[tokio::test]
-async fn circular_references_end() {
+async fn a_schema_with_circular_references_is_rendered() {
     let html = render(&json!({
         "paths": { "/a": { "get": { "parameters": [{ "$ref": "#/paths/~1a/get/parameters/0" }],
             "responses": { "200": { "content": { "application/json": {

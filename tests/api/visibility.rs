@@ -185,7 +185,7 @@ async fn a_post_is_reached_through_its_own_thread_only() {
 }
 
 #[tokio::test]
-async fn a_subscription_to_a_hidden_thread_can_be_ended() {
+async fn a_subscription_to_a_hidden_thread_can_be_removed() {
     let server = Server::new();
     let alice = server.token("alice").await;
     server.board.show("alice", &["open"]);

@@ -41,7 +41,7 @@ async fn two_nodes_grant_exactly_one_budget() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_clock_of_redis_decides() {
+async fn windows_follow_the_clock_of_redis() {
     let prefix = prefix();
     let (one, other) = (node(&prefix).await, node(&prefix).await);
     let before = SystemClock.now();

@@ -22,7 +22,7 @@ const EVENTS: i64 = 50;
 const DELIVERIES: usize = NAMES.len() * EVENTS as usize;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_workers_share_one_store() {
+async fn two_workers_send_each_delivery_once() {
     let memory = WebhookStores::in_memory();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("forum.db");

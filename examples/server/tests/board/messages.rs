@@ -7,7 +7,7 @@ use crate::demo::{Demo, status_and_code};
 
 /// The setting limits recipients. Each of them can be named by id and by username.
 #[tokio::test]
-async fn recipients_have_a_maximum() {
+async fn a_message_has_a_maximum_number_of_recipients() {
     let demo = Demo::new().await;
     demo.set(settings::RECIPIENTS_MAX.key, "3").await;
     let mut names = Vec::new();

@@ -72,7 +72,7 @@ async fn a_page_ends_once_its_texts_exceed_a_mebibyte() {
 }
 
 #[tokio::test]
-async fn a_limit_ends_a_page_before_its_texts_do() {
+async fn the_item_limit_ends_a_page_before_the_size_limit() {
     let demo = Demo::new().await;
     let posts = long_thread(&demo).await;
     let (_, page) = demo.get("guest", &format!("{posts}?limit=3")).await;

@@ -192,7 +192,7 @@ fn pages_of_named_origins_may_call_the_api() {
 }
 
 #[test]
-fn a_server_whose_redis_is_unreachable_meters_on_its_own() {
+fn a_server_whose_redis_is_unreachable_applies_rate_limits_in_memory() {
     let server = Server::new(&["--redis", "redis://:hush@127.0.0.1:1"]);
     assert_eq!(
         [remaining_units(&server), remaining_units(&server)],

@@ -74,7 +74,7 @@ mod tests {
     use super::{join, parse};
 
     #[test]
-    fn statements_become_one() {
+    fn statements_are_joined_into_one() {
         for (statements, joined) in [
             (&["A"][..], "A"),
             (&["A", "B", "C"], "WITH change_0 AS (A), change_1 AS (B) C"),
