@@ -6,14 +6,14 @@ from time import monotonic
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
-import afternoon
 import forged
 import panel_session
 import reference
 import script
 import texts
+import token_and_webhook_workflow
 import usage
-from look import look
+from accessibility import check_page
 from receiver import Receiver
 from server import Server
 from watch import Window
@@ -23,7 +23,7 @@ PROGRAM, *NAMED = sys.argv[1:]
 
 def with_scripts(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
-        panel_session.run(page, server, receiver, look)
+        panel_session.run(page, server, receiver, check_page)
 
 
 def without_scripts(browser: Browser) -> None:
@@ -36,18 +36,18 @@ def without_scripts(browser: Browser) -> None:
         reference.without_scripts(page)
 
 
-def afternoon_with_scripts(browser: Browser) -> None:
+def workflow_with_scripts(browser: Browser) -> None:
     with Server(PROGRAM) as server, Receiver() as receiver, Window(browser, server.address) as page:
-        afternoon.run(page, server, receiver, look, "with scripts")
+        token_and_webhook_workflow.run(page, server, receiver, check_page, "with scripts")
 
 
-def afternoon_without_scripts(browser: Browser) -> None:
+def workflow_without_scripts(browser: Browser) -> None:
     with (
         Server(PROGRAM) as server,
         Receiver() as receiver,
         Window(browser, server.address, java_script_enabled=False) as page,
     ):
-        afternoon.run(page, server, receiver, lambda *_: None, "without scripts")
+        token_and_webhook_workflow.run(page, server, receiver, lambda *_: None, "without scripts")
 
 
 def with_local_times(browser: Browser) -> None:
@@ -86,8 +86,8 @@ expect.set_options(timeout=20_000)
 PARTS = (
     with_scripts,
     without_scripts,
-    afternoon_with_scripts,
-    afternoon_without_scripts,
+    workflow_with_scripts,
+    workflow_without_scripts,
     with_local_times,
     with_requests,
     at_the_reference,

@@ -5,7 +5,7 @@ import re
 
 from playwright.sync_api import Locator, Page, expect
 
-from look import DESKTOP, PHONE, look
+from accessibility import DESKTOP, PHONE, check_page
 from panel import go
 from server import Server
 
@@ -89,7 +89,7 @@ def requests(page: Page, server: Server) -> None:
     created.get_by_label("Body", exact=True).fill('{"title": "From the page", "body": "Sent with a form"}')
     send(created, "201 Created")
     expect(created.locator(".result")).to_contain_text('"title": "From the page"')
-    look(page, "docs")
+    check_page(page, "docs")
     assert server.token not in page.content()
     assert page.evaluate("localStorage.length + sessionStorage.length") == 0
 

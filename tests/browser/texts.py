@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from playwright.sync_api import Page, expect
 
-from look import look
+from accessibility import check_page
 from panel import EXPIRES, PASSWORD, delivery_becomes, fill_in_token, go, revealed, send, sign_in
 from receiver import Receiver
 from server import Server
@@ -45,7 +45,7 @@ def into_sign_in(page: Page, server: Server) -> None:
         page.get_by_label("Password", exact=True).fill(text)
         send(page, "Sign in", 401)
         expect(page.get_by_label("Username", exact=True)).to_have_value(text)
-        look(page, f"sign-in-{name}")
+        check_page(page, f"sign-in-{name}")
     page.get_by_label("Username", exact=True).fill("")
     sign_in(page, "admin", server.password)
 
@@ -68,15 +68,15 @@ def into_tokens(page: Page, server: Server) -> None:
         for field in ("Owner", "Label", EXPIRES):
             expect(page.get_by_label(field, exact=True)).to_have_value(text)
         expect(page.get_by_label(PASSWORD, exact=True)).to_have_value("")
-        look(page, f"tokens-new-{name}")
+        check_page(page, f"tokens-new-{name}")
         fill_in_token(page, server.password, label=label(text))
         send(page, "Create token", 200)
     go(page, "/panel/tokens")
     for _, text in texts():
         expect(page.locator("strong").get_by_text(label(text), exact=True)).to_have_count(1)
-    look(page, "tokens-texts")
+    check_page(page, "tokens-texts")
     page.locator("tbody a").first.click()
-    look(page, "token-texts")
+    check_page(page, "token-texts")
 
 
 def label(text: str) -> str:
@@ -92,7 +92,7 @@ def into_endpoints(page: Page) -> None:
         send(page, "Add endpoint", 422)
         expect(page.get_by_label("URL", exact=True)).to_have_value(text)
         expect(page.get_by_label("Owner", exact=True)).to_have_value(text)
-        look(page, f"webhooks-{name}")
+        check_page(page, f"webhooks-{name}")
 
 
 def from_receivers(page: Page, receiver: Receiver) -> None:
@@ -103,7 +103,7 @@ def from_receivers(page: Page, receiver: Receiver) -> None:
         page.get_by_label("URL", exact=True).fill(f"{receiver.address}/{text}".replace(" ", "-")[:2000])
         page.get_by_label("Secret", exact=True).fill(text)
         send(page, "Add endpoint", 200)
-        look(page, f"endpoint-added-{name}")
+        check_page(page, f"endpoint-added-{name}")
         assert revealed(page) == text
         page.get_by_role("link", name="Done").click()
         send(page, "Send ping", 200)
@@ -111,9 +111,9 @@ def from_receivers(page: Page, receiver: Receiver) -> None:
         delivery_becomes(page, "gone")
         shown = page.get_by_role("group", name="Response body of attempt 1", exact=True).inner_text()
         assert text.startswith(shown.rstrip()) and len(shown) > 20, shown
-        look(page, f"delivery-{name}")
+        check_page(page, f"delivery-{name}")
         page.locator("dl a").click()
-        look(page, f"endpoint-{name}")
+        check_page(page, f"endpoint-{name}")
     for area in ("webhooks", "deliveries", "usage"):
         go(page, f"/panel/{area}")
-        look(page, f"{area}-texts")
+        check_page(page, f"{area}-texts")

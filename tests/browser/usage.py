@@ -8,7 +8,7 @@ from time import time
 
 from playwright.sync_api import Page, expect
 
-from look import look
+from accessibility import check_page
 from panel import go, sign_in
 from server import Server
 
@@ -26,11 +26,11 @@ def run(page: Page, server: Server) -> None:
     go(page, "/panel/usage")
     expect(page.get_by_role("img", name=re.compile("requests in 24 hours: .* refused, .* failed"))).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("24 hours: median .*, 95th percentile"))).to_be_visible()
-    look(page, "usage-requests")
+    check_page(page, "usage-requests")
     for name in ("API request counts by hour", "Latencies by hour"):
         page.get_by_text(name, exact=True).click()
     expect(page.locator("details[open] tbody tr")).to_have_count(48)
-    look(page, "usage-requests-tables")
+    check_page(page, "usage-requests-tables")
     endpoints = page.get_by_role("region", name="Requests by API endpoint")
     expect(endpoints.locator("tbody tr")).to_have_count(len(NAMES))
 

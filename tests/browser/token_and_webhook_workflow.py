@@ -1,4 +1,4 @@
-"""An administrator's afternoon: a token from its creation to its revocation, and a webhook that fails."""
+"""An administrator's workflow: a token from its creation to its revocation, and a webhook that fails."""
 
 import re
 from collections.abc import Callable
@@ -27,12 +27,12 @@ ACTIONS = [
 ]
 
 
-def run(page: Page, server: Server, receiver: Receiver, look: Callable[[Page, str], None], mode: str) -> None:
+def run(page: Page, server: Server, receiver: Receiver, check_page: Callable[[Page, str], None], mode: str) -> None:
     """Prints each completed step."""
     began = monotonic()
 
     def done(step: str) -> None:
-        print(f"afternoon {mode}, {monotonic() - began:5.1f} s: {step}", flush=True)
+        print(f"workflow {mode}, {monotonic() - began:5.1f} s: {step}", flush=True)
 
     go(page, "/panel/tokens/new")
     sign_in(page, "admin", server.password)
@@ -48,7 +48,7 @@ def run(page: Page, server: Server, receiver: Receiver, look: Callable[[Page, st
     page.get_by_role("link", name="Page of this token").click()
     token_page = page.url
     watch(page)
-    look(page, "afternoon-token")
+    check_page(page, "workflow-token")
     done("the page of the token shows 4 requests, 1 of them refused")
     receiver.answers(401, REASON)
     receiver.secret = add_endpoint(page, f"{receiver.address}/wrong")
@@ -60,7 +60,7 @@ def run(page: Page, server: Server, receiver: Receiver, look: Callable[[Page, st
     row = page.locator("tbody tr")
     expect(row.get_by_text("failing", exact=True)).to_be_visible()
     expect(row).to_contain_text("0\u00a0% 0 of 1")
-    look(page, "afternoon-webhooks")
+    check_page(page, "workflow-webhooks")
     done("the list of webhooks shows that the endpoint fails")
     row.get_by_role("link").last.click()
     expect(page.get_by_role("group", name="Request body", exact=True)).to_contain_text('"topic": "ping"')
@@ -68,7 +68,7 @@ def run(page: Page, server: Server, receiver: Receiver, look: Callable[[Page, st
     expect(headers).to_contain_text("x-forum-signature: sha256=")
     response = page.get_by_role("group", name="Response body of attempt 6", exact=True)
     expect(response).to_have_text(REASON)
-    look(page, "afternoon-delivery")
+    check_page(page, "workflow-delivery")
     done("payload, headers and response of the delivery show the reason")
     for _ in range(5):
         receiver.next_ping(receiver.secret)
@@ -101,7 +101,7 @@ def run(page: Page, server: Server, receiver: Receiver, look: Callable[[Page, st
     go(page, "/panel/audit")
     actions = page.locator("td[data-label='Action']").all_inner_texts()
     assert actions[: len(ACTIONS)] == ACTIONS, actions
-    look(page, "audit")
+    check_page(page, "audit")
     done("the audit log has an entry for each change")
 
 

@@ -16,7 +16,7 @@ KINDS = [(name, size, scheme) for name, size in (("desktop", DESKTOP), ("phone",
 seen = set[str]()
 
 
-def look(page: Page, name: str) -> None:
+def check_page(page: Page, name: str) -> None:
     """Checks that a page has no accessibility violation and fits the screen. Checks each page name once."""
     if name in seen:
         return
