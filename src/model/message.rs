@@ -163,8 +163,8 @@ pub struct ListMessagesParams {
 #[schemars(extend("required" = ["to", "subject", "body"]))]
 #[non_exhaustive]
 pub struct NewMessage {
-    /// The recipients, at least one. A recipient that is named twice counts once. [`UserRef::partition`] separates ids and
-    /// names.
+    /// The recipients, at least one. A recipient that is named twice counts once. [`UserRef::partition`] separates ids
+    /// and names.
     #[schemars(
         description = "The recipients, at least one. A recipient that is named twice counts once."
     )]
