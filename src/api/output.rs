@@ -146,6 +146,9 @@ impl ForumContent for Page<Post> {
 }
 
 /// Removes the items that the caller does not see.
+///
+/// [`InForum`] does not implement `Serialize`: a page of [`InForum`] items needs its own implementation, which converts
+/// each item to its value after the check.
 impl<T: HasForum + Serialize + JsonSchema + Send + 'static> ToWire for Page<T> {
     type Wire = CursorPage<T>;
 

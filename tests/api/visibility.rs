@@ -71,7 +71,8 @@ fn every_list_declares_how_its_items_are_checked() {
     assert!(lists().iter().any(|(row, _)| row.template == "/search"));
 }
 
-/// Returns the paths of the lists with items of all forums.
+/// Returns the paths of the lists with items of all forums. The tests of hidden items cover only these lists, and the
+/// endpoints of [`in_forums`].
 fn global_lists() -> Vec<&'static str> {
     let is_global = |(row, checked): &(&Row, Checked)| {
         *checked == Checked::ByItem && !row.template.contains('{')
