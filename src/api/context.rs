@@ -13,7 +13,7 @@ use tracing::{Span, record_all};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::ApiSettings;
-use super::endpoint::CachePolicy;
+use super::cache_policy::CachePolicy;
 use super::error::ApiError;
 use super::usage::{RequestUsage, UsageCounters};
 use crate::environment::Environment;

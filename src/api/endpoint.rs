@@ -6,6 +6,7 @@ use http::{Method, StatusCode};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
+use super::cache_policy::CachePolicy;
 use super::error::ApiError;
 use super::extract::params::{Params, PathParams, RawPathParams, Source};
 use super::extract::value::InputValue;
@@ -42,15 +43,6 @@ pub(super) struct ApiEndpoint {
     pub(super) board_errors: &'static [ErrorCode],
     pub(super) surfaces: &'static [Surface],
     pub(super) handler: &'static dyn ErasedHandler,
-}
-
-/// Caching policy of an endpoint's successful responses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CachePolicy {
-    /// The client may store a response and must revalidate it: `private, no-cache`.
-    PrivateNoCache,
-    /// A response must not be stored: `no-store`.
-    NoStore,
 }
 
 impl ApiEndpoint {

@@ -2,7 +2,8 @@
 
 use http::Method;
 
-use super::endpoint::{ApiEndpoint, CachePolicy, Handler};
+use super::cache_policy::CachePolicy;
+use super::endpoint::{ApiEndpoint, Handler};
 use super::extract::params::RawPathParams;
 use crate::host::{Caller, MemberCaller};
 use crate::model::{

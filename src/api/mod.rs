@@ -2,6 +2,7 @@
 
 mod access;
 mod builder;
+mod cache_policy;
 mod context;
 mod endpoint;
 mod endpoints;

@@ -11,8 +11,8 @@ use http::{HeaderMap, Method, Response, StatusCode, Uri};
 use itoa::{Buffer, Integer};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 
+use super::cache_policy::CachePolicy;
 use super::context::RequestContext;
-use super::endpoint::CachePolicy;
 use super::error::ApiError;
 use super::error_messages::ErrorMessages;
 use super::pagination::AFTER;
