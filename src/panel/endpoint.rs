@@ -11,7 +11,7 @@ use super::endpoints::{URL, checked_topics, entered_url, state, topic_boxes};
 use super::form::{Form, TextField};
 use super::page_context::PageContext;
 use super::response::{PageResponse, PageResult, PanelError};
-use crate::model::{DeliveryId, EndpointId};
+use crate::model::{DeliveryId, EndpointId, Timestamp};
 use crate::store::DeliveryFilter;
 use crate::task::timeout;
 use crate::webhook::{DeliveryState, Endpoint, PendingSecret};
@@ -166,7 +166,7 @@ fn secret_section(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, 
             h2 id="secret" { "Secret" }
             p { (rotation_status(context, pending)) }
             div.actions {
-                @if pending.is_some() { (button(context, endpoint, "activate", "Activate new secret", "")) }
+                @if let Some(pending) = pending { (activation_form(context, endpoint, pending)) }
                 form method="post" action=(context.url(&format!("/webhooks/{}/rotate", endpoint.id))) {
                     (context.csrf())
                     (context.form_nonce()?)
@@ -175,6 +175,17 @@ fn secret_section(context: &PageContext, endpoint: &Endpoint) -> Result<Markup, 
             }
         }
     })
+}
+
+/// Renders the button that activates the pending secret, with the time that identifies its rotation.
+fn activation_form(context: &PageContext, endpoint: &Endpoint, pending: &PendingSecret) -> Markup {
+    html! {
+        form method="post" action=(context.url(&format!("/webhooks/{}/activate", endpoint.id))) {
+            (context.csrf())
+            input type="hidden" name="activates_at" value=(pending.activates_at);
+            button type="submit" { "Activate new secret" }
+        }
+    }
 }
 
 fn rotation_status(context: &PageContext, pending: Option<&PendingSecret>) -> Markup {
@@ -273,11 +284,15 @@ async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> Pag
 }
 
 /// `POST /webhooks/{id}/activate`
-pub(super) async fn activate(context: &PageContext) -> PageResult {
+///
+/// Activates only the secret that was pending when the page was opened, because the receiver may not know a later one. A form
+/// without its time activates none.
+pub(super) async fn activate(context: &PageContext, form: Form) -> PageResult {
+    let activates_at = Timestamp::parse(form.get("activates_at")).unwrap_or_default();
     let activated = context
         .panel
         .webhook_admin
-        .activate(&context.endpoint()?, &context.actor)
+        .activate_rotation(&context.endpoint()?, activates_at, &context.actor)
         .await;
     redirect_or_conflict(context, activated, "activated")
 }
@@ -358,8 +373,11 @@ fn redirect_or_conflict(
 
 /// Renders errors that another request may have caused as conflicts.
 fn conflict_page(context: &PageContext, error: WebhookAdminError) -> PageResult {
-    use WebhookAdminError::{EndpointDisabled, NoPendingSecret};
-    if !matches!(error, NoPendingSecret | EndpointDisabled) {
+    use WebhookAdminError::{EndpointDisabled, NoPendingSecret, PendingSecretReplaced};
+    if !matches!(
+        error,
+        NoPendingSecret | PendingSecretReplaced | EndpointDisabled
+    ) {
         return Err(error.into());
     }
     let reason = format!("The change failed: {error}.");

@@ -37,7 +37,7 @@ const ROUTES: &[PanelRoute] = &[
     get("/webhooks/{id}", |context| Box::pin(endpoint::show(context))),
     post("/webhooks/{id}", |context, form| Box::pin(endpoint::save(context, form))),
     post("/webhooks/{id}/rotate", |context, form| Box::pin(endpoint::rotate(context, form))),
-    post("/webhooks/{id}/activate", |context, _| Box::pin(endpoint::activate(context))),
+    post("/webhooks/{id}/activate", |context, form| Box::pin(endpoint::activate(context, form))),
     post("/webhooks/{id}/enable", |context, _| Box::pin(endpoint::set_enabled(context, true))),
     post("/webhooks/{id}/disable", |context, _| Box::pin(endpoint::set_enabled(context, false))),
     post("/webhooks/{id}/ping", |context, _| Box::pin(endpoint::ping(context))),

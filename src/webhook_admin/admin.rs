@@ -7,7 +7,7 @@ use super::WebhookAdminError;
 use crate::audit::{AuditAction, AuditActor, AuditEntry};
 use crate::environment::Environment;
 use crate::error::BoxError;
-use crate::model::{DAY, DeliveryId, EndpointId, UserId};
+use crate::model::{DAY, DeliveryId, EndpointId, Timestamp, UserId};
 use crate::store::WebhookStores;
 use crate::webhook::{
     DeliveryState, EncryptedSecret, Endpoint, EndpointUrl, Event, EventMeta, KeyMismatchError,
@@ -261,7 +261,7 @@ impl WebhookAdmin {
         Ok(EndpointWithSecret { endpoint, secret })
     }
 
-    /// Activates the pending secret.
+    /// Activates the pending secret, whichever rotation created it.
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::NoPendingSecret`] or
@@ -275,6 +275,31 @@ impl WebhookAdmin {
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ACTIVATED, id)?;
         self.modify(id, &audit, |endpoint| Ok(endpoint.activated(now)?))
             .await
+    }
+
+    /// Activates the pending secret if it is the one with this
+    /// [`activates_at`](crate::webhook::PendingSecret::activates_at), and not that of a later rotation, which the receiver
+    /// may not know.
+    ///
+    /// # Errors
+    /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::NoPendingSecret`],
+    /// [`WebhookAdminError::PendingSecretReplaced`] or [`WebhookAdminError::Backend`].
+    pub async fn activate_rotation(
+        &self,
+        id: &EndpointId,
+        activates_at: Timestamp,
+        actor: &AuditActor,
+    ) -> Result<Endpoint, WebhookAdminError> {
+        let now = self.environment.clock.now();
+        let audit = self.audit_entry(actor, AuditAction::ENDPOINT_SECRET_ACTIVATED, id)?;
+        let activate = |endpoint: Endpoint| {
+            let pending = endpoint.pending_secret.as_ref();
+            let is_rotation = pending.is_some_and(|pending| pending.activates_at == activates_at);
+            let activated = endpoint.activated(now)?;
+            let activated = is_rotation.then_some(activated);
+            activated.ok_or(WebhookAdminError::PendingSecretReplaced)
+        };
+        self.modify(id, &audit, activate).await
     }
 
     /// Enables or disables an endpoint.

@@ -22,6 +22,9 @@ pub enum WebhookAdminError {
     /// The endpoint has no pending secret to activate.
     #[error("no secret is pending")]
     NoPendingSecret,
+    /// Another rotation replaced the secret that was to be activated.
+    #[error("the pending secret was replaced by another rotation")]
+    PendingSecretReplaced,
     /// The endpoint is disabled and cannot be pinged.
     #[error("the endpoint is disabled; enable it first")]
     EndpointDisabled,

@@ -248,12 +248,44 @@ async fn a_secret_is_rotated_once_and_activated() {
     let rotated = fixture.stored_endpoint().await.unwrap();
     assert_eq!(rotated.secret, before.secret);
     assert_ne!(rotated.pending_secret, before.pending_secret);
-    let (status, page) = fixture.run_action("/activate").await;
-    assert!(status == 303 && page.contains("The new secret is active."));
+    let page = fixture.get(&fixture.endpoint_path("")).await;
+    let path = fixture.endpoint_path("/activate");
+    let form = [("activates_at", page.after("name=\"activates_at\" value=\""))];
+    let response = fixture.post(&path, &form).await;
+    assert_eq!(response.status, 303);
+    let page = fixture.get(response.header("location")).await;
+    assert!(page.contains("The new secret is active.") && !page.contains("activates_at"));
     let activated = fixture.stored_endpoint().await.unwrap();
     assert_eq!(activated.secret, rotated.pending_secret.unwrap().secret);
-    let (status, page) = fixture.run_action("/activate").await;
-    assert!(status == 409 && page.contains("no secret is pending"));
+    let page = fixture.post(&path, &form).await;
+    assert!(page.status == 409 && page.contains("no secret is pending"));
+}
+
+#[tokio::test]
+async fn a_stale_page_does_not_activate_the_secret_of_a_later_rotation() {
+    let fixture = PanelFixture::with_content().await;
+    let path = fixture.endpoint_path("/activate");
+    let stale = fixture.get(&fixture.endpoint_path("")).await;
+    fixture.clock.advance(Duration::from_millis(1));
+    fixture.post(&fixture.endpoint_path("/rotate"), &[]).await;
+    let rotated = fixture.stored_endpoint().await;
+    let stale = [(
+        "activates_at",
+        stale.after("name=\"activates_at\" value=\""),
+    )];
+    for form in [&stale[..], &[], &[("activates_at", "x")]] {
+        let page = fixture.post(&path, form).await;
+        assert!(
+            page.status == 409 && page.contains("replaced by another rotation"),
+            "{form:?}"
+        );
+        assert_eq!(fixture.stored_endpoint().await, rotated, "{form:?}");
+    }
+    // Other changes of the endpoint do not affect the form.
+    let page = fixture.get(&fixture.endpoint_path("")).await;
+    fixture.run_action("/disable").await;
+    let form = [("activates_at", page.after("name=\"activates_at\" value=\""))];
+    assert_eq!(fixture.post(&path, &form).await.status, 303);
 }
 
 #[tokio::test]
