@@ -67,7 +67,8 @@ impl<E: IntoBackendError> From<E> for BackendError {
 /// ```
 pub trait OrInternal<T> {
     /// Wraps the error in a [`BackendError`]. Do not call this method on a [`BoardError`](crate::host::BoardError): the
-    /// code of the response would always be `internal_error`. `?` alone keeps the kind of a `BoardError`.
+    /// code of the response would always be `internal_error`. Use `?` without `or_internal` for a `BoardError`:
+    /// it keeps the variant.
     ///
     /// # Errors
     /// [`BackendError`] with the error as its source.

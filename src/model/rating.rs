@@ -7,8 +7,9 @@ use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 
 /// A reputation rating of a member.
 ///
-/// A member can rate each post once. A member can give another member one rating without a post in 24 hours. The board
-/// rejects further ratings with [`BoardError::Conflict`](crate::host::BoardError::Conflict).
+/// A member can rate each post once. In any 24 hours, a member can give each other member at most one rating without a
+/// [`post_id`](Self::post_id). The board rejects further ratings with
+/// [`BoardError::Conflict`](crate::host::BoardError::Conflict).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "A reputation rating of a member.")]

@@ -453,12 +453,14 @@ pub(super) async fn retry(context: &PageContext) -> PageResult {
         return context.redirect_with_flash(&path, "retried");
     }
     let (delivery, _) = find(context).await?;
-    let state = delivery.progress.state.as_str();
-    let reason = format!(
-        "The delivery cannot be retried: it is {state} or being sent. If its endpoint is disabled, it is sent after you \
-         enable the endpoint."
-    );
-    context.conflict(&reason, &path)
+    let reason = match delivery.progress.state {
+        DeliveryState::Queued => {
+            "The delivery is already queued or being sent. If its endpoint is disabled, it is sent after you enable the \
+             endpoint."
+        }
+        _ => "The delivery is being sent. Try again after this attempt.",
+    };
+    context.conflict(reason, &path)
 }
 
 /// `POST /deliveries/{id}/remove`

@@ -158,7 +158,7 @@ async fn check_password(
         tracing::warn!(admin = %member, "token not issued: incorrect password");
         form.add_error("password", "Incorrect password.");
     } else if let Err(error) = throttle.release(&slot, context.now).await {
-        tracing::error!(error = %ErrorChain(&error), "failed to reset password attempt");
+        tracing::error!(error = %ErrorChain(&error), "failed to refund password attempt");
     }
     is_correct?;
     Ok(Ok(()))

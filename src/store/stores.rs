@@ -48,7 +48,7 @@ impl Stores {
 
 opaque_debug!(Stores);
 
-/// Stores of webhooks: three trait objects, usually of one value.
+/// Stores of webhooks: three trait objects, which usually refer to the same store ([`from_store`](Self::from_store)).
 #[derive(Clone)]
 pub struct WebhookStores {
     /// Events that are not fanned out yet.

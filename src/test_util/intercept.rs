@@ -58,11 +58,11 @@ pub enum Intervention {
     Fail,
     /// Panics without calling the store.
     Panic,
-    /// Never completes the call, without calling the store.
+    /// Does not call the store; the call never completes.
     Hang,
-    /// Calls the store after this future.
+    /// Calls the store after this future completes.
     Delay(BoxFuture<'static, ()>),
-    /// Calls the store, and returns its result after this future.
+    /// Calls the store, and returns its result after this future completes.
     DelayResult(BoxFuture<'static, ()>),
 }
 

@@ -30,7 +30,7 @@ async fn every_delivery_that_is_not_queued_can_be_retried() {
         assert!(!page.contains(&button));
         assert_eq!(fixture.state().await, Some(DeliveryState::Queued));
         let (status, again) = fixture.post_and_follow(&retry).await;
-        assert!(status == 409 && again.contains("cannot be retried: it is queued"));
+        assert!(status == 409 && again.contains("already queued or being sent"));
         fixture.end_attempt(state).await;
         assert_eq!(fixture.state().await, Some(state));
     }

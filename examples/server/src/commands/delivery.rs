@@ -186,12 +186,13 @@ async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output>
     }
     let found = webhooks.deliveries.find(id).await?;
     let (found, _) = found.ok_or_else(|| not_found(id))?;
-    let state = found.progress.state.as_str();
-    let reason = format!(
-        "the delivery cannot be retried: it is {state} or being sent; if its endpoint is disabled, it is sent after you \
-         enable the endpoint"
-    );
-    Err(BoardError::conflict(reason))
+    Err(BoardError::conflict(match found.progress.state {
+        DeliveryState::Queued => {
+            "the delivery is already queued or being sent; if its endpoint is disabled, it is sent after you enable the \
+             endpoint"
+        }
+        _ => "the delivery is being sent; try again after this attempt",
+    }))
 }
 
 fn delivery(id: &str) -> Result<DeliveryId, &'static str> {

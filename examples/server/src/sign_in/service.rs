@@ -166,7 +166,7 @@ impl SignIn {
         };
         let failed = matches!(account, Ok(None));
         if !failed && let Err(error) = state.throttle.refund(attempt).await {
-            tracing::error!(%error, "failed to reset sign-in attempt");
+            tracing::error!(%error, "failed to refund sign-in attempt");
         }
         account?.ok_or(SignInError::InvalidCredentials)
     }
