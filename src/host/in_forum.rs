@@ -33,8 +33,8 @@ impl<T> InForum<T> {
 /// is_a_list(Page::<Thread> { items: Vec::new(), next: None });
 /// ```
 ///
-/// A post does not contain the id of its forum, so a command returns a page of posts in an [`InForum`]. The following
-/// does not compile:
+/// A post does not contain the id of its forum, so a command returns a page of the posts of one thread in an
+/// [`InForum`]. The following does not compile:
 ///
 /// ```compile_fail,E0277
 /// use forum_api::host::HasForum;
