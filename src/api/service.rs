@@ -40,8 +40,9 @@ impl ForumApi {
         openapi::document(&self.0.settings, &self.0.environment)
     }
 
-    /// Adds the numbers of requests since the previous call to the [`UsageStore`](crate::store::UsageStore), by token and
-    /// hour, and by operation and hour. The first call in each hour also removes numbers that are older than 30 days.
+    /// Adds to the [`UsageStore`](crate::store::UsageStore) the numbers of requests that the service counted since the
+    /// previous call of this method, by token and hour, and by operation and hour. The first call of this method in each
+    /// hour also removes numbers that are older than 30 days.
     ///
     /// [`flush_usage_periodically`](Self::flush_usage_periodically) calls it once a minute. Call it again before the process
     /// ends. Between two calls, the service counts the requests of at most 262,144 pairs of a token and an hour, 4096 in each

@@ -41,9 +41,9 @@ pub struct ApiSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// Maximum length of a body, in bytes, at least 1. The response to a longer body is a 400. Default: 1 MiB.
     pub body_limit: usize,
-    /// Timeout of a request, at least 1 ms, measured from the arrival of its head. At the timeout, a command that
-    /// only reads is cancelled; a command that writes and has begun completes. The response is a 400 if the body has not
-    /// arrived completely, otherwise a 500. Default: 30 s.
+    /// Timeout of a request, at least 1 ms, measured from the arrival of its head. At the timeout, the library
+    /// cancels a command that only reads. A command that writes runs to completion if it has begun. The response is a
+    /// 400 if the body has not arrived completely, otherwise a 500. Default: 30 s.
     pub request_timeout: Duration,
 }
 

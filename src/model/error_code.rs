@@ -123,7 +123,7 @@ impl_serde_str!(ErrorCode);
 /// Body of an error response.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct ErrorBody {
-    /// The error.
+    /// Code, message and request id of the error.
     pub error: ErrorObject,
 }
 

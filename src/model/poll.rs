@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::serde_helpers::non_null;
 use super::{Author, FieldUpdate, OptionId, PollId, ThreadId, Timestamp};
 
-/// One choice of a poll.
+/// An option of a poll.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PollOption {
@@ -39,8 +39,8 @@ pub struct Poll {
     pub author: Option<Author>,
     /// The options, in order.
     pub options: Vec<PollOption>,
-    /// Number of voters; null if the board hides the totals from the caller. With several choices it can be less than the
-    /// sum of the options' votes.
+    /// Number of voters; null if the board hides the totals from the caller. If `maxChoices` is greater
+    /// than 1, it can be less than the sum of the options' votes.
     pub total_votes: Option<u64>,
     /// Maximum number of options in one vote.
     pub max_choices: u32,
@@ -143,7 +143,7 @@ pub struct NewPoll {
 }
 
 impl NewPoll {
-    /// Creates a poll with one choice, final votes, and no closing time.
+    /// Creates a poll in which a vote has one option and cannot be changed, without a closing time.
     pub fn new(question: impl Into<String>, options: Vec<String>) -> Self {
         Self {
             question: question.into(),

@@ -13,7 +13,7 @@ use super::{
 /// both formats. The board must sanitise `body_html`, because the library sends it unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(description = "A post.")]
+#[schemars(description = "A post of a thread: the first post, or a reply.")]
 pub struct Post {
     /// The post's id.
     pub post_id: PostId,

@@ -13,9 +13,9 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchHitKind {
-    /// A thread.
+    /// One hit for each thread.
     Thread,
-    /// A post.
+    /// One hit for each post.
     Post,
 }
 

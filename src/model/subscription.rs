@@ -12,9 +12,9 @@ use super::{ForumId, PageKey, PageLimit, TargetId, ThreadId, Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SubscriptionTargetKind {
-    /// A thread.
+    /// A subscription to one thread.
     Thread,
-    /// A forum.
+    /// A subscription to one forum.
     Forum,
 }
 

@@ -71,7 +71,7 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
             (bar_chart("by-state", "Deliveries by state", "State", "Deliveries", states))
             (bar_chart("by-endpoint", "Deliveries by endpoint", "Endpoint", "Deliveries", receivers))
             (bar_chart("times", "Attempt durations", "Duration", "Attempts", times))
-            p.hint { "Counts all attempts of the last 24 hours, including those of deliveries that were queued earlier." }
+            p.hint { "This chart counts all attempts of the last 24 hours, including attempts of deliveries that were queued earlier." }
         }
     };
     context.show("Usage", main)

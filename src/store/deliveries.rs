@@ -291,7 +291,8 @@ pub struct EndpointStats {
     /// Number of deliveries that were first queued in the period and whose last attempt failed: retrying, dead and gone
     /// deliveries.
     pub failed: u64,
-    /// The latest delivery with a finished attempt, by the time at which it was first queued; `None` if there is none.
+    /// The delivery with the latest `created_at` among the deliveries that have a finished attempt; `None` if no delivery
+    /// has one.
     pub last: Option<LastDelivery>,
 }
 

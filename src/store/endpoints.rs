@@ -84,8 +84,8 @@ pub trait EndpointStore: Send + Sync + 'static {
     /// Replaces the recorded key `former` with `key` and stores the secrets of `endpoints`, in one transaction.
     /// `former` is `None` if no key is recorded yet.
     ///
-    /// `endpoints` differ from the stored ones only in their secrets. Their versions are incremented, as by
-    /// [`update`](Self::update).
+    /// `endpoints` differ from the stored ones only in their secrets. The store increments their
+    /// versions, as [`update`](Self::update) does.
     ///
     /// Returns `false`, and changes nothing, if the recorded key is not `former`, or if the stored version of an
     /// endpoint differs from its `version` in `endpoints`. `audit` is `None` if the library itself records a key for

@@ -4,8 +4,8 @@
 //! `sqlite`, `postgres` and `redis`. [`Stores`] and [`WebhookStores`] combine them. [`sqlite_schema`] contains the schema
 //! and the statements of the SQLite tables for other drivers.
 //!
-//! The library can drop the future of a call at any time, for example when the client disconnects. The operation then
-//! takes effect completely or not at all. Methods that depend on the current time receive it as a parameter. A `find`
+//! The library can drop the future of a call at any time, for example when the client disconnects. The operation must
+//! then take effect completely or not at all. Methods that depend on the current time receive it as a parameter. A `find`
 //! method returns `Ok(None)` if the resource does not exist.
 //!
 //! The suite [`conformance`](crate::conformance) checks other implementations of the traits.

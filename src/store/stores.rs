@@ -19,8 +19,8 @@ pub struct Stores {
     pub rate_limits: Arc<dyn RateLimitStore>,
     /// Responses by `Idempotency-Key`.
     pub idempotency: Arc<dyn IdempotencyStore>,
-    /// The audit log, which webhook stores in the same database share. Stores in memory share the log that
-    /// [`in_memory_with`](Self::in_memory_with) receives.
+    /// The audit log. Webhook stores in the same database write to the same log. Webhook stores in memory do so if both
+    /// are created with [`in_memory_with`](Self::in_memory_with).
     pub audit: Arc<dyn AuditStore>,
     /// Requests by token and hour, and by operation and hour.
     pub usage: Arc<dyn UsageStore>,

@@ -277,9 +277,10 @@ impl WebhookAdmin {
             .await
     }
 
-    /// Activates the pending secret if it is the one with this
-    /// [`activates_at`](crate::webhook::PendingSecret::activates_at), and not that of a later rotation, which the receiver
-    /// may not know.
+    /// Activates the pending secret if its [`activates_at`](crate::webhook::PendingSecret::activates_at) is this time.
+    ///
+    /// Otherwise a later rotation has replaced the secret, and the receiver may not have the new one yet: the method
+    /// returns an error and activates nothing.
     ///
     /// # Errors
     /// [`WebhookAdminError::EndpointNotFound`], [`WebhookAdminError::NoPendingSecret`],
