@@ -115,9 +115,10 @@
 //! `board_tests!` takes an expression that creates the [`BoardFactory`], and a function that runs a future to
 //! completion.
 //!
-//! # Adding a rule
+//! # Adding a rule to the library
 //!
-//! A rule is an `async fn` inside the `board_rules!` of the file of its resource:
+//! A contributor writes a rule as an `async fn` inside `board_rules!`, in the file of its resource in
+//! `src/conformance/rules`. The macro is private: a host tests its own rules in its own tests.
 //!
 //! ```
 //! # use forum_api::conformance::{Audience, Suite, TestResult};

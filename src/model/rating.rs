@@ -7,7 +7,7 @@ use super::{ForumId, PostId, RatingId, Timestamp, UserId};
 
 /// A reputation rating of a member.
 ///
-/// A member can rate each post once. In any 24 hours, a member can give each other member at most one rating without a
+/// A member can rate each post once. Within 24 hours, a member can rate the same other member at most once without a
 /// [`post_id`](Self::post_id). The board rejects further ratings with
 /// [`BoardError::Conflict`](crate::host::BoardError::Conflict).
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

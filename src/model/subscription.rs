@@ -177,7 +177,8 @@ impl JsonSchema for NewSubscription {
     }
 }
 
-/// Query parameters of `DELETE /subscriptions/{target}/{targetId}`. It has no fields yet; later versions can add parameters.
+/// Query parameters of `DELETE /subscriptions/{target}/{targetId}`. It has no fields yet; later versions can add
+/// parameters.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

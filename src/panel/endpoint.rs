@@ -285,10 +285,12 @@ async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> Pag
 
 /// `POST /webhooks/{id}/activate`
 ///
-/// Activates only the secret that was pending when the page was opened, because the receiver may not know a later one. A form
-/// without its time activates none.
+/// Activates only the secret that was pending when the page was opened, because the receiver may not know a later one.
 pub(super) async fn activate(context: &PageContext, form: Form) -> PageResult {
-    let activates_at = Timestamp::parse(form.get("activates_at")).unwrap_or_default();
+    let Ok(activates_at) = Timestamp::parse(form.get("activates_at")) else {
+        let path = format!("/webhooks/{}", context.id);
+        return context.conflict("The form is outdated. Open the endpoint again.", &path);
+    };
     let activated = context
         .panel
         .webhook_admin

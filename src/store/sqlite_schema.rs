@@ -100,7 +100,7 @@ pub mod tokens {
     pub const REVOKE: &str = "
         UPDATE forum_api_tokens SET revoked_at = ?2 WHERE lookup = ?1 AND revoked_at IS NULL";
 
-    /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is `?2` less
+    /// Records the use of the token with the lookup `?1` at the time `?2`, unless a use after `?3` is recorded. `?3` is `?2` minus
     /// [`TokenRecord::LAST_USED_RESOLUTION`](crate::token::TokenRecord::LAST_USED_RESOLUTION).
     pub const RECORD_USE: &str = "
         UPDATE forum_api_tokens SET last_used_at = ?2
@@ -168,7 +168,7 @@ pub mod tokens {
 /// [`complete`](crate::store::IdempotencyStore::complete) is [`COMPLETE`](idempotency::COMPLETE), or
 /// [`RELEASE`](idempotency::RELEASE) for [`NotExecuted`](crate::store::Completion::NotExecuted).
 pub mod idempotency {
-    /// Deletes up to eight keys whose first run started at `?1` or before. `?1` is the current time less
+    /// Deletes up to eight keys whose first run started at `?1` or before. `?1` is the current time minus
     /// [`IdempotencyRecord::TTL`](crate::store::IdempotencyRecord::TTL).
     ///
     /// Each request reserves one key and deletes up to eight, so expired keys do not accumulate. Eight are few enough

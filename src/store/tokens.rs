@@ -16,7 +16,9 @@ pub struct TokenFilter {
     pub states: TokenStateFilter,
     /// Only tokens that match the search; `None` for all tokens.
     pub search: Option<TokenSearch>,
-    /// Only tokens after the one with this creation time and lookup, which need not exist; `None` for the beginning.
+    /// Only tokens after this position of the list: the creation time and the lookup of the last token of the previous
+    /// page. The list is newest first, so these tokens are older. A token with this lookup need not exist. `None` starts
+    /// at the newest token.
     pub after: Option<(Timestamp, Lookup)>,
     /// Maximum number of tokens. The default of 0 lists none.
     pub limit: u32,
@@ -125,8 +127,9 @@ impl_for_pointers!(TokenStore {
 /// Without a loader the library makes two calls for each request with a token: [`TokenStore::find`], and
 /// [`Authorizer::member_access`](crate::host::Authorizer::member_access), which loads the owner. With a loader in
 /// [`Stores::token_loader`](super::Stores::token_loader) the library calls [`load_token`](Self::load_token) instead of `find`.
-/// The library then compares the digest of the secret, checks that the token is valid, and charges the request. `member_access` then
-/// receives the loaded data ([`RequestInfo::loaded_owner`](crate::host::RequestInfo::loaded_owner)) and needs no query.
+/// The library then compares the digest of the secret, checks that the token is valid, and charges the request.
+/// `member_access` receives the loaded data ([`RequestInfo::loaded_owner`](crate::host::RequestInfo::loaded_owner)) and
+/// needs no query.
 ///
 /// A loader does not verify secrets, does not reject tokens that are revoked or expired, and has no side effects:
 /// the library also calls it for requests that it then rejects. Work that a host does only for accepted requests, such as

@@ -21,7 +21,8 @@ pub struct WorkerSettings {
     /// pause grows to at most 30 s. Default: 1 s.
     pub poll_interval: Duration,
     /// Time limit of each step of an attempt: checking the owner, decrypting the secret, recording the start of
-    /// sending, sending, recording the result. It also limits each other call of a store. At least 1 ms. Default: 15 s.
+    /// sending, sending, recording the result. It is also the time limit of every other call to a store. At least 1 ms.
+    /// Default: 15 s.
     /// Must be longer than the timeout of the transport, such as
     /// [`HttpTransportSettings::attempt_timeout`](crate::webhook::HttpTransportSettings::attempt_timeout).
     pub step_timeout: Duration,

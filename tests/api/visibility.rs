@@ -314,7 +314,7 @@ async fn the_parent_of_a_forum_is_its_nearest_visible_ancestor() {
 }
 
 #[tokio::test]
-async fn a_board_without_forums_for_guests_shows_them_none() {
+async fn a_guest_who_sees_no_forum_gets_no_results() {
     let server = Server::new();
     server.board.show("", &[]);
     for mode in [FailureMode::None, FailureMode::Leak] {

@@ -50,7 +50,9 @@ def run(page: Page, server: Server, receiver: Receiver) -> None:
     before = server.state()
 
     def post(path: str, cookie: dict[str, str], csrf: str | None, **headers: str) -> Answer:
-        fields = [*FIELDS, ("password", server.password)] + ([("csrf", csrf)] if csrf is not None else [])
+        shown = server.ask("GET", path.removesuffix("/activate"), admin.cookie).text if path.endswith("/activate") else ""
+        pending = re.findall('name="(activates_at)" value="([^"]+)"', shown)
+        fields = [*FIELDS, *pending, ("password", server.password)] + ([("csrf", csrf)] if csrf is not None else [])
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return server.ask("POST", path, FORM | cookie | named, urlencode(fields))
 
@@ -68,7 +70,8 @@ def run(page: Page, server: Server, receiver: Receiver) -> None:
 
     # The same forms with valid credentials are accepted. The ping is a conflict, because the endpoint is disabled by then.
     for path in paths:
-        assert post(path, admin.cookie, admin.csrf).status in (200, 303, 409), path
+        status = post(path, admin.cookie, admin.csrf).status
+        assert status in (200, 303) or (status == 409 and path.endswith("/ping")), (path, status)
     assert server.state() != before
 
 

@@ -273,12 +273,14 @@ async fn a_stale_page_does_not_activate_the_secret_of_a_later_rotation() {
         "activates_at",
         stale.after("name=\"activates_at\" value=\""),
     )];
-    for form in [&stale[..], &[], &[("activates_at", "x")]] {
+    let outdated = "The form is outdated.";
+    for (form, reason) in [
+        (&stale[..], "replaced by another rotation"),
+        (&[], outdated),
+        (&[("activates_at", "x")], outdated),
+    ] {
         let page = fixture.post(&path, form).await;
-        assert!(
-            page.status == 409 && page.contains("replaced by another rotation"),
-            "{form:?}"
-        );
+        assert!(page.status == 409 && page.contains(reason), "{form:?}");
         assert_eq!(fixture.stored_endpoint().await, rotated, "{form:?}");
     }
     // Other changes of the endpoint do not affect the form.

@@ -333,7 +333,8 @@ impl DeliveryStore for SqliteWebhookStore {
     }
 }
 
-/// Records the result of an attempt. Returns `false`, and changes nothing, if the lease was replaced.
+/// Records the result of an attempt. Returns `false`, and changes nothing, if the lease was replaced or
+/// the endpoint was removed.
 fn settle(connection: &Connection, settlement: &Settlement, now: Timestamp) -> Result<bool> {
     let Settlement {
         delivery_id,

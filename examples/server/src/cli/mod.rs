@@ -323,6 +323,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn reseal_is_another_name_of_reencrypt() {
+        let arguments = ["forum-server", "webhook", "reseal", "--help"];
+        let help = parser().try_get_matches_from(arguments).unwrap_err();
+        assert_eq!(help.kind(), DisplayHelp);
+        assert!(help.to_string().contains("webhook reencrypt"), "{help}");
+    }
+
     /// The keys of the TOML blocks, and the words in backticks that have the form of an option of two words.
     #[test]
     fn options_in_the_operations_guide_exist() {

@@ -27,7 +27,7 @@ pub struct Common {
         default_value = "sqlite:forum.db"
     )]
     pub database: String,
-    /// TOML file with values for the options of `serve`; a value also applies to other commands that have this option; environment variables such as FORUM_TOKEN_BUDGET set the same options
+    /// TOML file with values for the options of `serve`; other commands use the values of the options that they share with `serve`; environment variables such as FORUM_TOKEN_BUDGET set the same options
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print one JSON value instead of text

@@ -143,7 +143,7 @@ mod tests {
                     "62d97c8d8427e2694a9913af360ed69f78caf98cb0992f477addb98ec4808e13",
                     "0a7ccdd5c6560625c7520277467b84c702c7c1202ea5552bbe8add83896cac34",
                     "8728c73b4d1a41b206f4993561a4f5c600ed85919f19f0a7e657a522abc327a7",
-                    "d4ade1fa84c543d090aef340f77bdee3a3c6f6ed89c3999d9abbe32e05cba5ac",
+                    "bf5b371668787b194cc9f3ed04b7ead90bd0798484914e629df7369284ccfd50",
                 ],
             ),
             (

@@ -1,7 +1,6 @@
--- Indexes a post from the values of its row. A statement that reads the post again is planned while the table of a new
--- board is almost empty, and then reads many posts for each new one until Postgres has statistics of the table.
+-- Indexes a post from the values of its row. A statement that reads the post again is planned by the first writes of a
+-- connection. On a new board it then read many posts for each new one, until Postgres had statistics of the table.
 
--- The words of a post in the index.
 CREATE FUNCTION index_words (
     number BIGINT, title_words TEXT, body_words TEXT, author_id BIGINT, forum_id BIGINT, post_id BIGINT
 ) RETURNS TSVECTOR
