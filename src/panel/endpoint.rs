@@ -287,14 +287,15 @@ async fn show_rotated(context: &PageContext, id: &EndpointId, back: &str) -> Pag
 ///
 /// Activates only the secret that was pending when the page was opened, because the receiver may not know a later one.
 pub(super) async fn activate(context: &PageContext, form: Form) -> PageResult {
+    let endpoint = find(context).await?;
     let Ok(activates_at) = Timestamp::parse(form.get("activates_at")) else {
-        let path = format!("/webhooks/{}", context.id);
+        let path = format!("/webhooks/{}", endpoint.id);
         return context.conflict("The form is outdated. Open the endpoint again.", &path);
     };
     let activated = context
         .panel
         .webhook_admin
-        .activate_rotation(&context.endpoint()?, activates_at, &context.actor)
+        .activate_rotation(&endpoint.id, activates_at, &context.actor)
         .await;
     redirect_or_conflict(context, activated, "activated")
 }
