@@ -31,6 +31,15 @@ use crate::task::catch_panic;
 /// Reads the body when polled. Only forms read it.
 type UnreadBody = BoxFuture<'static, Result<Bytes, BodyError>>;
 
+/// State of a request that the error page depends on.
+#[derive(Default)]
+struct Progress {
+    /// Set once the visitor is known to be an administrator. The error page then has navigation.
+    context: Option<Arc<PageContext>>,
+    /// True while the form is read. A timeout is then a client error.
+    reading_form: bool,
+}
+
 impl<B> Service<Request<B>> for Panel
 where
     B: Body + Send + 'static,
@@ -71,39 +80,41 @@ impl PanelInner {
         body: UnreadBody,
         restored: Result<(), PanelError>,
     ) -> Response<ResponseBody> {
-        let mut frame = None;
+        let mut progress = Progress::default();
         let pipeline = async {
             restored?;
-            self.run_pipeline(head, body, &mut frame).await
+            self.run_pipeline(head, body, &mut progress).await
         };
         let limit = self.settings.request_timeout;
         let result = run(&*self.environment.runtime, limit, pipeline).await;
-        let timeout = || Err(PanelError::internal("the request timed out"));
+        let timeout = || match progress.reading_form {
+            true => Err(PanelError::BadForm),
+            false => Err(PanelError::internal("the request timed out")),
+        };
         let response = match result.unwrap_or_else(timeout) {
             Ok(response) => response,
-            Err(error) => self.error_response(error, frame.as_deref()),
+            Err(error) => self.error_response(error, progress.context.as_deref()),
         };
         tracing::info!(status = response.status.as_u16(), "request completed");
         response.into_response(head)
     }
 
     /// Renders an error page, with navigation if the visitor is an administrator.
-    fn error_response(&self, error: PanelError, frame: Option<&PageContext>) -> PageResponse {
+    fn error_response(&self, error: PanelError, context: Option<&PageContext>) -> PageResponse {
         let page = error.into_page();
-        let document = match frame {
+        let document = match context {
             Some(context) => context.error_document(page.title, page.text),
             None => bare_document(&self.settings.base_path, page.title, page.text),
         };
         page.into_response(document)
     }
 
-    /// Checks session, administrator and route, and for a form its origin and CSRF token, in this order. Sets `frame` if the
-    /// visitor is an administrator.
+    /// Checks session, administrator and route, and for a form its origin and CSRF token, in this order.
     async fn run_pipeline(
         self: &Arc<Self>,
         head: &Parts,
         body: UnreadBody,
-        frame: &mut Option<Arc<PageContext>>,
+        progress: &mut Progress,
     ) -> PageResult {
         let below = head.uri.path().strip_prefix(&self.settings.base_path);
         let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
@@ -133,7 +144,7 @@ impl PanelInner {
             query: Form::parse(head.uri.query().unwrap_or_default()).unwrap_or_default(),
             now: self.environment.clock.now(),
         });
-        *frame = Some(Arc::clone(&context));
+        progress.context = Some(Arc::clone(&context));
         let (route, _) = found.ok_or(PanelError::NotFound)?;
         let handler = match route.handler {
             RouteHandler::Get(handler) => return handler(&context).await,
@@ -142,7 +153,10 @@ impl PanelInner {
         if !is_same_origin_form(head, &self.environment.public_origin) {
             return Err(PanelError::Forbidden);
         }
-        let form = parse_form(body.await, &context.session)?;
+        progress.reading_form = true;
+        let body = body.await;
+        progress.reading_form = false;
+        let form = parse_form(body, &context.session)?;
         let write = async move { handler(&context, form).await };
         let result = run_write(&*self.environment.runtime, write).await;
         result.unwrap_or_else(|| Err(PanelError::internal("the runtime dropped a write")))

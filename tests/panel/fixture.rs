@@ -1,6 +1,7 @@
 //! A panel with in-memory stores, and requests as browsers send them.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -21,6 +22,7 @@ use forum_api::webhook_admin::WebhookAdmin;
 use forum_api::{Environment, async_trait};
 use http::request::Parts;
 use http::{HeaderMap, Request};
+use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tower::ServiceExt;
@@ -232,7 +234,14 @@ impl PanelFixture {
         let pairs = form.iter();
         let pairs = pairs.map(|(name, value)| format!("{}={}", encode(name), encode(value)));
         let body = pairs.collect::<Vec<_>>().join("&");
-        let request = request.body(Full::<Bytes>::from(body)).unwrap();
+        self.call(request.body(Full::<Bytes>::from(body)).unwrap())
+            .await
+    }
+
+    pub async fn call<B>(&self, request: Request<B>) -> Response
+    where
+        B: Body<Data = Bytes, Error = Infallible> + Send + 'static,
+    {
         let Ok(response) = self.panel.clone().oneshot(request).await;
         let (head, body) = response.into_parts();
         let body = body.collect().await.unwrap().to_bytes().to_vec();
