@@ -19,6 +19,7 @@ mod moderation;
 mod mutations;
 mod pages;
 mod paging;
+mod parameters;
 mod posts;
 mod profiles;
 mod races;

@@ -169,19 +169,24 @@ impl<'a> Transaction<'a> {
     ) -> DbResult<()> {
         match &self.0 {
             Connection::Sqlite(connection) => {
-                let mut is_used = vec![false; parameters.len()];
+                let mut used = vec![false; parameters.len()];
                 for sql in statements {
                     let mut statement = connection.prepare_cached(sql)?;
-                    for ((name, value), is_used) in parameters.iter().zip(&mut is_used) {
+                    let mut bound = 0;
+                    for ((name, value), used) in parameters.iter().zip(&mut used) {
                         if let Some(index) = statement.parameter_index(name)? {
                             statement
                                 .raw_bind_parameter(index, &**value as &dyn rusqlite::ToSql)?;
-                            *is_used = true;
+                            *used = true;
+                            bound += 1;
                         }
+                    }
+                    if bound < statement.parameter_count() {
+                        return Err(MISMATCH);
                     }
                     statement.raw_execute()?;
                 }
-                match is_used.contains(&false) {
+                match used.contains(&false) {
                     true => Err(MISMATCH),
                     false => Ok(()),
                 }
