@@ -97,9 +97,12 @@ pub(super) const SWEEP: &str = "
     DELETE FROM session
     WHERE hash IN (SELECT hash FROM session WHERE used_at <= ?1 ORDER BY used_at LIMIT ?2)";
 
-pub async fn end(tx: &Transaction<'_>, hash: &[u8]) -> db::DbResult<()> {
+pub async fn end(tx: &Transaction<'_>, hashes: &[Hash]) -> db::DbResult<()> {
     let delete = "DELETE FROM session WHERE hash = ?1";
-    tx.execute(delete, bind![hash]).await.map(drop)
+    for hash in hashes {
+        tx.execute(delete, bind![hash.as_slice()]).await?;
+    }
+    Ok(())
 }
 
 pub async fn end_all(tx: &Transaction<'_>, member: i64) -> db::DbResult<()> {

@@ -15,16 +15,16 @@ use crate::board::groups::Group;
 #[async_trait]
 impl AdminAuth for SignIn {
     async fn session(&self, head: &Parts) -> BackendResult<Option<Session>> {
-        let Some(id) = session::read_cookie(&head.headers) else {
-            return Ok(None);
-        };
-        let Some(account) = self.board().signed_in(id.hash()).await? else {
-            return Ok(None);
-        };
-        let administrator = account.groups.contains(Group::Administrators);
-        let member = UserId::from(account.member);
-        let session = Session::new(member, account.name, administrator, id.as_str());
-        Ok(Some(session))
+        for id in session::read_cookies(&head.headers) {
+            let Some(account) = self.board().signed_in(id.hash()).await? else {
+                continue;
+            };
+            let administrator = account.groups.contains(Group::Administrators);
+            let member = UserId::from(account.member);
+            let session = Session::new(member, account.name, administrator, id.as_str());
+            return Ok(Some(session));
+        }
+        Ok(None)
     }
 
     async fn verify_password(&self, session: &Session, password: &str) -> BackendResult<bool> {

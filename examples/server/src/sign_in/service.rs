@@ -110,19 +110,20 @@ impl SignIn {
         self.0.panel_checks.acquire().await.ok()
     }
 
-    /// Begins a new session and ends the browser's previous one, which prevents session fixation.
+    /// Begins a new session and ends the browser's previous ones, which prevents session fixation.
     async fn begin(&self, head: &Parts, form: &SignInForm) -> Result<String, SignInError> {
         let account = self.account(head, form).await?;
-        let previous = session::read_cookie(&head.headers);
-        let session = session::begin(&self.0.board, account, previous).await?;
+        let previous = session::read_cookies(&head.headers);
+        let session = session::begin(&self.0.board, account, &previous).await?;
         Ok(self.0.cookie.set(&session))
     }
 
-    /// Ends the browser's session.
+    /// Ends the browser's sessions.
     async fn end(&self, head: &Parts) -> Result<(), SignInError> {
         self.check_origin(head)?;
-        if let Some(session) = session::read_cookie(&head.headers) {
-            session::end(&self.0.board, &session).await?;
+        let ended = session::read_cookies(&head.headers);
+        if !ended.is_empty() {
+            session::end(&self.0.board, &ended).await?;
         }
         Ok(())
     }

@@ -14,6 +14,9 @@ use crate::board::sessions::{self, Hash};
 /// Name of the cookie.
 const NAME: &str = "forum_session";
 
+/// Maximum number of cookies that are looked up for one request.
+const MAX_COOKIES: usize = 4;
+
 /// Id of a session: 256 random bits that only the browser keeps.
 pub struct SessionId(String);
 
@@ -66,31 +69,31 @@ impl Cookie {
     }
 }
 
-/// Returns the session that a request names.
-pub fn read_cookie(headers: &HeaderMap) -> Option<SessionId> {
+/// Returns the sessions that a request names, at most [`MAX_COOKIES`]. Another application on a parent domain can add a
+/// cookie of the same name, so the caller uses the first session that exists.
+pub fn read_cookies(headers: &HeaderMap) -> Vec<SessionId> {
     let lines = headers.get_all(COOKIE).iter();
-    // Cookies of other applications on this host can contain bytes that are not ASCII.
+    // Cookies of other applications can contain bytes that are not ASCII.
     let pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
-    let mut values = pairs.filter_map(|pair| {
+    let values = pairs.filter_map(|pair| {
         let value = pair.trim_ascii().strip_prefix(NAME.as_bytes())?;
         value.strip_prefix(b"=")
     });
-    values.find_map(|value| SessionId::parse(str::from_utf8(value).ok()?))
+    let sessions = values.filter_map(|value| SessionId::parse(str::from_utf8(value).ok()?));
+    sessions.take(MAX_COOKIES).collect()
 }
 
-/// Begins a session of this account and ends the browser's previous one.
+/// Begins a session of this account and ends the browser's previous ones.
 pub async fn begin(
     board: &ReferenceBoard,
     account: Account,
-    previous: Option<SessionId>,
+    previous: &[SessionId],
 ) -> BoardResult<SessionId> {
     let id = SessionId::generate()?;
-    let (hash, previous) = (id.hash(), previous.map(|previous| previous.hash()));
+    let (hash, previous) = (id.hash(), hashes(previous));
     let begin = board.write(move |tx, events| {
         Box::pin(async move {
-            if let Some(previous) = previous {
-                sessions::end(tx, &previous).await?;
-            }
+            sessions::end(tx, &previous).await?;
             Ok(sessions::begin(tx, &hash, &account, events.now).await?)
         })
     });
@@ -98,12 +101,16 @@ pub async fn begin(
     Ok(id)
 }
 
-/// Ends a session.
-pub async fn end(board: &ReferenceBoard, id: &SessionId) -> BoardResult<()> {
-    let hash = id.hash();
+/// Ends sessions.
+pub async fn end(board: &ReferenceBoard, ended: &[SessionId]) -> BoardResult<()> {
+    let ended = hashes(ended);
     let end =
-        board.write(move |tx, _| Box::pin(async move { Ok(sessions::end(tx, &hash).await?) }));
+        board.write(move |tx, _| Box::pin(async move { Ok(sessions::end(tx, &ended).await?) }));
     end.await
+}
+
+fn hashes(sessions: &[SessionId]) -> Vec<Hash> {
+    sessions.iter().map(SessionId::hash).collect()
 }
 
 #[cfg(test)]
@@ -111,7 +118,7 @@ mod tests {
     use http::HeaderMap;
     use http::header::{COOKIE, HeaderValue};
 
-    use super::{Cookie, SessionId, read_cookie};
+    use super::{Cookie, SessionId, read_cookies};
 
     #[test]
     fn the_session_is_read_beside_other_cookies() {
@@ -124,9 +131,20 @@ mod tests {
         ] {
             let line = HeaderValue::from_bytes(line.as_bytes()).unwrap();
             let headers = HeaderMap::from_iter([(COOKIE, line)]);
-            let read = read_cookie(&headers);
-            assert_eq!(read.unwrap().as_str(), id, "{headers:?}");
+            let read = read_cookies(&headers);
+            let read: Vec<_> = read.iter().map(SessionId::as_str).collect();
+            assert_eq!(read, [&id], "{headers:?}");
         }
+    }
+
+    #[test]
+    fn only_the_first_four_sessions_are_read() {
+        let cookies =
+            ["a", "b", "c", "d", "e"].map(|id| format!("forum_session={}", id.repeat(43)));
+        let line = HeaderValue::from_str(&cookies.join("; ")).unwrap();
+        let read = read_cookies(&HeaderMap::from_iter([(COOKIE, line)]));
+        let read: String = read.iter().map(|id| &id.as_str()[..1]).collect();
+        assert_eq!(read, "abcd");
     }
 
     #[test]

@@ -105,7 +105,7 @@ async fn an_ended_session_is_invalid() {
     let demo = Demo::new().await;
     begin(&demo, SESSION).await;
     begin(&demo, OTHER_SESSION).await;
-    demo.change(|tx| Box::pin(async move { Ok(sessions::end(tx, &SESSION).await?) }))
+    demo.change(|tx| Box::pin(async move { Ok(sessions::end(tx, &[SESSION]).await?) }))
         .await;
     assert!(!is_signed_in(&demo, SESSION).await && is_signed_in(&demo, OTHER_SESSION).await);
 }
