@@ -229,7 +229,7 @@ fn latency_cells(latency: &LatencyHistogram) -> [(&'static str, Markup); 3] {
 fn percentile(latency: &LatencyHistogram, percent: u8) -> String {
     match latency.percentile(percent) {
         None => "none".into(),
-        Some(duration) if duration >= MAX_LATENCY => "over 5\u{a0}s".into(),
+        Some(duration) if duration >= MAX_LATENCY => "at least 5\u{a0}s".into(),
         Some(duration) => duration_text(duration),
     }
 }
