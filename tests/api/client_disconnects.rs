@@ -1,14 +1,7 @@
 //! Client disconnects, request timeouts and incomplete bodies (`docs/protocol.md`, section 2.6).
 
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
-
-use bytes::Bytes;
 use forum_api::test_util::TestResponse;
-use http_body::{Body, Frame};
+use forum_test_support::endless_body::EndlessBody;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::server::{settings, short_timeout};
@@ -136,35 +129,18 @@ async fn a_write_completes_after_its_timeout_and_keeps_its_response() {
     assert_eq!((response.status, server.board.calls().len()), (201, 1));
 }
 
-/// A body that never ends. Records whether it was polled.
-#[derive(Clone, Default)]
-struct Endless(Arc<AtomicBool>);
-
-impl Body for Endless {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.store(true, Ordering::SeqCst);
-        Poll::Pending
-    }
-}
-
 #[tokio::test]
 async fn an_endless_body_is_a_400_and_executes_nothing() {
     let server = with_short_timeout().await;
     let request = reply().bearer(&server.token("alice").await);
-    let body = Endless::default();
+    let body = EndlessBody::default();
     let response = server.call(request.to_http().map(|_| body.clone())).await;
     assert_eq!(outcome(&response), BAD_REQUEST);
     assert_eq!(
         message(&response),
         "body: expected a complete body before the request timeout"
     );
-    assert!(body.0.load(Ordering::SeqCst) && server.board.calls().is_empty());
+    assert!(body.was_polled() && server.board.calls().is_empty());
 }
 
 #[tokio::test]
@@ -215,14 +191,14 @@ async fn a_request_that_is_rejected_before_its_body_does_not_wait_for_it() {
             204,
         ),
     ] {
-        let body = Endless::default();
+        let body = EndlessBody::default();
         let response = server.call(request.to_http().map(|_| body.clone())).await;
         assert_eq!(response.status, status, "{request:?}");
-        assert!(!body.0.load(Ordering::SeqCst), "{request:?}");
+        assert!(!body.was_polled(), "{request:?}");
     }
     server.board.set_offline(true);
     let request = reply().bearer(&alice).to_http();
-    let response = server.call(request.map(|_| Endless::default())).await;
+    let response = server.call(request.map(|_| EndlessBody::default())).await;
     assert_eq!(response.status, 503);
 }
 

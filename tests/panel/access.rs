@@ -1,13 +1,8 @@
 //! Access checks of all routes of the panel's router.
 
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
-use bytes::Bytes;
 use forum_api::test_util::Intervention;
+use forum_test_support::endless_body::EndlessBody;
 use http::Request;
-use http_body::{Body, Frame};
 
 use crate::fixture::{ADMIN, Fields, PASSWORD, PanelFixture, Response};
 
@@ -130,26 +125,13 @@ async fn an_invalid_form_changes_nothing() {
     assert_eq!(fixture.snapshot().await, before);
 }
 
-/// A body that never ends.
-struct Endless;
-
-impl Body for Endless {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Pending
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_form_that_does_not_arrive_before_the_timeout_is_a_400() {
     let fixture = PanelFixture::new().await;
     let request = Request::post("/panel/webhooks").header(ADMIN.0, ADMIN.1);
-    let response = fixture.call(request.body(Endless).unwrap()).await;
+    let response = fixture
+        .call(request.body(EndlessBody::default()).unwrap())
+        .await;
     assert_eq!(response.status, 400);
     assert!(response.contains("The form could not be read."));
 }

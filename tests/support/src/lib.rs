@@ -9,6 +9,7 @@ pub mod client;
 pub mod cluster;
 pub mod connection;
 pub mod directory;
+pub mod endless_body;
 pub mod node;
 pub mod postgres;
 pub mod prerequisites;
