@@ -160,6 +160,7 @@ pub mod host;
 #[cfg(any(feature = "panel", feature = "reference"))]
 mod html;
 mod http_util;
+mod lock;
 #[cfg(not(feature = "metrics"))]
 mod metrics;
 #[cfg(feature = "metrics")]

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use thiserror::Error;
 use tracing::Instrument;
 
 use crate::host::BackendError;
+use crate::lock::lock;
 use crate::runtime::Runtime;
 
 /// Error of host code that panicked. Holds the message only for `&'static str` payloads: a formatted message can
@@ -97,8 +98,8 @@ pub(crate) async fn spawn_and_join<T: Send + 'static>(
     let filled = Arc::clone(&slot);
     let work = async move {
         let value = future.await;
-        *filled.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        *lock(&filled) = Some(value);
     };
     runtime.spawn(Box::pin(work.in_current_span())).await;
-    slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+    lock(&slot).take()
 }

@@ -12,8 +12,9 @@ use std::time::Duration;
 use http::StatusCode;
 
 use crate::host::BackendResult;
+use crate::lock::lock;
 use crate::model::Timestamp;
-use crate::store::{OperationCounts, OperationUsage, TokenUsage, UsageCounts, UsageStore, lock};
+use crate::store::{OperationCounts, OperationUsage, TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
 /// Number of shards. Concurrent requests rarely use the same one: requests with a token use the shard of the token, and

@@ -17,7 +17,6 @@ mod decode;
 mod deliveries;
 mod endpoints;
 mod idempotency;
-mod lock;
 pub mod memory;
 mod migrations;
 mod operation_usage;
@@ -52,7 +51,6 @@ pub use idempotency::{
     BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
     IdempotentRequest, Reservation, ResourceIds, StoredResponse,
 };
-pub(crate) use lock::lock;
 pub use migrations::{Migration, MigrationError, Migrations, SchemaStatus};
 pub use operation_usage::{LatencyHistogram, OperationCounts, OperationUsage};
 pub use outbox::{FanOut, OutboxStore, Quarantine, QuarantinedEvent};

@@ -3,13 +3,14 @@
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use async_trait::async_trait;
 
 use crate::audit::AuditEntry;
 use crate::error::{BackendError, BackendResult};
+use crate::lock::lock;
 use crate::model::{DeliveryId, EndpointId, EventId, Timestamp};
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use crate::runtime::BoxFuture;
@@ -180,7 +181,7 @@ impl StoreInterceptor {
     }
 
     fn hooks(&self) -> MutexGuard<'_, Hooks> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Counts the call and returns the delay of its result.

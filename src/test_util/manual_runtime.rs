@@ -5,10 +5,11 @@ use std::fmt;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
+use crate::lock::lock;
 use crate::model::Timestamp;
 use crate::runtime::{BoxFuture, Clock, ManualClock, Runtime};
 
@@ -250,9 +251,4 @@ impl Drop for Sleep {
         let waker = lock(&self.tasks.timers).remove(&self.key);
         drop(waker);
     }
-}
-
-/// Ignores poisoning: a panic in a task has already failed the test.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,10 @@
 //! Wakeup and health of a loop of the worker.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
+use crate::lock::lock;
 use crate::model::Timestamp;
 
 #[derive(Debug, Default)]
@@ -43,6 +44,6 @@ impl PollLoop {
     }
 
     fn lock(&self) -> MutexGuard<'_, LoopHealth> {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.health)
     }
 }

@@ -1,9 +1,10 @@
 //! Limits of concurrent attempts, in total and for each endpoint.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::settings::WorkerSettings;
+use crate::lock::lock;
 use crate::model::EndpointId;
 use crate::store::ClaimRequest;
 
@@ -60,6 +61,6 @@ impl Slots {
     }
 
     fn lock(&self) -> MutexGuard<'_, InFlight> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

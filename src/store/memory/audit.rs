@@ -6,7 +6,8 @@ use async_trait::async_trait;
 
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
-use crate::store::{AuditFilter, AuditRecord, AuditStore, lock};
+use crate::lock::lock;
+use crate::store::{AuditFilter, AuditRecord, AuditStore};
 
 /// Audit log in a vector. Clones share the log.
 #[derive(Clone, Debug, Default)]

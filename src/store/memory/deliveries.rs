@@ -8,10 +8,11 @@ use async_trait::async_trait;
 use super::webhook_tables::{DeliveryRow, MemoryWebhookStore, WebhookTables};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
+use crate::lock::lock;
 use crate::model::{DeliveryId, EndpointId, HOUR, Timestamp};
 use crate::store::{
     ClaimBatch, ClaimRequest, ClaimedDelivery, DeliveryCount, DeliveryFilter, DeliveryStats,
-    DeliveryStore, EndpointStats, QueueStats, Settlement, lock,
+    DeliveryStore, EndpointStats, QueueStats, Settlement,
 };
 use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event};
 

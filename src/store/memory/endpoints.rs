@@ -5,8 +5,9 @@ use async_trait::async_trait;
 use super::webhook_tables::MemoryWebhookStore;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
+use crate::lock::lock;
 use crate::model::{EndpointId, Timestamp};
-use crate::store::{EndpointStore, lock};
+use crate::store::EndpointStore;
 use crate::webhook::{Endpoint, KeyId};
 
 #[async_trait]

@@ -6,10 +6,11 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 
 use crate::error::BackendResult;
+use crate::lock::lock;
 use crate::model::Timestamp;
 use crate::store::{
     BeginOutcome, Completion, IdempotencyProgress, IdempotencyRecord, IdempotencyStore,
-    IdempotentRequest, Reservation, lock,
+    IdempotentRequest, Reservation,
 };
 use crate::token::Lookup;
 

@@ -4,8 +4,9 @@ use async_trait::async_trait;
 
 use super::webhook_tables::{MemoryWebhookStore, WebhookTables};
 use crate::error::BackendResult;
+use crate::lock::lock;
 use crate::model::{EventId, Timestamp};
-use crate::store::{FanOut, OutboxStore, Quarantine, lock};
+use crate::store::{FanOut, OutboxStore, Quarantine};
 use crate::webhook::Event;
 
 #[async_trait]

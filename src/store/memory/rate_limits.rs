@@ -11,9 +11,10 @@ use async_trait::async_trait;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::error::BackendResult;
+use crate::lock::lock;
 use crate::model::Timestamp;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey, WindowState};
-use crate::store::{RateLimitStore, lock};
+use crate::store::RateLimitStore;
 
 /// With [`MAX_KEYS`] keys in each shard, the store holds more than 1,000,000 prefixes in about 50 MB.
 const SHARDS: usize = 96;

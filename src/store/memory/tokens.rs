@@ -9,8 +9,9 @@ use async_trait::async_trait;
 use super::MemoryAuditStore;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
+use crate::lock::lock;
 use crate::model::Timestamp;
-use crate::store::{TokenFilter, TokenSearch, TokenStateFilter, TokenStore, lock};
+use crate::store::{TokenFilter, TokenSearch, TokenStateFilter, TokenStore};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
 /// Token records in a map.

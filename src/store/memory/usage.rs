@@ -8,8 +8,9 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 
 use crate::error::BackendResult;
+use crate::lock::lock;
 use crate::model::Timestamp;
-use crate::store::{OperationCounts, OperationUsage, TokenUsage, UsageCounts, UsageStore, lock};
+use crate::store::{OperationCounts, OperationUsage, TokenUsage, UsageCounts, UsageStore};
 use crate::token::Lookup;
 
 /// Usage by hour and token, and by hour and operation, in maps.

@@ -11,7 +11,7 @@ use tokio_postgres::Config;
 
 use super::error::PostgresError;
 use super::tls::TlsMode;
-use crate::store::lock;
+use crate::lock::lock;
 
 /// Timeout of the wait for a free connection and for a new one.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

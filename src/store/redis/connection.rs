@@ -13,10 +13,10 @@ use super::script::{ChargeReply, ChargeRequest, script};
 use super::settings::{RedisFallback, RedisSettings};
 use crate::error::{BackendError, BackendResult};
 use crate::error_chain::ErrorChain;
+use crate::lock::lock;
 use crate::metrics::recorder;
 use crate::rate_limit::Budget;
 use crate::runtime::{Runtime, TokioRuntime};
-use crate::store::lock;
 
 /// Label of the store of budgets in the metrics.
 const STORE: &str = "budgets";
@@ -37,8 +37,7 @@ pub(super) struct ReconnectingConnection {
     /// The key that is charged to check a connection.
     probe: String,
     timeout: Duration,
-    /// False if charges return their errors. The API then records the errors in the metrics.
-    records_errors: bool,
+    fallback: RedisFallback,
     /// `None` while Redis is unreachable.
     connection: Mutex<Option<Arc<MultiplexedConnection>>>,
     /// Held by the task that connects.
@@ -53,7 +52,7 @@ impl ReconnectingConnection {
             script: script(),
             probe: format!("{}budget:probe", settings.prefix),
             timeout: settings.timeout,
-            records_errors: settings.fallback == RedisFallback::Local,
+            fallback: settings.fallback,
             connection: Mutex::default(),
             reconnecting: Arc::default(),
             failures: AtomicU64::new(0),
@@ -77,7 +76,7 @@ impl ReconnectingConnection {
     /// Connects, or logs that Redis is unreachable and retries in the background.
     pub(super) async fn connect(self: &Arc<Self>) {
         if let Err(error) = self.try_connect().await {
-            log_unreachable(&error);
+            self.log_unreachable(&error);
             self.reconnect();
         }
     }
@@ -102,7 +101,7 @@ impl ReconnectingConnection {
     ) {
         let is_failed = |connection: &mut Arc<_>| Arc::ptr_eq(connection, failed);
         if self.connection().take_if(is_failed).is_some() {
-            log_unreachable(error);
+            self.log_unreachable(error);
             self.reconnect();
         }
     }
@@ -151,11 +150,24 @@ impl ReconnectingConnection {
         };
         result.inspect_err(|error| {
             self.failures.fetch_add(1, Ordering::Relaxed);
-            if self.records_errors {
+            // Refused charges return their errors, and the API records them in the metrics.
+            if self.fallback == RedisFallback::Local {
                 recorder::record_store_error(STORE);
             }
             tracing::debug!(error = %ErrorChain(error), "Redis request failed");
         })
+    }
+
+    fn log_unreachable(&self, error: &BackendError) {
+        let error = ErrorChain(error);
+        match self.fallback {
+            RedisFallback::Local => {
+                tracing::error!(%error, "Redis unreachable; rate limits are local until it recovers");
+            }
+            RedisFallback::Refuse => {
+                tracing::error!(%error, "Redis unreachable; requests are refused until it recovers");
+            }
+        }
     }
 }
 
@@ -170,8 +182,4 @@ async fn reconnect_loop(connection: Weak<ReconnectingConnection>, _guard: OwnedM
         drop(connection);
         tokio::time::sleep(RECONNECT_INTERVAL).await;
     }
-}
-
-fn log_unreachable(error: &BackendError) {
-    tracing::error!(error = %ErrorChain(error), "Redis unreachable; rate limits are local until it recovers");
 }

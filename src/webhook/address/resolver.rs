@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::spawn_blocking;
+
+use crate::lock::lock;
 
 /// Resolves host names.
 #[async_trait]
@@ -115,7 +117,7 @@ impl Lookups {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, ResultReceiver>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.running)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::error::Error as _;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep_until};
 use url::Host;
 
 use super::limited_stream::{IoStream, LimitedStream, ReadLimit};
+use crate::lock::lock;
 use crate::webhook::{EndpointUrl, ReceiverResponse, TransportError, header_lines};
 
 pub(super) type HttpRequest = Request<Full<Bytes>>;
@@ -207,7 +208,7 @@ impl ConnectionPool {
     }
 
     fn lock(&self) -> MutexGuard<'_, Idle> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

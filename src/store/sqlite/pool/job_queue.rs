@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use crate::store::lock;
+use crate::lock::lock;
 
 /// Class of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
