@@ -83,10 +83,10 @@ impl Database {
             }
             None => {
                 let run = move |savepoint: &Savepoint<'_>| {
-                    let _interruptible = caller
-                        .enter()
-                        .ok_or(Cause::Abandoned)
-                        .map_err(SqliteError::from)?;
+                    if !caller.is_waiting() {
+                        return Err(SqliteError::from(Cause::Abandoned).into());
+                    }
+                    let _interruptible = caller.enter();
                     run(savepoint)
                 };
                 queues.write(Priority::Foreground, run, reply_to(sender))

@@ -26,9 +26,11 @@ where
     E: From<SqliteError> + Send + 'static,
 {
     Box::new(move |connection| {
-        if let Some(interruptible) = caller.enter() {
-            let outcome = in_snapshot(connection, run);
-            drop(interruptible);
+        if caller.is_waiting() {
+            let outcome = in_snapshot(connection, |connection| {
+                let _interruptible = caller.enter();
+                run(connection)
+            });
             drop(reply.send(outcome));
         }
     })
@@ -48,7 +50,8 @@ pub(super) fn work(connection: &Connection, queue: &JobQueue<Read>) {
     }
 }
 
-/// Runs all statements of `run` in one transaction, so that they read the same state of the database.
+/// Runs all statements of `run` in one transaction, so that they read the same state of the database. `BEGIN` and
+/// `ROLLBACK` are not interruptible: an interruption could leave the transaction open.
 fn in_snapshot<T, E: From<SqliteError>>(
     connection: &Connection,
     run: impl FnOnce(&Connection) -> Result<T, E>,
@@ -89,13 +92,14 @@ impl CallerRef {
         Self(Arc::downgrade(guard))
     }
 
-    /// Makes the operation on the current thread interruptible. Returns `None` if the caller no longer waits.
-    pub(super) fn enter(self) -> Option<Interruptible> {
-        if self.0.strong_count() == 0 {
-            return None;
-        }
+    pub(super) fn is_waiting(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    /// Makes the operation on the current thread interruptible.
+    pub(super) fn enter(self) -> Interruptible {
         CALLER.set(Some(self.0));
-        Some(Interruptible(()))
+        Interruptible(())
     }
 }
 
@@ -114,4 +118,27 @@ pub(super) fn make_interruptible(connection: &mut Connection) {
 fn is_abandoned() -> bool {
     let is_gone = |caller: &Weak<()>| caller.strong_count() == 0;
     CALLER.with_borrow(|caller| caller.as_ref().is_some_and(is_gone))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interrupted_read_leaves_no_transaction() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        // A check at each step interrupts every statement that can be interrupted.
+        let _ = connection.progress_handler(1, Some(is_abandoned));
+        let guard = CallerGuard::default();
+        let caller = CallerRef::of(&guard);
+        let (reply, mut outcome) = oneshot::channel();
+        let query = move |connection: &Connection| {
+            drop(guard);
+            let one = connection.query_row("SELECT 1", [], |row| row.get::<_, i64>(0));
+            Ok::<_, SqliteError>(one?)
+        };
+        read(query, caller, reply)(&connection);
+        assert!(outcome.try_recv().unwrap().is_err());
+        assert!(connection.is_autocommit());
+    }
 }
