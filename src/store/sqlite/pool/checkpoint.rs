@@ -43,6 +43,10 @@ impl Checkpoint {
     /// has grown by another [`LIMIT`].
     pub(super) fn keep_small(&mut self, connection: &Connection) {
         let size = self.size().unwrap_or_default();
+        if size < LIMIT {
+            // SQLite has restarted the log itself.
+            self.next_attempt_size = LIMIT;
+        }
         if size < self.next_attempt_size {
             return;
         }
@@ -52,16 +56,19 @@ impl Checkpoint {
             BUSY_TIMEOUT
         };
         match truncate(connection, wait) {
-            Ok(true) => self.next_attempt_size = LIMIT,
-            outcome => {
+            Ok(true) => {
+                self.next_attempt_size = LIMIT;
+                return;
+            }
+            Ok(false) => {
                 tracing::warn!(
                     size,
-                    ?outcome,
                     "write-ahead log not truncated: a read transaction holds it"
                 );
-                self.next_attempt_size = size.saturating_add(LIMIT);
             }
+            Err(error) => tracing::warn!(size, %error, "write-ahead log not truncated"),
         }
+        self.next_attempt_size = size.saturating_add(LIMIT);
     }
 
     fn size(&self) -> io::Result<u64> {
