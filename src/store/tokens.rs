@@ -24,6 +24,18 @@ pub struct TokenFilter {
     pub limit: u32,
 }
 
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+impl TokenFilter {
+    /// Returns the creation time in milliseconds and the lookup after which the list begins.
+    pub(crate) fn start(&self) -> (i64, &str) {
+        match &self.after {
+            Some((created_at, lookup)) => (created_at.as_millis(), lookup.as_str()),
+            // `~` is greater than every lookup.
+            None => (i64::MAX, "~"),
+        }
+    }
+}
+
 /// States of the tokens in a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TokenStateFilter {

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
-use super::execute::{Parameters, Result};
+use super::execute::{Conditions, Parameters, Result};
 use super::rows::read_audit_record;
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
@@ -21,27 +21,15 @@ impl AuditStore for PostgresStore {
 
     async fn list(&self, filter: &AuditFilter) -> BackendResult<Vec<AuditRecord>> {
         let limit = i64::from(filter.limit);
-        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&limit];
-        let mut conditions = String::new();
-        if let Some(after) = &filter.after {
-            parameters.push(after);
-            conditions += &format!(" AND number < ${}", parameters.len());
-        }
-        if let Some(actor) = &filter.actor {
-            parameters.push(actor);
-            conditions += &format!(" AND actor = ${}", parameters.len());
-        }
-        if let Some(action) = &filter.action {
-            parameters.push(action);
-            conditions += &format!(" AND action = ${}", parameters.len());
-        }
-        if let Some(target) = &filter.target {
-            parameters.push(target);
-            conditions += &format!(" AND target = ${}", parameters.len());
-        }
+        let mut conditions = Conditions::new(vec![&limit]);
+        conditions.and("number <", filter.after.as_ref());
+        conditions.and("actor =", filter.actor.as_ref());
+        conditions.and("action =", filter.action.as_ref());
+        conditions.and("target =", filter.target.as_ref());
+        let Conditions { sql, parameters } = conditions;
         let sql = format!(
             "SELECT id, occurred_at, actor, system_user, origin, address, action, target, details, number, count
-FROM forum_api_audit_log WHERE TRUE{conditions} ORDER BY number DESC LIMIT $1"
+FROM forum_api_audit_log WHERE TRUE{sql} ORDER BY number DESC LIMIT $1"
         );
         Ok(self
             .readable("audit_log", &sql, &parameters, read_audit_record)

@@ -7,10 +7,9 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio_postgres::types::ToSql;
 
 use super::PostgresStore;
-use super::execute::{Parameters, RowReader};
+use super::execute::{Conditions, Parameters, RowReader};
 use super::rows::{read_attempt, read_delivery, read_endpoint_stats};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
@@ -264,30 +263,17 @@ impl DeliveryStore for PostgresStore {
     async fn list(&self, filter: &DeliveryFilter) -> BackendResult<Vec<Delivery>> {
         let (states, start, class) = (filter.states(), filter.start(), filter.status_class());
         let limit = i64::from(filter.limit);
-        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&states, &limit];
-        let mut conditions = String::new();
-        if let Some(endpoint) = &filter.endpoint_id {
-            parameters.push(endpoint);
-            conditions += &format!(" AND endpoint = ${}", parameters.len());
-        }
-        if let Some(topic) = &filter.topic {
-            parameters.push(topic);
-            conditions += &format!(" AND topic = ${}", parameters.len());
-        }
-        if let Some(since) = &filter.since {
-            parameters.push(since);
-            conditions += &format!(" AND created_at >= ${}", parameters.len());
-        }
-        if let Some(class) = &class {
-            parameters.push(class);
-            conditions += &format!(" AND {LAST_STATUS_CLASS} = ${}", parameters.len());
-        }
+        let mut conditions = Conditions::new(vec![&states, &limit]);
+        conditions.and("endpoint =", filter.endpoint_id.as_ref());
+        conditions.and("topic =", filter.topic.as_ref());
+        conditions.and("created_at >=", filter.since.as_ref());
+        conditions.and(&format!("{LAST_STATUS_CLASS} ="), class.as_ref());
         if let Some((created_at, id)) = &start {
-            parameters.extend([created_at as &(dyn ToSql + Sync), id]);
-            let last = parameters.len();
-            conditions += &format!(" AND (created_at, id) < (${}, ${last})", last - 1);
+            let (created_at, id) = (conditions.bind(created_at), conditions.bind(id));
+            conditions.sql += &format!(" AND (created_at, id) < ({created_at}, {id})");
         }
-        let sql = list_statement(&conditions);
+        let Conditions { sql, parameters } = conditions;
+        let sql = list_statement(&sql);
         Ok(self
             .readable("deliveries", &sql, &parameters, read_delivery)
             .await?)

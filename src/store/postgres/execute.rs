@@ -12,6 +12,36 @@ pub(super) type Result<T> = std::result::Result<T, PostgresError>;
 /// The parameters of a statement.
 pub(super) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
+/// Conditions of a list, each after an ` AND `, and the parameters of its statement.
+pub(super) struct Conditions<'a> {
+    pub(super) sql: String,
+    pub(super) parameters: Vec<&'a (dyn ToSql + Sync)>,
+}
+
+impl<'a> Conditions<'a> {
+    /// Begins without conditions, with the first parameters of the statement.
+    pub(super) const fn new(parameters: Vec<&'a (dyn ToSql + Sync)>) -> Self {
+        Self {
+            sql: String::new(),
+            parameters,
+        }
+    }
+
+    /// Adds a parameter. Returns its number in the statement, such as `$3`.
+    pub(super) fn bind(&mut self, value: &'a (dyn ToSql + Sync)) -> String {
+        self.parameters.push(value);
+        format!("${}", self.parameters.len())
+    }
+
+    /// Adds a comparison such as `owner =` with a value, if there is one.
+    pub(super) fn and(&mut self, comparison: &str, value: Option<&'a (impl ToSql + Sync)>) {
+        if let Some(value) = value {
+            let value = self.bind(value);
+            self.sql += &format!(" AND {comparison} {value}");
+        }
+    }
+}
+
 impl PostgresStore {
     /// Returns the number of rows that the statement changed.
     pub(super) async fn execute(&self, sql: &str, parameters: Parameters<'_>) -> Result<u64> {

@@ -2,18 +2,14 @@
 
 use async_trait::async_trait;
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
 
-use super::execute::{Parameters, RowReader};
+use super::execute::{Conditions, Parameters, RowReader};
 use super::{PostgresError, PostgresStore, rows};
 use crate::audit::AuditEntry;
 use crate::error::BackendResult;
 use crate::model::Timestamp;
 use crate::store::{ScopeList, TokenFilter, TokenStateFilter, TokenStore};
 use crate::token::{Lookup, TokenRecord, TokenState};
-
-/// Text that is greater than every lookup.
-const END_OF_LOOKUPS: &str = "~";
 
 const CREATE: &str = "
 INSERT INTO forum_api_tokens (lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at)
@@ -102,49 +98,39 @@ impl TokenStore for PostgresStore {
     }
 
     async fn list(&self, filter: &TokenFilter, now: Timestamp) -> BackendResult<Vec<TokenRecord>> {
-        let (created_at, lookup) = match &filter.after {
-            Some((created_at, lookup)) => (created_at.as_millis(), lookup.as_str()),
-            None => (i64::MAX, END_OF_LOOKUPS),
-        };
+        let (created_at, lookup) = filter.start();
         let limit = i64::from(filter.limit);
-        let mut parameters: Vec<&(dyn ToSql + Sync)> = vec![&created_at, &lookup, &limit];
-        let mut conditions = String::new();
-        if let Some(owner) = &filter.owner {
-            parameters.push(owner);
-            conditions += &format!(" AND owner = ${}", parameters.len());
-        }
+        let mut conditions = Conditions::new(vec![&created_at, &lookup, &limit]);
+        conditions.and("owner =", filter.owner.as_ref());
         match filter.states {
             TokenStateFilter::Any => {}
-            TokenStateFilter::NotRevoked => conditions += " AND revoked_at IS NULL",
+            TokenStateFilter::NotRevoked => conditions.sql += " AND revoked_at IS NULL",
             TokenStateFilter::Only(TokenState::Revoked) => {
-                conditions += " AND revoked_at IS NOT NULL"
+                conditions.sql += " AND revoked_at IS NOT NULL";
             }
             TokenStateFilter::Only(TokenState::Expired) => {
-                parameters.push(&now);
-                let number = parameters.len();
-                conditions += &format!(" AND revoked_at IS NULL AND expires_at <= ${number}");
+                conditions.sql += " AND revoked_at IS NULL";
+                conditions.and("expires_at <=", Some(&now));
             }
             TokenStateFilter::Only(TokenState::Valid) => {
-                parameters.push(&now);
-                let number = parameters.len();
-                conditions += &format!(
-                    " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${number})"
+                let now = conditions.bind(&now);
+                conditions.sql += &format!(
+                    " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > {now})"
                 );
             }
         }
         if let Some(search) = &filter.search {
-            parameters.push(&search.text);
-            let text = parameters.len();
-            parameters.push(&search.owner);
-            let owner = parameters.len();
-            conditions += &format!(
-                " AND (strpos(lower(label COLLATE \"C\"), lower(${text} COLLATE \"C\")) > 0
-    OR starts_with(lookup, ${text}) OR owner = ${owner})"
+            let text = conditions.bind(&search.text);
+            let owner = conditions.bind(&search.owner);
+            conditions.sql += &format!(
+                " AND (strpos(lower(label COLLATE \"C\"), lower({text} COLLATE \"C\")) > 0
+    OR starts_with(lookup, {text}) OR owner = {owner})"
             );
         }
+        let Conditions { sql, parameters } = conditions;
         let sql = format!(
             "SELECT lookup, digest, owner, label, scopes, created_at, expires_at, revoked_at, last_used_at
-FROM forum_api_tokens WHERE (created_at, lookup) < ($1, $2){conditions}
+FROM forum_api_tokens WHERE (created_at, lookup) < ($1, $2){sql}
 ORDER BY created_at DESC, lookup DESC LIMIT $3"
         );
         Ok(self.all(&sql, &parameters, rows::read_token).await?)

@@ -15,9 +15,6 @@ use crate::store::sqlite_schema::tokens::{
 use crate::store::{ScopeList, TokenFilter, TokenStore};
 use crate::token::{Lookup, TokenRecord};
 
-/// Text that is greater than every lookup.
-const END_OF_LOOKUPS: &str = "~";
-
 /// Decodes a token from the columns `lookup`, `digest`, `owner`, `label`, `scopes`, `created_at`, `expires_at`, `revoked_at` and
 /// `last_used_at` of the table `forum_api_tokens`, which it finds by name.
 ///
@@ -113,10 +110,7 @@ impl TokenStore for SqliteTokenStore {
         let filter = filter.clone();
         self.0
             .read(move |connection| {
-                let (created_at, lookup) = match &filter.after {
-                    Some((created_at, lookup)) => (created_at.as_millis(), lookup.as_str()),
-                    None => (i64::MAX, END_OF_LOOKUPS),
-                };
+                let (created_at, lookup) = filter.start();
                 let search = filter.search.as_ref();
                 let parameters = params![
                     created_at,
