@@ -57,7 +57,7 @@ impl WorkerCommand {
         );
         let monitor = Monitor {
             metrics,
-            readiness: Readiness::new(database.clone(), board).of_worker(worker.clone()),
+            readiness: Readiness::new(database.clone(), board).with_worker(worker.clone()),
         };
         let deliveries = async {
             shutdown.clone().requested().await;

@@ -28,8 +28,8 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Readiness {
     database: BoardDatabase,
     board: ReferenceBoard,
-    /// The worker of a process that only sends webhooks.
-    worker: Option<WorkerHandle>,
+    /// The worker of a process that only sends webhooks, and the time at which it was started.
+    worker: Option<(WorkerHandle, Timestamp)>,
     /// Time and result of the last probe of writes. It is locked while a probe runs.
     last: Arc<Mutex<Option<(Instant, bool)>>>,
 }
@@ -45,29 +45,32 @@ impl Readiness {
         }
     }
 
-    /// Makes the process unhealthy while this worker does not read its deliveries.
-    pub fn of_worker(self, worker: WorkerHandle) -> Self {
+    /// Makes the process unhealthy while this worker, which has just been started, does not read its deliveries.
+    pub fn with_worker(self, worker: WorkerHandle) -> Self {
         Self {
-            worker: Some(worker),
+            worker: Some((worker, SystemClock.now())),
             ..self
         }
     }
 
     /// Returns whether the database can be read, and the worker works.
     pub async fn is_healthy(&self) -> bool {
+        let is_working = |(worker, started): &(_, _)| is_working(worker, *started);
         self.is_readable().await && self.worker.as_ref().is_none_or(is_working)
     }
 
     async fn is_readable(&self) -> bool {
-        let read = timeout(PROBE_TIMEOUT, self.board.exists()).await;
-        let healthy = matches!(read, Ok(Ok(true)));
-        if !healthy {
-            tracing::error!(outcome = ?read, "database unreachable");
-        }
-        healthy
+        let error = match timeout(PROBE_TIMEOUT, self.board.exists()).await {
+            Ok(Ok(true)) => return true,
+            Ok(Ok(false)) => "the database contains no board".into(),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("no response within {PROBE_TIMEOUT:?}"),
+        };
+        tracing::error!(error, "database unreachable");
+        false
     }
 
-    /// Returns whether the database can be written to and no migration is pending. Probes at most once per second for
+    /// Returns whether the database can be written to, its disk has free space, and no migration is pending. Probes at most once per second for
     /// all clients together. A probe completes even if its client disconnects.
     pub async fn is_ready(&self) -> bool {
         let this = self.clone();
@@ -95,7 +98,7 @@ impl Readiness {
             // Programs also run on a newer schema, while the nodes are upgraded one by one.
             Ok(Ok(schemas)) if !schemas.contains(&SchemaStatus::Pending) => return true,
             Ok(Ok(_)) => "migrations are pending; run `migrate`".into(),
-            Ok(Err(error)) => format!("{error:?}"),
+            Ok(Err(error)) => error.to_string(),
             Err(_) => format!("no response within {PROBE_TIMEOUT:?}"),
         };
         tracing::error!(error, "database not ready for writes");
@@ -104,13 +107,36 @@ impl Readiness {
 }
 
 /// Logs an error if the worker does not work.
-fn is_working(worker: &WorkerHandle) -> bool {
+fn is_working(worker: &WorkerHandle, started: Timestamp) -> bool {
     let health = worker.health();
-    let now = SystemClock.now().as_millis();
-    let is_old = |read: Timestamp| now.saturating_sub(read.as_millis()) > POLL_LIMIT_MS;
-    let working = !health.stopped && !health.last_poll_at.is_some_and(is_old);
+    let working = !health.stopped && polls(health.last_poll_at, started, SystemClock.now());
     if !working {
         tracing::error!(?health, "webhook worker stuck");
     }
     working
+}
+
+/// Returns `false` if the last successful poll is too old, or if no poll has succeeded since the start.
+fn polls(last_poll_at: Option<Timestamp>, started: Timestamp, now: Timestamp) -> bool {
+    let last = last_poll_at.unwrap_or(started);
+    now.as_millis().saturating_sub(last.as_millis()) <= POLL_LIMIT_MS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Timestamp, polls};
+
+    #[test]
+    fn a_worker_without_a_successful_poll_for_a_minute_is_stuck() {
+        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
+        for (last_poll, now, expected) in [
+            (None, 60, true),
+            (None, 61, false),
+            (Some(30), 90, true),
+            (Some(30), 91, false),
+        ] {
+            let polls = polls(last_poll.map(at), at(0), at(now));
+            assert_eq!(polls, expected, "{last_poll:?} at {now}");
+        }
+    }
 }

@@ -175,6 +175,7 @@ fn acknowledged_writes_survive_a_full_disk() {
     let long = |number| format!("acknowledged {number} {}", "long ".repeat(3_000));
     let is_full = |number: usize| fixture.reply(&long(number), &number.to_string()).status != 201;
     assert!((0..2_000).any(is_full), "the disk is never full");
+    assert_eq!(get(&fixture.server.url("/ready")).status, 503);
     fixture.assert_reads_only();
     fs::remove_file(filling).unwrap();
     fixture.assert_recovers();

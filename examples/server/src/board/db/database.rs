@@ -10,7 +10,10 @@ use forum_api::store::{SchemaStatus, Stores, WebhookStores, postgres, sqlite};
 use rusqlite::OpenFlags;
 
 use super::postgres::{COMMIT_WITHOUT_SYNC, PostgresDatabase, WITHOUT_TIMEOUT};
-use super::{Connection, Transaction};
+use super::{Connection, DbError, DbResult, Transaction};
+
+/// Free space in bytes below which a disk counts as full.
+const MIN_FREE_SPACE: u64 = 4 * 1024 * 1024;
 
 /// Future of a query or a command.
 pub type TransactionFuture<'a, T> = Pin<Box<dyn Future<Output = BoardResult<T>> + Send + 'a>>;
@@ -119,10 +122,14 @@ impl BoardDatabase {
         }
     }
 
-    /// Checks with a small write that the database accepts writes.
+    /// Checks with a small write that the database accepts writes. With SQLite, it also fails if less than 4 MiB are free
+    /// on the disk: a small write can then succeed although other writes fail.
     pub async fn check_writable(&self) -> BoardResult<()> {
         match self {
-            Self::Sqlite(database) => Ok(database.check_writable().await?),
+            Self::Sqlite(database) => {
+                database.check_writable().await?;
+                Ok(database.read(check_free_space).await?)
+            }
             Self::Postgres(database) => Ok(postgres::check_writable(&database.pool).await?),
         }
     }
@@ -193,5 +200,15 @@ impl From<sqlite::Database> for BoardDatabase {
 impl From<Pool> for BoardDatabase {
     fn from(pool: Pool) -> Self {
         Self::Postgres(PostgresDatabase::new(pool))
+    }
+}
+
+/// Does not fail if the free space is unknown.
+fn check_free_space(connection: &rusqlite::Connection) -> DbResult<()> {
+    let path = connection.path().filter(|path| !path.is_empty());
+    let disk = path.and_then(|path| rustix::fs::statvfs(path).ok());
+    match disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)) {
+        Some(free) if free < MIN_FREE_SPACE => Err(DbError::Invalid("the disk is full")),
+        _ => Ok(()),
     }
 }
