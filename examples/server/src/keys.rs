@@ -95,6 +95,12 @@ fn create(path: &Path) -> io::Result<()> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(format!(".{}", std::process::id()));
     let partial = PathBuf::from(partial);
+    // A process with the same id can have left the file when it was killed.
+    if let Err(error) = fs::remove_file(&partial)
+        && error.kind() != ErrorKind::NotFound
+    {
+        return Err(error);
+    }
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let mut file = options.open(&partial)?;
@@ -105,6 +111,24 @@ fn create(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     });
-    fs::remove_file(&partial)?;
-    linked
+    let removed = fs::remove_file(&partial);
+    linked.and(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, process};
+
+    use super::create;
+
+    #[test]
+    fn the_file_of_a_killed_process_with_the_same_id_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        let partial = directory.path().join(format!("key.{}", process::id()));
+        fs::write(&partial, "00").unwrap();
+        create(&path).unwrap();
+        assert_eq!(fs::read_to_string(path).unwrap().trim().len(), 64);
+        assert!(!partial.exists());
+    }
 }
