@@ -249,6 +249,10 @@ impl SignInError {
             Self::InvalidCredentials => {
                 (StatusCode::UNAUTHORIZED, "Incorrect username or password.")
             }
+            Self::Failed(error) if error.retry_after().is_some() => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The server is overloaded. Try again in a moment.",
+            ),
             Self::Failed(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "An internal error occurred. See the server log.",
@@ -261,16 +265,26 @@ impl SignInError {
         match self {
             Self::Throttled(wait) => {
                 tracing::warn!("sign-in refused: too many failures");
-                let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-                retry_after(seconds.max(1));
+                retry_after(in_seconds(wait));
             }
             Self::Busy => retry_after(1),
-            Self::Failed(error) => tracing::error!(%error, "sign-in or sign-out failed"),
+            Self::Failed(error) => {
+                tracing::error!(%error, "sign-in or sign-out failed");
+                if let Some(wait) = error.retry_after() {
+                    retry_after(in_seconds(wait));
+                }
+            }
             Self::InvalidCredentials => tracing::warn!("sign-in failed: invalid credentials"),
             Self::ForeignForm | Self::UnreadableForm => {}
         }
         response
     }
+}
+
+/// Rounds up, to at least 1.
+fn in_seconds(wait: Duration) -> u64 {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    seconds.max(1)
 }
 
 fn redirect(path: &str, cookie: &str) -> Response {
@@ -287,6 +301,8 @@ fn redirect(path: &str, cookie: &str) -> Response {
 #[cfg(test)]
 mod tests {
     use forum_api::Language;
+    use forum_api::host::BackendError;
+    use forum_api::store::OverloadedError;
     use forum_api::store::memory::MemoryRateLimitStore;
     use tower::ServiceExt;
 
@@ -308,5 +324,13 @@ mod tests {
         let refused = routes.oneshot(request).await.unwrap();
         assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert_eq!(refused.headers()[RETRY_AFTER], "1");
+    }
+
+    #[test]
+    fn an_overloaded_database_is_a_503() {
+        let overloaded = BackendError::new(OverloadedError::new(Duration::from_millis(1500)));
+        let response = SignInError::Failed(overloaded.into()).response(&SignInForm::default());
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[RETRY_AFTER], "2");
     }
 }
