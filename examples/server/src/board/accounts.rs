@@ -60,14 +60,6 @@ fn keys(user: &UserRef) -> (Option<i64>, Option<String>) {
     }
 }
 
-pub async fn name(connection: &Connection<'_>, member: i64) -> BoardResult<Option<String>> {
-    let find = "SELECT username FROM member WHERE id = ?1";
-    let name = connection
-        .first(find, bind![member], |row| row.value())
-        .await;
-    Ok(name?)
-}
-
 pub async fn names(
     connection: &Connection<'_>,
     members: &[UserId],

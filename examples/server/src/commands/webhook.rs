@@ -1,10 +1,11 @@
 //! Command `webhook`.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::{EndpointId, Timestamp};
+use forum_api::model::{EndpointId, Timestamp, UserId};
 use forum_api::store::WebhookStores;
 use forum_api::webhook::{Endpoint, KeyId, TopicSet, UnknownTopicError, WebhookSecret};
 use forum_api::webhook_admin::{
@@ -14,11 +15,12 @@ use serde::Serialize;
 
 use super::member_named;
 use crate::audit;
+use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
-use crate::board::{ReferenceBoard, accounts};
 use crate::keys::WebhookCipher;
 use crate::output::{ListItem, Output, counted};
 use crate::prompt::{self, Confirm};
+use crate::sign_in::accounts::names as member_names;
 use crate::webhooks::{WebhookOptions, key_refusal, refusal, refusal_for, unknown_endpoint};
 
 /// Endpoints that receive webhooks.
@@ -300,11 +302,15 @@ fn read_secret() -> BoardResult<WebhookSecret> {
 }
 
 async fn list(webhooks: &WebhookStores, board: &ReferenceBoard) -> BoardResult<Output> {
-    let mut all = Vec::new();
-    for endpoint in webhooks.endpoints.list().await? {
-        all.push(EndpointListing::new(board, endpoint).await?);
-    }
-    Output::list(all)
+    let endpoints = webhooks.endpoints.list().await?;
+    let owners = endpoints.iter().map(|endpoint| endpoint.owner.clone());
+    let names = member_names(board, owners.collect()).await?;
+    let endpoints = endpoints.into_iter();
+    Output::list(
+        endpoints
+            .map(|endpoint| EndpointListing::new(&names, endpoint))
+            .collect(),
+    )
 }
 
 async fn reveal(
@@ -314,9 +320,10 @@ async fn reveal(
     board: &ReferenceBoard,
 ) -> BoardResult<Output> {
     let text = format!("{} {}", endpoint.id, secret.expose_secret());
+    let names = member_names(board, vec![endpoint.owner.clone()]).await?;
     let shown = EndpointListing {
         secret: Some(secret.expose_secret().into()),
-        ..EndpointListing::new(board, endpoint).await?
+        ..EndpointListing::new(&names, endpoint)
     };
     Output::new(text, shown)
 }
@@ -343,11 +350,10 @@ struct EndpointListing {
 }
 
 impl EndpointListing {
-    async fn new(board: &ReferenceBoard, endpoint: Endpoint) -> BoardResult<Self> {
-        let owner = endpoint.owner.to_i64()?;
-        let owner = board.read(move |connection| Box::pin(accounts::name(connection, owner)));
-        Ok(Self {
-            owner: owner.await?,
+    /// `names` contains the names of members by their id.
+    fn new(names: &HashMap<UserId, String>, endpoint: Endpoint) -> Self {
+        Self {
+            owner: names.get(&endpoint.owner).cloned(),
             topics: endpoint
                 .topics
                 .to_string()
@@ -360,7 +366,7 @@ impl EndpointListing {
             auto_disabled: endpoint.auto_disabled,
             created_at: endpoint.created_at,
             secret: None,
-        })
+        }
     }
 }
 

@@ -303,6 +303,17 @@ fn commands_add_entries_to_the_audit_log() {
 }
 
 #[test]
+fn an_endpoint_of_an_unknown_owner_is_listed() {
+    let server = Server::new(&["--no-worker"]);
+    server.run_ok("webhook add --url https://93.184.215.14/ --owner bob");
+    let update = "UPDATE forum_api_endpoints SET owner = 'unknown' RETURNING owner";
+    assert_eq!(server.directory.query(update), ["unknown"]);
+    let listed = server.run_ok("webhook list --json").json();
+    assert_eq!(listed[0]["url"], "https://93.184.215.14/");
+    assert!(listed[0]["owner"].is_null(), "{listed}");
+}
+
+#[test]
 fn a_password_is_asked_for_at_a_terminal() {
     let running = Server::new(&[]);
     let issue = "token issue --owner bob --scopes forums:read".split(' ');
