@@ -255,10 +255,10 @@ impl<'a> Deref for Transaction<'a> {
     }
 }
 
-fn bind_all(
-    statement: &mut rusqlite::Statement<'_>,
-    parameters: &[Bound<'_>],
-) -> rusqlite::Result<()> {
+fn bind_all(statement: &mut rusqlite::Statement<'_>, parameters: &[Bound<'_>]) -> DbResult<()> {
+    if parameters.len() != statement.parameter_count() {
+        return Err(MISMATCH);
+    }
     for (name, value) in parameters {
         let index = statement.parameter_index(name)?;
         let index = index.ok_or_else(|| rusqlite::Error::InvalidParameterName((*name).into()))?;
