@@ -1,10 +1,12 @@
 //! Shared markup: document, tables, badges, links and times.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use maud::{Markup, html};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use crate::error::ParseError;
 use crate::html;
 use crate::model::{DAY, HOUR, Timestamp};
 
@@ -143,6 +145,21 @@ pub(super) fn query_string<'a>(fields: impl IntoIterator<Item = (&'a str, &'a st
     let pair = |(name, value)| format!("{name}={}", utf8_percent_encode(value, NON_ALPHANUMERIC));
     let pairs: Vec<_> = fields.into_iter().map(pair).collect();
     pairs.join("&")
+}
+
+/// Formats the parameter `after` of the page after an item: its creation time in milliseconds, a dot, and its id.
+pub(super) fn position(created_at: Timestamp, id: &impl Display) -> String {
+    format!("{}.{id}", created_at.as_millis())
+}
+
+/// Parses a [`position`]. `None` for any other text; the first page is shown then.
+pub(super) fn parse_position<T>(
+    text: &str,
+    parse_id: impl FnOnce(&str) -> Result<T, ParseError>,
+) -> Option<(Timestamp, T)> {
+    let (created_at, id) = text.split_once('.')?;
+    let created_at = Timestamp::from_millis(created_at.parse().ok()?);
+    Some((created_at, parse_id(id).ok()?))
 }
 
 pub(super) fn next_page_link(text: &str, path: &str) -> Markup {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use maud::{Markup, html};
 
 use super::components::{
-    TableRow, badge, breakable, choice, empty, next_page_link, query_string, table,
+    TableRow, badge, breakable, choice, empty, next_page_link, parse_position, position,
+    query_string, table,
 };
 use super::form::Form;
 use super::page_context::PageContext;
@@ -72,7 +73,7 @@ fn parse_filter(query: &Form, now: Timestamp) -> DeliveryFilter {
         response: ResponseFilter::parse(query.get("response")).ok(),
         since: from.map(|period| period.start),
         before: to.map(|period| period.end),
-        after: parse_position(query.get("after")),
+        after: parse_position(query.get("after"), DeliveryId::parse),
         limit: PAGE_SIZE + 1,
     };
     if is_default_period(query, &filter) {
@@ -102,18 +103,9 @@ fn parse_period(text: &str) -> Option<Range<Timestamp>> {
     Some(start..start.saturating_add(length))
 }
 
-/// Parses `<milliseconds>.<id>`.
-fn parse_position(text: &str) -> Option<(Timestamp, DeliveryId)> {
-    let (millis, id) = text.split_once('.')?;
-    Some((
-        Timestamp::from_millis(millis.parse().ok()?),
-        DeliveryId::parse(id).ok()?,
-    ))
-}
-
 /// Returns the path of the page after this delivery.
 fn next_page(context: &PageContext, filter: &DeliveryFilter, last: &Delivery) -> String {
-    let after = format!("{}.{}", last.created_at.as_millis(), last.id);
+    let after = position(last.created_at, &last.id);
     let texts = FilterTexts::new(&context.query, filter);
     let set = texts
         .pairs()

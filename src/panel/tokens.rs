@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use maud::{Markup, html};
 
 use super::components::{
-    TableRow, badge, breakable, choice, empty, filter_field, next_page_link, query_string, table,
+    TableRow, badge, breakable, choice, empty, filter_field, next_page_link, parse_position,
+    position, query_string, table,
 };
 use super::page_context::PageContext;
 use super::response::{PageResult, PanelError};
-use crate::model::{Timestamp, UserId};
+use crate::model::UserId;
 use crate::store::{TokenFilter, TokenSearch, TokenStateFilter};
 use crate::token::{Lookup, TokenRecord, TokenState};
 
@@ -76,7 +77,7 @@ async fn parse_filter(context: &PageContext) -> Result<Option<TokenFilter>, Pane
     let state = state_option(context);
     let mut filter = TokenFilter {
         states: state.map_or(TokenStateFilter::NotRevoked, |(.., states)| *states),
-        after: parse_position(context.query.get("after")),
+        after: parse_position(context.query.get("after"), Lookup::parse),
         limit: PAGE_SIZE as u32 + 1,
         ..TokenFilter::default()
     };
@@ -122,19 +123,10 @@ fn filter_form(context: &PageContext) -> Markup {
 /// Returns the path of the page after this token.
 fn next_page(context: &PageContext, last: &TokenRecord) -> String {
     let filter = query_string(FIELDS.map(|name| (name, field(context, name))));
-    format!("/tokens?{filter}&after={}", position(last))
-}
-
-/// Formats the parameter `after` for the page after this token: creation time in milliseconds, a dot, and the lookup.
-fn position(token: &TokenRecord) -> String {
-    format!("{}.{}", token.created_at.as_millis(), token.lookup)
-}
-
-/// Parses a [`position`]. `None` for any other text; the first page is shown then.
-fn parse_position(text: &str) -> Option<(Timestamp, Lookup)> {
-    let (created_at, lookup) = text.split_once('.')?;
-    let created_at = Timestamp::from_millis(created_at.parse().ok()?);
-    Some((created_at, Lookup::parse(lookup).ok()?))
+    format!(
+        "/tokens?{filter}&after={}",
+        position(last.created_at, &last.lookup)
+    )
 }
 
 async fn no_tokens(context: &PageContext) -> Result<Markup, PanelError> {
