@@ -1,6 +1,6 @@
 //! The table of metrics.
 
-use ::metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use ::metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram};
 
 /// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,8 @@ metrics! {
         "Failed store operations."
 }
 
-/// Passes kind, unit and description of each metric to the installed recorder.
+/// Passes kind, unit and description of each metric to the installed recorder. Sets the counter of errors of each store
+/// to 0, so that an alert on its increase sees the first error.
 pub fn describe() {
     for metric in ALL {
         let Metric {
@@ -89,6 +90,9 @@ pub fn describe() {
             MetricKind::Gauge => describe_gauge!(name, unit, description),
             MetricKind::Histogram => describe_histogram!(name, unit, description),
         }
+    }
+    for store in ["tokens", "budgets", "idempotency", "usage", "webhooks"] {
+        counter!(STORE_ERRORS.name, "store" => store).increment(0);
     }
 }
 
