@@ -85,7 +85,9 @@ impl DatabaseUrl {
     pub fn parse(url: &str, options: &DatabaseOptions, create: bool) -> BoardResult<Self> {
         let settings = || {
             let mut settings = sqlite::DatabaseSettings::default();
-            settings.readers = options.readers();
+            if let Some(readers) = options.sqlite_readers {
+                settings.readers = readers;
+            }
             settings.cache_kib = options.sqlite_cache.saturating_mul(1024);
             settings
         };

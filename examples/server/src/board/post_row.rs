@@ -144,6 +144,9 @@ impl PostRow {
     }
 
     async fn count(&self, tx: &Transaction<'_>, by: i64) -> DbResult<()> {
+        if by == 0 {
+            return Ok(());
+        }
         let guest = Actor::load(tx, None).await?;
         let counted = CounterDelta {
             thread: self.at.thread,
@@ -151,10 +154,9 @@ impl PostRow {
             by,
             on_profiles: guest.is_some_and(|guest| guest.access(self.at.forum).counts),
         };
-        match (by, self.first) {
-            (0, _) => Ok(()),
-            (_, true) => post_insert::count_thread(tx, counted).await,
-            (_, false) => post_insert::count_reply(tx, counted).await,
+        match self.first {
+            true => post_insert::count_thread(tx, counted).await,
+            false => post_insert::count_reply(tx, counted).await,
         }
     }
 }

@@ -475,7 +475,7 @@ pub async fn edit(
     (thread, post): (i64, i64),
     edit: PostUpdate,
 ) -> BoardResult<InForum<Post>> {
-    let settings = SettingValues::now(tx).await?;
+    let settings = SettingValues::load(tx).await?;
     let window = settings.of(&EDIT_WINDOW);
     let may = (PostChange::Edit, window, events.now);
     let mut item = changeable(tx, actor, (thread, post), may, texts).await?;

@@ -160,13 +160,13 @@ impl ReferenceBoard {
     pub async fn write_locked<T: Send + 'static>(
         &self,
         target: LockTarget,
-        member: Option<i64>,
+        member: i64,
         change: impl RecordedChange<T> + Clone + 'static,
     ) -> BoardResult<T> {
         let clock = self.clock.clone();
         let change = self.write(move |tx, events| {
             Box::pin(async move {
-                target.lock(tx, member).await?;
+                target.lock(tx, Some(member)).await?;
                 events.now = clock.now();
                 change(tx, events).await
             })

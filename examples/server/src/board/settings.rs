@@ -152,7 +152,7 @@ impl<T: SettingType> Setting<T> {
 pub struct SettingValues(HashMap<String, String>);
 
 impl SettingValues {
-    pub async fn now(connection: &Connection<'_>) -> DbResult<Self> {
+    pub async fn load(connection: &Connection<'_>) -> DbResult<Self> {
         let read = |row: &mut RowReader<'_>| Ok((row.value()?, row.value()?));
         let stored = connection.all("SELECT key, value FROM setting", &[], read);
         Ok(Self(stored.await?.into_iter().collect()))

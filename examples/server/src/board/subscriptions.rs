@@ -103,9 +103,9 @@ pub async fn add_thread(
     forum: i64,
     thread: i64,
     now: Timestamp,
-) -> db::DbResult<bool> {
+) -> db::DbResult<()> {
     let target = (SubscriptionTargetKind::Thread, thread);
-    add(tx, actor, forum, target, now).await
+    add(tx, actor, forum, target, now).await.map(drop)
 }
 
 /// Removes a subscription, also of hidden content.

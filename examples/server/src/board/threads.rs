@@ -87,7 +87,7 @@ pub async fn start(
 ) -> BoardResult<Thread> {
     let access = actor.access(forum);
     rules::check_start(access, texts)?;
-    let settings = SettingValues::now(tx).await?;
+    let settings = SettingValues::load(tx).await?;
     let title = rules::check_title(&new.title, settings.of(&TITLE_MAX), texts)?;
     rules::check_body(&new.body, settings.of(&BODY_MAX), texts)?;
     let poll = match &new.poll {

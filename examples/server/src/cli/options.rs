@@ -1,9 +1,7 @@
 //! Options of the server, of workers and of every command.
 
 use std::net::SocketAddr;
-use std::num::NonZero;
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -123,12 +121,6 @@ impl DatabaseOptions {
         sqlite_readers: Some(1),
         sqlite_cache: 32,
     };
-
-    /// Returns the number of threads that read from SQLite.
-    pub fn readers(&self) -> usize {
-        let cores = || thread::available_parallelism().map_or(1, NonZero::get);
-        self.sqlite_readers.unwrap_or_else(cores)
-    }
 }
 
 /// Options of the listener for the operator.

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use forum_api::audit::AuditAction;
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{DeliveryId, EndpointId, Timestamp};
 use forum_api::runtime::TokioRuntime;
@@ -94,7 +93,7 @@ impl DeliveryCommand {
                 let log = Some(log);
                 Output::new(text, DeliveryListing { log, ..delivery })
             }
-            Self::Retry(RetryArgs { id: Some(id), .. }) => retry(&webhooks, &id).await,
+            Self::Retry(RetryArgs { id: Some(id), .. }) => retry(webhooks, &id).await,
             Self::Retry(RetryArgs { endpoint, .. }) => {
                 let Some(endpoint) = endpoint else {
                     return Output::nothing();
@@ -112,11 +111,12 @@ impl DeliveryCommand {
             }
             Self::Purge { state, older_than } => purge(webhooks, state, older_than).await,
             Self::Remove { id } => {
-                let audit = audit::entry(AuditAction::DELIVERY_REMOVED, &id)?;
-                if webhooks.deliveries.remove(&id, &audit).await? {
-                    return Output::message(format_args!("Removed delivery {id}."));
+                let admin = WebhookAdmin::new(webhooks, TokioRuntime);
+                let removed = admin.remove_delivery(&id, &audit::actor()).await;
+                match removed.map_err(refusal)? {
+                    true => Output::message(format_args!("Removed delivery {id}.")),
+                    false => Err(not_found(&id)),
                 }
-                Err(not_found(&id))
             }
         }
     }
@@ -178,10 +178,10 @@ async fn disabled(webhooks: &WebhookStores) -> BoardResult<Vec<EndpointId>> {
     Ok(disabled.map(|endpoint| endpoint.id).collect())
 }
 
-async fn retry(webhooks: &WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
-    let audit = audit::entry(AuditAction::DELIVERY_REDELIVERED, id)?;
-    let now = audit.occurred_at;
-    if webhooks.deliveries.retry(id, now, &audit).await? {
+async fn retry(webhooks: WebhookStores, id: &DeliveryId) -> BoardResult<Output> {
+    let admin = WebhookAdmin::new(webhooks.clone(), TokioRuntime);
+    let retried = admin.retry_delivery(id, &audit::actor()).await;
+    if retried.map_err(refusal)? {
         return Output::message(format_args!("Delivery {id} will be sent again."));
     }
     let found = webhooks.deliveries.find(id).await?;
@@ -204,10 +204,8 @@ fn not_found(id: &DeliveryId) -> BoardError {
 }
 
 fn parse_finished_state(name: &str) -> Result<DeliveryState, &'static str> {
-    let ended = state(name)
-        .ok()
-        .filter(|state| !matches!(state, DeliveryState::Queued | DeliveryState::Retrying));
-    ended.ok_or("expected one of dead, delivered, gone, withheld")
+    let finished = state(name).ok().filter(|state| !state.is_pending());
+    finished.ok_or("expected one of dead, delivered, gone, withheld")
 }
 
 fn state(name: &str) -> Result<DeliveryState, String> {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::UserId;
+use forum_api::host::BoardResult;
+use forum_api::model::{UserId, UserRef};
 
 use crate::board::{ReferenceBoard, accounts, passwords};
 
@@ -39,13 +39,11 @@ pub async fn with_password(
 
 /// Returns the id of the member of this name.
 pub async fn id(board: &ReferenceBoard, name: &str) -> BoardResult<Option<i64>> {
-    let name = name.to_owned();
-    let found = board
-        .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }));
-    match found.await {
-        Err(BoardError::NotFound(_)) => Ok(None),
-        found => found.map(Some),
-    }
+    let name = UserRef::Name(name.to_owned());
+    let found = board.read(move |connection| {
+        Box::pin(async move { Ok(accounts::find(connection, &name).await?) })
+    });
+    found.await
 }
 
 /// Returns the names of these members, by one query. Members whose account is gone are absent.

@@ -168,7 +168,7 @@ impl ReferenceBoard {
             return Ok(found);
         }
         let target = LockTarget::MessageCopy(copy);
-        let open = self.write_locked(target, Some(owner), move |tx, events| {
+        let open = self.write_locked(target, owner, move |tx, events| {
             Box::pin(async move {
                 mark_read(tx, owner, copy, events.now, texts).await?;
                 load(tx, owner, copy).await

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use forum_api::host::BoardResult;
-use forum_api::model::{
-    DateRange, ForumId, SearchField, SearchParams, SearchQuery, Timestamp, UserRef,
-};
+use forum_api::model::{DateRange, ForumId, SearchField, SearchParams, SearchQuery, Timestamp};
 
+use super::super::accounts;
 use super::super::actor::Actor;
 use super::super::db::{self, Connection, bind};
 use super::super::visibility::between_commas;
@@ -39,7 +38,7 @@ impl SearchFilter {
             forums = with_descendants(connection, &search.forum, &forums).await?;
         }
         let author = match &search.by {
-            Some(by) => Some(find_author(connection, by).await?),
+            Some(by) => Some(accounts::find(connection, by).await?),
             None => None,
         };
         if forums.is_empty() || author == Some(None) {
@@ -98,16 +97,6 @@ pub const HIDDEN_LONG_THREADS: &str = "SELECT id FROM thread WHERE is_long AND s
 async fn count_forums(connection: &Connection<'_>) -> BoardResult<usize> {
     let count = connection.one("SELECT count(*) FROM forum", &[], |row| row.count());
     Ok(count.await?)
-}
-
-async fn find_author(connection: &Connection<'_>, by: &UserRef) -> BoardResult<Option<i64>> {
-    let name = match by {
-        UserRef::Id(id) => return Ok(id.to_i64().ok().filter(|id| *id > 0)),
-        UserRef::Name(name) => name,
-    };
-    let find = "SELECT id FROM member WHERE lower(username) = ?1";
-    let name = bind![name.to_ascii_lowercase()];
-    Ok(connection.first(find, name, |row| row.value()).await?)
 }
 
 /// Returns the range of posts written in a time span.
