@@ -110,7 +110,7 @@ pub(super) fn into_http(
     headers.add_common(response.status, context.cache_policy);
     headers.add_rate_limit(charge);
     headers.insert_parts(X_REQUEST_ID, &[context.id.as_str()]);
-    headers.add_conditional(&response, base_path, &context.head.uri);
+    headers.add_optional(&response, base_path, &context.head.uri);
     let (mut status, mut body) = (response.status, response.body);
     if context.is_conditional && status == StatusCode::OK {
         let tag = EntityTag::of(&body);
@@ -178,7 +178,7 @@ impl Headers {
         self.insert_int(X_RATELIMIT_RESET, charge.resets_at.as_secs_ceil());
     }
 
-    fn add_conditional(&mut self, response: &ApiResponse, base_path: &str, uri: &Uri) {
+    fn add_optional(&mut self, response: &ApiResponse, base_path: &str, uri: &Uri) {
         if let Some(path) = &response.location {
             self.insert_parts(LOCATION, &[base_path, path]);
         }

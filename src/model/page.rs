@@ -110,18 +110,6 @@ impl<T> Page<T> {
             next: self.next,
         }
     }
-
-    /// Converts the items with a function that can fail.
-    ///
-    /// # Errors
-    /// The first error of `convert`.
-    pub fn try_map<U, E>(self, convert: impl FnMut(T) -> Result<U, E>) -> Result<Page<U>, E> {
-        let items: Result<_, E> = self.items.into_iter().map(convert).collect();
-        Ok(Page {
-            items: items?,
-            next: self.next,
-        })
-    }
 }
 
 /// Creates the only page of a list: [`next`](Page::next) is `None`.

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame};
 
 /// A body that never ends. Clones record together whether one of them was polled.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct EndlessBody(Arc<AtomicBool>);
 
 impl EndlessBody {
