@@ -88,19 +88,11 @@ fn default_path(database: &str) -> Option<PathBuf> {
 /// Creates a key file with a random key, readable by its owner only. It appears complete under its name, and a file that
 /// another process created meanwhile is kept.
 fn create(path: &Path) -> io::Result<()> {
-    let mut key = [0; KEY_LEN];
-    OsRandom.fill(&mut key).map_err(io::Error::other)?;
-    let mut text: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-    text.push('\n');
+    let text = format!("{}\n", random_hex::<KEY_LEN>()?);
+    // A random name: the ids of processes in two containers can be equal.
     let mut partial = path.as_os_str().to_owned();
-    partial.push(format!(".{}", std::process::id()));
+    partial.push(format!(".{}", random_hex::<8>()?));
     let partial = PathBuf::from(partial);
-    // A process with the same id can have left the file when it was killed.
-    if let Err(error) = fs::remove_file(&partial)
-        && error.kind() != ErrorKind::NotFound
-    {
-        return Err(error);
-    }
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(0o600);
     let mut file = options.open(&partial)?;
@@ -115,20 +107,28 @@ fn create(path: &Path) -> io::Result<()> {
     linked.and(removed)
 }
 
+fn random_hex<const BYTES: usize>() -> io::Result<String> {
+    let mut bytes = [0; BYTES];
+    OsRandom.fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 #[cfg(test)]
 mod tests {
-    use std::{fs, process};
+    use std::fs;
 
     use super::create;
 
     #[test]
-    fn the_file_of_a_killed_process_with_the_same_id_is_replaced() {
+    fn only_the_first_of_two_creations_writes_the_key() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("key");
-        let partial = directory.path().join(format!("key.{}", process::id()));
-        fs::write(&partial, "00").unwrap();
         create(&path).unwrap();
-        assert_eq!(fs::read_to_string(path).unwrap().trim().len(), 64);
-        assert!(!partial.exists());
+        let key = fs::read_to_string(&path).unwrap();
+        assert_eq!(key.trim().len(), 64);
+        create(&path).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), key);
+        let files = fs::read_dir(directory.path()).unwrap();
+        assert_eq!(files.count(), 1, "partial files are removed");
     }
 }
