@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forum_api::host::BoardError;
-use forum_api::model::Timestamp;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::SchemaStatus;
 use forum_api::worker::WorkerHandle;
@@ -17,8 +16,8 @@ use crate::board::db::BoardDatabase;
 /// Time for which the result of a write probe is cached.
 const CACHE_TIME: Duration = Duration::from_secs(1);
 
-/// Maximum time since the last successful poll of a healthy worker, in milliseconds. A worker polls once a second.
-const POLL_LIMIT_MS: i64 = 60_000;
+/// Maximum time since the start or the last successful poll of a healthy worker. A worker polls once a second.
+const POLL_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time limit of a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -29,7 +28,7 @@ pub struct Readiness {
     database: BoardDatabase,
     board: ReferenceBoard,
     /// The worker of a process that only sends webhooks, and the time at which it was started.
-    worker: Option<(WorkerHandle, Timestamp)>,
+    worker: Option<(WorkerHandle, Instant)>,
     /// Time and result of the last probe of writes. It is locked while a probe runs.
     last: Arc<Mutex<Option<(Instant, bool)>>>,
 }
@@ -48,7 +47,7 @@ impl Readiness {
     /// Makes the process unhealthy while this worker, which has just been started, does not read its deliveries.
     pub fn with_worker(self, worker: WorkerHandle) -> Self {
         Self {
-            worker: Some((worker, SystemClock.now())),
+            worker: Some((worker, Instant::now())),
             ..self
         }
     }
@@ -70,8 +69,8 @@ impl Readiness {
         false
     }
 
-    /// Returns whether the database can be written to, its disk has free space, and no migration is pending. Probes at most once per second for
-    /// all clients together. A probe completes even if its client disconnects.
+    /// Returns whether the database can be written to, its disk has free space, and no migration is pending. Probes at
+    /// most once per second for all clients together. A probe completes even if its client disconnects.
     pub async fn is_ready(&self) -> bool {
         let this = self.clone();
         let probe = tokio::spawn(async move {
@@ -107,9 +106,13 @@ impl Readiness {
 }
 
 /// Logs an error if the worker does not work.
-fn is_working(worker: &WorkerHandle, started: Timestamp) -> bool {
+fn is_working(worker: &WorkerHandle, started: Instant) -> bool {
     let health = worker.health();
-    let working = !health.stopped && polls(health.last_poll_at, started, SystemClock.now());
+    let now = SystemClock.now();
+    let since_last_poll = health
+        .last_poll_at
+        .map(|last| now.saturating_duration_since(last));
+    let working = !health.stopped && polls(since_last_poll, started.elapsed());
     if !working {
         tracing::error!(?health, "webhook worker stuck");
     }
@@ -117,26 +120,25 @@ fn is_working(worker: &WorkerHandle, started: Timestamp) -> bool {
 }
 
 /// Returns `false` if the last successful poll is too old, or if no poll has succeeded since the start.
-fn polls(last_poll_at: Option<Timestamp>, started: Timestamp, now: Timestamp) -> bool {
-    let last = last_poll_at.unwrap_or(started);
-    now.as_millis().saturating_sub(last.as_millis()) <= POLL_LIMIT_MS
+fn polls(since_last_poll: Option<Duration>, since_start: Duration) -> bool {
+    since_last_poll.unwrap_or(since_start) <= POLL_LIMIT
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Timestamp, polls};
+    use super::{Duration, polls};
 
     #[test]
     fn a_worker_without_a_successful_poll_for_a_minute_is_stuck() {
-        let at = |seconds: i64| Timestamp::from_millis(seconds * 1000);
-        for (last_poll, now, expected) in [
+        for (since_last_poll, since_start, expected) in [
             (None, 60, true),
             (None, 61, false),
-            (Some(30), 90, true),
-            (Some(30), 91, false),
+            (Some(60), 90, true),
+            (Some(61), 90, false),
         ] {
-            let polls = polls(last_poll.map(at), at(0), at(now));
-            assert_eq!(polls, expected, "{last_poll:?} at {now}");
+            let last_poll = since_last_poll.map(Duration::from_secs);
+            let polls = polls(last_poll, Duration::from_secs(since_start));
+            assert_eq!(polls, expected, "{since_last_poll:?} of {since_start}");
         }
     }
 }

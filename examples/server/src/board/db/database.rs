@@ -122,8 +122,8 @@ impl BoardDatabase {
         }
     }
 
-    /// Checks with a small write that the database accepts writes. With SQLite, it also fails if less than 4 MiB are free
-    /// on the disk: a small write can then succeed although other writes fail.
+    /// Checks with a small write that the database accepts writes. With SQLite, it also fails if less than 4 MiB are
+    /// free on the disk: a small write can then succeed although other writes fail.
     pub async fn check_writable(&self) -> BoardResult<()> {
         match self {
             Self::Sqlite(database) => {
@@ -203,10 +203,11 @@ impl From<Pool> for BoardDatabase {
     }
 }
 
-/// Does not fail if the free space is unknown.
+/// Does not fail if the free space is unknown. Some file systems report a size of 0.
 fn check_free_space(connection: &rusqlite::Connection) -> DbResult<()> {
     let path = connection.path().filter(|path| !path.is_empty());
     let disk = path.and_then(|path| rustix::fs::statvfs(path).ok());
+    let disk = disk.filter(|disk| disk.f_blocks > 0);
     match disk.map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize)) {
         Some(free) if free < MIN_FREE_SPACE => Err(DbError::Invalid("the disk is full")),
         _ => Ok(()),
