@@ -8,14 +8,14 @@ use forum_api::model::UserId;
 use http::request::Parts;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::accounts;
 use super::service::{SIGN_IN, SIGN_OUT, SignIn};
-use super::{accounts, session};
 use crate::board::groups::Group;
 
 #[async_trait]
 impl AdminAuth for SignIn {
     async fn session(&self, head: &Parts) -> BackendResult<Option<Session>> {
-        for id in session::read_cookies(&head.headers) {
+        for id in self.sessions(head) {
             let Some(account) = self.board().signed_in(id.hash()).await? else {
                 continue;
             };

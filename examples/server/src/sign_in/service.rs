@@ -24,7 +24,7 @@ use tracing::Instrument;
 use super::accounts::{self, Account};
 use super::form::SignInForm;
 use super::page::sign_in_page;
-use super::session::{self, Cookie};
+use super::session::{self, Cookie, SessionId};
 use super::throttle::{Attempt, Throttle};
 use crate::board::ReferenceBoard;
 use crate::http::page::add_page_headers;
@@ -105,6 +105,11 @@ impl SignIn {
         &self.0.board
     }
 
+    /// Returns the sessions that a request names.
+    pub(super) fn sessions(&self, head: &Parts) -> Vec<SessionId> {
+        self.0.cookie.read(&head.headers)
+    }
+
     /// Waits for the permit to check a password of a signed-in administrator.
     pub(super) async fn panel_check(&self) -> Option<SemaphorePermit<'_>> {
         self.0.panel_checks.acquire().await.ok()
@@ -113,7 +118,7 @@ impl SignIn {
     /// Begins a new session and ends the browser's previous ones, which prevents session fixation.
     async fn begin(&self, head: &Parts, form: &SignInForm) -> Result<String, SignInError> {
         let account = self.account(head, form).await?;
-        let previous = session::read_cookies(&head.headers);
+        let previous = self.sessions(head);
         let session = session::begin(&self.0.board, account, &previous).await?;
         Ok(self.0.cookie.set(&session))
     }
@@ -121,7 +126,7 @@ impl SignIn {
     /// Ends the browser's sessions.
     async fn end(&self, head: &Parts) -> Result<(), SignInError> {
         self.check_origin(head)?;
-        let ended = session::read_cookies(&head.headers);
+        let ended = self.sessions(head);
         if !ended.is_empty() {
             session::end(&self.0.board, &ended).await?;
         }

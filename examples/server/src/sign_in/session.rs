@@ -11,9 +11,6 @@ use super::accounts::Account;
 use crate::board::ReferenceBoard;
 use crate::board::sessions::{self, Hash};
 
-/// Name of the cookie.
-const NAME: &str = "forum_session";
-
 /// Maximum number of cookies that are looked up for one request.
 const MAX_COOKIES: usize = 4;
 
@@ -44,43 +41,52 @@ impl SessionId {
     }
 }
 
-/// Attributes of the session cookie.
-pub struct Cookie(&'static str);
+/// Name and attributes of the session cookie.
+pub struct Cookie {
+    name: &'static str,
+    attributes: &'static str,
+}
 
 impl Cookie {
-    /// Creates the attributes for a server at `base_url`. If its scheme is `https`, browsers send the cookie only over
-    /// `https`.
+    /// Creates the cookie of a server at `base_url`. If its scheme is `https`, browsers send the cookie only over `https`,
+    /// and its name keeps applications on a parent domain from setting it.
     pub fn new(base_url: &str) -> Self {
-        Self(if base_url.starts_with("https:") {
-            "HttpOnly; SameSite=Lax; Path=/; Secure"
+        if base_url.starts_with("https:") {
+            Self {
+                name: "__Host-forum_session",
+                attributes: "HttpOnly; SameSite=Lax; Path=/; Secure",
+            }
         } else {
-            "HttpOnly; SameSite=Lax; Path=/"
-        })
+            Self {
+                name: "forum_session",
+                attributes: "HttpOnly; SameSite=Lax; Path=/",
+            }
+        }
     }
 
     /// Returns the value of a `Set-Cookie` header that keeps the session until the browser is closed.
     pub fn set(&self, session: &SessionId) -> String {
-        format!("{NAME}={}; {}", session.as_str(), self.0)
+        format!("{}={}; {}", self.name, session.as_str(), self.attributes)
     }
 
     /// Returns the value of a `Set-Cookie` header that removes the session.
     pub fn remove(&self) -> String {
-        format!("{NAME}=; {}; Max-Age=0", self.0)
+        format!("{}=; {}; Max-Age=0", self.name, self.attributes)
     }
-}
 
-/// Returns the sessions that a request names, at most [`MAX_COOKIES`]. Another application on a parent domain can add a
-/// cookie of the same name, so the caller uses the first session that exists.
-pub fn read_cookies(headers: &HeaderMap) -> Vec<SessionId> {
-    let lines = headers.get_all(COOKIE).iter();
-    // Cookies of other applications can contain bytes that are not ASCII.
-    let pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
-    let values = pairs.filter_map(|pair| {
-        let value = pair.trim_ascii().strip_prefix(NAME.as_bytes())?;
-        value.strip_prefix(b"=")
-    });
-    let sessions = values.filter_map(|value| SessionId::parse(str::from_utf8(value).ok()?));
-    sessions.take(MAX_COOKIES).collect()
+    /// Returns the sessions that a request names, at most [`MAX_COOKIES`]. Without `https`, another application on a
+    /// parent domain can add a cookie of the same name, so the caller uses the first session that exists.
+    pub fn read(&self, headers: &HeaderMap) -> Vec<SessionId> {
+        let lines = headers.get_all(COOKIE).iter();
+        // Cookies of other applications can contain bytes that are not ASCII.
+        let pairs = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b';'));
+        let values = pairs.filter_map(|pair| {
+            let value = pair.trim_ascii().strip_prefix(self.name.as_bytes())?;
+            value.strip_prefix(b"=")
+        });
+        let sessions = values.filter_map(|value| SessionId::parse(str::from_utf8(value).ok()?));
+        sessions.take(MAX_COOKIES).collect()
+    }
 }
 
 /// Begins a session of this account and ends the browser's previous ones.
@@ -118,7 +124,9 @@ mod tests {
     use http::HeaderMap;
     use http::header::{COOKIE, HeaderValue};
 
-    use super::{Cookie, SessionId, read_cookies};
+    use super::{Cookie, SessionId};
+
+    const PLAIN: &str = "http://board.example";
 
     #[test]
     fn the_session_is_read_beside_other_cookies() {
@@ -131,7 +139,7 @@ mod tests {
         ] {
             let line = HeaderValue::from_bytes(line.as_bytes()).unwrap();
             let headers = HeaderMap::from_iter([(COOKIE, line)]);
-            let read = read_cookies(&headers);
+            let read = Cookie::new(PLAIN).read(&headers);
             let read: Vec<_> = read.iter().map(SessionId::as_str).collect();
             assert_eq!(read, [&id], "{headers:?}");
         }
@@ -142,20 +150,23 @@ mod tests {
         let cookies =
             ["a", "b", "c", "d", "e"].map(|id| format!("forum_session={}", id.repeat(43)));
         let line = HeaderValue::from_str(&cookies.join("; ")).unwrap();
-        let read = read_cookies(&HeaderMap::from_iter([(COOKIE, line)]));
+        let read = Cookie::new(PLAIN).read(&HeaderMap::from_iter([(COOKIE, line)]));
         let read: String = read.iter().map(|id| &id.as_str()[..1]).collect();
         assert_eq!(read, "abcd");
     }
 
     #[test]
     fn the_cookie_is_secure_over_https() {
-        let session = SessionId::parse(&"x".repeat(43)).unwrap();
-        let plain = format!(
-            "forum_session={}; HttpOnly; SameSite=Lax; Path=/",
-            session.as_str()
-        );
-        assert_eq!(Cookie::new("http://board.example").set(&session), plain);
-        let secure = Cookie::new("https://board.example").set(&session);
-        assert_eq!(secure, format!("{plain}; Secure"));
+        let id = "x".repeat(43);
+        let session = SessionId::parse(&id).unwrap();
+        let plain = format!("forum_session={id}; HttpOnly; SameSite=Lax; Path=/");
+        assert_eq!(Cookie::new(PLAIN).set(&session), plain);
+        let secure = Cookie::new("https://board.example");
+        assert_eq!(secure.set(&session), format!("__Host-{plain}; Secure"));
+        let read = |name: &str| {
+            let line = HeaderValue::from_str(&format!("{name}={id}")).unwrap();
+            secure.read(&HeaderMap::from_iter([(COOKIE, line)])).len()
+        };
+        assert_eq!(["__Host-forum_session", "forum_session"].map(read), [1, 0]);
     }
 }
