@@ -49,9 +49,9 @@ impl ForumApi {
     /// of 64 shards. Requests of further pairs in a full shard are counted only by operation.
     ///
     /// # Errors
-    /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call. If
-    /// the future is dropped before it completes, the service keeps them as well, and the store counts them twice if it has
-    /// added them already.
+    /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call.
+    /// If the future is dropped before it completes, the service keeps them as well, and the store counts them twice if
+    /// it has added them already.
     pub async fn flush_usage(&self) -> BackendResult<()> {
         let (counters, store) = (&self.0.usage, &*self.0.stores.usage);
         counters.take().store(store).await?;
