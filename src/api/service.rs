@@ -48,10 +48,11 @@ impl ForumApi {
     /// ends. Between two calls, the service counts the requests of at most 262,144 pairs of a token and an hour, 4096 in each
     /// of 64 shards. Requests of further pairs in a full shard are counted only by operation.
     ///
+    /// If the future is dropped before it completes, the service keeps the numbers for the next call. Numbers that the
+    /// store has already added are then counted twice.
+    ///
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call.
-    /// If the future is dropped before it completes, the service keeps them as well, and the store counts them twice if
-    /// it has added them already.
     pub async fn flush_usage(&self) -> BackendResult<()> {
         let (counters, store) = (&self.0.usage, &*self.0.stores.usage);
         counters.take().store(store).await?;

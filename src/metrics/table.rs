@@ -75,8 +75,8 @@ metrics! {
         "Failed store operations."
 }
 
-/// Passes kind, unit and description of each metric to the installed recorder. Registers the counter of errors of each
-/// store, which begins at 0, so that an alert on its increase sees the first error.
+/// Passes kind, unit and description of each metric to the installed recorder. Creates the counter of errors of each
+/// store with the value 0, so that an alert on its increase also detects the first error.
 pub fn describe() {
     for metric in ALL {
         let Metric {

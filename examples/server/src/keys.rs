@@ -89,7 +89,7 @@ fn default_path(database: &str) -> Option<PathBuf> {
 /// another process created meanwhile is kept.
 fn create(path: &Path) -> io::Result<()> {
     let text = format!("{}\n", random_hex::<KEY_LEN>()?);
-    // A random name: the ids of processes in two containers can be equal.
+    // The name is random, because processes in two containers can have the same id.
     let mut partial = path.as_os_str().to_owned();
     partial.push(format!(".{}", random_hex::<8>()?));
     let partial = PathBuf::from(partial);

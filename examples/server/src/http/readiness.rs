@@ -44,7 +44,8 @@ impl Readiness {
         }
     }
 
-    /// Makes the process unhealthy while this worker, which has just been started, does not read its deliveries.
+    /// Adds a worker to the health check: the process is unhealthy if the worker stops, or has not read its events or
+    /// deliveries for 60 s. The first 60 s begin with this call.
     pub fn with_worker(self, worker: WorkerHandle) -> Self {
         Self {
             worker: Some((worker, Instant::now())),

@@ -105,7 +105,7 @@ impl SignIn {
         &self.0.board
     }
 
-    /// Returns the sessions that a request names.
+    /// Returns the session ids in the cookies of a request.
     pub(super) fn sessions(&self, head: &Parts) -> Vec<SessionId> {
         self.0.cookie.read(&head.headers)
     }

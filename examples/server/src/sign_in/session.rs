@@ -11,7 +11,7 @@ use super::accounts::Account;
 use crate::board::ReferenceBoard;
 use crate::board::sessions::{self, Hash};
 
-/// Maximum number of cookies that are looked up for one request.
+/// Maximum number of session ids that are read from one request.
 const MAX_COOKIES: usize = 4;
 
 /// Id of a session: 256 random bits that only the browser keeps.
@@ -48,8 +48,8 @@ pub struct Cookie {
 }
 
 impl Cookie {
-    /// Creates the cookie of a server at `base_url`. If its scheme is `https`, browsers send the cookie only over `https`,
-    /// and its name keeps applications on a parent domain from setting it.
+    /// Creates the cookie of a server at `base_url`. If its scheme is `https`, browsers send the cookie only over
+    /// `https`, and the prefix `__Host-` prevents other hosts of the same domain from setting it.
     pub fn new(base_url: &str) -> Self {
         if base_url.starts_with("https:") {
             Self {
@@ -74,8 +74,9 @@ impl Cookie {
         format!("{}=; {}; Max-Age=0", self.name, self.attributes)
     }
 
-    /// Returns the sessions that a request names, at most [`MAX_COOKIES`]. Without `https`, another application on a
-    /// parent domain can add a cookie of the same name, so the caller uses the first session that exists.
+    /// Returns the session ids in the cookies of a request, at most [`MAX_COOKIES`]. Their sessions may not exist.
+    /// Without `https`, another host of the same domain can add a cookie of this name. The caller uses the first id
+    /// whose session exists.
     pub fn read(&self, headers: &HeaderMap) -> Vec<SessionId> {
         let lines = headers.get_all(COOKIE).iter();
         // Cookies of other applications can contain bytes that are not ASCII.

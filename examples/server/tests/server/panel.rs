@@ -91,7 +91,7 @@ fn an_administrator_signs_in_issues_a_token_and_signs_out() {
     assert_eq!(server.get(token, "/me").json()["owner"]["username"], "bob");
 
     assert_eq!(sign_out(&server, &session, &[FOREIGN]).status, 403);
-    // An application on a parent domain can add a cookie of the same name.
+    // Another host of the same domain can add a cookie of this name.
     let cookies = format!("forum_session={}; {session}", "x".repeat(43));
     assert_eq!(page(&server, &cookies, "/panel/tokens").status, 200);
     assert_eq!(

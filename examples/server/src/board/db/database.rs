@@ -203,7 +203,8 @@ impl From<Pool> for BoardDatabase {
     }
 }
 
-/// Does not fail if the free space is unknown. Some file systems report a size of 0.
+/// Fails if less than [`MIN_FREE_SPACE`] is free on the disk of the database. Succeeds if the free space is unknown,
+/// for example on a file system that reports a size of 0.
 fn check_free_space(connection: &rusqlite::Connection) -> DbResult<()> {
     let path = connection.path().filter(|path| !path.is_empty());
     let disk = path.and_then(|path| rustix::fs::statvfs(path).ok());
