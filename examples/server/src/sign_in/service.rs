@@ -286,7 +286,7 @@ impl SignInError {
     }
 }
 
-/// Rounds up, to at least 1.
+/// Returns the value of `retry-after`: whole seconds, rounded up, at least 1.
 fn in_seconds(wait: Duration) -> u64 {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     seconds.max(1)

@@ -15,7 +15,7 @@ pub enum DbError {
     Sqlite(#[from] SqliteError),
     #[error(transparent)]
     Postgres(#[from] PostgresError),
-    /// A statement or a stored value is invalid.
+    /// A statement or a stored value is invalid, or the disk of the database is full.
     #[error("{0}")]
     Invalid(&'static str),
 }
