@@ -6,17 +6,16 @@ use std::sync::{Arc, LazyLock};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use super::endpoint::Invocation;
+use super::endpoint::ApiEndpoint;
 use super::error::{ApiError, AuthFailure};
-use super::extract::value::InputValue;
+use super::extract::params::Params;
 use super::output::can_see;
 use crate::error_chain::ErrorChain;
 use crate::host::{
-    Authorizer, Board, BoardError, Caller, GuestCaller, MemberCaller, PresentedToken, RequestInfo,
-    ResourceRef,
+    Authorizer, Board, BoardError, Caller, GuestCaller, PresentedToken, RequestInfo, ResourceRef,
 };
 use crate::metrics::recorder;
-use crate::model::{ForumId, GetMemberParams, Timestamp, TokenInfo, UserId};
+use crate::model::{ForumId, GetMemberParams, Timestamp, TokenInfo, UserId, UserRef};
 use crate::scope::{Scope, Surface};
 use crate::store::{ResourceIds, Stores, TokenStore};
 use crate::token::{self, LoadedOwner, LoadedToken, Lookup, SecretDigest, TokenRecord, TokenState};
@@ -134,16 +133,13 @@ pub(super) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Res
     }
 }
 
-/// Checks the additional scope that the request requires if the field of the body is `true`.
-pub(super) fn require_field_scope(
-    field_scope: Option<(&str, Scope)>,
-    body: &InputValue<'_>,
-    caller: &Caller,
+/// Rejects a token without the additional scope that a field of the body requires.
+pub(super) fn require_additional_scope<A: Params>(
+    params: &A,
+    token: Option<&PresentedToken>,
 ) -> Result<(), ApiError> {
-    match field_scope {
-        Some((field, scope)) if body.is_true(field) => {
-            require_scope(caller.as_member().and_then(MemberCaller::presented), scope)
-        }
+    match A::FIELD_SCOPE {
+        Some(field) if (field.is_set)(params) => require_scope(token, field.scope),
         _ => Ok(()),
     }
 }
@@ -185,10 +181,11 @@ pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
 /// returns for the resource; a read is checked later by its result.
 pub(super) async fn require_visible(
     board: &dyn Board,
-    invocation: &dyn Invocation,
+    caller: &Caller,
+    resource: ResourceRef<'_>,
+    endpoint: &ApiEndpoint,
 ) -> Result<(), ApiError> {
-    let (caller, endpoint) = (invocation.caller(), invocation.endpoint());
-    let is_visible = match invocation.resource() {
+    let is_visible = match resource {
         ResourceRef::Global => true,
         ResourceRef::Forum(forum) => caller.access().visible_forums.contains(forum),
         _ if endpoint.is_read() => true,
@@ -206,11 +203,12 @@ pub(super) async fn require_visible(
 /// the board returns `NotImplemented`, only the forum is checked.
 pub(super) async fn require_replay_visible(
     board: &dyn Board,
-    invocation: &dyn Invocation,
+    caller: &Caller,
+    resource: ResourceRef<'_>,
+    member: Option<&UserRef>,
     stored: &ResourceIds,
 ) -> Result<(), ApiError> {
-    let caller = invocation.caller();
-    if let Some(member) = invocation.member() {
+    if let Some(member) = member {
         match board
             .get_member(caller, member.clone(), GetMemberParams::default())
             .await
@@ -221,17 +219,17 @@ pub(super) async fn require_replay_visible(
     }
     let sees = |forum: &ForumId| caller.access().visible_forums.contains(forum);
     if !stored.forum_id.as_ref().is_none_or(sees) {
-        return Err(match invocation.resource() {
+        return Err(match resource {
             ResourceRef::Global => ApiError::BodyNotFound,
             _ => ApiError::NotFound,
         });
     }
-    let resource = match (&stored.thread_id, &stored.post_id) {
+    let created = match (&stored.thread_id, &stored.post_id) {
         (Some(thread), Some(post)) => ResourceRef::Post(thread, post),
         (Some(thread), None) => ResourceRef::Thread(thread),
         (None, _) => return Ok(()),
     };
-    match board.containing_forum(caller, resource).await {
+    match board.containing_forum(caller, created).await {
         Ok(forum) if sees(&forum) => Ok(()),
         Ok(_) | Err(BoardError::PathNotFound) => Err(ApiError::BodyNotFound),
         Err(BoardError::NotImplemented) => Ok(()),

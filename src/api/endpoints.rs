@@ -96,7 +96,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::GET, path: "/me", operation_id: "getMe", tag: "me",
         summary: "Returns the token's owner, scopes and expiry.",
         notes: "Call this operation first to check the token.",
-        scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
+        scope: MembersRead, cost: 1, surfaces: &[Full, Compact],
         cache_policy: CachePolicy::NoStore, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, m: &MemberCaller, (), params| b.get_me(m, params), Me::example),
     },
@@ -104,7 +104,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::GET, path: "/forums", operation_id: "listForums", tag: "forums",
         summary: "Lists the forums that the caller can see.",
         notes: "Each forum has the id of its parent. Parents come before their children.",
-        scope: ForumsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
+        scope: ForumsRead, cost: 1, surfaces: &[Full, Compact],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, c: &Caller, (), params| b.list_forums(c, params), ForumList::example),
     },
@@ -112,7 +112,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::GET, path: "/forums/{forumId}/threads", operation_id: "listThreads", tag: "forums",
         summary: "Lists the threads of a forum, newest activity first.",
         notes: "Pinned threads are not sorted first; `pinned` marks them.",
-        scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
+        scope: ThreadsRead, cost: 1, surfaces: &[Full, Compact],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(
             |b, c: &Caller, path, params| b.list_threads(c, path, params),
@@ -123,7 +123,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::POST, path: "/forums/{forumId}/threads", operation_id: "createThread", tag: "forums",
         summary: "Starts a thread.",
         notes: "`poll` creates a poll with the thread. `state` in the response shows whether the thread awaits approval.",
-        scope: ThreadsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 10, surfaces: &[Full],
+        scope: ThreadsWrite, cost: 10, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.create_thread(m, path, new), Thread::example),
     },
@@ -131,7 +131,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::GET, path: "/threads/{threadId}", operation_id: "getThread", tag: "threads",
         summary: "Returns a thread's metadata.",
         notes: "",
-        scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
+        scope: ThreadsRead, cost: 1, surfaces: &[Full, Compact],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, c: &Caller, path, params| b.get_thread(c, path, params), Thread::example),
     },
@@ -141,7 +141,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "To read only new posts, set `since` to the creation time of the newest post that you have. To start at a \
             certain post, set `from` to its id. A post that is approved or restored later keeps its creation time, so a list \
             with `since` can omit it.",
-        scope: PostsRead, field_scope: None, cost: 1, surfaces: &[Full, Compact],
+        scope: PostsRead, cost: 1, surfaces: &[Full, Compact],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(
             |b, c: &Caller, path, params| b.list_posts(c, path, params),
@@ -153,7 +153,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         summary: "Posts a reply.",
         notes: "`inReplyTo` is the id of the post that is replied to. If that post is hidden or not in the thread, the response is \
             404. `state` in the response shows whether the post awaits approval.",
-        scope: PostsWrite, field_scope: Some(("subscribe", SubscriptionsWrite)), cost: 5, surfaces: &[Full, Compact],
+        scope: PostsWrite, cost: 5, surfaces: &[Full, Compact],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.create_post(m, path, new), Post::reply_example),
     },
@@ -163,7 +163,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "The post's `canEdit` shows whether the caller may edit it. Set `expectedVersion` to the \
             `version` that you read: if the post has changed since then, the response is 409 and the post is not changed. \
             To read one post, list the posts of its thread with the post's id as `from` and with `limit=1`.",
-        scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
+        scope: PostsWrite, cost: 5, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::ok(
             |b, m: &MemberCaller, path, update| b.update_post(m, path, update),
@@ -176,7 +176,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "Deleting the first post deletes the thread. The post's `canDelete` shows whether the caller may delete it. The \
             board's own tools can restore a deleted post; this API cannot. The response to a second DELETE of the same post \
             is 404. For a moderator, who can still see the post, it is 409.",
-        scope: PostsWrite, field_scope: None, cost: 5, surfaces: &[Full],
+        scope: PostsWrite, cost: 5, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::no_content(|b, m: &MemberCaller, path, params| b.delete_post(m, path, params)),
     },
@@ -184,7 +184,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::GET, path: "/members/{userId}", operation_id: "getMember", tag: "members",
         summary: "Returns a member's public profile.",
         notes: "",
-        scope: MembersRead, field_scope: None, cost: 1, surfaces: &[Full],
+        scope: MembersRead, cost: 1, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, c: &Caller, path, params| b.get_member(c, path, params), Member::example),
     },
@@ -195,7 +195,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             allowed. The response to a rating with 0 points, or to one that the settings do not allow, is 422. The response to a \
             second rating of the same post is 409. The response to a second rating of the same member within 24 hours is \
             also 409 if neither rating names a post.",
-        scope: ReputationWrite, field_scope: None, cost: 5, surfaces: &[Full],
+        scope: ReputationWrite, cost: 5, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.rate_member(m, path, new), Rating::example),
     },
@@ -203,7 +203,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::GET, path: "/messages", operation_id: "listMessages", tag: "messages",
         summary: "Lists one folder of the caller's private messages, newest first.",
         notes: "Listing a message does not mark it as read.",
-        scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
+        scope: MessagesRead, cost: 1, surfaces: &[Full],
         cache_policy: CachePolicy::NoStore, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(
             |b, m: &MemberCaller, (), params| b.list_messages(m, params),
@@ -215,7 +215,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         summary: "Sends a private message.",
         notes: "The response is the sender's copy. The sender and each recipient have their own copy with its own id. \
             If a recipient does not exist, the response is 404.",
-        scope: MessagesWrite, field_scope: None, cost: 10, surfaces: &[Full],
+        scope: MessagesWrite, cost: 10, surfaces: &[Full],
         cache_policy: CachePolicy::NoStore, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, (), new| b.send_message(m, new), Message::sent_example),
     },
@@ -224,7 +224,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         summary: "Opens a private message and marks it as read.",
         notes: "The first opening also sends a receipt to the sender if the sender requested one. The response has no `etag`. \
             HEAD does not mark the message as read and sends no receipt.",
-        scope: MessagesRead, field_scope: None, cost: 1, surfaces: &[Full],
+        scope: MessagesRead, cost: 1, surfaces: &[Full],
         cache_policy: CachePolicy::NoStore, has_side_effects: true, board_errors: &[],
         handler: &Handler::ok(|b, m: &MemberCaller, path, params| b.open_message(m, path, params), Message::example),
     },
@@ -232,7 +232,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::GET, path: "/threads/{threadId}/poll", operation_id: "getPoll", tag: "threads",
         summary: "Returns a thread's poll with running totals and the caller's own vote.",
         notes: "If the thread has no poll, the response is 404.",
-        scope: ThreadsRead, field_scope: None, cost: 1, surfaces: &[Full],
+        scope: ThreadsRead, cost: 1, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(|b, c: &Caller, path, params| b.get_poll(c, path, params), Poll::example),
     },
@@ -242,7 +242,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         notes: "If the caller has already voted, the response is 409, unless `canChangeVote` of the poll is `true`. If the poll \
             is closed, the response is 403. The response to a vote without options, with a repeated option, or with more \
             than `maxChoices` options is 422. If an option is unknown, the response is 404.",
-        scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
+        scope: PollsWrite, cost: 5, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, path, new| b.vote(m, path, new), Poll::example),
     },
@@ -255,7 +255,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
             duplicate texts, or a `maxChoices` above the number of options, the response is 422. If an `optionId` is \
             unknown, the response is 404. A `closesAt` in the past closes the poll. Set `expectedVersion` to the `version` that \
             you read, so that you do not overwrite another edit.",
-        scope: PollsWrite, field_scope: None, cost: 5, surfaces: &[Full],
+        scope: PollsWrite, cost: 5, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::ok(
             |b, m: &MemberCaller, path, update| b.update_poll(m, path, update),
@@ -266,7 +266,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         method: Method::GET, path: "/subscriptions", operation_id: "listSubscriptions", tag: "subscriptions",
         summary: "Lists the caller's subscriptions, newest first.",
         notes: "Subscriptions to content the caller may no longer see are omitted until access is restored.",
-        scope: SubscriptionsRead, field_scope: None, cost: 1, surfaces: &[Full],
+        scope: SubscriptionsRead, cost: 1, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(
             |b, m: &MemberCaller, (), params| b.list_subscriptions(m, params),
@@ -278,7 +278,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         summary: "Subscribes to a thread or a forum.",
         notes: "The response is 201 for a new subscription, and 200 with the existing subscription if there is one. If the \
             target does not exist or is hidden, the response is 404.",
-        scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
+        scope: SubscriptionsWrite, cost: 2, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::created(|b, m: &MemberCaller, (), new| b.subscribe(m, new), Subscription::example),
     },
@@ -287,7 +287,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         summary: "Removes a subscription to a thread or a forum.",
         notes: "The caller can also unsubscribe from a target that has become hidden. If the subscription \
             does not exist, the response is 404.",
-        scope: SubscriptionsWrite, field_scope: None, cost: 2, surfaces: &[Full],
+        scope: SubscriptionsWrite, cost: 2, surfaces: &[Full],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: true, board_errors: ErrorCode::BOARD,
         handler: &Handler::no_content(|b, m: &MemberCaller, path, params| b.unsubscribe(m, path, params)),
     },
@@ -296,7 +296,7 @@ static ENDPOINTS: &[ApiEndpoint] = &[
         summary: "Searches the threads and posts that the caller can read.",
         notes: "All words of `q` are required. `\"a phrase\"` matches adjacent words; `-word` excludes a word. A forum or \
             member that does not exist or is hidden gives no hits.",
-        scope: SearchRead, field_scope: None, cost: 10, surfaces: &[Full, Compact],
+        scope: SearchRead, cost: 10, surfaces: &[Full, Compact],
         cache_policy: CachePolicy::PrivateNoCache, has_side_effects: false, board_errors: &[],
         handler: &Handler::ok(
             |b, c: &Caller, (), params| b.search(c, params),

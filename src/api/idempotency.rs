@@ -55,16 +55,24 @@ pub(super) fn fingerprint(
     }
 }
 
-/// Looks up the key of a request and reserves it if it is new. Returns the reservation, or the response to replay.
+/// Result of the look-up of an idempotency key.
+pub(super) enum Begin {
+    /// The key is new and reserved. The outcome of the request must be recorded.
+    Run(Reservation),
+    /// The response to an earlier request with the same key.
+    Replay(StoredResponse),
+}
+
+/// Looks up the key of a request and reserves it if it is new.
 pub(super) async fn begin(
     store: &dyn IdempotencyStore,
     request: &IdempotentRequest,
     now: Timestamp,
-) -> Result<Result<Reservation, StoredResponse>, ApiError> {
+) -> Result<Begin, ApiError> {
     let outcome = store.begin(request, now).await;
     let conflict = match outcome.inspect_err(|_| recorder::record_store_error(STORE))? {
-        BeginOutcome::Reserved(reservation) => return Ok(Ok(reservation)),
-        BeginOutcome::Replay(stored) => return Ok(Err(stored)),
+        BeginOutcome::Reserved(reservation) => return Ok(Begin::Run(reservation)),
+        BeginOutcome::Replay(stored) => return Ok(Begin::Replay(stored)),
         BeginOutcome::InProgress => IdempotencyConflict::InProgress,
         BeginOutcome::OutcomeUnknown => IdempotencyConflict::OutcomeUnknown,
         BeginOutcome::KeyReused => IdempotencyConflict::KeyReused,

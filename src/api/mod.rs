@@ -3,6 +3,7 @@
 mod access;
 mod builder;
 mod cache_policy;
+mod call;
 mod context;
 mod endpoint;
 mod endpoints;

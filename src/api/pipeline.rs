@@ -8,23 +8,21 @@ use http::Response;
 use http::request::Parts;
 use tracing::Instrument;
 
+use super::access;
+use super::call::{Call, reject_query};
 use super::context::{ApiInner, RequestContext, log_error};
-use super::endpoint::{ApiEndpoint, Invocation};
 use super::endpoints::{self, Route};
 use super::error::{ApiError, AuthFailure, MalformedRequest};
 use super::extract::error::InputError;
-use super::extract::params::{NoParams, Params, RawPathParams, Source};
-use super::extract::value::{self, InputValue};
 use super::response::{self, ApiResponse};
-use super::{access, idempotency};
-use crate::host::{Caller, MemberCaller, RequestId};
+use crate::host::RequestId;
 use crate::http_util::{LazyBody, ResponseBody, restore_uri, run};
 use crate::metrics::recorder;
 use crate::model::{Expected, Timestamp};
 use crate::rate_limit::RateLimitKey;
 use crate::runtime::{Clock as _, SystemClock};
-use crate::store::{IdempotentRequest, OperationUsage, Reservation};
-use crate::task::{PanicError, catch_panic, spawn_and_join};
+use crate::store::OperationUsage;
+use crate::task::{PanicError, catch_panic};
 
 /// A request that has no response yet. If the client disconnects, the server drops it; `drop` then logs and counts the
 /// request.
@@ -181,18 +179,16 @@ impl ApiInner {
         let caller = access::resolve_caller(token, request, authorizer).await?;
         access::require_online(&caller)?;
 
-        // 7. Input decoding
-        let (invocation, idempotent_request) =
-            decode(context, endpoint, path, caller, body).await?;
-
-        // 8. Visibility check, 9. idempotency, 10. handler
-        if endpoint.has_side_effects {
-            self.run_detached(invocation, idempotent_request, context.id)
-                .await
-        } else {
-            self.run_invocation(invocation, idempotent_request, &mut None)
-                .await
-        }
+        // 7. Input decoding, 8. visibility check, 9. idempotency, 10. handler
+        let call = Call {
+            api: self,
+            context,
+            endpoint,
+            path,
+            caller,
+            body,
+        };
+        endpoint.handler.call(call).await
     }
 
     /// Serves the OpenAPI document. Ignores the token and charges nothing; the headers show the address budget.
@@ -211,97 +207,11 @@ impl ApiInner {
         })
     }
 
-    /// Runs a request with side effects as a task of its own, which completes even if the client disconnects or the
-    /// request times out.
-    async fn run_detached(
-        self: &Arc<Self>,
-        invocation: Box<dyn Invocation>,
-        idempotent_request: Option<IdempotentRequest>,
-        id: RequestId,
-    ) -> Result<ApiResponse, ApiError> {
-        let inner = Arc::clone(self);
-        let work = async move {
-            let mut reservation = None;
-            let run = inner.run_invocation(invocation, idempotent_request, &mut reservation);
-            let result = catch_panic(run).await;
-            if let Some(reservation) = reservation {
-                let store = &*inner.stores.idempotency;
-                idempotency::complete(store, &reservation, &result, id.as_str()).await;
-            }
-            result.unwrap_or_else(|error| inner.error_response(&error, id))
-        };
-        let response = spawn_and_join(&*self.environment.runtime, work).await;
-        response.ok_or_else(|| ApiError::internal("the runtime dropped a write"))
-    }
-
-    /// Runs steps 8 to 10. Sets `reservation` if the idempotency key is new; the outcome must then be recorded.
-    async fn run_invocation(
-        &self,
-        invocation: Box<dyn Invocation>,
-        idempotent_request: Option<IdempotentRequest>,
-        reservation: &mut Option<Reservation>,
-    ) -> Result<ApiResponse, ApiError> {
-        let board = &*self.host.board;
-        access::require_visible(board, &*invocation).await?;
-        if let Some(request) = idempotent_request {
-            let (store, now) = (&*self.stores.idempotency, self.environment.clock.now());
-            match idempotency::begin(store, &request, now).await? {
-                Ok(new) => *reservation = Some(new),
-                Err(stored) => {
-                    access::require_replay_visible(board, &*invocation, &stored.resource).await?;
-                    return Ok(stored.into());
-                }
-            }
-        }
-        invocation.run(board).await
-    }
-
     /// Logs an error and renders it. Every error is passed to this function exactly once, so that it is logged once.
-    fn error_response(&self, error: &ApiError, id: RequestId) -> ApiResponse {
+    pub(super) fn error_response(&self, error: &ApiError, id: RequestId) -> ApiResponse {
         log_error(error, id);
         ApiResponse::error(error, &self.settings.error_messages, id.as_str())
     }
-}
-
-/// Runs step 7: decodes path, query, headers and body, in this order. Reads the body only if everything else is valid.
-async fn decode(
-    context: &mut RequestContext<'_>,
-    endpoint: &'static ApiEndpoint,
-    path: RawPathParams<'_>,
-    caller: Caller,
-    body: LazyBody<'_>,
-) -> Result<(Box<dyn Invocation>, Option<IdempotentRequest>), ApiError> {
-    let head = context.head;
-    let mut invocation = endpoint.handler.parse_path(endpoint, path, caller)?;
-    if endpoint.handler.source() == Source::Query {
-        invocation.decode_params(head, InputValue::from_query(head.uri.query())?)?;
-        return Ok((invocation, None));
-    }
-    reject_query(head)?;
-    let key = match endpoint.accepts_idempotency_key() {
-        true => idempotency::parse_key(&head.headers)?,
-        false => None,
-    };
-    value::require_json(&head.headers)?;
-    context.reading_body = true;
-    let bytes = body.await.map_err(InputError::from)?;
-    context.reading_body = false;
-    let value = InputValue::from_json(&bytes)?;
-    let caller = invocation.caller();
-    let field_scope = access::require_field_scope(endpoint.field_scope, &value, caller);
-    let token = caller.as_member().and_then(MemberCaller::presented);
-    let lookup_and_key = token.map(|token| token.lookup).zip(key);
-    invocation.decode_params(head, value)?;
-    field_scope?;
-    let idempotent_request =
-        lookup_and_key.map(|(token, key)| idempotency::fingerprint(token, key, head, &bytes));
-    Ok((invocation, idempotent_request))
-}
-
-/// Rejects all query parameters.
-fn reject_query(head: &Parts) -> Result<(), InputError> {
-    let NoParams {} = NoParams::decode(InputValue::from_query(head.uri.query())?, &head.method)?;
-    Ok(())
 }
 
 /// Returns the error of a timeout: an error of the client if it occurs while the body is read, otherwise an internal

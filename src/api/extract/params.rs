@@ -22,8 +22,9 @@ use crate::model::{
     PostId, PostPath, PostUpdate, SearchParams, SubscriptionTarget, SubscriptionTargetKind,
     TargetId, ThreadId, UnsubscribeParams, UserRef,
 };
+use crate::scope::Scope;
 
-/// Variable segments of a path, still percent-encoded. No endpoint has more than two.
+/// Variable segments of a path, still percent-encoded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RawPathParams<'a>(pub(crate) [&'a str; 2]);
 
@@ -151,12 +152,24 @@ pub(crate) enum Source {
     Body,
 }
 
+/// A field of a body that requires an additional scope.
+pub(crate) struct FieldScope<A> {
+    /// Name of the field in the OpenAPI document.
+    pub(crate) field: &'static str,
+    pub(crate) scope: Scope,
+    /// Returns `true` if the body requires the scope.
+    pub(crate) is_set: fn(&A) -> bool,
+}
+
 /// Parameters of an endpoint.
 pub(crate) trait Params: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     const SOURCE: Source = Source::Query;
 
     /// True for the parameters of a paged list, which has a cursor in `after`.
     const IS_LIST: bool = false;
+
+    /// The field of a body that requires an additional scope; `None` if no field does.
+    const FIELD_SCOPE: Option<FieldScope<Self>> = None;
 
     /// Checks rules that the types cannot express.
     fn check(&self) -> Result<(), InputError> {
@@ -276,9 +289,15 @@ fn reject_from_with_after(params: &ListPostsParams) -> Result<(), InputError> {
 
 /// Implements [`Params`] for a JSON body.
 macro_rules! body_params {
-    ($($type:ident $(, check: $check:path)?;)+) => {$(
+    ($($type:ident $(, check: $check:path)? $(, $field:literal => $scope:ident: $is_set:expr)?;)+) => {$(
         impl Params for $type {
             const SOURCE: Source = Source::Body;
+
+            $(const FIELD_SCOPE: Option<FieldScope<Self>> = Some(FieldScope {
+                field: $field,
+                scope: Scope::$scope,
+                is_set: $is_set,
+            });)?
 
             fn body_example() -> Option<Value> {
                 Some(json!(Self::example()))
@@ -292,8 +311,8 @@ macro_rules! body_params {
 }
 
 body_params! {
-    NewThread;
-    NewPost;
+    NewThread, "subscribe" => SubscriptionsWrite: |thread| thread.subscribe;
+    NewPost, "subscribe" => SubscriptionsWrite: |post| post.subscribe;
     PostUpdate;
     NewRating;
     NewMessage;

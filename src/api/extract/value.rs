@@ -117,15 +117,6 @@ impl<'a> InputValue<'a> {
         }
     }
 
-    /// Returns `true` if this is an object with `true` in the field `name`.
-    pub(crate) fn is_true(&self, name: &str) -> bool {
-        let Self::Object(fields) = self else {
-            return false;
-        };
-        let mut fields = fields.iter();
-        fields.any(|(field, value)| field == name && matches!(value, Self::Bool(true)))
-    }
-
     fn text(self) -> Result<Cow<'a, str>, InputError> {
         match self {
             Self::Text(text) | Self::Parameter(text) if !text.contains(FORBIDDEN_CHARS) => Ok(text),

@@ -46,7 +46,7 @@ pub(super) fn operation(endpoint: &ApiEndpoint, components: &mut Components<'_>)
     let mut operation = json!({
         "operationId": endpoint.operation_id,
         "summary": endpoint.summary.trim_end_matches('.'),
-        "description": description(endpoint, surface),
+        "description": description(endpoint, operation_schemas.field_scope, surface),
         "tags": [endpoint.tag],
         "security": security(endpoint),
         "parameters": parameters(endpoint, &operation_schemas),
@@ -54,7 +54,7 @@ pub(super) fn operation(endpoint: &ApiEndpoint, components: &mut Components<'_>)
         "x-scope": endpoint.scope.as_str(),
         "x-ratelimit-cost": endpoint.cost,
     });
-    let field_scope = field_scope(endpoint, surface);
+    let field_scope = known_scope(operation_schemas.field_scope, surface);
     if let (Some((field, scope)), Some(operation)) = (field_scope, operation.as_object_mut()) {
         operation.insert("x-field-scopes".into(), json!({ field: scope.as_str() }));
     }
@@ -70,7 +70,11 @@ pub(super) fn operation(endpoint: &ApiEndpoint, components: &mut Components<'_>)
     operation
 }
 
-fn description(endpoint: &ApiEndpoint, surface: Surface) -> String {
+fn description(
+    endpoint: &ApiEndpoint,
+    field_scope: Option<(&'static str, Scope)>,
+    surface: Surface,
+) -> String {
     let ApiEndpoint {
         notes, scope, cost, ..
     } = endpoint;
@@ -80,7 +84,7 @@ fn description(endpoint: &ApiEndpoint, surface: Surface) -> String {
         false => "Requires no token. If you send a token, it must have the scope",
     };
     let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
-    let field = field_rule(endpoint, surface);
+    let field = field_rule(field_scope, surface);
     let parts = [*notes, &rules, &field];
     parts
         .into_iter()
@@ -90,13 +94,15 @@ fn description(endpoint: &ApiEndpoint, surface: Surface) -> String {
 }
 
 /// Returns the scope that `true` in a field of the body requires, if the surface has it.
-fn field_scope(endpoint: &ApiEndpoint, surface: Surface) -> Option<(&'static str, Scope)> {
-    let is_known = |scope| surface.scopes().any(|known| known == scope);
-    endpoint.field_scope.filter(|(_, scope)| is_known(*scope))
+fn known_scope(
+    field_scope: Option<(&'static str, Scope)>,
+    surface: Surface,
+) -> Option<(&'static str, Scope)> {
+    field_scope.filter(|(_, scope)| surface.has_scope(*scope))
 }
 
-fn field_rule(endpoint: &ApiEndpoint, surface: Surface) -> String {
-    match (endpoint.field_scope, field_scope(endpoint, surface)) {
+fn field_rule(field_scope: Option<(&'static str, Scope)>, surface: Surface) -> String {
+    match (field_scope, known_scope(field_scope, surface)) {
         (None, _) => String::new(),
         (_, Some((field, scope))) => format!(
             "`{field}: true` also requires the scope `{scope}`. Without it the response is 403 `missing_scope` and nothing \

@@ -1,0 +1,192 @@
+//! Steps 7 to 10 of a request: input decoding, visibility check, idempotency and handler.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::StatusCode;
+use http::request::Parts;
+
+use super::access;
+use super::context::{ApiInner, RequestContext};
+use super::endpoint::{ApiEndpoint, CallerKind, Handler};
+use super::error::{ApiError, AuthFailure};
+use super::extract::error::InputError;
+use super::extract::params::{NoParams, Params, PathParams, RawPathParams, Source};
+use super::extract::value::{self, InputValue};
+use super::idempotency::{self, Begin};
+use super::output::{RenderContext, ToWire};
+use super::pagination::{self, CursorScope};
+use super::response::ApiResponse;
+use crate::host::{BoardError, Caller, MemberCaller, RequestId};
+use crate::http_util::LazyBody;
+use crate::store::IdempotentRequest;
+use crate::task::{catch_panic, spawn_and_join};
+
+/// Initial capacity of a response body, in bytes.
+const INITIAL_CAPACITY: usize = 1024;
+
+/// A request that passed steps 1 to 6.
+pub(super) struct Call<'a, 'h> {
+    pub(super) api: &'a Arc<ApiInner>,
+    pub(super) context: &'a mut RequestContext<'h>,
+    pub(super) endpoint: &'static ApiEndpoint,
+    pub(super) path: RawPathParams<'a>,
+    pub(super) caller: Caller,
+    pub(super) body: LazyBody<'a>,
+}
+
+impl Call<'_, '_> {
+    /// Decodes path, query, headers and body, in this order, and runs the handler. Reads the body only if everything else is
+    /// valid.
+    ///
+    /// A request with side effects runs as a task of its own, which completes even if the client disconnects or the request
+    /// times out.
+    pub(super) async fn run<C: CallerKind, P: PathParams, A: Params, T: ToWire>(
+        self,
+        handler: &'static Handler<C, P, A, T>,
+    ) -> Result<ApiResponse, ApiError> {
+        let Self {
+            api,
+            context,
+            endpoint,
+            path,
+            caller,
+            body,
+        } = self;
+        let head = context.head;
+        let path = P::parse(path).ok_or(ApiError::NotFound)?;
+        let owner = caller.user_id().filter(|_| C::NEEDS_TOKEN);
+        let (params, cursor_scope, idempotent_request) = match A::SOURCE {
+            Source::Query => {
+                let query = InputValue::from_query(head.uri.query())?;
+                let (params, cursor_scope) = pagination::decode::<A>(head, query, owner)?;
+                (params, cursor_scope, None)
+            }
+            Source::Body => {
+                let (key, bytes) = read_body(context, endpoint, body).await?;
+                let params = A::decode(InputValue::from_json(&bytes)?, &head.method)?;
+                params.check()?;
+                let token = caller.as_member().and_then(MemberCaller::presented);
+                access::require_additional_scope(&params, token)?;
+                let request = token
+                    .zip(key)
+                    .map(|(token, key)| idempotency::fingerprint(token.lookup, key, head, &bytes));
+                (params, None, request)
+            }
+        };
+        let execution = Execution {
+            handler,
+            endpoint,
+            caller,
+            path,
+            params,
+            cursor_scope,
+            idempotent_request,
+            id: context.id,
+        };
+        if !endpoint.has_side_effects {
+            return execution.run(api).await;
+        }
+        let detached = Arc::clone(api);
+        let work = async move {
+            let id = execution.id;
+            let result = catch_panic(execution.run(&detached)).await;
+            result.unwrap_or_else(|error| detached.error_response(&error, id))
+        };
+        let response = spawn_and_join(&*api.environment.runtime, work).await;
+        response.ok_or_else(|| ApiError::internal("the runtime dropped a write"))
+    }
+}
+
+/// Rejects all query parameters.
+pub(super) fn reject_query(head: &Parts) -> Result<(), InputError> {
+    let NoParams {} = NoParams::decode(InputValue::from_query(head.uri.query())?, &head.method)?;
+    Ok(())
+}
+
+/// Reads the idempotency key and the body of a request whose parameters are in the body.
+async fn read_body(
+    context: &mut RequestContext<'_>,
+    endpoint: &ApiEndpoint,
+    body: LazyBody<'_>,
+) -> Result<(Option<String>, Bytes), InputError> {
+    let head = context.head;
+    reject_query(head)?;
+    let key = if endpoint.accepts_idempotency_key() {
+        idempotency::parse_key(&head.headers)?
+    } else {
+        None
+    };
+    value::require_json(&head.headers)?;
+    context.reading_body = true;
+    let bytes = body.await?;
+    context.reading_body = false;
+    Ok((key, bytes))
+}
+
+/// A call with its decoded input.
+struct Execution<C: 'static, P: 'static, A: 'static, T: ToWire> {
+    handler: &'static Handler<C, P, A, T>,
+    endpoint: &'static ApiEndpoint,
+    caller: Caller,
+    path: P,
+    params: A,
+    /// The requested list; `None` for an endpoint that is not a list.
+    cursor_scope: Option<CursorScope>,
+    idempotent_request: Option<IdempotentRequest>,
+    id: RequestId,
+}
+
+impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Execution<C, P, A, T> {
+    /// Runs steps 8 to 10.
+    async fn run(mut self, api: &ApiInner) -> Result<ApiResponse, ApiError> {
+        let (board, caller, resource) = (&*api.host.board, &self.caller, self.path.resource());
+        access::require_visible(board, caller, resource, self.endpoint).await?;
+        let Some(request) = self.idempotent_request.take() else {
+            return self.run_handler(api).await;
+        };
+        let (store, id) = (&*api.stores.idempotency, self.id);
+        match idempotency::begin(store, &request, api.environment.clock.now()).await? {
+            Begin::Replay(stored) => {
+                let member = self.path.member();
+                access::require_replay_visible(board, caller, resource, member, &stored.resource)
+                    .await?;
+                Ok(stored.into())
+            }
+            Begin::Run(reservation) => {
+                let result = catch_panic(self.run_handler(api)).await;
+                idempotency::complete(store, &reservation, &result, id.as_str()).await;
+                result
+            }
+        }
+    }
+
+    /// Runs step 10: calls the board, checks its result and renders it.
+    async fn run_handler(self, api: &ApiInner) -> Result<ApiResponse, ApiError> {
+        let caller = C::from_caller(&self.caller).ok_or(AuthFailure::Absent)?;
+        let context = RenderContext {
+            caller: &self.caller,
+            cursor_scope: self.cursor_scope,
+            operation_id: self.endpoint.operation_id,
+        };
+        let call = (self.handler.function)(&*api.host.board, caller, self.path, self.params);
+        let result = call.await.map_err(|error| match error {
+            // The board used `?` to convert an id of the body.
+            BoardError::PathNotFound if P::NAMES.is_empty() && A::SOURCE == Source::Body => {
+                ApiError::BodyNotFound
+            }
+            error => error.into(),
+        })?;
+        let mut response = ApiResponse {
+            status: self.handler.status,
+            ..ApiResponse::default()
+        };
+        let wire = result.to_wire(&context, &mut response)?;
+        if response.status != StatusCode::NO_CONTENT {
+            let mut body = Vec::with_capacity(INITIAL_CAPACITY);
+            serde_json::to_writer(&mut body, &wire).map_err(ApiError::internal)?;
+            response.body = Bytes::from(body);
+        }
+        Ok(response)
+    }
+}
