@@ -6,7 +6,6 @@ use std::sync::{Arc, LazyLock};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use super::endpoint::ApiEndpoint;
 use super::error::{ApiError, AuthFailure};
 use super::extract::params::Params;
 use super::output::can_see;
@@ -177,21 +176,19 @@ pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
 
 /// Checks that the caller can see the resource that the path names.
 ///
-/// Looks up a forum in the caller's access. For another resource, a write is checked by the forum that the board
-/// returns for the resource; a read is checked later by its result.
+/// Looks up a forum in the caller's access. Another resource is checked by the forum that the board returns for it.
 pub(super) async fn require_visible(
     board: &dyn Board,
     caller: &Caller,
     resource: ResourceRef<'_>,
-    endpoint: &ApiEndpoint,
+    operation_id: &str,
 ) -> Result<(), ApiError> {
     let is_visible = match resource {
         ResourceRef::Global => true,
         ResourceRef::Forum(forum) => caller.access().visible_forums.contains(forum),
-        _ if endpoint.is_read() => true,
         resource => {
             let forum = board.containing_forum(caller, resource).await?;
-            can_see(caller, &forum, endpoint.operation_id)
+            can_see(caller, &forum, operation_id)
         }
     };
     is_visible.then_some(()).ok_or(ApiError::NotFound)

@@ -13,7 +13,7 @@ use super::context::{ApiInner, PeerIp, RequestIdGenerator};
 use super::error_messages::ErrorMessages;
 use super::rate_limit;
 use super::usage::UsageCounters;
-use super::{ApiSettings, ForumApi, openapi};
+use super::{ApiSettings, ForumApi, endpoints, openapi};
 use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::Host;
@@ -176,13 +176,17 @@ impl ForumApiBuilder {
     pub fn build(mut self) -> Result<ForumApi, BuildError> {
         self.settings.validate()?;
         self.environment.validate()?;
-        let document = openapi::document(&self.settings, &self.environment);
+        let surface = self.environment.surface;
+        let mut operations = endpoints::board_operations(&self.host.board);
+        operations.retain(|operation| operation.spec.surfaces.contains(&surface));
+        let document = openapi::render(&operations, &self.settings, &self.environment);
         Ok(ForumApi(Arc::new(ApiInner {
             host: self.host,
             stores: self.stores,
             request_ids: RequestIdGenerator::new(&*self.environment.random),
             environment: self.environment,
             settings: self.settings,
+            operations,
             document: document.to_string().into(),
             peer_ip: self.peer_ip,
             original_uri: self.original_uri,

@@ -8,16 +8,17 @@ use http::request::Parts;
 
 use super::access;
 use super::context::{ApiInner, RequestContext};
-use super::endpoint::{ApiEndpoint, CallerKind, Handler};
+
 use super::error::{ApiError, AuthFailure};
 use super::extract::error::InputError;
 use super::extract::params::{NoParams, Params, PathParams, RawPathParams, Source};
 use super::extract::value::{self, InputValue};
 use super::idempotency::{self, Begin};
+use super::operation::{CallerKind, HandlerFn, OperationSpec, TypedHandler};
 use super::output::{RenderContext, ToWire};
 use super::pagination::{self, CursorScope};
 use super::response::ApiResponse;
-use crate::host::{BoardError, Caller, MemberCaller, RequestId};
+use crate::host::{BoardError, Caller, MemberCaller, RequestId, ResourceRef};
 use crate::http_util::LazyBody;
 use crate::store::IdempotentRequest;
 use crate::task::{catch_panic, spawn_and_join};
@@ -29,7 +30,7 @@ const INITIAL_CAPACITY: usize = 1024;
 pub(super) struct Call<'a, 'h> {
     pub(super) api: &'a Arc<ApiInner>,
     pub(super) context: &'a mut RequestContext<'h>,
-    pub(super) endpoint: &'static ApiEndpoint,
+    pub(super) operation: &'a OperationSpec,
     pub(super) path: RawPathParams<'a>,
     pub(super) caller: Caller,
     pub(super) body: LazyBody<'a>,
@@ -41,14 +42,21 @@ impl Call<'_, '_> {
     ///
     /// A request with side effects runs as a task of its own, which completes even if the client disconnects or the request
     /// times out.
-    pub(super) async fn run<C: CallerKind, P: PathParams, A: Params, T: ToWire>(
+    pub(super) async fn run<S, C, P, A, T>(
         self,
-        handler: &'static Handler<C, P, A, T>,
-    ) -> Result<ApiResponse, ApiError> {
+        handler: &TypedHandler<S, C, P, A, T>,
+    ) -> Result<ApiResponse, ApiError>
+    where
+        S: ?Sized + Send + Sync + 'static,
+        C: CallerKind,
+        P: PathParams,
+        A: Params,
+        T: ToWire,
+    {
         let Self {
             api,
             context,
-            endpoint,
+            operation,
             path,
             caller,
             body,
@@ -63,7 +71,7 @@ impl Call<'_, '_> {
                 (params, cursor_scope, None)
             }
             Source::Body => {
-                let (key, bytes) = read_body(context, endpoint, body).await?;
+                let (key, bytes) = read_body(context, operation, body).await?;
                 let params = A::decode(InputValue::from_json(&bytes)?, &head.method)?;
                 params.check()?;
                 let token = caller.as_member().and_then(MemberCaller::presented);
@@ -75,8 +83,11 @@ impl Call<'_, '_> {
             }
         };
         let execution = Execution {
-            handler,
-            endpoint,
+            service: Arc::clone(&handler.service),
+            function: handler.function,
+            status: handler.status,
+            operation_id: operation.id,
+            is_read: operation.is_read(),
             caller,
             path,
             params,
@@ -84,7 +95,7 @@ impl Call<'_, '_> {
             idempotent_request,
             id: context.id,
         };
-        if !endpoint.has_side_effects {
+        if !operation.has_side_effects {
             return execution.run(api).await;
         }
         let detached = Arc::clone(api);
@@ -107,12 +118,12 @@ pub(super) fn reject_query(head: &Parts) -> Result<(), InputError> {
 /// Reads the idempotency key and the body of a request whose parameters are in the body.
 async fn read_body(
     context: &mut RequestContext<'_>,
-    endpoint: &ApiEndpoint,
+    operation: &OperationSpec,
     body: LazyBody<'_>,
 ) -> Result<(Option<String>, Bytes), InputError> {
     let head = context.head;
     reject_query(head)?;
-    let key = if endpoint.accepts_idempotency_key() {
+    let key = if operation.accepts_idempotency_key() {
         idempotency::parse_key(&head.headers)?
     } else {
         None
@@ -125,9 +136,13 @@ async fn read_body(
 }
 
 /// A call with its decoded input.
-struct Execution<C: 'static, P: 'static, A: 'static, T: ToWire> {
-    handler: &'static Handler<C, P, A, T>,
-    endpoint: &'static ApiEndpoint,
+struct Execution<S: ?Sized, C, P, A, T> {
+    service: Arc<S>,
+    function: HandlerFn<S, C, P, A, T>,
+    /// Status of a successful response.
+    status: StatusCode,
+    operation_id: &'static str,
+    is_read: bool,
     caller: Caller,
     path: P,
     params: A,
@@ -137,13 +152,22 @@ struct Execution<C: 'static, P: 'static, A: 'static, T: ToWire> {
     id: RequestId,
 }
 
-impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Execution<C, P, A, T> {
+impl<S, C, P, A, T> Execution<S, C, P, A, T>
+where
+    S: ?Sized + Send + Sync + 'static,
+    C: CallerKind,
+    P: PathParams,
+    A: Params,
+    T: ToWire,
+{
     /// Runs steps 8 to 10.
     async fn run(mut self, api: &ApiInner) -> Result<ApiResponse, ApiError> {
         let (board, caller, resource) = (&*api.host.board, &self.caller, self.path.resource());
-        access::require_visible(board, caller, resource, self.endpoint).await?;
+        if !self.is_read || matches!(resource, ResourceRef::Forum(_)) {
+            access::require_visible(board, caller, resource, self.operation_id).await?;
+        }
         let Some(request) = self.idempotent_request.take() else {
-            return self.run_handler(api).await;
+            return self.run_handler().await;
         };
         let (store, id) = (&*api.stores.idempotency, self.id);
         match idempotency::begin(store, &request, api.environment.clock.now()).await? {
@@ -154,7 +178,7 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Execution<C, P, A, T> {
                 Ok(stored.into())
             }
             Begin::Run(reservation) => {
-                let result = catch_panic(self.run_handler(api)).await;
+                let result = catch_panic(self.run_handler()).await;
                 idempotency::complete(store, &reservation, &result, id.as_str()).await;
                 result
             }
@@ -162,14 +186,14 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Execution<C, P, A, T> {
     }
 
     /// Runs step 10: calls the board, checks its result and renders it.
-    async fn run_handler(self, api: &ApiInner) -> Result<ApiResponse, ApiError> {
+    async fn run_handler(self) -> Result<ApiResponse, ApiError> {
         let caller = C::from_caller(&self.caller).ok_or(AuthFailure::Absent)?;
         let context = RenderContext {
             caller: &self.caller,
             cursor_scope: self.cursor_scope,
-            operation_id: self.endpoint.operation_id,
+            operation_id: self.operation_id,
         };
-        let call = (self.handler.function)(&*api.host.board, caller, self.path, self.params);
+        let call = (self.function)(&self.service, caller, self.path, self.params);
         let result = call.await.map_err(|error| match error {
             // The board used `?` to convert an id of the body.
             BoardError::PathNotFound if P::NAMES.is_empty() && A::SOURCE == Source::Body => {
@@ -178,7 +202,7 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> Execution<C, P, A, T> {
             error => error.into(),
         })?;
         let mut response = ApiResponse {
-            status: self.handler.status,
+            status: self.status,
             ..ApiResponse::default()
         };
         let wire = result.to_wire(&context, &mut response)?;

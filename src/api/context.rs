@@ -15,6 +15,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 use super::ApiSettings;
 use super::cache_policy::CachePolicy;
 use super::error::ApiError;
+use super::operation::Operation;
 use super::usage::{RequestUsage, UsageCounters};
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
@@ -38,6 +39,8 @@ pub(super) struct ApiInner {
     pub(super) stores: Stores,
     pub(super) environment: Environment,
     pub(super) settings: ApiSettings,
+    /// The operations of the surface.
+    pub(super) operations: Vec<Operation>,
     pub(super) request_ids: RequestIdGenerator,
     /// The OpenAPI document as JSON.
     pub(super) document: Bytes,

@@ -14,6 +14,7 @@ use super::context::{ApiInner, RequestContext, log_error};
 use super::endpoints::{self, Route};
 use super::error::{ApiError, AuthFailure, MalformedRequest};
 use super::extract::error::InputError;
+use super::operation::Operation;
 use super::response::{self, ApiResponse};
 use crate::host::RequestId;
 use crate::http_util::{LazyBody, ResponseBody, restore_uri, run};
@@ -138,23 +139,24 @@ impl ApiInner {
         }
 
         // 1. Routing
-        let (surface, base_path) = (self.environment.surface, &self.settings.base_path);
-        let route = endpoints::match_route(surface, base_path, &head.method, head.uri.path());
-        let (endpoint, path) = match route {
-            Some(Route::Endpoint(endpoint, path)) => (endpoint, path),
+        let (operations, base_path) = (&self.operations, &self.settings.base_path);
+        let route = endpoints::match_route(operations, base_path, &head.method, head.uri.path());
+        let (Operation { spec, handler }, path) = match route {
+            Some(Route::Operation(operation, path)) => (operation, path),
             Some(Route::OpenApi) => return self.serve_openapi(context).await,
             None => return Err(self.charge_guest(context, ApiError::NoSuchRoute).await),
         };
-        context.route = Some(endpoint.path);
-        context.operation = endpoint.operation_id;
-        context.cache_policy = endpoint.cache_policy;
-        context.is_conditional = endpoint.is_conditional();
+        context.route = Some(spec.path);
+        context.operation = spec.id;
+        context.cache_policy = spec.cache_policy;
+        context.is_conditional = spec.is_conditional();
 
         // 2. Authentication
         let (headers, now) = (&head.headers, context.received_at);
+        let surface = self.environment.surface;
         let (stores, known) = (&self.stores, &mut context.token);
         let token = match access::authenticate(headers, stores, surface, now, known).await {
-            Ok(None) if endpoint.handler.needs_token() => Err(AuthFailure::Absent.into()),
+            Ok(None) if handler.needs_token() => Err(AuthFailure::Absent.into()),
             result => result,
         };
         let token = match token {
@@ -171,10 +173,10 @@ impl ApiInner {
         // 3. Rate limiting
         let presented = token.as_ref().map(|token| &token.presented);
         let key = presented.map_or(context.guest_key, |token| RateLimitKey::Token(token.lookup));
-        self.charge_or_reject(context, key, endpoint.cost).await?;
+        self.charge_or_reject(context, key, spec.cost).await?;
 
         // 4. Scope check, 5. access, 6. online check
-        access::require_scope(presented, endpoint.scope)?;
+        access::require_scope(presented, spec.scope)?;
         let (request, authorizer) = (context.request_info(), &*self.host.authorizer);
         let caller = access::resolve_caller(token, request, authorizer).await?;
         access::require_online(&caller)?;
@@ -183,12 +185,12 @@ impl ApiInner {
         let call = Call {
             api: self,
             context,
-            endpoint,
+            operation: spec,
             path,
             caller,
             body,
         };
-        endpoint.handler.call(call).await
+        handler.call(call).await
     }
 
     /// Serves the OpenAPI document. Ignores the token and charges nothing; the headers show the address budget.

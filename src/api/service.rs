@@ -37,7 +37,7 @@ impl ForumApi {
     /// Returns the OpenAPI document that the service serves at `/openapi.json` below the base path.
     #[must_use]
     pub fn openapi(&self) -> Value {
-        openapi::document(&self.0.settings, &self.0.environment)
+        openapi::render(&self.0.operations, &self.0.settings, &self.0.environment)
     }
 
     /// Adds to the [`UsageStore`](crate::store::UsageStore) the numbers of requests that the service counted since the

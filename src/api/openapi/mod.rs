@@ -12,7 +12,9 @@ use serde_json::{Map, Value, json};
 
 use self::components::Components;
 use super::ApiSettings;
-use crate::api::endpoints::endpoints;
+use crate::api::endpoints::{board_operations, no_board};
+use crate::api::operation::{Operation, OperationSpec};
+use crate::api::operation_builder::Tag;
 use crate::environment::Environment;
 use crate::model::ErrorCode;
 use crate::scope::Surface;
@@ -21,10 +23,22 @@ use crate::scope::Surface;
 /// base path. The settings must be valid.
 pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
     let surface = environment.surface;
+    let mut operations = board_operations(&no_board());
+    operations.retain(|operation| operation.spec.surfaces.contains(&surface));
+    render(&operations, settings, environment)
+}
+
+/// Returns the OpenAPI document of these operations.
+pub(super) fn render(
+    operations: &[Operation],
+    settings: &ApiSettings,
+    environment: &Environment,
+) -> Value {
+    let surface = environment.surface;
     let base_path = settings.base_path.trim_end_matches('/');
     let server = format!("{}{base_path}", environment.public_origin);
     let mut components = Components::new(surface, &settings.error_messages);
-    let paths = paths(&mut components);
+    let paths = paths(operations, &mut components);
     let headers = responses::headers_in(&[&paths, &components.responses]);
     let webhooks = webhooks::webhooks(&mut components.schemas);
     components.responses.extend(webhooks::responses());
@@ -34,7 +48,7 @@ pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
         "openapi": "3.1.0",
         "info": info(settings, surface),
         "servers": [{ "url": server }],
-        "tags": tags(surface),
+        "tags": tags(operations),
         "paths": paths,
         "webhooks": webhooks,
         "components": {
@@ -80,40 +94,31 @@ fn security_scheme(surface: Surface) -> Value {
     })
 }
 
-fn tags(surface: Surface) -> Vec<Value> {
-    let served = TAGS
-        .iter()
-        .filter(|(name, _)| endpoints(surface).any(|endpoint| endpoint.tag == *name));
-    served
-        .chain([&webhooks::TAG])
-        .map(|(name, description)| json!({ "name": name, "description": description }))
+/// Returns the tags in the order of their first operation.
+fn tags(operations: &[Operation]) -> Vec<Value> {
+    let mut tags: Vec<Tag> = Vec::new();
+    for tag in operations.iter().map(|operation| operation.spec.tag) {
+        if !tags.contains(&tag) {
+            tags.push(tag);
+        }
+    }
+    tags.push(webhooks::TAG);
+    tags.iter()
+        .map(|tag| json!({ "name": tag.name, "description": tag.description }))
         .collect()
 }
 
-const TAGS: &[(&str, &str)] = &[
-    ("me", "The token and its owner."),
-    ("forums", "Forums and their threads."),
-    ("threads", "Threads with their posts and polls."),
-    ("members", "Public profiles and reputation."),
-    ("messages", "The caller's private messages."),
-    ("polls", "Voting in polls and editing them."),
-    (
-        "subscriptions",
-        "The threads and forums that the caller is subscribed to. The API does not notify subscribers.",
-    ),
-    ("search", "Full-text search."),
-];
-
-fn paths(components: &mut Components<'_>) -> Map<String, Value> {
+fn paths(operations: &[Operation], components: &mut Components<'_>) -> Map<String, Value> {
     let surface = components.surface;
     let mut paths = Map::new();
-    for endpoint in endpoints(surface) {
-        let operation = operation::operation(endpoint, components);
-        let path = paths
-            .entry(endpoint.path)
-            .or_insert_with(|| path_item(endpoint.path, surface));
-        if let Some(path) = path.as_object_mut() {
-            path.insert(endpoint.method.as_str().to_lowercase(), operation);
+    for operation in operations {
+        let OperationSpec { path, method, .. } = &operation.spec;
+        let object = operation::operation(operation, components);
+        let item = paths
+            .entry(*path)
+            .or_insert_with(|| path_item(path, surface));
+        if let Some(item) = item.as_object_mut() {
+            item.insert(method.as_str().to_lowercase(), object);
         }
     }
     paths

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::components::Components;
 use super::responses;
 use super::schemas::strip_null;
-use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
 use crate::api::extract::params::Source;
+use crate::api::operation::{Operation, OperationSchemas, OperationSpec};
 use crate::scope::{Scope, Surface};
 
 const IDEMPOTENCY_KEY: &str = "IdempotencyKey";
@@ -37,22 +37,22 @@ pub(super) fn shared_parameters() -> [(String, Value); 2] {
     ]
 }
 
-pub(super) fn operation(endpoint: &ApiEndpoint, components: &mut Components<'_>) -> Value {
+pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) -> Value {
     let surface = components.surface;
     let schemas = &mut components.schemas;
-    let operation_schemas = endpoint
-        .handler
-        .describe(&mut schemas.inputs, &mut schemas.outputs);
+    let Operation { spec, handler } = operation;
+    let needs_token = handler.needs_token();
+    let operation_schemas = handler.describe(&mut schemas.inputs, &mut schemas.outputs);
     let mut operation = json!({
-        "operationId": endpoint.operation_id,
-        "summary": endpoint.summary.trim_end_matches('.'),
-        "description": description(endpoint, operation_schemas.field_scope, surface),
-        "tags": [endpoint.tag],
-        "security": security(endpoint),
-        "parameters": parameters(endpoint, &operation_schemas),
-        "responses": responses::responses(endpoint, &operation_schemas, components),
-        "x-scope": endpoint.scope.as_str(),
-        "x-ratelimit-cost": endpoint.cost,
+        "operationId": spec.id,
+        "summary": spec.summary.trim_end_matches('.'),
+        "description": description(spec, needs_token, operation_schemas.field_scope, surface),
+        "tags": [spec.tag.name],
+        "security": security(needs_token),
+        "parameters": parameters(spec, &operation_schemas),
+        "responses": responses::responses(spec, &operation_schemas, components),
+        "x-scope": spec.scope.as_str(),
+        "x-ratelimit-cost": spec.cost,
     });
     let field_scope = known_scope(operation_schemas.field_scope, surface);
     if let (Some((field, scope)), Some(operation)) = (field_scope, operation.as_object_mut()) {
@@ -71,17 +71,19 @@ pub(super) fn operation(endpoint: &ApiEndpoint, components: &mut Components<'_>)
 }
 
 fn description(
-    endpoint: &ApiEndpoint,
+    spec: &OperationSpec,
+    needs_token: bool,
     field_scope: Option<(&'static str, Scope)>,
     surface: Surface,
 ) -> String {
-    let ApiEndpoint {
+    let OperationSpec {
         notes, scope, cost, ..
-    } = endpoint;
+    } = spec;
     let unit = if *cost == 1 { "unit" } else { "units" };
-    let token = match endpoint.handler.needs_token() {
-        true => "Requires a token with the scope",
-        false => "Requires no token. If you send a token, it must have the scope",
+    let token = if needs_token {
+        "Requires a token with the scope"
+    } else {
+        "Requires no token. If you send a token, it must have the scope"
     };
     let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
     let field = field_rule(field_scope, surface);
@@ -114,15 +116,15 @@ fn field_rule(field_scope: Option<(&'static str, Scope)>, surface: Surface) -> S
     }
 }
 
-fn security(endpoint: &ApiEndpoint) -> Value {
-    if endpoint.handler.needs_token() {
+fn security(needs_token: bool) -> Value {
+    if needs_token {
         json!([{ "bearerAuth": [] }])
     } else {
         json!([{}, { "bearerAuth": [] }])
     }
 }
 
-fn parameters(endpoint: &ApiEndpoint, operation_schemas: &OperationSchemas) -> Vec<Value> {
+fn parameters(spec: &OperationSpec, operation_schemas: &OperationSchemas) -> Vec<Value> {
     let path = operation_schemas
         .path_params
         .iter()
@@ -131,7 +133,7 @@ fn parameters(endpoint: &ApiEndpoint, operation_schemas: &OperationSchemas) -> V
         Source::Query => query(&json!(operation_schemas.params)),
         Source::Body => Vec::new(),
     };
-    path.chain(query).chain(header(endpoint)).collect()
+    path.chain(query).chain(header(spec)).collect()
 }
 
 /// Returns a parameter for each property of the schema.
@@ -159,10 +161,10 @@ fn parameter(name: &str, place: &str, required: bool, mut schema: Value) -> Valu
     json!({ "name": name, "in": place, "required": required, "description": description, "schema": schema })
 }
 
-fn header(endpoint: &ApiEndpoint) -> Option<Value> {
-    let name = match endpoint.method {
+fn header(spec: &OperationSpec) -> Option<Value> {
+    let name = match spec.method {
         Method::POST => IDEMPOTENCY_KEY,
-        Method::GET if !endpoint.has_side_effects => IF_NONE_MATCH,
+        Method::GET if !spec.has_side_effects => IF_NONE_MATCH,
         _ => return None,
     };
     Some(json!({ "$ref": format!("#/components/parameters/{name}") }))

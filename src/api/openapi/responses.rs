@@ -7,10 +7,11 @@ use http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::components::Components;
-use crate::api::endpoint::{ApiEndpoint, OperationSchemas};
+
 use crate::api::error::{ApiError, AuthFailure};
 use crate::api::error_messages::ErrorMessages;
 use crate::api::extract::error::InputError;
+use crate::api::operation::{OperationSchemas, OperationSpec};
 use crate::model::{ErrorBody, ErrorCode, Expected};
 use crate::scope::Surface;
 
@@ -61,19 +62,16 @@ fn header_refs(more: &[&str]) -> Map<String, Value> {
 }
 
 pub(super) fn responses(
-    endpoint: &ApiEndpoint,
+    spec: &OperationSpec,
     schemas: &OperationSchemas,
     components: &mut Components<'_>,
 ) -> Map<String, Value> {
     let mut responses = Map::new();
     for status in schemas.statuses.iter().copied() {
-        responses.insert(
-            status.as_str().to_owned(),
-            success(endpoint, status, schemas),
-        );
+        responses.insert(status.as_str().to_owned(), success(spec, status, schemas));
     }
-    if endpoint.is_conditional() {
-        let headers = success_headers(endpoint, StatusCode::NOT_MODIFIED, schemas);
+    if spec.is_conditional() {
+        let headers = success_headers(spec, StatusCode::NOT_MODIFIED, schemas);
         let name = match headers.contains(&"link") {
             true => "PageNotModified",
             false => "NotModified",
@@ -84,7 +82,7 @@ pub(super) fn responses(
         responses.insert("304".into(), reference);
     }
     let messages = components.error_messages;
-    for (status, codes) in by_status(endpoint, schemas, components.surface) {
+    for (status, codes) in by_status(spec, schemas, components.surface) {
         let name = component_name(&codes);
         let reference =
             components.share_response(name, || error_response(status, &codes, messages));
@@ -97,12 +95,12 @@ pub(super) fn responses(
     responses
 }
 
-fn success(endpoint: &ApiEndpoint, status: StatusCode, schemas: &OperationSchemas) -> Value {
-    let headers = header_refs(&success_headers(endpoint, status, schemas));
+fn success(spec: &OperationSpec, status: StatusCode, schemas: &OperationSchemas) -> Value {
+    let headers = header_refs(&success_headers(spec, status, schemas));
     let description = match status {
         StatusCode::CREATED => "Created.",
         StatusCode::NO_CONTENT => "Deleted.",
-        _ if endpoint.method == Method::POST => "The resource already existed.",
+        _ if spec.method == Method::POST => "The resource already existed.",
         _ => "Success.",
     };
     let mut response = json!({ "description": description, "headers": headers });
@@ -115,7 +113,7 @@ fn success(endpoint: &ApiEndpoint, status: StatusCode, schemas: &OperationSchema
 
 /// Returns the additional headers of a successful response.
 fn success_headers(
-    endpoint: &ApiEndpoint,
+    spec: &OperationSpec,
     status: StatusCode,
     schemas: &OperationSchemas,
 ) -> Vec<&'static str> {
@@ -123,10 +121,9 @@ fn success_headers(
     let mut headers: Vec<_> = headers
         .filter(|name| *name != "location" || status == StatusCode::CREATED)
         .collect();
-    headers.extend((endpoint.is_conditional()).then_some("etag"));
+    headers.extend((spec.is_conditional()).then_some("etag"));
     headers.extend(
-        endpoint
-            .accepts_idempotency_key()
+        spec.accepts_idempotency_key()
             .then_some("idempotency-replayed"),
     );
     headers
@@ -134,12 +131,12 @@ fn success_headers(
 
 /// Returns the error codes of an operation on a surface, by status.
 fn by_status(
-    endpoint: &ApiEndpoint,
+    spec: &OperationSpec,
     schemas: &OperationSchemas,
     surface: Surface,
 ) -> BTreeMap<StatusCode, Vec<ErrorCode>> {
     let mut by_status: BTreeMap<StatusCode, Vec<ErrorCode>> = BTreeMap::new();
-    for code in ErrorCode::of(surface).filter(|code| can_return(endpoint, schemas, *code)) {
+    for code in ErrorCode::of(surface).filter(|code| can_return(spec, schemas, *code)) {
         by_status.entry(code.status()).or_default().push(code);
     }
     // The error of an overloaded backend. The compact surface documents it as an example of `default`.
@@ -149,11 +146,11 @@ fn by_status(
     by_status
 }
 
-fn can_return(endpoint: &ApiEndpoint, schemas: &OperationSchemas, code: ErrorCode) -> bool {
+fn can_return(spec: &OperationSpec, schemas: &OperationSchemas, code: ErrorCode) -> bool {
     match code {
         ErrorCode::NoSuchRoute => false,
         ErrorCode::PathNotFound => !schemas.path_params.is_empty(),
-        code if ErrorCode::BOARD.contains(&code) => endpoint.board_errors.contains(&code),
+        code if ErrorCode::BOARD.contains(&code) => spec.board_errors.contains(&code),
         _ => true,
     }
 }

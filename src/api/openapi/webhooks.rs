@@ -1,5 +1,6 @@
 //! Webhook objects, one for each topic, generated from the event types.
 
+use crate::api::operation_builder::Tag;
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
@@ -7,7 +8,7 @@ use crate::webhook::signing::{DELIVERY, EVENT, SIGNATURE, TIMESTAMP};
 use crate::webhook::{EVENT_KINDS, EventKind};
 
 /// Tag of all webhooks, with its description.
-pub(super) const TAG: (&str, &str) = ("webhooks", DESCRIPTION);
+pub(super) const TAG: Tag = Tag::new("webhooks", DESCRIPTION);
 
 const DESCRIPTION: &str = concat!(
     include_str!("webhooks.md"),
@@ -74,7 +75,7 @@ fn operation(kind: &EventKind, name: &str) -> Value {
         "operationId": format!("on{name}"),
         "summary": summary,
         "description": more,
-        "tags": [TAG.0],
+        "tags": [TAG.name],
         "security": [],
         "parameters": references.collect::<Vec<_>>(),
         "requestBody": {

@@ -1,4 +1,6 @@
-//! A row of the endpoint table, and the typed handler that runs it.
+//! An operation of the API, and the typed handler that runs it.
+
+use std::sync::Arc;
 
 use http::{Method, StatusCode};
 use schemars::{Schema, SchemaGenerator};
@@ -8,53 +10,61 @@ use super::cache_policy::CachePolicy;
 use super::call::Call;
 use super::error::ApiError;
 use super::extract::params::{Params, PathParams, Source};
+use super::operation_builder::Tag;
 use super::output::ToWire;
 use super::pagination;
 use super::response::ApiResponse;
-use crate::host::{Board, BoardResult, Caller, MemberCaller};
+use crate::host::{BoardResult, Caller, MemberCaller};
 use crate::model::ErrorCode;
 use crate::runtime::BoxFuture;
 use crate::scope::{Scope, Surface};
 
-/// A row of the endpoint table. Everything that a client can observe of an endpoint comes from its row.
-pub(super) struct ApiEndpoint {
-    pub(super) method: Method,
-    /// Path below the base path, with variables in braces.
-    pub(super) path: &'static str,
-    pub(super) operation_id: &'static str,
-    pub(super) tag: &'static str,
-    pub(super) summary: &'static str,
-    /// Further description for the OpenAPI document; may be empty.
-    pub(super) notes: &'static str,
-    pub(super) scope: Scope,
-    /// Units that a request is charged.
-    pub(super) cost: u32,
-    pub(super) cache_policy: CachePolicy,
-    /// `true` if a request can change data. Such a request completes even if the client disconnects.
-    pub(super) has_side_effects: bool,
-    /// Codes of the board's own errors that this endpoint can return.
-    pub(super) board_errors: &'static [ErrorCode],
-    pub(super) surfaces: &'static [Surface],
-    pub(super) handler: &'static dyn ErasedHandler,
+/// An operation of the API: its description and the handler that runs it.
+pub(crate) struct Operation {
+    pub(crate) spec: OperationSpec,
+    pub(crate) handler: Arc<dyn Handler>,
 }
 
-impl ApiEndpoint {
-    pub(super) fn is_read(&self) -> bool {
+/// Description of an operation. Everything that a client can observe of an operation comes from this value and from the
+/// types of its handler.
+#[derive(Debug)]
+pub(crate) struct OperationSpec {
+    pub(crate) method: Method,
+    /// Path below the base path, with variables in braces.
+    pub(crate) path: &'static str,
+    pub(crate) id: &'static str,
+    pub(crate) tag: Tag,
+    pub(crate) summary: &'static str,
+    /// Further description for the OpenAPI document; may be empty.
+    pub(crate) notes: &'static str,
+    pub(crate) scope: Scope,
+    /// Units that a request is charged.
+    pub(crate) cost: u32,
+    pub(crate) cache_policy: CachePolicy,
+    /// `true` if a request can change data. Such a request completes even if the client disconnects.
+    pub(crate) has_side_effects: bool,
+    /// Codes of the board's own errors that this operation can return.
+    pub(crate) board_errors: &'static [ErrorCode],
+    pub(crate) surfaces: &'static [Surface],
+}
+
+impl OperationSpec {
+    pub(crate) fn is_read(&self) -> bool {
         self.method == Method::GET
     }
 
-    pub(super) fn accepts_idempotency_key(&self) -> bool {
+    pub(crate) fn accepts_idempotency_key(&self) -> bool {
         self.method == Method::POST
     }
 
     /// Returns `true` if successful responses have an `etag`.
-    pub(super) fn is_conditional(&self) -> bool {
-        !self.has_side_effects
+    pub(crate) fn is_conditional(&self) -> bool {
+        self.is_read() && !self.has_side_effects
     }
 }
 
 /// The caller type of a handler: any [`Caller`], or only a [`MemberCaller`].
-pub(super) trait CallerKind: Sync + Send + 'static {
+pub(crate) trait CallerKind: Sync + Send + 'static {
     const NEEDS_TOKEN: bool;
 
     fn from_caller(caller: &Caller) -> Option<&Self>;
@@ -76,47 +86,20 @@ impl CallerKind for MemberCaller {
     }
 }
 
-/// A call of a method of the board with caller `C`, path variables `P`, parameters `A` and result `T`.
-type HandlerFn<C, P, A, T> =
-    for<'a> fn(&'a dyn Board, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
+/// A call of the service `S` with caller `C`, path variables `P`, parameters `A` and result `T`.
+pub(crate) type HandlerFn<S, C, P, A, T> =
+    for<'a> fn(&'a S, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
 
-/// A method of the board, the status of a successful response, and an example of its result.
-pub(super) struct Handler<C, P, A, T: ToWire> {
-    pub(super) function: HandlerFn<C, P, A, T>,
+/// A [`HandlerFn`] with its service, the status of a successful response, and an example of its result.
+pub(crate) struct TypedHandler<S: ?Sized, C, P, A, T: ToWire> {
+    pub(super) service: Arc<S>,
+    pub(super) function: HandlerFn<S, C, P, A, T>,
     pub(super) status: StatusCode,
-    example: fn() -> T::Wire,
+    pub(super) example: fn() -> T::Wire,
 }
 
-impl<C, P, A, T: ToWire> Handler<C, P, A, T> {
-    pub(super) const fn ok(function: HandlerFn<C, P, A, T>, example: fn() -> T::Wire) -> Self {
-        Self {
-            function,
-            status: StatusCode::OK,
-            example,
-        }
-    }
-
-    pub(super) const fn created(function: HandlerFn<C, P, A, T>, example: fn() -> T::Wire) -> Self {
-        Self {
-            function,
-            status: StatusCode::CREATED,
-            example,
-        }
-    }
-}
-
-impl<C, P, A> Handler<C, P, A, ()> {
-    pub(super) const fn no_content(function: HandlerFn<C, P, A, ()>) -> Self {
-        Self {
-            function,
-            status: StatusCode::NO_CONTENT,
-            example: || (),
-        }
-    }
-}
-
-/// Schemas, examples, statuses and headers of an endpoint, for the OpenAPI document.
-pub(super) struct OperationSchemas {
+/// Schemas, examples, statuses and headers of an operation, for the OpenAPI document.
+pub(crate) struct OperationSchemas {
     pub(super) path_params: Vec<(&'static str, Schema)>,
     pub(super) source: Source,
     pub(super) params: Schema,
@@ -132,8 +115,8 @@ pub(super) struct OperationSchemas {
     pub(super) headers: &'static [&'static str],
 }
 
-/// A [`Handler`] with its types erased.
-pub(super) trait ErasedHandler: Sync {
+/// A [`TypedHandler`] with its types erased.
+pub(crate) trait Handler: Send + Sync {
     fn needs_token(&self) -> bool;
 
     fn describe(
@@ -144,12 +127,19 @@ pub(super) trait ErasedHandler: Sync {
 
     /// Runs steps 7 to 10.
     fn call<'a, 'h: 'a>(
-        &'static self,
+        &'a self,
         call: Call<'a, 'h>,
     ) -> BoxFuture<'a, Result<ApiResponse, ApiError>>;
 }
 
-impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handler<C, P, A, T> {
+impl<S, C, P, A, T> Handler for TypedHandler<S, C, P, A, T>
+where
+    S: ?Sized + Send + Sync + 'static,
+    C: CallerKind,
+    P: PathParams,
+    A: Params,
+    T: ToWire,
+{
     fn needs_token(&self) -> bool {
         C::NEEDS_TOKEN
     }
@@ -177,7 +167,7 @@ impl<C: CallerKind, P: PathParams, A: Params, T: ToWire> ErasedHandler for Handl
     }
 
     fn call<'a, 'h: 'a>(
-        &'static self,
+        &'a self,
         call: Call<'a, 'h>,
     ) -> BoxFuture<'a, Result<ApiResponse, ApiError>> {
         Box::pin(call.run(self))

@@ -1,0 +1,196 @@
+//! Builder of an operation.
+
+use std::sync::Arc;
+
+use http::{Method, StatusCode};
+
+use super::cache_policy::CachePolicy;
+use super::extract::params::{Params, PathParams};
+use super::operation::{CallerKind, HandlerFn, Operation, OperationSpec, TypedHandler};
+use super::output::ToWire;
+use crate::model::ErrorCode;
+use crate::scope::{Scope, Surface};
+
+/// Group of operations in the OpenAPI document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// Name of the group.
+    pub name: &'static str,
+    /// Description of the group.
+    pub description: &'static str,
+}
+
+impl Tag {
+    /// Creates a tag.
+    pub const fn new(name: &'static str, description: &'static str) -> Self {
+        Self { name, description }
+    }
+}
+
+/// Builder of an [`Operation`].
+///
+/// Defaults: a cost of 1 unit and no notes. A `GET` has no side effects and returns no error of the board. Every other
+/// method has side effects and can return each error of the board.
+#[derive(Debug)]
+pub(crate) struct OperationBuilder(OperationSpec);
+
+impl Operation {
+    pub(crate) fn get(path: &'static str, id: &'static str) -> OperationBuilder {
+        OperationBuilder::new(Method::GET, path, id)
+    }
+
+    pub(crate) fn post(path: &'static str, id: &'static str) -> OperationBuilder {
+        OperationBuilder::new(Method::POST, path, id)
+    }
+
+    pub(crate) fn patch(path: &'static str, id: &'static str) -> OperationBuilder {
+        OperationBuilder::new(Method::PATCH, path, id)
+    }
+
+    pub(crate) fn delete(path: &'static str, id: &'static str) -> OperationBuilder {
+        OperationBuilder::new(Method::DELETE, path, id)
+    }
+}
+
+impl OperationBuilder {
+    fn new(method: Method, path: &'static str, id: &'static str) -> Self {
+        let is_read = method == Method::GET;
+        Self(OperationSpec {
+            method,
+            path,
+            id,
+            tag: Tag::new("board", "Operations of this board."),
+            summary: "",
+            notes: "",
+            scope: Scope::ForumsRead,
+            cost: 1,
+            cache_policy: CachePolicy::PrivateNoCache,
+            has_side_effects: !is_read,
+            board_errors: if is_read { &[] } else { ErrorCode::BOARD },
+            surfaces: &[Surface::Full],
+        })
+    }
+
+    /// Sets the group of the operation in the document.
+    pub(crate) fn tag(self, tag: Tag) -> Self {
+        Self(OperationSpec { tag, ..self.0 })
+    }
+
+    /// Sets the scope that a token needs.
+    pub(crate) fn scope(self, scope: Scope) -> Self {
+        Self(OperationSpec { scope, ..self.0 })
+    }
+
+    /// Sets the number of units that a request is charged, 1 to 100. Default: 1.
+    pub(crate) fn cost(self, cost: u32) -> Self {
+        Self(OperationSpec { cost, ..self.0 })
+    }
+
+    /// Sets the summary: one sentence.
+    pub(crate) fn summary(self, summary: &'static str) -> Self {
+        Self(OperationSpec { summary, ..self.0 })
+    }
+
+    /// Sets a further description in Markdown.
+    pub(crate) fn notes(self, notes: &'static str) -> Self {
+        Self(OperationSpec { notes, ..self.0 })
+    }
+
+    /// Sets `cache-control: no-store` for successful responses.
+    pub(crate) fn no_store(self) -> Self {
+        Self(OperationSpec {
+            cache_policy: CachePolicy::NoStore,
+            ..self.0
+        })
+    }
+
+    /// Marks a `GET` that changes data: it completes even if the client disconnects, and its responses have no `etag`.
+    pub(crate) fn with_side_effects(self) -> Self {
+        Self(OperationSpec {
+            has_side_effects: true,
+            ..self.0
+        })
+    }
+
+    /// Adds the operation to the compact surface.
+    pub(crate) fn on_compact_surface(self) -> Self {
+        Self(OperationSpec {
+            surfaces: &[Surface::Full, Surface::Compact],
+            ..self.0
+        })
+    }
+
+    /// Builds an operation that responds with 200.
+    pub(crate) fn ok<S, C, P, A, T>(
+        self,
+        service: &Arc<S>,
+        function: HandlerFn<S, C, P, A, T>,
+        example: fn() -> T::Wire,
+    ) -> Operation
+    where
+        S: ?Sized + Send + Sync + 'static,
+        C: CallerKind,
+        P: PathParams,
+        A: Params,
+        T: ToWire,
+    {
+        self.build(service, function, StatusCode::OK, example)
+    }
+
+    /// Builds an operation that responds with 201.
+    pub(crate) fn created<S, C, P, A, T>(
+        self,
+        service: &Arc<S>,
+        function: HandlerFn<S, C, P, A, T>,
+        example: fn() -> T::Wire,
+    ) -> Operation
+    where
+        S: ?Sized + Send + Sync + 'static,
+        C: CallerKind,
+        P: PathParams,
+        A: Params,
+        T: ToWire,
+    {
+        self.build(service, function, StatusCode::CREATED, example)
+    }
+
+    /// Builds an operation that responds with 204.
+    pub(crate) fn no_content<S, C, P, A>(
+        self,
+        service: &Arc<S>,
+        function: HandlerFn<S, C, P, A, ()>,
+    ) -> Operation
+    where
+        S: ?Sized + Send + Sync + 'static,
+        C: CallerKind,
+        P: PathParams,
+        A: Params,
+    {
+        self.build(service, function, StatusCode::NO_CONTENT, || ())
+    }
+
+    fn build<S, C, P, A, T>(
+        self,
+        service: &Arc<S>,
+        function: HandlerFn<S, C, P, A, T>,
+        status: StatusCode,
+        example: fn() -> T::Wire,
+    ) -> Operation
+    where
+        S: ?Sized + Send + Sync + 'static,
+        C: CallerKind,
+        P: PathParams,
+        A: Params,
+        T: ToWire,
+    {
+        Operation {
+            spec: self.0,
+            handler: Arc::new(TypedHandler {
+                service: Arc::clone(service),
+                function,
+                status,
+                example,
+            }),
+        }
+    }
+}
