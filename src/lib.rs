@@ -166,6 +166,7 @@ mod metrics;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod model;
+pub mod operation;
 #[cfg(feature = "panel")]
 pub mod panel;
 pub mod rate_limit;
@@ -186,12 +187,10 @@ pub mod webhook_admin;
 #[cfg(feature = "webhooks")]
 pub mod worker;
 
-pub use api::{
-    ApiSettings, ErrorMessages, ForumApi, ForumApiBuilder, Language, MalformedRequest, client_ip,
-    openapi_document,
-};
+pub use api::{ApiSettings, ForumApi, ForumApiBuilder, client_ip, openapi_document};
 pub use async_trait::async_trait;
 pub use build_error::BuildError;
 pub use environment::Environment;
 pub use http_util::{ResponseBody, ResponseFuture};
 pub use ipnet::IpNet;
+pub use operation::{ErrorMessages, Language, MalformedRequest};

@@ -6,17 +6,14 @@ use std::sync::{Arc, LazyLock};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use super::error::{ApiError, AuthFailure};
-use super::extract::params::Params;
-use super::output::can_see;
+use crate::operation::{ApiError, AuthFailure};
+
 use crate::error_chain::ErrorChain;
-use crate::host::{
-    Authorizer, Board, BoardError, Caller, GuestCaller, PresentedToken, RequestInfo, ResourceRef,
-};
+use crate::host::{Authorizer, Caller, GuestCaller, PresentedToken, RequestInfo};
 use crate::metrics::recorder;
-use crate::model::{ForumId, GetMemberParams, Timestamp, TokenInfo, UserId, UserRef};
+use crate::model::{Timestamp, TokenInfo, UserId};
 use crate::scope::{Scope, Surface};
-use crate::store::{ResourceIds, Stores, TokenStore};
+use crate::store::{Stores, TokenStore};
 use crate::token::{self, LoadedOwner, LoadedToken, Lookup, SecretDigest, TokenRecord, TokenState};
 
 /// Label of the token store in the metrics.
@@ -124,25 +121,6 @@ async fn record_use(record: &TokenRecord, tokens: &dyn TokenStore, now: Timestam
     }
 }
 
-/// Rejects a token without the endpoint's scope, even if guests may call the endpoint.
-pub(super) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Result<(), ApiError> {
-    match token {
-        Some(token) if !token.scopes.contains(&scope) => Err(ApiError::MissingScope),
-        _ => Ok(()),
-    }
-}
-
-/// Rejects a token without the additional scope that a field of the body requires.
-pub(super) fn require_additional_scope<A: Params>(
-    params: &A,
-    token: Option<&PresentedToken>,
-) -> Result<(), ApiError> {
-    match A::FIELD_SCOPE {
-        Some(field) if (field.is_set)(params) => require_scope(token, field.scope),
-        _ => Ok(()),
-    }
-}
-
 /// Returns the caller with the access that the host's authorizer returns. The library does not cache the access.
 pub(super) async fn resolve_caller(
     token: Option<ValidToken>,
@@ -172,64 +150,4 @@ pub(super) fn require_online(caller: &Caller) -> Result<(), ApiError> {
         return Err(ApiError::BoardOffline);
     }
     Ok(())
-}
-
-/// Checks that the caller can see the resource that the path names.
-///
-/// Looks up a forum in the caller's access. Another resource is checked by the forum that the board returns for it.
-pub(super) async fn require_visible(
-    board: &dyn Board,
-    caller: &Caller,
-    resource: ResourceRef<'_>,
-    operation_id: &str,
-) -> Result<(), ApiError> {
-    let is_visible = match resource {
-        ResourceRef::Global => true,
-        ResourceRef::Forum(forum) => caller.access().visible_forums.contains(forum),
-        resource => {
-            let forum = board.containing_forum(caller, resource).await?;
-            can_see(caller, &forum, operation_id)
-        }
-    };
-    is_visible.then_some(()).ok_or(ApiError::NotFound)
-}
-
-/// Checks that the caller can still see the resource of a stored response, and that a member in the path still exists.
-///
-/// The path names neither a created thread or post nor a subscribed thread; the stored response contains their ids. If
-/// the board returns `NotImplemented`, only the forum is checked.
-pub(super) async fn require_replay_visible(
-    board: &dyn Board,
-    caller: &Caller,
-    resource: ResourceRef<'_>,
-    member: Option<&UserRef>,
-    stored: &ResourceIds,
-) -> Result<(), ApiError> {
-    if let Some(member) = member {
-        match board
-            .get_member(caller, member.clone(), GetMemberParams::default())
-            .await
-        {
-            Ok(_) | Err(BoardError::NotImplemented) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    let sees = |forum: &ForumId| caller.access().visible_forums.contains(forum);
-    if !stored.forum_id.as_ref().is_none_or(sees) {
-        return Err(match resource {
-            ResourceRef::Global => ApiError::BodyNotFound,
-            _ => ApiError::NotFound,
-        });
-    }
-    let created = match (&stored.thread_id, &stored.post_id) {
-        (Some(thread), Some(post)) => ResourceRef::Post(thread, post),
-        (Some(thread), None) => ResourceRef::Thread(thread),
-        (None, _) => return Ok(()),
-    };
-    match board.containing_forum(caller, created).await {
-        Ok(forum) if sees(&forum) => Ok(()),
-        Ok(_) | Err(BoardError::PathNotFound) => Err(ApiError::BodyNotFound),
-        Err(BoardError::NotImplemented) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }

@@ -10,7 +10,6 @@ use http::request::Parts;
 use ipnet::IpNet;
 
 use super::context::{ApiInner, PeerIp, RequestIdGenerator};
-use super::error_messages::ErrorMessages;
 use super::rate_limit;
 use super::usage::UsageCounters;
 use super::{ApiSettings, ForumApi, endpoints, openapi};
@@ -18,6 +17,7 @@ use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::Host;
 use crate::http_util::{OriginalUri, no_original_uri};
+use crate::operation::{ErrorMessages, Services};
 use crate::rate_limit::Budget;
 use crate::store::Stores;
 
@@ -181,10 +181,13 @@ impl ForumApiBuilder {
         operations.retain(|operation| operation.spec.surfaces.contains(&surface));
         let document = openapi::render(&operations, &self.settings, &self.environment);
         Ok(ForumApi(Arc::new(ApiInner {
-            host: self.host,
-            stores: self.stores,
             request_ids: RequestIdGenerator::new(&*self.environment.random),
-            environment: self.environment,
+            services: Arc::new(Services {
+                host: self.host,
+                stores: self.stores,
+                environment: self.environment,
+                error_messages: self.settings.error_messages.clone(),
+            }),
             settings: self.settings,
             operations,
             document: document.to_string().into(),

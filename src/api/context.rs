@@ -1,6 +1,7 @@
 //! Shared parts of the service, and the context of one request: its id, client, token budget and log lines.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -13,19 +14,17 @@ use tracing::{Span, record_all};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use super::ApiSettings;
-use super::cache_policy::CachePolicy;
-use super::error::ApiError;
-use super::operation::Operation;
 use super::usage::{RequestUsage, UsageCounters};
-use crate::environment::Environment;
-use crate::error_chain::ErrorChain;
-use crate::host::{Host, RequestId, RequestInfo};
+use crate::host::{RequestId, RequestInfo};
 use crate::http_util::OriginalUri;
 use crate::metrics::recorder;
 use crate::model::Timestamp;
+use crate::operation::CachePolicy;
+use crate::operation::Operation;
+use crate::operation::Services;
 use crate::rate_limit::{RateLimitDecision, RateLimitKey};
 use crate::runtime::RandomSource;
-use crate::store::{OperationUsage, Stores};
+use crate::store::OperationUsage;
 use crate::token::Lookup;
 
 /// Function that returns the IP address of a request's peer; `None` if it is unknown.
@@ -35,9 +34,7 @@ const X_REQUEST_ID: &str = "x-request-id";
 
 /// State shared by all clones of a [`ForumApi`](crate::ForumApi).
 pub(super) struct ApiInner {
-    pub(super) host: Host,
-    pub(super) stores: Stores,
-    pub(super) environment: Environment,
+    pub(super) services: Arc<Services>,
     pub(super) settings: ApiSettings,
     /// The operations of the surface.
     pub(super) operations: Vec<Operation>,
@@ -182,21 +179,6 @@ impl<'h> RequestContext<'h> {
             elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         );
         tracing::info!("request completed");
-    }
-}
-
-/// Logs the cause of an error that the response does not reveal.
-pub(super) fn log_error(error: &ApiError, id: RequestId) {
-    let request_id = id.as_str();
-    match error {
-        ApiError::Internal(source) => {
-            tracing::error!(request_id, error = %ErrorChain(&**source), "internal error");
-        }
-        ApiError::Overloaded(_) => tracing::warn!(request_id, "backend overloaded"),
-        ApiError::Unauthenticated(reason) => {
-            tracing::warn!(request_id, ?reason, "unauthenticated");
-        }
-        _ => {}
     }
 }
 

@@ -7,14 +7,14 @@ use std::sync::LazyLock;
 use async_trait::async_trait;
 use http::Method;
 
-use super::extract::params::RawPathParams;
-use super::operation::Operation;
-use super::operation_builder::Tag;
 use crate::host::{Board, BoardError, BoardResult, Caller, MemberCaller, ResourceRef};
 use crate::model::{
     CursorPage, ForumId, ForumList, Me, Member, Message, MessageSummary, Poll, Post, Rating,
     SearchHit, Subscription, Thread,
 };
+use crate::operation::Operation;
+use crate::operation::RawPathParams;
+use crate::operation::Tag;
 use crate::scope::Scope::*;
 
 /// Path of the OpenAPI document, below the base path.

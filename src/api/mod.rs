@@ -2,19 +2,9 @@
 
 mod access;
 mod builder;
-mod cache_policy;
-mod call;
 mod context;
 mod endpoints;
-mod error;
-mod error_messages;
-mod extract;
-mod idempotency;
 mod openapi;
-mod operation;
-mod operation_builder;
-mod output;
-mod pagination;
 mod pipeline;
 mod rate_limit;
 mod response;
@@ -27,8 +17,6 @@ pub use builder::ForumApiBuilder;
 pub(crate) use context::PeerIp;
 #[cfg(feature = "panel")]
 pub(crate) use endpoints::find_operation;
-pub use error::MalformedRequest;
-pub use error_messages::{ErrorMessages, Language};
 pub use openapi::document as openapi_document;
 pub use rate_limit::client_ip;
 #[cfg(feature = "panel")]

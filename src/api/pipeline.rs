@@ -9,17 +9,17 @@ use http::request::Parts;
 use tracing::Instrument;
 
 use super::access;
-use super::call::{Call, reject_query};
-use super::context::{ApiInner, RequestContext, log_error};
+use super::context::{ApiInner, RequestContext};
 use super::endpoints::{self, Route};
-use super::error::{ApiError, AuthFailure, MalformedRequest};
-use super::extract::error::InputError;
-use super::operation::Operation;
-use super::response::{self, ApiResponse};
-use crate::host::RequestId;
+use super::response;
 use crate::http_util::{LazyBody, ResponseBody, restore_uri, run};
 use crate::metrics::recorder;
 use crate::model::{Expected, Timestamp};
+use crate::operation::ApiResponse;
+use crate::operation::InputError;
+use crate::operation::Operation;
+use crate::operation::{ApiError, AuthFailure, MalformedRequest};
+use crate::operation::{Call, reject_query, require_scope};
 use crate::rate_limit::RateLimitKey;
 use crate::runtime::{Clock as _, SystemClock};
 use crate::store::OperationUsage;
@@ -63,7 +63,7 @@ impl ApiInner {
         body: LazyBody<'_>,
     ) -> Response<ResponseBody> {
         restore_uri(head, &*self.original_uri);
-        let received_at = self.environment.clock.now();
+        let received_at = self.services.environment.clock.now();
         let id = self.request_ids.next(received_at);
         let client_ip = self.client_ip(head);
         let guest_key = self.guest_key(client_ip);
@@ -88,11 +88,11 @@ impl ApiInner {
         let outcome = {
             // Pinned here, because a future that is passed by value would be stored twice.
             let pipeline = pin!(self.run_pipeline(context, body));
-            let runtime = &*self.environment.runtime;
+            let runtime = &*self.services.environment.runtime;
             run(runtime, self.settings.request_timeout, pipeline).await
         };
         let result = outcome.unwrap_or_else(|| Err(timeout_error(context.reading_body)));
-        let response = self.finish(result, context, self.environment.clock.now());
+        let response = self.finish(result, context, self.services.environment.clock.now());
         pending.is_finished = true;
         response
     }
@@ -114,7 +114,8 @@ impl ApiInner {
         context: &RequestContext<'_>,
         now: Timestamp,
     ) -> Response<ResponseBody> {
-        let response = result.unwrap_or_else(|error| self.error_response(&error, context.id));
+        let response =
+            result.unwrap_or_else(|error| self.services.error_response(&error, context.id));
         let code = response.code;
         let charge = context.charge;
         let charge = charge.unwrap_or_else(|| self.untouched_budget(context));
@@ -153,8 +154,8 @@ impl ApiInner {
 
         // 2. Authentication
         let (headers, now) = (&head.headers, context.received_at);
-        let surface = self.environment.surface;
-        let (stores, known) = (&self.stores, &mut context.token);
+        let surface = self.services.environment.surface;
+        let (stores, known) = (&self.services.stores, &mut context.token);
         let token = match access::authenticate(headers, stores, surface, now, known).await {
             Ok(None) if handler.needs_token() => Err(AuthFailure::Absent.into()),
             result => result,
@@ -176,15 +177,17 @@ impl ApiInner {
         self.charge_or_reject(context, key, spec.cost).await?;
 
         // 4. Scope check, 5. access, 6. online check
-        access::require_scope(presented, spec.scope)?;
-        let (request, authorizer) = (context.request_info(), &*self.host.authorizer);
+        require_scope(presented, spec.scope)?;
+        let (request, authorizer) = (context.request_info(), &*self.services.host.authorizer);
         let caller = access::resolve_caller(token, request, authorizer).await?;
         access::require_online(&caller)?;
 
         // 7. Input decoding, 8. visibility check, 9. idempotency, 10. handler
         let call = Call {
-            api: self,
-            context,
+            services: &self.services,
+            head,
+            id: context.id,
+            reading_body: &mut context.reading_body,
             operation: spec,
             path,
             caller,
@@ -207,12 +210,6 @@ impl ApiInner {
             body: self.document.clone(),
             ..ApiResponse::default()
         })
-    }
-
-    /// Logs an error and renders it. Every error is passed to this function exactly once, so that it is logged once.
-    pub(super) fn error_response(&self, error: &ApiError, id: RequestId) -> ApiResponse {
-        log_error(error, id);
-        ApiResponse::error(error, &self.settings.error_messages, id.as_str())
     }
 }
 

@@ -9,8 +9,8 @@ use ipnet::IpNet;
 
 use super::ApiSettings;
 use super::context::{ApiInner, RequestContext};
-use super::error::ApiError;
 use crate::metrics::recorder;
+use crate::operation::ApiError;
 use crate::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 
 const X_FORWARDED_FOR: &str = "x-forwarded-for";
@@ -81,6 +81,7 @@ impl ApiInner {
     ) -> Result<RateLimitDecision, ApiError> {
         let ((label, budget), now) = (self.budget(key), context.received_at);
         let charge = self
+            .services
             .stores
             .rate_limits
             .charge(&key, cost, budget, now)

@@ -1,7 +1,5 @@
 //! Responses: status, headers and body, and their conversion to HTTP (`docs/protocol.md`, section 2.7).
 
-use std::time::Duration;
-
 use bytes::{Bytes, BytesMut};
 use http::header::{
     CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LINK, LOCATION,
@@ -11,15 +9,12 @@ use http::{HeaderMap, Method, Response, StatusCode, Uri};
 use itoa::{Buffer, Integer};
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 
-use super::cache_policy::CachePolicy;
 use super::context::RequestContext;
-use super::error::ApiError;
-use super::error_messages::ErrorMessages;
-use super::pagination::AFTER;
 use crate::http_util::{EntityTag, ResponseBody, form_decode, retry_after};
-use crate::model::ErrorBody;
+use crate::operation::AFTER;
+use crate::operation::ApiResponse;
+use crate::operation::CachePolicy;
 use crate::rate_limit::RateLimitDecision;
-use crate::store::{ResourceIds, StoredResponse};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const X_RATELIMIT_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -34,68 +29,6 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 const TRUE: HeaderValue = HeaderValue::from_static("true");
 const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
-
-/// A response before its headers are built.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ApiResponse {
-    pub(super) status: StatusCode,
-    pub(super) body: Bytes,
-    /// The error code of an error response.
-    pub(super) code: Option<&'static str>,
-    /// Path of the created resource, below the base path.
-    pub(super) location: Option<String>,
-    /// Cursor of the next page.
-    pub(super) next: Option<String>,
-    pub(super) retry_after: Option<Duration>,
-    /// True if it is a stored response.
-    pub(super) replayed: bool,
-    /// Ids of the resource that is checked before the stored response is replayed.
-    pub(super) resource: ResourceIds,
-}
-
-impl ApiResponse {
-    /// Sets the location to the path of the created resource if the status is 201, otherwise to `None`.
-    pub(super) fn set_location(&mut self, path: String) {
-        self.location = (self.status == StatusCode::CREATED).then_some(path);
-    }
-
-    pub(super) fn error(error: &ApiError, messages: &ErrorMessages, request_id: &str) -> Self {
-        let (code, message) = error.describe(messages);
-        let body = ErrorBody::new(code, message.into_owned(), request_id);
-        let body = serde_json::to_vec(&body);
-        Self {
-            status: error.status(code),
-            body: body.unwrap_or_default().into(),
-            code: Some(code.as_str()),
-            retry_after: error.retry_after(),
-            ..Self::default()
-        }
-    }
-}
-
-impl From<&ApiResponse> for StoredResponse {
-    fn from(response: &ApiResponse) -> Self {
-        Self {
-            status: response.status.as_u16(),
-            location: response.location.clone(),
-            body: response.body.clone(),
-            resource: response.resource.clone(),
-        }
-    }
-}
-
-impl From<StoredResponse> for ApiResponse {
-    fn from(stored: StoredResponse) -> Self {
-        Self {
-            status: StatusCode::from_u16(stored.status).unwrap_or_default(),
-            resource: stored.resource,
-            location: stored.location,
-            body: stored.body,
-            replayed: true,
-            ..Self::default()
-        }
-    }
-}
 
 /// Converts a response to HTTP. `charge` is shown in the rate limit headers.
 ///

@@ -37,7 +37,11 @@ impl ForumApi {
     /// Returns the OpenAPI document that the service serves at `/openapi.json` below the base path.
     #[must_use]
     pub fn openapi(&self) -> Value {
-        openapi::render(&self.0.operations, &self.0.settings, &self.0.environment)
+        openapi::render(
+            &self.0.operations,
+            &self.0.settings,
+            &self.0.services.environment,
+        )
     }
 
     /// Adds to the [`UsageStore`](crate::store::UsageStore) the numbers of requests that the service counted since the
@@ -54,9 +58,9 @@ impl ForumApi {
     /// # Errors
     /// [`BackendError`](crate::host::BackendError) if the store fails. The service keeps the numbers for the next call.
     pub async fn flush_usage(&self) -> BackendResult<()> {
-        let (counters, store) = (&self.0.usage, &*self.0.stores.usage);
+        let (counters, store) = (&self.0.usage, &*self.0.services.stores.usage);
         counters.take().store(store).await?;
-        let now = self.0.environment.clock.now();
+        let now = self.0.services.environment.clock.now();
         if counters.is_sweep_due(now) {
             store
                 .sweep(now.saturating_sub(TokenUsage::RETENTION))
@@ -69,7 +73,12 @@ impl ForumApi {
     /// the server. A crash of the process loses the usage since the last successful call, usually of at most one minute.
     pub async fn flush_usage_periodically(&self) {
         loop {
-            self.0.environment.runtime.sleep(FLUSH_INTERVAL).await;
+            self.0
+                .services
+                .environment
+                .runtime
+                .sleep(FLUSH_INTERVAL)
+                .await;
             if let Err(error) = self.flush_usage().await {
                 recorder::record_store_error(STORE);
                 tracing::warn!(error = %ErrorChain(&error), "failed to record usage; retrying");

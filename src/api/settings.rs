@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use ipnet::IpNet;
 
-use super::error_messages::{ErrorMessages, Language};
 use crate::build_error::BuildError;
 use crate::http_util::parse_base_path;
+use crate::operation::{ErrorMessages, Language};
 use crate::rate_limit::Budget;
 
 /// Settings of a [`ForumApi`](crate::ForumApi). [`ForumApiBuilder`](crate::ForumApiBuilder) has a setter for each, and

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
-use crate::api::error_messages::ErrorMessages;
+use crate::operation::ErrorMessages;
 use crate::scope::Surface;
 
 /// Components of a surface's document, and the messages of its errors.

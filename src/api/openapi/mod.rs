@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 use self::components::Components;
 use super::ApiSettings;
 use crate::api::endpoints::{board_operations, no_board};
-use crate::api::operation::{Operation, OperationSpec};
-use crate::api::operation_builder::Tag;
 use crate::environment::Environment;
 use crate::model::ErrorCode;
+use crate::operation::Tag;
+use crate::operation::{Operation, OperationSpec};
 use crate::scope::Surface;
 
 /// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json` below the

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::components::Components;
 use super::responses;
 use super::schemas::strip_null;
-use crate::api::extract::params::Source;
-use crate::api::operation::{Operation, OperationSchemas, OperationSpec};
+use crate::operation::Source;
+use crate::operation::{Operation, OperationSchemas, OperationSpec};
 use crate::scope::{Scope, Surface};
 
 const IDEMPOTENCY_KEY: &str = "IdempotencyKey";

@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 
 use super::components::Components;
 
-use crate::api::error::{ApiError, AuthFailure};
-use crate::api::error_messages::ErrorMessages;
-use crate::api::extract::error::InputError;
-use crate::api::operation::{OperationSchemas, OperationSpec};
 use crate::model::{ErrorBody, ErrorCode, Expected};
+use crate::operation::ErrorMessages;
+use crate::operation::InputError;
+use crate::operation::{ApiError, AuthFailure};
+use crate::operation::{OperationSchemas, OperationSpec};
 use crate::scope::Surface;
 
 /// Headers: name, description, type, and `true` if every response has it.

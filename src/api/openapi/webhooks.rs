@@ -1,6 +1,6 @@
 //! Webhook objects, one for each topic, generated from the event types.
 
-use crate::api::operation_builder::Tag;
+use crate::operation::Tag;
 use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;

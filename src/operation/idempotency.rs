@@ -21,7 +21,7 @@ const HEADER: &str = "idempotency-key";
 const STORE: &str = "idempotency";
 
 /// Parses the request's key: 1 to 64 visible ASCII characters.
-pub(super) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputError> {
+pub(crate) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputError> {
     let mut values = headers.get_all(HEADER).iter();
     let Some(value) = values.next() else {
         return Ok(None);
@@ -36,7 +36,7 @@ pub(super) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputErro
 }
 
 /// Returns the key of a request with a hash of the request's method, path and body.
-pub(super) fn fingerprint(
+pub(crate) fn fingerprint(
     token: Lookup,
     key: String,
     head: &Parts,
@@ -56,7 +56,7 @@ pub(super) fn fingerprint(
 }
 
 /// Result of the look-up of an idempotency key.
-pub(super) enum Begin {
+pub(crate) enum Begin {
     /// The key is new and reserved. The outcome of the request must be recorded.
     Run(Reservation),
     /// The response to an earlier request with the same key.
@@ -64,7 +64,7 @@ pub(super) enum Begin {
 }
 
 /// Looks up the key of a request and reserves it if it is new.
-pub(super) async fn begin(
+pub(crate) async fn begin(
     store: &dyn IdempotencyStore,
     request: &IdempotentRequest,
     now: Timestamp,
@@ -81,7 +81,7 @@ pub(super) async fn begin(
 }
 
 /// Records the outcome of a request that holds a reservation. A failure is logged.
-pub(super) async fn complete(
+pub(crate) async fn complete(
     store: &dyn IdempotencyStore,
     reservation: &Reservation,
     result: &Result<ApiResponse, ApiError>,

@@ -17,18 +17,18 @@ use super::extract::value::InputValue;
 use crate::model::{Cursor, CursorPage, Expected, Page, PageKey, UserId};
 
 /// Query parameter that holds a cursor.
-pub(super) const AFTER: &str = "after";
+pub(crate) const AFTER: &str = "after";
 
 /// Length of the checksum, in bytes.
 const CHECKSUM_LEN: usize = 8;
 
 /// The list that a cursor belongs to: a hash of its path, its filters and, if it is personal, its owner.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CursorScope(u64);
+pub(crate) struct CursorScope(u64);
 
 impl CursorScope {
     /// Creates the scope of a list. `owner` is the caller if the list is personal; otherwise `None`.
-    pub(super) fn new(
+    pub(crate) fn new(
         path: &str,
         params: &impl Params,
         owner: Option<&UserId>,
@@ -56,7 +56,7 @@ impl CursorScope {
     }
 
     /// Decodes a cursor. Rejects cursors that this list did not return.
-    pub(super) fn decode(self, cursor: &str) -> Result<PageKey, InputError> {
+    pub(crate) fn decode(self, cursor: &str) -> Result<PageKey, InputError> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).unwrap_or_default();
         let parts = bytes.split_at_checked(CHECKSUM_LEN);
         let own = parts.filter(|(checksum, key)| self.checksum(key) == *checksum);
@@ -76,7 +76,7 @@ fn is_valid_key(key: &PageKey) -> bool {
 
 /// Decodes the query of a read, and the cursor of a list. Returns the scope of the list's cursors; `None` if the endpoint is
 /// not a list.
-pub(super) fn decode<A: Params>(
+pub(crate) fn decode<A: Params>(
     head: &Parts,
     mut query: InputValue<'_>,
     owner: Option<&UserId>,
@@ -97,7 +97,7 @@ pub(super) fn decode<A: Params>(
 }
 
 /// Adds the cursor to the schema of a list's query parameters.
-pub(super) fn add_parameter(params: &mut Schema, generator: &mut SchemaGenerator) {
+pub(crate) fn add_parameter(params: &mut Schema, generator: &mut SchemaGenerator) {
     let mut cursor = Cursor::json_schema(generator);
     cursor.insert("description".into(), "`next` of the previous page, an opaque cursor of at most 200 characters. Default: the first page.".into());
     let properties = params.get_mut("properties").and_then(Value::as_object_mut);
@@ -107,7 +107,7 @@ pub(super) fn add_parameter(params: &mut Schema, generator: &mut SchemaGenerator
 }
 
 /// Converts a host's page. Returns the page with its cursor, and the cursor again for the `link` header.
-pub(super) fn to_wire<T>(
+pub(crate) fn to_wire<T>(
     page: Page<T>,
     scope: Option<CursorScope>,
 ) -> Result<(CursorPage<T>, Option<String>), ApiError> {

@@ -6,11 +6,11 @@ use http::{Method, StatusCode};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Value, json};
 
+use super::builder::Tag;
 use super::cache_policy::CachePolicy;
 use super::call::Call;
 use super::error::ApiError;
 use super::extract::params::{Params, PathParams, Source};
-use super::operation_builder::Tag;
 use super::output::ToWire;
 use super::pagination;
 use super::response::ApiResponse;
@@ -92,27 +92,27 @@ pub(crate) type HandlerFn<S, C, P, A, T> =
 
 /// A [`HandlerFn`] with its service, the status of a successful response, and an example of its result.
 pub(crate) struct TypedHandler<S: ?Sized, C, P, A, T: ToWire> {
-    pub(super) service: Arc<S>,
-    pub(super) function: HandlerFn<S, C, P, A, T>,
-    pub(super) status: StatusCode,
-    pub(super) example: fn() -> T::Wire,
+    pub(crate) service: Arc<S>,
+    pub(crate) function: HandlerFn<S, C, P, A, T>,
+    pub(crate) status: StatusCode,
+    pub(crate) example: fn() -> T::Wire,
 }
 
 /// Schemas, examples, statuses and headers of an operation, for the OpenAPI document.
 pub(crate) struct OperationSchemas {
-    pub(super) path_params: Vec<(&'static str, Schema)>,
-    pub(super) source: Source,
-    pub(super) params: Schema,
+    pub(crate) path_params: Vec<(&'static str, Schema)>,
+    pub(crate) source: Source,
+    pub(crate) params: Schema,
     /// Example of the body; `None` for parameters in the query.
-    pub(super) params_example: Option<Value>,
+    pub(crate) params_example: Option<Value>,
     /// A boolean field of the body, and the additional scope that is required if the field is `true`.
-    pub(super) field_scope: Option<(&'static str, Scope)>,
-    pub(super) output: Schema,
-    pub(super) output_example: Value,
+    pub(crate) field_scope: Option<(&'static str, Scope)>,
+    pub(crate) output: Schema,
+    pub(crate) output_example: Value,
     /// Statuses of successful responses.
-    pub(super) statuses: Vec<StatusCode>,
+    pub(crate) statuses: Vec<StatusCode>,
     /// Headers that the result adds.
-    pub(super) headers: &'static [&'static str],
+    pub(crate) headers: &'static [&'static str],
 }
 
 /// A [`TypedHandler`] with its types erased.
@@ -126,10 +126,7 @@ pub(crate) trait Handler: Send + Sync {
     ) -> OperationSchemas;
 
     /// Runs steps 7 to 10.
-    fn call<'a, 'h: 'a>(
-        &'a self,
-        call: Call<'a, 'h>,
-    ) -> BoxFuture<'a, Result<ApiResponse, ApiError>>;
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<ApiResponse, ApiError>>;
 }
 
 impl<S, C, P, A, T> Handler for TypedHandler<S, C, P, A, T>
@@ -166,10 +163,7 @@ where
         }
     }
 
-    fn call<'a, 'h: 'a>(
-        &'a self,
-        call: Call<'a, 'h>,
-    ) -> BoxFuture<'a, Result<ApiResponse, ApiError>> {
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<ApiResponse, ApiError>> {
         Box::pin(call.run(self))
     }
 }

@@ -6,7 +6,7 @@ use http::{Method, StatusCode};
 
 use super::cache_policy::CachePolicy;
 use super::extract::params::{Params, PathParams};
-use super::operation::{CallerKind, HandlerFn, Operation, OperationSpec, TypedHandler};
+use super::handler::{CallerKind, HandlerFn, Operation, OperationSpec, TypedHandler};
 use super::output::ToWire;
 use crate::model::ErrorCode;
 use crate::scope::{Scope, Surface};

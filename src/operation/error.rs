@@ -18,7 +18,7 @@ const IN_PROGRESS_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Reason why a request failed. [`ApiError::describe`] returns the code and message that the client receives.
 #[derive(Debug, Error)]
 #[error("{self:?}")]
-pub(super) enum ApiError {
+pub(crate) enum ApiError {
     BadRequest(#[from] InputError),
     Unauthenticated(#[from] AuthFailure),
     MissingScope,
@@ -56,7 +56,7 @@ pub struct MalformedRequest {
 /// Reason of a 401. It is logged and not sent to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{self:?}")]
-pub(super) enum AuthFailure {
+pub(crate) enum AuthFailure {
     Absent,
     Malformed,
     Unknown,
@@ -66,14 +66,14 @@ pub(super) enum AuthFailure {
 
 /// Reason why the response to a request with an `Idempotency-Key` is a 409.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IdempotencyConflict {
+pub(crate) enum IdempotencyConflict {
     InProgress,
     OutcomeUnknown,
     KeyReused,
 }
 
 impl ApiError {
-    pub(super) fn internal(source: impl Into<BoxError>) -> Self {
+    pub(crate) fn internal(source: impl Into<BoxError>) -> Self {
         let source = source.into();
         match OverloadedError::cause_of(&*source) {
             Some(overloaded) => Self::Overloaded(overloaded.retry_after),
@@ -81,14 +81,14 @@ impl ApiError {
         }
     }
 
-    pub(super) fn status(&self, code: ErrorCode) -> StatusCode {
+    pub(crate) fn status(&self, code: ErrorCode) -> StatusCode {
         match self {
             Self::Overloaded(_) => StatusCode::SERVICE_UNAVAILABLE,
             _ => code.status(),
         }
     }
 
-    pub(super) fn retry_after(&self) -> Option<Duration> {
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited(after) | Self::Overloaded(after) => Some(*after),
             Self::Board(_, _, after) => *after,
@@ -98,7 +98,7 @@ impl ApiError {
     }
 
     /// Returns the code and the message that the client receives.
-    pub(super) fn describe<'a>(&'a self, messages: &'a ErrorMessages) -> (ErrorCode, Cow<'a, str>) {
+    pub(crate) fn describe<'a>(&'a self, messages: &'a ErrorMessages) -> (ErrorCode, Cow<'a, str>) {
         let (code, text) = match self {
             Self::BadRequest(error) => {
                 return (ErrorCode::BadRequest, messages.render(error).into());

@@ -77,7 +77,7 @@ impl ErrorMessages {
     }
 
     /// Returns the message of a `bad_request`.
-    pub(super) fn render(&self, error: &InputError) -> String {
+    pub(crate) fn render(&self, error: &InputError) -> String {
         let name = error.safe_name();
         let expected = |phrase: &str| format!("{name}: {} {phrase}", self.expected_prefix);
         match &error.kind {

@@ -6,18 +6,18 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::request::Parts;
 
-use super::access;
-use super::context::{ApiInner, RequestContext};
+use super::checks;
 
 use super::error::{ApiError, AuthFailure};
 use super::extract::error::InputError;
 use super::extract::params::{NoParams, Params, PathParams, RawPathParams, Source};
 use super::extract::value::{self, InputValue};
+use super::handler::{CallerKind, HandlerFn, OperationSpec, TypedHandler};
 use super::idempotency::{self, Begin};
-use super::operation::{CallerKind, HandlerFn, OperationSpec, TypedHandler};
 use super::output::{RenderContext, ToWire};
 use super::pagination::{self, CursorScope};
 use super::response::ApiResponse;
+use super::services::Services;
 use crate::host::{BoardError, Caller, MemberCaller, RequestId, ResourceRef};
 use crate::http_util::LazyBody;
 use crate::store::IdempotentRequest;
@@ -27,22 +27,25 @@ use crate::task::{catch_panic, spawn_and_join};
 const INITIAL_CAPACITY: usize = 1024;
 
 /// A request that passed steps 1 to 6.
-pub(super) struct Call<'a, 'h> {
-    pub(super) api: &'a Arc<ApiInner>,
-    pub(super) context: &'a mut RequestContext<'h>,
-    pub(super) operation: &'a OperationSpec,
-    pub(super) path: RawPathParams<'a>,
-    pub(super) caller: Caller,
-    pub(super) body: LazyBody<'a>,
+pub(crate) struct Call<'a> {
+    pub(crate) services: &'a Arc<Services>,
+    pub(crate) head: &'a Parts,
+    pub(crate) id: RequestId,
+    /// True while the body is read. A timeout is then a client error.
+    pub(crate) reading_body: &'a mut bool,
+    pub(crate) operation: &'a OperationSpec,
+    pub(crate) path: RawPathParams<'a>,
+    pub(crate) caller: Caller,
+    pub(crate) body: LazyBody<'a>,
 }
 
-impl Call<'_, '_> {
+impl Call<'_> {
     /// Decodes path, query, headers and body, in this order, and runs the handler. Reads the body only if everything else is
     /// valid.
     ///
     /// A request with side effects runs as a task of its own, which completes even if the client disconnects or the request
     /// times out.
-    pub(super) async fn run<S, C, P, A, T>(
+    pub(crate) async fn run<S, C, P, A, T>(
         self,
         handler: &TypedHandler<S, C, P, A, T>,
     ) -> Result<ApiResponse, ApiError>
@@ -54,14 +57,15 @@ impl Call<'_, '_> {
         T: ToWire,
     {
         let Self {
-            api,
-            context,
+            services,
+            head,
+            id,
+            reading_body,
             operation,
             path,
             caller,
             body,
         } = self;
-        let head = context.head;
         let path = P::parse(path).ok_or(ApiError::NotFound)?;
         let owner = caller.user_id().filter(|_| C::NEEDS_TOKEN);
         let (params, cursor_scope, idempotent_request) = match A::SOURCE {
@@ -71,11 +75,11 @@ impl Call<'_, '_> {
                 (params, cursor_scope, None)
             }
             Source::Body => {
-                let (key, bytes) = read_body(context, operation, body).await?;
+                let (key, bytes) = read_body(head, operation, body, reading_body).await?;
                 let params = A::decode(InputValue::from_json(&bytes)?, &head.method)?;
                 params.check()?;
                 let token = caller.as_member().and_then(MemberCaller::presented);
-                access::require_additional_scope(&params, token)?;
+                checks::require_additional_scope(&params, token)?;
                 let request = token
                     .zip(key)
                     .map(|(token, key)| idempotency::fingerprint(token.lookup, key, head, &bytes));
@@ -93,35 +97,34 @@ impl Call<'_, '_> {
             params,
             cursor_scope,
             idempotent_request,
-            id: context.id,
+            id,
         };
         if !operation.has_side_effects {
-            return execution.run(api).await;
+            return execution.run(services).await;
         }
-        let detached = Arc::clone(api);
+        let detached = Arc::clone(services);
         let work = async move {
-            let id = execution.id;
             let result = catch_panic(execution.run(&detached)).await;
             result.unwrap_or_else(|error| detached.error_response(&error, id))
         };
-        let response = spawn_and_join(&*api.environment.runtime, work).await;
+        let response = spawn_and_join(&*services.environment.runtime, work).await;
         response.ok_or_else(|| ApiError::internal("the runtime dropped a write"))
     }
 }
 
 /// Rejects all query parameters.
-pub(super) fn reject_query(head: &Parts) -> Result<(), InputError> {
+pub(crate) fn reject_query(head: &Parts) -> Result<(), InputError> {
     let NoParams {} = NoParams::decode(InputValue::from_query(head.uri.query())?, &head.method)?;
     Ok(())
 }
 
 /// Reads the idempotency key and the body of a request whose parameters are in the body.
 async fn read_body(
-    context: &mut RequestContext<'_>,
+    head: &Parts,
     operation: &OperationSpec,
     body: LazyBody<'_>,
+    reading_body: &mut bool,
 ) -> Result<(Option<String>, Bytes), InputError> {
-    let head = context.head;
     reject_query(head)?;
     let key = if operation.accepts_idempotency_key() {
         idempotency::parse_key(&head.headers)?
@@ -129,9 +132,9 @@ async fn read_body(
         None
     };
     value::require_json(&head.headers)?;
-    context.reading_body = true;
+    *reading_body = true;
     let bytes = body.await?;
-    context.reading_body = false;
+    *reading_body = false;
     Ok((key, bytes))
 }
 
@@ -161,19 +164,19 @@ where
     T: ToWire,
 {
     /// Runs steps 8 to 10.
-    async fn run(mut self, api: &ApiInner) -> Result<ApiResponse, ApiError> {
-        let (board, caller, resource) = (&*api.host.board, &self.caller, self.path.resource());
+    async fn run(mut self, services: &Services) -> Result<ApiResponse, ApiError> {
+        let (board, caller, resource) = (&*services.host.board, &self.caller, self.path.resource());
         if !self.is_read || matches!(resource, ResourceRef::Forum(_)) {
-            access::require_visible(board, caller, resource, self.operation_id).await?;
+            checks::require_visible(board, caller, resource, self.operation_id).await?;
         }
         let Some(request) = self.idempotent_request.take() else {
             return self.run_handler().await;
         };
-        let (store, id) = (&*api.stores.idempotency, self.id);
-        match idempotency::begin(store, &request, api.environment.clock.now()).await? {
+        let (store, id) = (&*services.stores.idempotency, self.id);
+        match idempotency::begin(store, &request, services.environment.clock.now()).await? {
             Begin::Replay(stored) => {
                 let member = self.path.member();
-                access::require_replay_visible(board, caller, resource, member, &stored.resource)
+                checks::require_replay_visible(board, caller, resource, member, &stored.resource)
                     .await?;
                 Ok(stored.into())
             }

@@ -6,6 +6,7 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::checks::can_see;
 use super::error::ApiError;
 use super::pagination::{self, CursorScope};
 use super::response::ApiResponse;
@@ -17,25 +18,11 @@ use crate::model::{
 use crate::scope::Scope;
 
 /// The caller and the list for which a result is rendered.
-pub(super) struct RenderContext<'a> {
-    pub(super) caller: &'a Caller,
+pub(crate) struct RenderContext<'a> {
+    pub(crate) caller: &'a Caller,
     /// The list that cursors belong to; `None` for an endpoint that is not a list.
-    pub(super) cursor_scope: Option<CursorScope>,
-    pub(super) operation_id: &'static str,
-}
-
-/// Returns `true` if the caller can see the forum of a result. Otherwise logs a warning, because the board should not
-/// have returned the result.
-pub(super) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> bool {
-    let is_visible = caller.access().visible_forums.contains(forum);
-    if !is_visible {
-        tracing::warn!(
-            command = operation_id,
-            %forum,
-            "the board returned a result from a hidden forum; result dropped"
-        );
-    }
-    is_visible
+    pub(crate) cursor_scope: Option<CursorScope>,
+    pub(crate) operation_id: &'static str,
 }
 
 impl RenderContext<'_> {
@@ -57,7 +44,7 @@ impl RenderContext<'_> {
 /// Result of a handler. It contains the id of its forum, or does not belong to a forum.
 ///
 /// A result whose forum is unknown does not compile: [`ForumContent`] is a result only within [`InForum`].
-pub(super) trait ToWire: Send + Sized + 'static {
+pub(crate) trait ToWire: Send + Sized + 'static {
     type Wire: Serialize + JsonSchema;
 
     /// Statuses that the result can choose in addition to the handler's status.
@@ -75,7 +62,7 @@ pub(super) trait ToWire: Send + Sized + 'static {
 }
 
 /// Content of a forum whose type does not contain the id of the forum.
-pub(super) trait ForumContent: Send + Sized + 'static {
+pub(crate) trait ForumContent: Send + Sized + 'static {
     type Wire: Serialize + JsonSchema;
 
     const HEADERS: &'static [&'static str] = &[];

@@ -1,0 +1,101 @@
+//! Scope check, and the visibility checks of requests and replays (`docs/protocol.md`, sections 2.4 and 10).
+
+use super::error::ApiError;
+use super::extract::params::Params;
+use crate::host::{Board, BoardError, Caller, PresentedToken, ResourceRef};
+use crate::model::{ForumId, GetMemberParams, UserRef};
+use crate::scope::Scope;
+use crate::store::ResourceIds;
+
+/// Rejects a token without the endpoint's scope, even if guests may call the endpoint.
+pub(crate) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Result<(), ApiError> {
+    match token {
+        Some(token) if !token.scopes.contains(&scope) => Err(ApiError::MissingScope),
+        _ => Ok(()),
+    }
+}
+
+/// Rejects a token without the additional scope that a field of the body requires.
+pub(crate) fn require_additional_scope<A: Params>(
+    params: &A,
+    token: Option<&PresentedToken>,
+) -> Result<(), ApiError> {
+    match A::FIELD_SCOPE {
+        Some(field) if (field.is_set)(params) => require_scope(token, field.scope),
+        _ => Ok(()),
+    }
+}
+
+/// Returns `true` if the caller can see the forum of a result. Otherwise logs a warning, because the board should not
+/// have returned the result.
+pub(crate) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> bool {
+    let is_visible = caller.access().visible_forums.contains(forum);
+    if !is_visible {
+        tracing::warn!(
+            command = operation_id,
+            %forum,
+            "the board returned a result from a hidden forum; result dropped"
+        );
+    }
+    is_visible
+}
+
+/// Checks that the caller can see the resource that the path names.
+///
+/// Looks up a forum in the caller's access. Another resource is checked by the forum that the board returns for it.
+pub(crate) async fn require_visible(
+    board: &dyn Board,
+    caller: &Caller,
+    resource: ResourceRef<'_>,
+    operation_id: &str,
+) -> Result<(), ApiError> {
+    let is_visible = match resource {
+        ResourceRef::Global => true,
+        ResourceRef::Forum(forum) => caller.access().visible_forums.contains(forum),
+        resource => {
+            let forum = board.containing_forum(caller, resource).await?;
+            can_see(caller, &forum, operation_id)
+        }
+    };
+    is_visible.then_some(()).ok_or(ApiError::NotFound)
+}
+
+/// Checks that the caller can still see the resource of a stored response, and that a member in the path still exists.
+///
+/// The path names neither a created thread or post nor a subscribed thread; the stored response contains their ids. If
+/// the board returns `NotImplemented`, only the forum is checked.
+pub(crate) async fn require_replay_visible(
+    board: &dyn Board,
+    caller: &Caller,
+    resource: ResourceRef<'_>,
+    member: Option<&UserRef>,
+    stored: &ResourceIds,
+) -> Result<(), ApiError> {
+    if let Some(member) = member {
+        match board
+            .get_member(caller, member.clone(), GetMemberParams::default())
+            .await
+        {
+            Ok(_) | Err(BoardError::NotImplemented) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let sees = |forum: &ForumId| caller.access().visible_forums.contains(forum);
+    if !stored.forum_id.as_ref().is_none_or(sees) {
+        return Err(match resource {
+            ResourceRef::Global => ApiError::BodyNotFound,
+            _ => ApiError::NotFound,
+        });
+    }
+    let created = match (&stored.thread_id, &stored.post_id) {
+        (Some(thread), Some(post)) => ResourceRef::Post(thread, post),
+        (Some(thread), None) => ResourceRef::Thread(thread),
+        (None, _) => return Ok(()),
+    };
+    match board.containing_forum(caller, created).await {
+        Ok(forum) if sees(&forum) => Ok(()),
+        Ok(_) | Err(BoardError::PathNotFound) => Err(ApiError::BodyNotFound),
+        Err(BoardError::NotImplemented) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,73 @@
+//! Response of a call: status, body, and the values of its headers.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::StatusCode;
+
+use super::error::ApiError;
+use super::error_messages::ErrorMessages;
+use crate::model::ErrorBody;
+use crate::store::{ResourceIds, StoredResponse};
+
+/// A response before its headers are built.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ApiResponse {
+    pub(crate) status: StatusCode,
+    pub(crate) body: Bytes,
+    /// The error code of an error response.
+    pub(crate) code: Option<&'static str>,
+    /// Path of the created resource, below the base path.
+    pub(crate) location: Option<String>,
+    /// Cursor of the next page.
+    pub(crate) next: Option<String>,
+    pub(crate) retry_after: Option<Duration>,
+    /// True if it is a stored response.
+    pub(crate) replayed: bool,
+    /// Ids of the resource that is checked before the stored response is replayed.
+    pub(crate) resource: ResourceIds,
+}
+
+impl ApiResponse {
+    /// Sets the location to the path of the created resource if the status is 201, otherwise to `None`.
+    pub(crate) fn set_location(&mut self, path: String) {
+        self.location = (self.status == StatusCode::CREATED).then_some(path);
+    }
+
+    pub(crate) fn error(error: &ApiError, messages: &ErrorMessages, request_id: &str) -> Self {
+        let (code, message) = error.describe(messages);
+        let body = ErrorBody::new(code, message.into_owned(), request_id);
+        let body = serde_json::to_vec(&body);
+        Self {
+            status: error.status(code),
+            body: body.unwrap_or_default().into(),
+            code: Some(code.as_str()),
+            retry_after: error.retry_after(),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&ApiResponse> for StoredResponse {
+    fn from(response: &ApiResponse) -> Self {
+        Self {
+            status: response.status.as_u16(),
+            location: response.location.clone(),
+            body: response.body.clone(),
+            resource: response.resource.clone(),
+        }
+    }
+}
+
+impl From<StoredResponse> for ApiResponse {
+    fn from(stored: StoredResponse) -> Self {
+        Self {
+            status: StatusCode::from_u16(stored.status).unwrap_or_default(),
+            resource: stored.resource,
+            location: stored.location,
+            body: stored.body,
+            replayed: true,
+            ..Self::default()
+        }
+    }
+}
