@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use async_trait::async_trait;
 use http::Method;
 
+use super::resources::with_complete_totals;
 use crate::host::{Board, BoardError, BoardResult, Caller, MemberCaller, ResourceRef};
 use crate::model::{
     CursorPage, ForumId, ForumList, Me, Member, Message, MessageSummary, Poll, Post, Rating,
@@ -192,13 +193,13 @@ pub(super) fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
         Operation::get("/threads/{threadId}/poll", "getPoll").tag(THREADS).scope(ThreadsRead)
             .summary("Returns a thread's poll with running totals and the caller's own vote.")
             .notes("If the thread has no poll, the response is 404.")
-            .ok(board, |b, c: &Caller, path, params| b.get_poll(c, path, params), Poll::example),
+            .ok(board, |b, c: &Caller, path, params| with_complete_totals("getPoll", b.get_poll(c, path, params)), Poll::example),
         Operation::post("/polls/{pollId}/votes", "vote").tag(POLLS).scope(PollsWrite).cost(5)
             .summary("Votes in a thread's poll.")
             .notes("If the caller has already voted, the response is 409, unless `canChangeVote` of the poll is `true`. If the poll \
             is closed, the response is 403. The response to a vote without options, with a repeated option, or with more \
             than `maxChoices` options is 422. If an option is unknown, the response is 404.")
-            .created(board, |b, m: &MemberCaller, path, new| b.vote(m, path, new), Poll::example),
+            .created(board, |b, m: &MemberCaller, path, new| with_complete_totals("vote", b.vote(m, path, new)), Poll::example),
         Operation::patch("/polls/{pollId}", "updatePoll").tag(POLLS).scope(PollsWrite).cost(5)
             .summary("Edits a poll that the caller created or moderates.")
             .notes("Omitted fields keep their value; a body without changes is a 400. After the first vote, the poll's \
@@ -207,7 +208,7 @@ pub(super) fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             duplicate texts, or a `maxChoices` above the number of options, the response is 422. If an `optionId` is \
             unknown, the response is 404. A `closesAt` in the past closes the poll. Set `expectedVersion` to the `version` that \
             you read, so that you do not overwrite another edit.")
-            .ok(board, |b, m: &MemberCaller, path, update| b.update_poll(m, path, update), Poll::updated_example),
+            .ok(board, |b, m: &MemberCaller, path, update| with_complete_totals("updatePoll", b.update_poll(m, path, update)), Poll::updated_example),
         Operation::get("/subscriptions", "listSubscriptions").tag(SUBSCRIPTIONS).scope(SubscriptionsRead)
             .summary("Lists the caller's subscriptions, newest first.")
             .notes("Subscriptions to content the caller may no longer see are omitted until access is restored.")

@@ -7,6 +7,7 @@ mod endpoints;
 mod openapi;
 mod pipeline;
 mod rate_limit;
+mod resources;
 mod response;
 mod service;
 mod settings;

@@ -7,7 +7,7 @@ use http::{Method, StatusCode};
 use super::cache_policy::CachePolicy;
 use super::extract::params::{Params, PathParams};
 use super::handler::{CallerKind, HandlerFn, Operation, OperationSpec, TypedHandler};
-use super::output::ToWire;
+use super::output::Output;
 use crate::model::ErrorCode;
 use crate::scope::{Scope, Surface};
 
@@ -125,14 +125,14 @@ impl OperationBuilder {
         self,
         service: &Arc<S>,
         function: HandlerFn<S, C, P, A, T>,
-        example: fn() -> T::Wire,
+        example: fn() -> T::Body,
     ) -> Operation
     where
         S: ?Sized + Send + Sync + 'static,
         C: CallerKind,
         P: PathParams,
         A: Params,
-        T: ToWire,
+        T: Output,
     {
         self.build(service, function, StatusCode::OK, example)
     }
@@ -142,14 +142,14 @@ impl OperationBuilder {
         self,
         service: &Arc<S>,
         function: HandlerFn<S, C, P, A, T>,
-        example: fn() -> T::Wire,
+        example: fn() -> T::Body,
     ) -> Operation
     where
         S: ?Sized + Send + Sync + 'static,
         C: CallerKind,
         P: PathParams,
         A: Params,
-        T: ToWire,
+        T: Output,
     {
         self.build(service, function, StatusCode::CREATED, example)
     }
@@ -174,14 +174,14 @@ impl OperationBuilder {
         service: &Arc<S>,
         function: HandlerFn<S, C, P, A, T>,
         status: StatusCode,
-        example: fn() -> T::Wire,
+        example: fn() -> T::Body,
     ) -> Operation
     where
         S: ?Sized + Send + Sync + 'static,
         C: CallerKind,
         P: PathParams,
         A: Params,
-        T: ToWire,
+        T: Output,
     {
         Operation {
             spec: self.0,

@@ -14,7 +14,7 @@ use super::extract::params::{NoParams, Params, PathParams, RawPathParams, Source
 use super::extract::value::{self, InputValue};
 use super::handler::{CallerKind, HandlerFn, OperationSpec, TypedHandler};
 use super::idempotency::{self, Begin};
-use super::output::{RenderContext, ToWire};
+use super::output::{Output, RenderContext, Rendered};
 use super::pagination::{self, CursorScope};
 use super::response::ApiResponse;
 use super::services::Services;
@@ -54,7 +54,7 @@ impl Call<'_> {
         C: CallerKind,
         P: PathParams,
         A: Params,
-        T: ToWire,
+        T: Output,
     {
         let Self {
             services,
@@ -161,7 +161,7 @@ where
     C: CallerKind,
     P: PathParams,
     A: Params,
-    T: ToWire,
+    T: Output,
 {
     /// Runs steps 8 to 10.
     async fn run(mut self, services: &Services) -> Result<ApiResponse, ApiError> {
@@ -204,16 +204,26 @@ where
             }
             error => error.into(),
         })?;
-        let mut response = ApiResponse {
-            status: self.status,
-            ..ApiResponse::default()
-        };
-        let wire = result.to_wire(&context, &mut response)?;
-        if response.status != StatusCode::NO_CONTENT {
-            let mut body = Vec::with_capacity(INITIAL_CAPACITY);
+        let Rendered {
+            wire,
+            resource,
+            location,
+            next,
+            existed,
+        } = result.render(&context)?;
+        let status = if existed { StatusCode::OK } else { self.status };
+        let mut body = Vec::new();
+        if status != StatusCode::NO_CONTENT {
+            body.reserve(INITIAL_CAPACITY);
             serde_json::to_writer(&mut body, &wire).map_err(ApiError::internal)?;
-            response.body = Bytes::from(body);
         }
-        Ok(response)
+        Ok(ApiResponse {
+            status,
+            body: Bytes::from(body),
+            location: location.filter(|_| status == StatusCode::CREATED),
+            next,
+            resource,
+            ..ApiResponse::default()
+        })
     }
 }

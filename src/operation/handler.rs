@@ -11,7 +11,7 @@ use super::cache_policy::CachePolicy;
 use super::call::Call;
 use super::error::ApiError;
 use super::extract::params::{Params, PathParams, Source};
-use super::output::ToWire;
+use super::output::Output;
 use super::pagination;
 use super::response::ApiResponse;
 use crate::host::{BoardResult, Caller, MemberCaller};
@@ -91,11 +91,11 @@ pub(crate) type HandlerFn<S, C, P, A, T> =
     for<'a> fn(&'a S, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
 
 /// A [`HandlerFn`] with its service, the status of a successful response, and an example of its result.
-pub(crate) struct TypedHandler<S: ?Sized, C, P, A, T: ToWire> {
+pub(crate) struct TypedHandler<S: ?Sized, C, P, A, T: Output> {
     pub(crate) service: Arc<S>,
     pub(crate) function: HandlerFn<S, C, P, A, T>,
     pub(crate) status: StatusCode,
-    pub(crate) example: fn() -> T::Wire,
+    pub(crate) example: fn() -> T::Body,
 }
 
 /// Schemas, examples, statuses and headers of an operation, for the OpenAPI document.
@@ -112,7 +112,7 @@ pub(crate) struct OperationSchemas {
     /// Statuses of successful responses.
     pub(crate) statuses: Vec<StatusCode>,
     /// Headers that the result adds.
-    pub(crate) headers: &'static [&'static str],
+    pub(crate) headers: Vec<&'static str>,
 }
 
 /// A [`TypedHandler`] with its types erased.
@@ -135,7 +135,7 @@ where
     C: CallerKind,
     P: PathParams,
     A: Params,
-    T: ToWire,
+    T: Output,
 {
     fn needs_token(&self) -> bool {
         C::NEEDS_TOKEN
@@ -147,6 +147,13 @@ where
         outputs: &mut SchemaGenerator,
     ) -> OperationSchemas {
         let mut params = A::schema(inputs);
+        let example = (self.example)();
+        let is_created = self.status == StatusCode::CREATED;
+        let has_location = is_created && T::location(&example).is_some();
+        let headers = [(T::IS_PAGE, "link"), (has_location, "location")]
+            .into_iter()
+            .filter_map(|(has_header, name)| has_header.then_some(name))
+            .collect();
         if A::IS_LIST {
             pagination::add_parameter(&mut params, inputs);
         }
@@ -156,10 +163,13 @@ where
             params,
             params_example: A::body_example(),
             field_scope: A::FIELD_SCOPE.map(|field| (field.field, field.scope)),
-            output: outputs.subschema_for::<T::Wire>(),
-            output_example: json!((self.example)()),
-            statuses: [&[self.status], T::STATUSES].concat(),
-            headers: T::HEADERS,
+            output: outputs.subschema_for::<T::Body>(),
+            output_example: json!(example),
+            statuses: [Some(self.status), T::CAN_EXIST.then_some(StatusCode::OK)]
+                .into_iter()
+                .flatten()
+                .collect(),
+            headers,
         }
     }
 

@@ -24,6 +24,8 @@ pub use error_messages::{ErrorMessages, Language};
 pub(crate) use extract::error::InputError;
 pub(crate) use extract::params::{RawPathParams, Source};
 pub(crate) use handler::{Operation, OperationSchemas, OperationSpec};
+pub use output::{NoForum, Output, Resource};
+pub(crate) use output::{Render, RenderContext, Rendered};
 pub(crate) use pagination::AFTER;
 pub(crate) use response::ApiResponse;
 pub(crate) use services::Services;

@@ -29,11 +29,6 @@ pub(crate) struct ApiResponse {
 }
 
 impl ApiResponse {
-    /// Sets the location to the path of the created resource if the status is 201, otherwise to `None`.
-    pub(crate) fn set_location(&mut self, path: String) {
-        self.location = (self.status == StatusCode::CREATED).then_some(path);
-    }
-
     pub(crate) fn error(error: &ApiError, messages: &ErrorMessages, request_id: &str) -> Self {
         let (code, message) = error.describe(messages);
         let body = ErrorBody::new(code, message.into_owned(), request_id);

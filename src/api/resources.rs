@@ -1,0 +1,220 @@
+//! Resources of the specification, as results of operations.
+
+#![allow(
+    private_interfaces,
+    reason = "`Render` seals `Output`: a host cannot name it"
+)]
+
+use std::collections::HashMap;
+
+use crate::host::{BoardResult, Caller, InForum, MemberCaller, ResourceRef};
+use crate::model::{
+    CursorPage, Forum, ForumId, ForumList, Me, Member, Message, MessageSummary, OwnAccount, Page,
+    Poll, Post, Rating, SearchHit, SubscribeOutcome, Subscription, SubscriptionTargetKind, Thread,
+};
+use crate::operation::{ApiError, Render, RenderContext, Rendered, Resource};
+use crate::runtime::BoxFuture;
+use crate::scope::Scope;
+
+impl Resource for Thread {
+    fn location(&self) -> Option<String> {
+        Some(format!("/threads/{}", self.thread_id))
+    }
+
+    fn created(&self) -> ResourceRef<'_> {
+        ResourceRef::Thread(&self.thread_id)
+    }
+}
+
+impl Resource for Post {
+    fn created(&self) -> ResourceRef<'_> {
+        ResourceRef::Post(&self.thread_id, &self.post_id)
+    }
+}
+
+impl Resource for Poll {}
+
+impl Resource for SearchHit {}
+
+impl Resource for Subscription {}
+
+/// Removes the totals of a poll of which the board returned only some.
+pub(super) fn with_complete_totals<'a>(
+    operation_id: &'static str,
+    poll: BoxFuture<'a, BoardResult<InForum<Poll>>>,
+) -> BoxFuture<'a, BoardResult<InForum<Poll>>> {
+    Box::pin(async move {
+        let mut poll = poll.await?;
+        if poll.value.hide_partial_totals() {
+            tracing::warn!(
+                command = operation_id,
+                poll = %poll.value.poll_id,
+                "the board returned only some of a poll's totals; totals dropped"
+            );
+        }
+        Ok(poll)
+    })
+}
+
+/// Private messages do not belong to a forum. The board returns only the caller's own messages.
+impl Render for Page<MessageSummary> {
+    type Wire = CursorPage<MessageSummary>;
+
+    const IS_PAGE: bool = true;
+
+    fn render(
+        self,
+        context: &RenderContext<'_>,
+    ) -> Result<Rendered<CursorPage<MessageSummary>>, ApiError> {
+        context.page(self)
+    }
+}
+
+impl Render for Message {
+    type Wire = Self;
+
+    fn render(self, _: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        let location = <Self as Render>::location(&self);
+        Ok(Rendered {
+            location,
+            ..Rendered::new(self)
+        })
+    }
+
+    fn location(message: &Self) -> Option<String> {
+        Some(format!("/messages/{}", message.summary.message_id))
+    }
+}
+
+/// Guests who see no forum see no member either.
+impl Render for Member {
+    type Wire = Self;
+
+    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        match context.caller {
+            Caller::Guest(guest) if guest.access().visible_forums.is_empty() => {
+                Err(ApiError::NotFound)
+            }
+            _ => Ok(Rendered::new(self)),
+        }
+    }
+}
+
+impl Render for OwnAccount {
+    type Wire = Me;
+
+    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Me>, ApiError> {
+        let presented = context.caller.as_member().and_then(MemberCaller::presented);
+        let presented = presented.ok_or_else(|| ApiError::internal("`me` ran without a token"))?;
+        let can_read_messages = presented.scopes.contains(&Scope::MessagesRead);
+        Ok(Rendered::new(Me {
+            owner: self.owner,
+            scopes: presented
+                .scopes
+                .iter()
+                .map(|scope| scope.to_string())
+                .collect(),
+            token: presented.token.clone(),
+            unread_messages: self.unread_messages.filter(|_| can_read_messages),
+        }))
+    }
+}
+
+impl Render for SubscribeOutcome {
+    type Wire = Subscription;
+
+    const CAN_EXIST: bool = true;
+
+    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Subscription>, ApiError> {
+        let (existed, subscription) = match self {
+            Self::Created(subscription) => (false, subscription),
+            Self::Existing(subscription) => (true, subscription),
+        };
+        let mut rendered = subscription.render(context)?;
+        if rendered.wire.target == SubscriptionTargetKind::Thread {
+            rendered.resource.thread_id = Some(rendered.wire.target_id.clone().into());
+        }
+        Ok(Rendered {
+            existed,
+            ..rendered
+        })
+    }
+}
+
+impl Render for Rating {
+    type Wire = Self;
+
+    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Self>, ApiError> {
+        match &self.forum_id {
+            Some(forum) => context.require_visible(forum)?,
+            None if self.post_id.is_some() => {
+                return Err(ApiError::internal(
+                    "the rating of a post does not have the post's forum",
+                ));
+            }
+            None => {}
+        }
+        let forum_id = self.forum_id.clone();
+        let mut rendered = Rendered::new(self);
+        rendered.resource.forum_id = forum_id;
+        Ok(rendered)
+    }
+}
+
+/// Removes hidden forums and renumbers the positions, because a gap would reveal a hidden forum.
+impl Render for Page<Forum> {
+    type Wire = ForumList;
+
+    fn render(self, context: &RenderContext<'_>) -> Result<Rendered<ForumList>, ApiError> {
+        if self.next.is_some() {
+            return Err(ApiError::internal(
+                "the list of forums has no pages, but the board returned one with `next`",
+            ));
+        }
+        let ancestors = ForumAncestors::new(&self.items, context);
+        let visible = self
+            .items
+            .into_iter()
+            .filter(|forum| ancestors.can_see(&forum.forum_id));
+        let mut siblings: HashMap<Option<ForumId>, u32> = HashMap::new();
+        let items = visible.map(|forum| {
+            let parent_id = ancestors.nearest_visible(forum.parent_id);
+            let position = siblings.entry(parent_id.clone()).or_default();
+            *position += 1;
+            Forum {
+                parent_id,
+                position: *position,
+                ..forum
+            }
+        });
+        let items = items.collect();
+        Ok(Rendered::new(ForumList { items }))
+    }
+}
+
+/// Visibility and parent of each forum.
+struct ForumAncestors(HashMap<ForumId, (bool, Option<ForumId>)>);
+
+impl ForumAncestors {
+    fn new(forums: &[Forum], context: &RenderContext<'_>) -> Self {
+        let entry = |forum: &Forum| {
+            let is_visible = context.can_see(&forum.forum_id);
+            (
+                forum.forum_id.clone(),
+                (is_visible, forum.parent_id.clone()),
+            )
+        };
+        Self(forums.iter().map(entry).collect())
+    }
+
+    fn can_see(&self, forum: &ForumId) -> bool {
+        self.0.get(forum).is_some_and(|(is_visible, _)| *is_visible)
+    }
+
+    /// Finds the nearest visible forum from `parent` upwards. Terminates even if the parents form a cycle.
+    fn nearest_visible(&self, parent: Option<ForumId>) -> Option<ForumId> {
+        let up = |forum: &ForumId| self.0.get(forum)?.1.clone();
+        let mut chain = std::iter::successors(parent, up).take(self.0.len());
+        chain.find(|forum| self.can_see(forum))
+    }
+}
