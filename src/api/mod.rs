@@ -4,6 +4,7 @@ mod access;
 mod builder;
 mod context;
 mod endpoints;
+mod inputs;
 mod openapi;
 mod pipeline;
 mod rate_limit;

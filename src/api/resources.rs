@@ -7,12 +7,18 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::host::{BoardResult, Caller, InForum, MemberCaller, ResourceRef};
 use crate::model::{
     CursorPage, Forum, ForumId, ForumList, Me, Member, Message, MessageSummary, OwnAccount, Page,
-    Poll, Post, Rating, SearchHit, SubscribeOutcome, Subscription, SubscriptionTargetKind, Thread,
+    Poll, Post, Rating, SearchHit, SubscribeOutcome, Subscription, SubscriptionTarget,
+    SubscriptionTargetKind, TargetId, Thread,
 };
-use crate::operation::{ApiError, Render, RenderContext, Rendered, Resource};
+use crate::operation::{
+    ApiError, PathParams, PathSegments, Render, RenderContext, Rendered, Resource,
+};
 use crate::runtime::BoxFuture;
 use crate::scope::Scope;
 
@@ -37,6 +43,41 @@ impl Resource for Poll {}
 impl Resource for SearchHit {}
 
 impl Resource for Subscription {}
+
+/// Path of a subscription. Its target is not checked, because a caller can unsubscribe from a target that became
+/// hidden.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct SubscriptionPath {
+    /// Kind of the target: `thread` or `forum`.
+    target: SubscriptionTargetKind,
+    target_id: TargetId,
+}
+
+impl From<SubscriptionPath> for SubscriptionTarget {
+    fn from(path: SubscriptionPath) -> Self {
+        match path.target {
+            SubscriptionTargetKind::Thread => Self::Thread(path.target_id.into()),
+            SubscriptionTargetKind::Forum => Self::Forum(path.target_id.into()),
+        }
+    }
+}
+
+impl PathParams for SubscriptionPath {
+    fn resource(&self) -> ResourceRef<'_> {
+        ResourceRef::Global
+    }
+
+    fn decode(segments: &PathSegments<'_>, _: &[&'static str]) -> Option<Self> {
+        let target = match &*segments.text(0)? {
+            "thread" => SubscriptionTargetKind::Thread,
+            "forum" => SubscriptionTargetKind::Forum,
+            _ => return None,
+        };
+        let target_id = segments.parse(1)?;
+        Some(Self { target, target_id })
+    }
+}
 
 /// Removes the totals of a poll of which the board returned only some.
 pub(super) fn with_complete_totals<'a>(

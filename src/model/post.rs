@@ -123,7 +123,8 @@ impl From<&Post> for LastPost {
 
 /// Path of a post. The board returns [`BoardError::PathNotFound`](crate::host::BoardError::PathNotFound) if the post belongs
 /// to another thread.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PostPath {
     /// The thread.
     pub thread_id: ThreadId,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use http::{Method, StatusCode};
 
 use super::cache_policy::CachePolicy;
-use super::extract::params::{Params, PathParams};
 use super::handler::{CallerKind, HandlerFn, Operation, OperationSpec, TypedHandler};
+use super::input::Input;
 use super::output::Output;
+use super::path::PathParams;
 use crate::model::ErrorCode;
 use crate::scope::{Scope, Surface};
 
@@ -58,6 +59,10 @@ impl OperationBuilder {
         Self(OperationSpec {
             method,
             path,
+            variables: path
+                .split('/')
+                .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+                .collect(),
             id,
             tag: Tag::new("board", "Operations of this board."),
             summary: "",
@@ -131,7 +136,7 @@ impl OperationBuilder {
         S: ?Sized + Send + Sync + 'static,
         C: CallerKind,
         P: PathParams,
-        A: Params,
+        A: Input,
         T: Output,
     {
         self.build(service, function, StatusCode::OK, example)
@@ -148,7 +153,7 @@ impl OperationBuilder {
         S: ?Sized + Send + Sync + 'static,
         C: CallerKind,
         P: PathParams,
-        A: Params,
+        A: Input,
         T: Output,
     {
         self.build(service, function, StatusCode::CREATED, example)
@@ -164,7 +169,7 @@ impl OperationBuilder {
         S: ?Sized + Send + Sync + 'static,
         C: CallerKind,
         P: PathParams,
-        A: Params,
+        A: Input,
     {
         self.build(service, function, StatusCode::NO_CONTENT, || ())
     }
@@ -180,7 +185,7 @@ impl OperationBuilder {
         S: ?Sized + Send + Sync + 'static,
         C: CallerKind,
         P: PathParams,
-        A: Params,
+        A: Input,
         T: Output,
     {
         Operation {

@@ -10,12 +10,13 @@ use super::checks;
 
 use super::error::{ApiError, AuthFailure};
 use super::extract::error::InputError;
-use super::extract::params::{NoParams, Params, PathParams, RawPathParams, Source};
 use super::extract::value::{self, InputValue};
 use super::handler::{CallerKind, HandlerFn, OperationSpec, TypedHandler};
 use super::idempotency::{self, Begin};
+use super::input::{Input, Source, reject_query};
 use super::output::{Output, RenderContext, Rendered};
-use super::pagination::{self, CursorScope};
+use super::pagination::CursorScope;
+use super::path::{PathParams, PathSegments};
 use super::response::ApiResponse;
 use super::services::Services;
 use crate::host::{BoardError, Caller, MemberCaller, RequestId, ResourceRef};
@@ -34,7 +35,7 @@ pub(crate) struct Call<'a> {
     /// True while the body is read. A timeout is then a client error.
     pub(crate) reading_body: &'a mut bool,
     pub(crate) operation: &'a OperationSpec,
-    pub(crate) path: RawPathParams<'a>,
+    pub(crate) path: PathSegments<'a>,
     pub(crate) caller: Caller,
     pub(crate) body: LazyBody<'a>,
 }
@@ -53,7 +54,7 @@ impl Call<'_> {
         S: ?Sized + Send + Sync + 'static,
         C: CallerKind,
         P: PathParams,
-        A: Params,
+        A: Input,
         T: Output,
     {
         let Self {
@@ -66,24 +67,25 @@ impl Call<'_> {
             caller,
             body,
         } = self;
-        let path = P::parse(path).ok_or(ApiError::NotFound)?;
+        let path = P::decode(&path, &operation.variables).ok_or(ApiError::NotFound)?;
         let owner = caller.user_id().filter(|_| C::NEEDS_TOKEN);
-        let (params, cursor_scope, idempotent_request) = match A::SOURCE {
+        let (input, cursor_scope, idempotent_request) = match A::SOURCE {
             Source::Query => {
                 let query = InputValue::from_query(head.uri.query())?;
-                let (params, cursor_scope) = pagination::decode::<A>(head, query, owner)?;
-                (params, cursor_scope, None)
+                let (input, cursor_scope) = A::decode(query, head, owner)?;
+                (input, cursor_scope, None)
             }
             Source::Body => {
                 let (key, bytes) = read_body(head, operation, body, reading_body).await?;
-                let params = A::decode(InputValue::from_json(&bytes)?, &head.method)?;
-                params.check()?;
+                let (input, _) = A::decode(InputValue::from_json(&bytes)?, head, owner)?;
                 let token = caller.as_member().and_then(MemberCaller::presented);
-                checks::require_additional_scope(&params, token)?;
+                if let Some(scope) = input.required_scope() {
+                    checks::require_scope(token, scope)?;
+                }
                 let request = token
                     .zip(key)
                     .map(|(token, key)| idempotency::fingerprint(token.lookup, key, head, &bytes));
-                (params, None, request)
+                (input, None, request)
             }
         };
         let execution = Execution {
@@ -92,9 +94,10 @@ impl Call<'_> {
             status: handler.status,
             operation_id: operation.id,
             is_read: operation.is_read(),
+            has_no_variables: operation.variables.is_empty(),
             caller,
             path,
-            params,
+            input,
             cursor_scope,
             idempotent_request,
             id,
@@ -110,12 +113,6 @@ impl Call<'_> {
         let response = spawn_and_join(&*services.environment.runtime, work).await;
         response.ok_or_else(|| ApiError::internal("the runtime dropped a write"))
     }
-}
-
-/// Rejects all query parameters.
-pub(crate) fn reject_query(head: &Parts) -> Result<(), InputError> {
-    let NoParams {} = NoParams::decode(InputValue::from_query(head.uri.query())?, &head.method)?;
-    Ok(())
 }
 
 /// Reads the idempotency key and the body of a request whose parameters are in the body.
@@ -146,9 +143,10 @@ struct Execution<S: ?Sized, C, P, A, T> {
     status: StatusCode,
     operation_id: &'static str,
     is_read: bool,
+    has_no_variables: bool,
     caller: Caller,
     path: P,
-    params: A,
+    input: A,
     /// The requested list; `None` for an endpoint that is not a list.
     cursor_scope: Option<CursorScope>,
     idempotent_request: Option<IdempotentRequest>,
@@ -160,7 +158,7 @@ where
     S: ?Sized + Send + Sync + 'static,
     C: CallerKind,
     P: PathParams,
-    A: Params,
+    A: Input,
     T: Output,
 {
     /// Runs steps 8 to 10.
@@ -196,10 +194,10 @@ where
             cursor_scope: self.cursor_scope,
             operation_id: self.operation_id,
         };
-        let call = (self.function)(&self.service, caller, self.path, self.params);
+        let call = (self.function)(&self.service, caller, self.path, self.input);
         let result = call.await.map_err(|error| match error {
             // The board used `?` to convert an id of the body.
-            BoardError::PathNotFound if P::NAMES.is_empty() && A::SOURCE == Source::Body => {
+            BoardError::PathNotFound if self.has_no_variables && A::SOURCE == Source::Body => {
                 ApiError::BodyNotFound
             }
             error => error.into(),

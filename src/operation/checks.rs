@@ -1,7 +1,6 @@
 //! Scope check, and the visibility checks of requests and replays (`docs/protocol.md`, sections 2.4 and 10).
 
 use super::error::ApiError;
-use super::extract::params::Params;
 use crate::host::{Board, BoardError, Caller, PresentedToken, ResourceRef};
 use crate::model::{ForumId, GetMemberParams, UserRef};
 use crate::scope::Scope;
@@ -11,17 +10,6 @@ use crate::store::ResourceIds;
 pub(crate) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Result<(), ApiError> {
     match token {
         Some(token) if !token.scopes.contains(&scope) => Err(ApiError::MissingScope),
-        _ => Ok(()),
-    }
-}
-
-/// Rejects a token without the additional scope that a field of the body requires.
-pub(crate) fn require_additional_scope<A: Params>(
-    params: &A,
-    token: Option<&PresentedToken>,
-) -> Result<(), ApiError> {
-    match A::FIELD_SCOPE {
-        Some(field) if (field.is_set)(params) => require_scope(token, field.scope),
         _ => Ok(()),
     }
 }

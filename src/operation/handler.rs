@@ -10,9 +10,9 @@ use super::builder::Tag;
 use super::cache_policy::CachePolicy;
 use super::call::Call;
 use super::error::ApiError;
-use super::extract::params::{Params, PathParams, Source};
+use super::input::{Input, InputSchema, Source};
 use super::output::Output;
-use super::pagination;
+use super::path::PathParams;
 use super::response::ApiResponse;
 use crate::host::{BoardResult, Caller, MemberCaller};
 use crate::model::ErrorCode;
@@ -32,6 +32,8 @@ pub(crate) struct OperationSpec {
     pub(crate) method: Method,
     /// Path below the base path, with variables in braces.
     pub(crate) path: &'static str,
+    /// Names of the variables, in the order of the path.
+    pub(crate) variables: Vec<&'static str>,
     pub(crate) id: &'static str,
     pub(crate) tag: Tag,
     pub(crate) summary: &'static str,
@@ -100,13 +102,9 @@ pub(crate) struct TypedHandler<S: ?Sized, C, P, A, T: Output> {
 
 /// Schemas, examples, statuses and headers of an operation, for the OpenAPI document.
 pub(crate) struct OperationSchemas {
-    pub(crate) path_params: Vec<(&'static str, Schema)>,
+    pub(crate) path_params: Vec<(String, Schema)>,
     pub(crate) source: Source,
-    pub(crate) params: Schema,
-    /// Example of the body; `None` for parameters in the query.
-    pub(crate) params_example: Option<Value>,
-    /// A boolean field of the body, and the additional scope that is required if the field is `true`.
-    pub(crate) field_scope: Option<(&'static str, Scope)>,
+    pub(crate) input: InputSchema,
     pub(crate) output: Schema,
     pub(crate) output_example: Value,
     /// Statuses of successful responses.
@@ -121,6 +119,7 @@ pub(crate) trait Handler: Send + Sync {
 
     fn describe(
         &self,
+        spec: &OperationSpec,
         inputs: &mut SchemaGenerator,
         outputs: &mut SchemaGenerator,
     ) -> OperationSchemas;
@@ -134,7 +133,7 @@ where
     S: ?Sized + Send + Sync + 'static,
     C: CallerKind,
     P: PathParams,
-    A: Params,
+    A: Input,
     T: Output,
 {
     fn needs_token(&self) -> bool {
@@ -143,33 +142,27 @@ where
 
     fn describe(
         &self,
+        spec: &OperationSpec,
         inputs: &mut SchemaGenerator,
         outputs: &mut SchemaGenerator,
     ) -> OperationSchemas {
-        let mut params = A::schema(inputs);
         let example = (self.example)();
         let is_created = self.status == StatusCode::CREATED;
         let has_location = is_created && T::location(&example).is_some();
-        let headers = [(T::IS_PAGE, "link"), (has_location, "location")]
-            .into_iter()
-            .filter_map(|(has_header, name)| has_header.then_some(name))
-            .collect();
-        if A::IS_LIST {
-            pagination::add_parameter(&mut params, inputs);
-        }
         OperationSchemas {
-            path_params: P::NAMES.iter().copied().zip(P::schemas(inputs)).collect(),
+            path_params: P::variables(inputs, &spec.variables),
             source: A::SOURCE,
-            params,
-            params_example: A::body_example(),
-            field_scope: A::FIELD_SCOPE.map(|field| (field.field, field.scope)),
+            input: A::describe(inputs),
             output: outputs.subschema_for::<T::Body>(),
             output_example: json!(example),
-            statuses: [Some(self.status), T::CAN_EXIST.then_some(StatusCode::OK)]
+            statuses: [(true, self.status), (T::CAN_EXIST, StatusCode::OK)]
                 .into_iter()
-                .flatten()
+                .filter_map(|(is_possible, status)| is_possible.then_some(status))
                 .collect(),
-            headers,
+            headers: [(T::IS_PAGE, "link"), (has_location, "location")]
+                .into_iter()
+                .filter_map(|(has_header, name)| has_header.then_some(name))
+                .collect(),
         }
     }
 

@@ -5,15 +5,13 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use http::request::Parts;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use super::error::ApiError;
 use super::extract::error::InputError;
-use super::extract::params::Params;
-use super::extract::value::InputValue;
+use super::list::ListParams;
 use crate::model::{Cursor, CursorPage, Expected, Page, PageKey, UserId};
 
 /// Query parameter that holds a cursor.
@@ -30,7 +28,7 @@ impl CursorScope {
     /// Creates the scope of a list. `owner` is the caller if the list is personal; otherwise `None`.
     pub(crate) fn new(
         path: &str,
-        params: &impl Params,
+        params: &impl ListParams,
         owner: Option<&UserId>,
     ) -> serde_json::Result<Self> {
         let path = xxh3_64_with_seed(path.as_bytes(), 0);
@@ -72,28 +70,6 @@ impl CursorScope {
 fn is_valid_key(key: &PageKey) -> bool {
     let text = key.as_str();
     text.len() <= PageKey::MAX_LEN && !text.contains('\0')
-}
-
-/// Decodes the query of a read, and the cursor of a list. Returns the scope of the list's cursors; `None` if the endpoint is
-/// not a list.
-pub(crate) fn decode<A: Params>(
-    head: &Parts,
-    mut query: InputValue<'_>,
-    owner: Option<&UserId>,
-) -> Result<(A, Option<CursorScope>), ApiError> {
-    if !A::IS_LIST {
-        let params = A::decode(query, &head.method)?;
-        params.check()?;
-        return Ok((params, None));
-    }
-    let cursor = query.take_text(AFTER)?;
-    let mut params = A::decode(query, &head.method)?;
-    let scope = CursorScope::new(head.uri.path(), &params, owner).map_err(ApiError::internal)?;
-    if let Some(cursor) = cursor {
-        params.set_after(scope.decode(&cursor)?);
-    }
-    params.check()?;
-    Ok((params, Some(scope)))
 }
 
 /// Adds the cursor to the schema of a list's query parameters.

@@ -42,11 +42,11 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
     let schemas = &mut components.schemas;
     let Operation { spec, handler } = operation;
     let needs_token = handler.needs_token();
-    let operation_schemas = handler.describe(&mut schemas.inputs, &mut schemas.outputs);
+    let operation_schemas = handler.describe(spec, &mut schemas.inputs, &mut schemas.outputs);
     let mut operation = json!({
         "operationId": spec.id,
         "summary": spec.summary.trim_end_matches('.'),
-        "description": description(spec, needs_token, operation_schemas.field_scope, surface),
+        "description": description(spec, needs_token, operation_schemas.input.field_scope, surface),
         "tags": [spec.tag.name],
         "security": security(needs_token),
         "parameters": parameters(spec, &operation_schemas),
@@ -54,14 +54,14 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
         "x-scope": spec.scope.as_str(),
         "x-ratelimit-cost": spec.cost,
     });
-    let field_scope = known_scope(operation_schemas.field_scope, surface);
+    let field_scope = known_scope(operation_schemas.input.field_scope, surface);
     if let (Some((field, scope)), Some(operation)) = (field_scope, operation.as_object_mut()) {
         operation.insert("x-field-scopes".into(), json!({ field: scope.as_str() }));
     }
     if let (Some(example), Some(operation)) =
-        (operation_schemas.params_example, operation.as_object_mut())
+        (operation_schemas.input.example, operation.as_object_mut())
     {
-        let content = json!({ "application/json": { "schema": operation_schemas.params, "example": example } });
+        let content = json!({ "application/json": { "schema": operation_schemas.input.schema, "example": example } });
         operation.insert(
             "requestBody".into(),
             json!({ "required": true, "content": content }),
@@ -130,7 +130,7 @@ fn parameters(spec: &OperationSpec, operation_schemas: &OperationSchemas) -> Vec
         .iter()
         .map(|(name, schema)| parameter(name, "path", true, json!(schema)));
     let query = match operation_schemas.source {
-        Source::Query => query(&json!(operation_schemas.params)),
+        Source::Query => query(&json!(operation_schemas.input.schema)),
         Source::Body => Vec::new(),
     };
     path.chain(query).chain(header(spec)).collect()

@@ -1,0 +1,249 @@
+//! Query parameters and bodies of operations.
+
+use http::request::Parts;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::error::ApiError;
+use super::extract::error::{InputError, InputErrorKind};
+use super::extract::value::InputValue;
+use super::pagination::CursorScope;
+use crate::model::{Expected, UserId};
+use crate::scope::Scope;
+
+/// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](super::List). The trait is sealed.
+#[expect(private_bounds, reason = "seals the trait")]
+pub trait Input: Decode {}
+
+impl<T: Decode> Input for T {}
+
+/// The parameters of the query.
+///
+/// `T` is a struct with `#[serde(deny_unknown_fields)]`. Its fields are texts, numbers, booleans, unit enums and ids.
+#[derive(Clone, Debug, Default)]
+pub struct Query<T>(pub T);
+
+/// The JSON body.
+#[derive(Clone, Debug, Default)]
+pub struct Json<T>(pub T);
+
+/// Body of a request.
+///
+/// ```
+/// use forum_api::operation::{Body, FieldError};
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Deserialize, Serialize, JsonSchema)]
+/// #[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// struct NewPostVote {
+///     /// 1 or -1.
+///     value: i8,
+/// }
+///
+/// impl Body for NewPostVote {
+///     fn example() -> Self {
+///         Self { value: 1 }
+///     }
+///
+///     fn check(&self) -> Result<(), FieldError> {
+///         match self.value {
+///             1 | -1 => Ok(()),
+///             _ => Err(FieldError::new("value", "1 or -1")),
+///         }
+///     }
+/// }
+/// ```
+pub trait Body: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static {
+    /// Returns an example for the OpenAPI document.
+    fn example() -> Self;
+
+    /// Checks rules that the type cannot express.
+    ///
+    /// # Errors
+    /// [`FieldError`]: the response is a 400 that names the field and the expected value.
+    fn check(&self) -> Result<(), FieldError> {
+        Ok(())
+    }
+
+    /// Returns the field that requires an additional scope; `None`, the default, if no field does.
+    fn field_scope() -> Option<FieldScope<Self>> {
+        None
+    }
+}
+
+/// A field of a body that requires a scope in addition to the scope of the operation.
+///
+/// Without the scope, the response is a 403 `missing_scope`.
+pub struct FieldScope<T> {
+    pub(crate) field: &'static str,
+    pub(crate) scope: Scope,
+    pub(crate) is_set: fn(&T) -> bool,
+}
+
+impl<T> FieldScope<T> {
+    /// Creates the rule. `field` is the name in the JSON body, for the document. `is_set` returns `true` if the body
+    /// requires the scope.
+    pub const fn new(field: &'static str, scope: Scope, is_set: fn(&T) -> bool) -> Self {
+        Self {
+            field,
+            scope,
+            is_set,
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for FieldScope<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FieldScope")
+            .field("field", &self.field)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Error of a field or a parameter. The response is a 400 `bad_request` that names the field and the expected value.
+#[derive(Clone, Debug)]
+pub struct FieldError(pub(crate) InputError);
+
+impl FieldError {
+    /// Creates the error of a value, with the expected value as an English phrase such as `1 to 100`.
+    /// [`ErrorMessages::translations`](crate::ErrorMessages::translations) can translate the phrase.
+    pub fn new(field: &str, expected: &'static str) -> Self {
+        Self(InputError::custom_expected(field, expected))
+    }
+
+    pub(crate) fn expected(field: &str, expected: Expected) -> Self {
+        Self(InputError::expected(field, expected))
+    }
+}
+
+/// Location of the parameters in a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Query,
+    Body,
+}
+
+/// Schema, example and additional scope of an input.
+pub(crate) struct InputSchema {
+    pub(crate) schema: Schema,
+    /// Example of the body; `None` for parameters in the query.
+    pub(crate) example: Option<Value>,
+    /// A field of the body, and the additional scope that it requires.
+    pub(crate) field_scope: Option<(&'static str, Scope)>,
+}
+
+/// Decoding of an input.
+pub(crate) trait Decode: Send + Sync + Sized + 'static {
+    const SOURCE: Source = Source::Query;
+
+    /// Decodes and checks the input. Returns the scope of the list's cursors for a list. `owner` is the caller of a personal
+    /// list.
+    fn decode(
+        value: InputValue<'_>,
+        head: &Parts,
+        owner: Option<&UserId>,
+    ) -> Result<(Self, Option<CursorScope>), ApiError>;
+
+    /// Returns the additional scope that this input requires.
+    fn required_scope(&self) -> Option<Scope> {
+        None
+    }
+
+    fn describe(generator: &mut SchemaGenerator) -> InputSchema;
+}
+
+impl InputSchema {
+    pub(crate) fn of_query(schema: Schema) -> Self {
+        Self {
+            schema,
+            example: None,
+            field_scope: None,
+        }
+    }
+}
+
+/// Deserializes an input. The field of a type error without a field name is `body`.
+pub(crate) fn deserialize<T: DeserializeOwned>(value: InputValue<'_>) -> Result<T, InputError> {
+    T::deserialize(value).map_err(|mut error| {
+        let is_type_error = !matches!(
+            error.kind,
+            InputErrorKind::Missing | InputErrorKind::Repeated | InputErrorKind::Unknown
+        );
+        if error.name.is_empty() && is_type_error {
+            error.name = "body".into();
+        }
+        error
+    })
+}
+
+/// Parameters of a request that must not have query parameters.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoParams {}
+
+/// Rejects all query parameters.
+pub(crate) fn reject_query(head: &Parts) -> Result<(), InputError> {
+    let NoParams {} = deserialize(InputValue::from_query(head.uri.query())?)?;
+    Ok(())
+}
+
+impl Decode for () {
+    fn decode(
+        value: InputValue<'_>,
+        _: &Parts,
+        _: Option<&UserId>,
+    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+        let NoParams {} = deserialize(value)?;
+        Ok(((), None))
+    }
+
+    fn describe(generator: &mut SchemaGenerator) -> InputSchema {
+        InputSchema::of_query(NoParams::json_schema(generator))
+    }
+}
+
+impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Decode for Query<T> {
+    fn decode(
+        value: InputValue<'_>,
+        _: &Parts,
+        _: Option<&UserId>,
+    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+        Ok((Self(deserialize(value)?), None))
+    }
+
+    fn describe(generator: &mut SchemaGenerator) -> InputSchema {
+        InputSchema::of_query(T::json_schema(generator))
+    }
+}
+
+impl<T: Body> Decode for Json<T> {
+    const SOURCE: Source = Source::Body;
+
+    fn decode(
+        value: InputValue<'_>,
+        _: &Parts,
+        _: Option<&UserId>,
+    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+        let body: T = deserialize(value)?;
+        body.check().map_err(|FieldError(error)| error)?;
+        Ok((Self(body), None))
+    }
+
+    fn required_scope(&self) -> Option<Scope> {
+        T::field_scope()
+            .filter(|field| (field.is_set)(&self.0))
+            .map(|field| field.scope)
+    }
+
+    fn describe(generator: &mut SchemaGenerator) -> InputSchema {
+        InputSchema {
+            schema: generator.subschema_for::<T>(),
+            example: Some(json!(T::example())),
+            field_scope: T::field_scope().map(|field| (field.field, field.scope)),
+        }
+    }
+}
