@@ -83,7 +83,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     let stores = Stores::in_memory();
     let owner = UserId::from(1);
-    let request = TokenRequest::new(&owner, &[Scope::ForumsRead]);
+    let request = TokenRequest::new(&owner, &[Scope::FORUMS_READ]);
     let now = SystemClock.now();
     let (token, _) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
     let address = std::env::args().nth(1);

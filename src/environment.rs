@@ -7,7 +7,7 @@ use http::uri::Authority;
 
 use crate::build_error::BuildError;
 use crate::runtime::{Clock, OsRandom, RandomSource, Runtime, SystemClock};
-use crate::scope::Surface;
+use crate::scope::{Scope, Scopes, Surface};
 #[cfg(feature = "webhooks")]
 use crate::webhook::{PlaintextCipher, SecretCipher};
 
@@ -33,6 +33,7 @@ pub struct Environment {
     pub(crate) random: Arc<dyn RandomSource>,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) surface: Surface,
+    pub(crate) own_scopes: Vec<Scope>,
     pub(crate) public_origin: String,
     #[cfg(feature = "webhooks")]
     pub(crate) secret_cipher: Arc<dyn SecretCipher>,
@@ -50,6 +51,7 @@ impl Environment {
             random: Arc::new(OsRandom),
             runtime: Arc::new(runtime),
             surface: Surface::Full,
+            own_scopes: Vec::new(),
             public_origin: String::new(),
             #[cfg(feature = "webhooks")]
             secret_cipher: Arc::new(PlaintextCipher),
@@ -73,6 +75,24 @@ impl Environment {
     #[must_use]
     pub fn surface(self, surface: Surface) -> Self {
         Self { surface, ..self }
+    }
+
+    /// Adds a scope of the host's own operations. Tokens can carry it; the panel and the OpenAPI document show it. The compact
+    /// surface ignores it.
+    ///
+    /// The builder of the API rejects a scope that the surface has, and more than 64 scopes in all.
+    #[must_use]
+    pub fn scope(mut self, scope: Scope) -> Self {
+        self.own_scopes.push(scope);
+        self
+    }
+
+    /// Returns the scopes that tokens can carry.
+    pub fn scopes(&self) -> Scopes {
+        match self.surface {
+            Surface::Full => Scopes::new(self.surface, &self.own_scopes),
+            Surface::Compact => self.surface.into(),
+        }
     }
 
     /// Sets the public origin of the host, such as `https://board.example`. Default: empty.
@@ -100,12 +120,16 @@ impl Environment {
         }
     }
 
-    /// Rejects a public origin that is neither empty nor an origin.
+    /// Rejects a public origin that is neither empty nor an origin, and scopes that are repeated or too many.
     pub(crate) fn validate(&self) -> Result<(), BuildError> {
         let is_valid = self.public_origin.is_empty() || is_origin(&self.public_origin);
         let expected =
             "an origin such as `https://board.example`, without a path or a slash at the end";
-        BuildError::require(is_valid, "public_origin", expected)
+        BuildError::require(is_valid, "public_origin", expected)?;
+        let scopes: Vec<_> = self.scopes().iter().collect();
+        let is_repeated = |scope: &Scope| scopes.iter().filter(|one| *one == scope).count() > 1;
+        let is_valid = scopes.len() <= Scopes::MAX_LEN && !scopes.iter().any(is_repeated);
+        BuildError::require(is_valid, "scope", "at most 64 scopes with different names")
     }
 }
 
@@ -137,6 +161,7 @@ impl fmt::Debug for Environment {
             .field("random", &self.random)
             .field("runtime", &self.runtime)
             .field("surface", &self.surface)
+            .field("own_scopes", &self.own_scopes)
             .field("public_origin", &self.public_origin)
             .finish_non_exhaustive()
     }

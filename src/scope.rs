@@ -1,117 +1,224 @@
 //! Scopes of tokens, and the surfaces that define them (`docs/protocol.md`, sections 1.3 and 3.5).
 
-use crate::error::{ParseError, impl_as_str, impl_from_str, impl_serde_str};
+use std::sync::Arc;
 
-macro_rules! scopes {
-    ($($name:ident $text:literal [$($surface:ident),+] $description:literal)+) => {
-        /// Scope of a token. Scopes restrict the permissions of the token's owner and never extend them.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[non_exhaustive]
-        pub enum Scope {
-            $(#[doc = concat!("`", $text, "`: ", $description)] $name,)+
-        }
+use crate::error::{ParseError, impl_as_str, impl_from_str};
 
-        impl Scope {
-            const ALL: &'static [Self] = &[$(Self::$name,)+];
-
-            /// Returns the name, such as `forums:read`.
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$name => $text,)+ }
-            }
-
-            /// Returns a one-sentence description of the permitted operations.
-            pub const fn description(self) -> &'static str {
-                match self { $(Self::$name => $description,)+ }
-            }
-
-            /// Returns the surfaces that define the scope.
-            const fn surfaces(self) -> &'static [Surface] {
-                match self { $(Self::$name => &[$(Surface::$surface),+],)+ }
-            }
-        }
-    };
-}
-
-scopes! {
-    ForumsRead "forums:read" [Full, Compact] "List forums."
-    ThreadsRead "threads:read" [Full, Compact] "List and read threads and their polls."
-    ThreadsWrite "threads:write" [Full, Compact] "Start threads."
-    PostsRead "posts:read" [Full, Compact] "Read posts."
-    PostsWrite "posts:write" [Full, Compact] "Reply to threads; edit and delete posts."
-    MembersRead "members:read" [Full, Compact] "Read the owner's account and members' profiles."
-    MessagesRead "messages:read" [Full] "Read private messages; opening one marks it as read and can send a receipt."
-    MessagesWrite "messages:write" [Full] "Send private messages."
-    PollsWrite "polls:write" [Full] "Vote in polls and edit them."
-    ReputationWrite "reputation:write" [Full] "Rate members."
-    SubscriptionsRead "subscriptions:read" [Full] "List subscriptions to threads and forums."
-    SubscriptionsWrite "subscriptions:write" [Full] "Add and remove subscriptions to threads and forums."
-    SearchRead "search:read" [Full, Compact] "Search threads and posts."
-    AdminRead "admin:read" [Compact] "No endpoint requires this scope."
+/// Scope of a token. Scopes restrict the permissions of the token's owner and never extend them.
+///
+/// The constants are the scopes of the library. A host adds its own with [`Environment::scope`](crate::Environment::scope).
+/// Two scopes are equal if they have the same name.
+///
+/// ```
+/// use forum_api::scope::Scope;
+///
+/// const VOTES_WRITE: Scope = Scope::from_static("votes:write", "Vote for posts.");
+/// assert!(!VOTES_WRITE.is_read_only());
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Scope {
+    name: &'static str,
+    description: &'static str,
 }
 
 impl Scope {
-    /// Parses the name of a scope of any surface.
+    /// List forums.
+    pub const FORUMS_READ: Self = Self::from_static("forums:read", "List forums.");
+    /// List and read threads and their polls.
+    pub const THREADS_READ: Self =
+        Self::from_static("threads:read", "List and read threads and their polls.");
+    /// Start threads.
+    pub const THREADS_WRITE: Self = Self::from_static("threads:write", "Start threads.");
+    /// Read posts.
+    pub const POSTS_READ: Self = Self::from_static("posts:read", "Read posts.");
+    /// Reply to threads; edit and delete posts.
+    pub const POSTS_WRITE: Self =
+        Self::from_static("posts:write", "Reply to threads; edit and delete posts.");
+    /// Read the owner's account and members' profiles.
+    pub const MEMBERS_READ: Self = Self::from_static(
+        "members:read",
+        "Read the owner's account and members' profiles.",
+    );
+    /// Read private messages; opening one marks it as read and can send a receipt.
+    pub const MESSAGES_READ: Self = Self::from_static(
+        "messages:read",
+        "Read private messages; opening one marks it as read and can send a receipt.",
+    );
+    /// Send private messages.
+    pub const MESSAGES_WRITE: Self = Self::from_static("messages:write", "Send private messages.");
+    /// Vote in polls and edit them.
+    pub const POLLS_WRITE: Self = Self::from_static("polls:write", "Vote in polls and edit them.");
+    /// Rate members.
+    pub const REPUTATION_WRITE: Self = Self::from_static("reputation:write", "Rate members.");
+    /// List subscriptions to threads and forums.
+    pub const SUBSCRIPTIONS_READ: Self = Self::from_static(
+        "subscriptions:read",
+        "List subscriptions to threads and forums.",
+    );
+    /// Add and remove subscriptions to threads and forums.
+    pub const SUBSCRIPTIONS_WRITE: Self = Self::from_static(
+        "subscriptions:write",
+        "Add and remove subscriptions to threads and forums.",
+    );
+    /// Search threads and posts.
+    pub const SEARCH_READ: Self = Self::from_static("search:read", "Search threads and posts.");
+    /// No endpoint requires this scope.
+    pub const ADMIN_READ: Self =
+        Self::from_static("admin:read", "No endpoint requires this scope.");
+
+    /// The scopes of each surface, in the order of the document.
+    const STANDARD: &'static [(Self, &'static [Surface])] = &[
+        (Self::FORUMS_READ, &[Surface::Full, Surface::Compact]),
+        (Self::THREADS_READ, &[Surface::Full, Surface::Compact]),
+        (Self::THREADS_WRITE, &[Surface::Full, Surface::Compact]),
+        (Self::POSTS_READ, &[Surface::Full, Surface::Compact]),
+        (Self::POSTS_WRITE, &[Surface::Full, Surface::Compact]),
+        (Self::MEMBERS_READ, &[Surface::Full, Surface::Compact]),
+        (Self::MESSAGES_READ, &[Surface::Full]),
+        (Self::MESSAGES_WRITE, &[Surface::Full]),
+        (Self::POLLS_WRITE, &[Surface::Full]),
+        (Self::REPUTATION_WRITE, &[Surface::Full]),
+        (Self::SUBSCRIPTIONS_READ, &[Surface::Full]),
+        (Self::SUBSCRIPTIONS_WRITE, &[Surface::Full]),
+        (Self::SEARCH_READ, &[Surface::Full, Surface::Compact]),
+        (Self::ADMIN_READ, &[Surface::Compact]),
+    ];
+
+    /// Creates a scope. `name` is `[a-z_]+:[a-z_]+` with at most 64 characters. `description` is one sentence about the
+    /// permitted operations.
+    ///
+    /// # Panics
+    /// If the name has another form. In a constant, the compiler reports it.
+    pub const fn from_static(name: &'static str, description: &'static str) -> Self {
+        assert!(is_scope_name(name), "a scope is `[a-z_]+:[a-z_]+`");
+        Self { name, description }
+    }
+
+    /// Parses the name of a scope of the library, on any surface. [`Scopes::parse`] also knows the scopes of a host.
     ///
     /// # Errors
     /// [`ParseError`] if the library has no such scope.
     pub fn parse(name: &str) -> Result<Self, ParseError> {
-        let mut scopes = Self::ALL.iter().copied();
-        let scope = scopes.find(|scope| scope.as_str() == name);
-        scope.ok_or(ParseError::new("a scope, for example forums:read"))
+        let mut scopes = Self::STANDARD.iter().map(|(scope, _)| *scope);
+        scopes.find(|scope| scope.name == name).ok_or(PARSE_ERROR)
     }
 
-    /// Returns the bit of the scope in a [`ScopeSet`].
-    const fn bit(self) -> u16 {
-        const { assert!(Self::ALL.len() <= u16::BITS as usize) };
-        1 << self as u16
+    /// Returns the name, such as `forums:read`.
+    pub const fn as_str(&self) -> &'static str {
+        self.name
     }
 
-    /// Returns `true` if the scope permits only operations that do not change content. `messages:read` is read-only,
-    /// although opening a message marks it as read and can send a receipt.
-    pub const fn is_read_only(self) -> bool {
-        match self {
-            Self::ForumsRead
-            | Self::ThreadsRead
-            | Self::PostsRead
-            | Self::MembersRead
-            | Self::MessagesRead
-            | Self::SubscriptionsRead
-            | Self::SearchRead
-            | Self::AdminRead => true,
-            Self::ThreadsWrite
-            | Self::PostsWrite
-            | Self::MessagesWrite
-            | Self::PollsWrite
-            | Self::ReputationWrite
-            | Self::SubscriptionsWrite => false,
+    /// Returns a one-sentence description of the permitted operations.
+    pub const fn description(&self) -> &'static str {
+        self.description
+    }
+
+    /// Returns `true` if the name ends with `:read`: the scope permits only operations that do not change content.
+    /// `messages:read` is read-only, although opening a message marks it as read and can send a receipt.
+    pub fn is_read_only(&self) -> bool {
+        self.name.ends_with(":read")
+    }
+}
+
+const PARSE_ERROR: ParseError = ParseError::new("a scope, for example forums:read");
+
+/// Returns `true` if a name is `[a-z_]+:[a-z_]+` of at most 64 characters.
+const fn is_scope_name(name: &str) -> bool {
+    let (mut rest, mut word_len, mut words) = (name.as_bytes(), 0, 1);
+    while let [byte, others @ ..] = rest {
+        match *byte {
+            b'a'..=b'z' | b'_' => word_len += 1,
+            b':' if word_len > 0 && words == 1 => {
+                word_len = 0;
+                words = 2;
+            }
+            _ => return false,
+        }
+        rest = others;
+    }
+    name.len() <= 64 && words == 2 && word_len > 0
+}
+
+impl PartialEq for Scope {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Scope {}
+
+impl_from_str!(Scope);
+impl_as_str!(Scope);
+
+/// The scopes that the tokens of a service can carry: those of its surface, in the order of the document, and those of the
+/// host.
+///
+/// [`Environment::scopes`](crate::Environment::scopes) returns it. A [`Surface`] converts to its own scopes.
+#[derive(Clone, Debug)]
+pub struct Scopes(Arc<[Scope]>);
+
+impl Scopes {
+    /// Maximum number of scopes.
+    pub(crate) const MAX_LEN: usize = u64::BITS as usize;
+
+    pub(crate) fn new(surface: Surface, own: &[Scope]) -> Self {
+        Self(surface.scopes().chain(own.iter().copied()).collect())
+    }
+
+    /// Returns the scopes.
+    pub fn iter(&self) -> impl Iterator<Item = Scope> {
+        self.0.iter().copied()
+    }
+
+    /// Returns `true` if tokens can carry the scope. Other scopes are rejected when a token is issued, and ignored when it is
+    /// used.
+    pub fn contains(&self, scope: Scope) -> bool {
+        self.0.contains(&scope)
+    }
+
+    /// Parses the name of one of the scopes.
+    ///
+    /// # Errors
+    /// [`ParseError`] if none of the scopes has this name.
+    pub fn parse(&self, name: &str) -> Result<Scope, ParseError> {
+        let mut scopes = self.iter();
+        scopes.find(|scope| scope.name == name).ok_or(PARSE_ERROR)
+    }
+
+    /// Returns the set of those scopes that have one of the names.
+    pub(crate) fn set<'a>(&self, names: impl IntoIterator<Item = &'a String>) -> ScopeSet {
+        let index = |name: &String| self.0.iter().position(|scope| scope.name == name);
+        let bits = names.into_iter().filter_map(index);
+        ScopeSet {
+            known: self.clone(),
+            bits: bits.fold(0, |set, index| set | 1 << index),
         }
     }
 }
 
-impl_from_str!(Scope);
-impl_as_str!(Scope);
-impl_serde_str!(Scope);
-
-/// Set of scopes.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ScopeSet(u16);
-
-impl ScopeSet {
-    pub(crate) fn contains(self, scope: &Scope) -> bool {
-        self.0 & scope.bit() != 0
-    }
-
-    /// Returns the scopes in the order of [`Surface::scopes`].
-    pub(crate) fn iter(self) -> impl Iterator<Item = Scope> {
-        let scopes = Scope::ALL.iter().copied();
-        scopes.filter(move |scope| self.contains(scope))
+impl From<Surface> for Scopes {
+    fn from(surface: Surface) -> Self {
+        Self::new(surface, &[])
     }
 }
 
-impl FromIterator<Scope> for ScopeSet {
-    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
-        let bits = scopes.into_iter().map(Scope::bit);
-        Self(bits.fold(0, |set, bit| set | bit))
+/// Set of known scopes.
+#[derive(Clone, Debug)]
+pub(crate) struct ScopeSet {
+    known: Scopes,
+    bits: u64,
+}
+
+impl ScopeSet {
+    pub(crate) fn contains(&self, scope: Scope) -> bool {
+        self.iter().any(|one| one == scope)
+    }
+
+    /// Returns the scopes in the order of [`Scopes::iter`].
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Scope> {
+        let has_bit = |index: usize| self.bits & 1 << index != 0;
+        let scopes = self.known.iter().enumerate();
+        scopes.filter_map(move |(index, scope)| has_bit(index).then_some(scope))
     }
 }
 
@@ -127,30 +234,24 @@ pub enum Surface {
 }
 
 impl Surface {
-    /// Returns the scopes of this surface. Other scopes are rejected when a token is issued, and ignored when it is used.
+    /// Returns the scopes of this surface.
     pub fn scopes(self) -> impl Iterator<Item = Scope> {
-        Scope::ALL
-            .iter()
-            .copied()
-            .filter(move |scope| self.has_scope(*scope))
-    }
-
-    /// Returns `true` if this surface defines the scope.
-    pub fn has_scope(self, scope: Scope) -> bool {
-        scope.surfaces().contains(&self)
+        let standard = Scope::STANDARD.iter();
+        standard.filter_map(move |(scope, surfaces)| surfaces.contains(&self).then_some(*scope))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Scope, Surface};
+    use super::{Scope, Scopes, Surface};
 
     #[test]
     fn the_full_surface_has_13_scopes_and_the_compact_surface_8() {
         assert_eq!(Surface::Full.scopes().count(), 13);
         assert_eq!(Surface::Compact.scopes().count(), 8);
         let admin: Scope = "admin:read".parse().unwrap();
-        assert!(Surface::Compact.has_scope(admin) && !Surface::Full.has_scope(admin));
+        let has_admin = |surface| Scopes::from(surface).contains(admin);
+        assert!(has_admin(Surface::Compact) && !has_admin(Surface::Full));
         assert!(Scope::parse("admin:write").is_err());
     }
 }

@@ -179,7 +179,7 @@ impl BenchFixture {
 
 /// Issues a token that may list posts.
 pub fn token(stores: &Stores) -> String {
-    let (owner, scopes) = (UserId::from(3), [Scope::ThreadsRead, Scope::PostsRead]);
+    let (owner, scopes) = (UserId::from(3), [Scope::THREADS_READ, Scope::POSTS_READ]);
     let wanted = TokenRequest::new(&owner, &scopes).label("bench");
     let (tokens, now) = (&*stores.tokens, SystemClock.now());
     let issued = at_once(issue_token(tokens, &OsRandom, Surface::Full, wanted, now));

@@ -12,7 +12,7 @@ use crate::error_chain::ErrorChain;
 use crate::host::{Authorizer, Caller, GuestCaller, PresentedToken, RequestInfo};
 use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
-use crate::scope::{Scope, Surface};
+use crate::scope::Scopes;
 use crate::store::{Stores, TokenStore};
 use crate::token::{self, LoadedOwner, LoadedToken, Lookup, SecretDigest, TokenRecord, TokenState};
 
@@ -45,7 +45,7 @@ pub(super) struct ValidToken {
 pub(super) async fn authenticate(
     headers: &HeaderMap,
     stores: &Stores,
-    surface: Surface,
+    scopes: &Scopes,
     now: Timestamp,
     known: &mut Option<Lookup>,
 ) -> Result<Option<ValidToken>, ApiError> {
@@ -75,15 +75,10 @@ pub(super) async fn authenticate(
         return Err(failure.into());
     }
     record_use(&record, &*stores.tokens, now).await;
-    // Scopes that this surface does not define have no effect.
-    let scopes = record
-        .scopes
-        .iter()
-        .filter_map(|scope| Scope::parse(scope).ok())
-        .filter(|scope| surface.has_scope(*scope));
     let presented = PresentedToken {
         lookup: record.lookup,
-        scopes: scopes.collect(),
+        // Unknown scopes, such as retired ones, have no effect.
+        scopes: scopes.set(&*record.scopes),
         token: TokenInfo {
             label: record.label,
             created_at: record.created_at,

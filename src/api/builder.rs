@@ -17,7 +17,7 @@ use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::Host;
 use crate::http_util::{OriginalUri, no_original_uri};
-use crate::operation::{ErrorMessages, Services};
+use crate::operation::{ErrorMessages, Operation, Services, validate};
 use crate::rate_limit::Budget;
 use crate::store::Stores;
 
@@ -48,6 +48,7 @@ pub struct ForumApiBuilder {
     stores: Stores,
     environment: Environment,
     settings: ApiSettings,
+    operations: Vec<Operation>,
     peer_ip: Box<PeerIp>,
     original_uri: Box<OriginalUri>,
 }
@@ -71,6 +72,7 @@ impl ForumApi {
             stores,
             environment: environment.into(),
             settings: ApiSettings::default(),
+            operations: Vec::new(),
             peer_ip: Box::new(rate_limit::peer_ip),
             original_uri: no_original_uri(),
         }
@@ -168,23 +170,36 @@ impl ForumApiBuilder {
         }
     }
 
+    /// Adds an operation of the host. Requests for it pass the same pipeline as requests for the operations of the
+    /// specification, and the OpenAPI document describes it. The compact surface has none of them.
+    ///
+    /// A path below `/x/` does not collide with an operation of a later version of the API.
+    pub fn operation(mut self, operation: Operation) -> Self {
+        self.operations.push(operation);
+        self
+    }
+
     /// Builds the service and renders its OpenAPI document.
     ///
     /// # Errors
-    /// [`BuildError`] if a setting of the API or the [`public_origin`](Environment::public_origin) of the environment is
-    /// invalid.
+    /// [`BuildError`] if a setting of the API, an operation, or the [`public_origin`](Environment::public_origin) or a
+    /// [`scope`](Environment::scope) of the environment is invalid.
     pub fn build(mut self) -> Result<ForumApi, BuildError> {
         self.settings.validate()?;
         self.environment.validate()?;
         let surface = self.environment.surface;
         let mut operations = endpoints::board_operations(&self.host.board);
+        operations.append(&mut self.operations);
         operations.retain(|operation| operation.spec.surfaces.contains(&surface));
+        let scopes = self.environment.scopes();
+        validate(&operations, &scopes, &[endpoints::OPENAPI_PATH])?;
         let document = openapi::render(&operations, &self.settings, &self.environment);
         Ok(ForumApi(Arc::new(ApiInner {
             request_ids: RequestIdGenerator::new(&*self.environment.random),
             services: Arc::new(Services {
                 host: self.host,
                 stores: self.stores,
+                scopes,
                 environment: self.environment,
                 error_messages: self.settings.error_messages.clone(),
             }),

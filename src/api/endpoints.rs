@@ -15,7 +15,7 @@ use crate::model::{
 };
 use crate::operation::Tag;
 use crate::operation::{Json, Operation, PathSegments, Query};
-use crate::scope::Scope::*;
+use crate::scope::Scope;
 
 /// Path of the OpenAPI document, below the base path.
 pub(super) const OPENAPI_PATH: &str = "/openapi.json";
@@ -123,83 +123,83 @@ const SEARCH: Tag = Tag::new("search", "Full-text search.");
 #[rustfmt::skip]
 pub(super) fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
     vec![
-        Operation::get("/me", "getMe").tag(ME).scope(MembersRead).no_store().on_compact_surface()
+        Operation::get("/me", "getMe", Scope::MEMBERS_READ).tag(ME).no_store().on_compact_surface()
             .summary("Returns the token's owner, scopes and expiry.")
             .notes("Call this operation first to check the token.")
             .ok(board, |b, m: &MemberCaller, (), Query(params)| b.get_me(m, params), Me::example),
-        Operation::get("/forums", "listForums").tag(FORUMS).scope(ForumsRead).on_compact_surface()
+        Operation::get("/forums", "listForums", Scope::FORUMS_READ).tag(FORUMS).on_compact_surface()
             .summary("Lists the forums that the caller can see.")
             .notes("Each forum has the id of its parent. Parents come before their children.")
             .ok(board, |b, c: &Caller, (), Query(params)| b.list_forums(c, params), ForumList::example),
-        Operation::get("/forums/{forumId}/threads", "listThreads").tag(FORUMS).scope(ThreadsRead).on_compact_surface()
+        Operation::get("/forums/{forumId}/threads", "listThreads", Scope::THREADS_READ).tag(FORUMS).on_compact_surface()
             .summary("Lists the threads of a forum, newest activity first.")
             .notes("Pinned threads are not sorted first; `pinned` marks them.")
             .ok(board, |b, c: &Caller, path, params| b.list_threads(c, path, params), || CursorPage::example([Thread::example()])),
-        Operation::post("/forums/{forumId}/threads", "createThread").tag(FORUMS).scope(ThreadsWrite).cost(10)
+        Operation::post("/forums/{forumId}/threads", "createThread", Scope::THREADS_WRITE).tag(FORUMS).cost(10)
             .summary("Starts a thread.")
             .notes("`poll` creates a poll with the thread. `state` in the response shows whether the thread awaits approval.")
             .created(board, |b, m: &MemberCaller, path, Json(new)| b.create_thread(m, path, new), Thread::example),
-        Operation::get("/threads/{threadId}", "getThread").tag(THREADS).scope(ThreadsRead).on_compact_surface()
+        Operation::get("/threads/{threadId}", "getThread", Scope::THREADS_READ).tag(THREADS).on_compact_surface()
             .summary("Returns a thread's metadata.")
             .ok(board, |b, c: &Caller, path, Query(params)| b.get_thread(c, path, params), Thread::example),
-        Operation::get("/threads/{threadId}/posts", "listPosts").tag(THREADS).scope(PostsRead).on_compact_surface()
+        Operation::get("/threads/{threadId}/posts", "listPosts", Scope::POSTS_READ).tag(THREADS).on_compact_surface()
             .summary("Lists the posts of a thread, oldest first.")
             .notes("To read only new posts, set `since` to the creation time of the newest post that you have. To start at a \
             certain post, set `from` to its id. A post that is approved or restored later keeps its creation time, so a list \
             with `since` can omit it.")
             .ok(board, |b, c: &Caller, path, params| b.list_posts(c, path, params), || CursorPage::example([Post::example(), Post::reply_example()])),
-        Operation::post("/threads/{threadId}/posts", "createPost").tag(THREADS).scope(PostsWrite).cost(5).on_compact_surface()
+        Operation::post("/threads/{threadId}/posts", "createPost", Scope::POSTS_WRITE).tag(THREADS).cost(5).on_compact_surface()
             .summary("Posts a reply.")
             .notes("`inReplyTo` is the id of the post that is replied to. If that post is hidden or not in the thread, the response is \
             404. `state` in the response shows whether the post awaits approval.")
             .created(board, |b, m: &MemberCaller, path, Json(new)| b.create_post(m, path, new), Post::reply_example),
-        Operation::patch("/threads/{threadId}/posts/{postId}", "updatePost").tag(THREADS).scope(PostsWrite).cost(5)
+        Operation::patch("/threads/{threadId}/posts/{postId}", "updatePost", Scope::POSTS_WRITE).tag(THREADS).cost(5)
             .summary("Edits a post.")
             .notes("The post's `canEdit` shows whether the caller may edit it. Set `expectedVersion` to the \
             `version` that you read: if the post has changed since then, the response is 409 and the post is not changed. \
             To read one post, list the posts of its thread with the post's id as `from` and with `limit=1`.")
             .ok(board, |b, m: &MemberCaller, path, Json(update)| b.update_post(m, path, update), Post::updated_example),
-        Operation::delete("/threads/{threadId}/posts/{postId}", "deletePost").tag(THREADS).scope(PostsWrite).cost(5)
+        Operation::delete("/threads/{threadId}/posts/{postId}", "deletePost", Scope::POSTS_WRITE).tag(THREADS).cost(5)
             .summary("Soft-deletes a post.")
             .notes("Deleting the first post deletes the thread. The post's `canDelete` shows whether the caller may delete it. The \
             board's own tools can restore a deleted post; this API cannot. The response to a second DELETE of the same post \
             is 404. For a moderator, who can still see the post, it is 409.")
             .no_content(board, |b, m: &MemberCaller, path, Query(params)| b.delete_post(m, path, params)),
-        Operation::get("/members/{userId}", "getMember").tag(MEMBERS).scope(MembersRead)
+        Operation::get("/members/{userId}", "getMember", Scope::MEMBERS_READ).tag(MEMBERS)
             .summary("Returns a member's public profile.")
             .ok(board, |b, c: &Caller, path, Query(params)| b.get_member(c, path, params), Member::example),
-        Operation::post("/members/{userId}/reputation", "rateMember").tag(MEMBERS).scope(ReputationWrite).cost(5)
+        Operation::post("/members/{userId}/reputation", "rateMember", Scope::REPUTATION_WRITE).tag(MEMBERS).cost(5)
             .summary("Rates a member, optionally for one of their posts.")
             .notes("The board's settings limit `points` and decide whether negative points and empty comments are \
             allowed. The response to a rating with 0 points, or to one that the settings do not allow, is 422. The response to a \
             second rating of the same post is 409. The response to a second rating of the same member within 24 hours is \
             also 409 if neither rating names a post.")
             .created(board, |b, m: &MemberCaller, path, Json(new)| b.rate_member(m, path, new), Rating::example),
-        Operation::get("/messages", "listMessages").tag(MESSAGES).scope(MessagesRead).no_store()
+        Operation::get("/messages", "listMessages", Scope::MESSAGES_READ).tag(MESSAGES).no_store()
             .summary("Lists one folder of the caller's private messages, newest first.")
             .notes("Listing a message does not mark it as read.")
             .ok(board, |b, m: &MemberCaller, (), params| b.list_messages(m, params), || CursorPage::example([MessageSummary::example()])),
-        Operation::post("/messages", "sendMessage").tag(MESSAGES).scope(MessagesWrite).cost(10).no_store()
+        Operation::post("/messages", "sendMessage", Scope::MESSAGES_WRITE).tag(MESSAGES).cost(10).no_store()
             .summary("Sends a private message.")
             .notes("The response is the sender's copy. The sender and each recipient have their own copy with its own id. \
             If a recipient does not exist, the response is 404.")
             .created(board, |b, m: &MemberCaller, (), Json(new)| b.send_message(m, new), Message::sent_example),
-        Operation::get("/messages/{messageId}", "openMessage").tag(MESSAGES).scope(MessagesRead).no_store().with_side_effects()
+        Operation::get("/messages/{messageId}", "openMessage", Scope::MESSAGES_READ).tag(MESSAGES).no_store().with_side_effects()
             .summary("Opens a private message and marks it as read.")
             .notes("The first opening also sends a receipt to the sender if the sender requested one. The response has no `etag`. \
             HEAD does not mark the message as read and sends no receipt.")
             .ok(board, |b, m: &MemberCaller, path, params| b.open_message(m, path, params), Message::example),
-        Operation::get("/threads/{threadId}/poll", "getPoll").tag(THREADS).scope(ThreadsRead)
+        Operation::get("/threads/{threadId}/poll", "getPoll", Scope::THREADS_READ).tag(THREADS)
             .summary("Returns a thread's poll with running totals and the caller's own vote.")
             .notes("If the thread has no poll, the response is 404.")
             .ok(board, |b, c: &Caller, path, Query(params)| with_complete_totals("getPoll", b.get_poll(c, path, params)), Poll::example),
-        Operation::post("/polls/{pollId}/votes", "vote").tag(POLLS).scope(PollsWrite).cost(5)
+        Operation::post("/polls/{pollId}/votes", "vote", Scope::POLLS_WRITE).tag(POLLS).cost(5)
             .summary("Votes in a thread's poll.")
             .notes("If the caller has already voted, the response is 409, unless `canChangeVote` of the poll is `true`. If the poll \
             is closed, the response is 403. The response to a vote without options, with a repeated option, or with more \
             than `maxChoices` options is 422. If an option is unknown, the response is 404.")
             .created(board, |b, m: &MemberCaller, path, Json(new)| with_complete_totals("vote", b.vote(m, path, new)), Poll::example),
-        Operation::patch("/polls/{pollId}", "updatePoll").tag(POLLS).scope(PollsWrite).cost(5)
+        Operation::patch("/polls/{pollId}", "updatePoll", Scope::POLLS_WRITE).tag(POLLS).cost(5)
             .summary("Edits a poll that the caller created or moderates.")
             .notes("Omitted fields keep their value; a body without changes is a 400. After the first vote, the poll's \
             author can no longer change the question or the options, or lower `maxChoices` below the number of options in \
@@ -208,21 +208,21 @@ pub(super) fn board_operations(board: &Arc<dyn Board>) -> Vec<Operation> {
             unknown, the response is 404. A `closesAt` in the past closes the poll. Set `expectedVersion` to the `version` that \
             you read, so that you do not overwrite another edit.")
             .ok(board, |b, m: &MemberCaller, path, Json(update)| with_complete_totals("updatePoll", b.update_poll(m, path, update)), Poll::updated_example),
-        Operation::get("/subscriptions", "listSubscriptions").tag(SUBSCRIPTIONS).scope(SubscriptionsRead)
+        Operation::get("/subscriptions", "listSubscriptions", Scope::SUBSCRIPTIONS_READ).tag(SUBSCRIPTIONS)
             .summary("Lists the caller's subscriptions, newest first.")
             .notes("Subscriptions to content the caller may no longer see are omitted until access is restored.")
             .ok(board, |b, m: &MemberCaller, (), params| b.list_subscriptions(m, params), || CursorPage::example([Subscription::example()])),
-        Operation::post("/subscriptions", "subscribe").tag(SUBSCRIPTIONS).scope(SubscriptionsWrite).cost(2)
+        Operation::post("/subscriptions", "subscribe", Scope::SUBSCRIPTIONS_WRITE).tag(SUBSCRIPTIONS).cost(2)
             .summary("Subscribes to a thread or a forum.")
             .notes("The response is 201 for a new subscription, and 200 with the existing subscription if there is one. If the \
             target does not exist or is hidden, the response is 404.")
             .created(board, |b, m: &MemberCaller, (), Json(new)| b.subscribe(m, new), Subscription::example),
-        Operation::delete("/subscriptions/{target}/{targetId}", "unsubscribe").tag(SUBSCRIPTIONS).scope(SubscriptionsWrite).cost(2)
+        Operation::delete("/subscriptions/{target}/{targetId}", "unsubscribe", Scope::SUBSCRIPTIONS_WRITE).tag(SUBSCRIPTIONS).cost(2)
             .summary("Removes a subscription to a thread or a forum.")
             .notes("The caller can also unsubscribe from a target that has become hidden. If the subscription \
             does not exist, the response is 404.")
             .no_content(board, |b, m: &MemberCaller, path: SubscriptionPath, Query(params)| b.unsubscribe(m, path.into(), params)),
-        Operation::get("/search", "search").tag(SEARCH).scope(SearchRead).cost(10).on_compact_surface()
+        Operation::get("/search", "search", Scope::SEARCH_READ).tag(SEARCH).cost(10).on_compact_surface()
             .summary("Searches the threads and posts that the caller can read.")
             .notes("All words of `q` are required. `\"a phrase\"` matches adjacent words; `-word` excludes a word. A forum or \
             member that does not exist or is hidden gives no hits.")

@@ -95,8 +95,8 @@ macro_rules! bodies {
 }
 
 bodies! {
-    NewThread, "subscribe" => SubscriptionsWrite: |thread| thread.subscribe;
-    NewPost, "subscribe" => SubscriptionsWrite: |post| post.subscribe;
+    NewThread, "subscribe" => SUBSCRIPTIONS_WRITE: |thread| thread.subscribe;
+    NewPost, "subscribe" => SUBSCRIPTIONS_WRITE: |post| post.subscribe;
     PostUpdate;
     NewRating;
     NewMessage;

@@ -154,9 +154,9 @@ impl ApiInner {
 
         // 2. Authentication
         let (headers, now) = (&head.headers, context.received_at);
-        let surface = self.services.environment.surface;
+        let scopes = &self.services.scopes;
         let (stores, known) = (&self.services.stores, &mut context.token);
-        let token = match access::authenticate(headers, stores, surface, now, known).await {
+        let token = match access::authenticate(headers, stores, scopes, now, known).await {
             Ok(None) if handler.needs_token() => Err(AuthFailure::Absent.into()),
             result => result,
         };

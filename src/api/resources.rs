@@ -147,7 +147,7 @@ impl Render for OwnAccount {
     fn render(self, context: &RenderContext<'_>) -> Result<Rendered<Me>, ApiError> {
         let presented = context.caller.as_member().and_then(MemberCaller::presented);
         let presented = presented.ok_or_else(|| ApiError::internal("`me` ran without a token"))?;
-        let can_read_messages = presented.scopes.contains(&Scope::MessagesRead);
+        let can_read_messages = presented.scopes.contains(Scope::MESSAGES_READ);
         Ok(Rendered::new(Me {
             owner: self.owner,
             scopes: presented

@@ -174,6 +174,6 @@ fn labels<const N: usize>(
 
 /// Returns the method if an endpoint has it, or [`OTHER`]: a client chooses the text of other methods.
 pub(crate) fn method_label(method: &Method) -> &'static str {
-    let mut known = ["GET", "HEAD", "POST", "PATCH", "DELETE"].into_iter();
+    let mut known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].into_iter();
     known.find(|known| method == known).unwrap_or(OTHER)
 }

@@ -38,6 +38,7 @@ mod extra;
 mod field_update;
 mod forum;
 mod id;
+mod list;
 mod list_params;
 mod me;
 mod member;
@@ -69,6 +70,7 @@ pub use id::{
     AuditEntryId, DeliveryId, EndpointId, EventId, ForumId, InvalidIdError, MessageId, OptionId,
     PollId, PostId, RatingId, TargetId, ThreadId, UserId, UserRef,
 };
+pub use list::List;
 pub use me::{GetMeParams, Me, OwnAccount, TokenInfo};
 pub use member::{GetMemberParams, Member};
 pub use message::{

@@ -30,31 +30,53 @@ impl Tag {
 
 /// Builder of an [`Operation`].
 ///
-/// Defaults: a cost of 1 unit and no notes. A `GET` has no side effects and returns no error of the board. Every other
+/// A `GET` has no side effects and returns no error of the board. Every other
 /// method has side effects and can return each error of the board.
 #[derive(Debug)]
-pub(crate) struct OperationBuilder(OperationSpec);
+#[must_use = "the builder does nothing until a handler completes it"]
+pub struct OperationBuilder(OperationSpec);
 
 impl Operation {
-    pub(crate) fn get(path: &'static str, id: &'static str) -> OperationBuilder {
-        OperationBuilder::new(Method::GET, path, id)
+    /// Begins a `GET` operation: a read. `HEAD` runs it as well.
+    ///
+    /// The arguments are those of [`post`](Self::post).
+    pub fn get(path: &'static str, id: &'static str, scope: Scope) -> OperationBuilder {
+        OperationBuilder::new(Method::GET, path, id, scope)
     }
 
-    pub(crate) fn post(path: &'static str, id: &'static str) -> OperationBuilder {
-        OperationBuilder::new(Method::POST, path, id)
+    /// Begins a `POST` operation: a write that accepts an `Idempotency-Key`.
+    ///
+    /// `path` is a path below the base path, with at most four variables such as `/threads/{threadId}/links`. `id` is the
+    /// operationId: letters and digits. `scope` is the scope that a token needs: a scope of the library, or one that the host
+    /// adds with [`Environment::scope`](crate::Environment::scope).
+    pub fn post(path: &'static str, id: &'static str, scope: Scope) -> OperationBuilder {
+        OperationBuilder::new(Method::POST, path, id, scope)
     }
 
-    pub(crate) fn patch(path: &'static str, id: &'static str) -> OperationBuilder {
-        OperationBuilder::new(Method::PATCH, path, id)
+    /// Begins a `PUT` operation: a write that replaces a resource.
+    ///
+    /// The arguments are those of [`post`](Self::post).
+    pub fn put(path: &'static str, id: &'static str, scope: Scope) -> OperationBuilder {
+        OperationBuilder::new(Method::PUT, path, id, scope)
     }
 
-    pub(crate) fn delete(path: &'static str, id: &'static str) -> OperationBuilder {
-        OperationBuilder::new(Method::DELETE, path, id)
+    /// Begins a `PATCH` operation: a write that changes a resource.
+    ///
+    /// The arguments are those of [`post`](Self::post).
+    pub fn patch(path: &'static str, id: &'static str, scope: Scope) -> OperationBuilder {
+        OperationBuilder::new(Method::PATCH, path, id, scope)
+    }
+
+    /// Begins a `DELETE` operation: a write that removes a resource.
+    ///
+    /// The arguments are those of [`post`](Self::post).
+    pub fn delete(path: &'static str, id: &'static str, scope: Scope) -> OperationBuilder {
+        OperationBuilder::new(Method::DELETE, path, id, scope)
     }
 }
 
 impl OperationBuilder {
-    fn new(method: Method, path: &'static str, id: &'static str) -> Self {
+    fn new(method: Method, path: &'static str, id: &'static str, scope: Scope) -> Self {
         let is_read = method == Method::GET;
         Self(OperationSpec {
             method,
@@ -67,7 +89,7 @@ impl OperationBuilder {
             tag: Tag::new("board", "Operations of this board."),
             summary: "",
             notes: "",
-            scope: Scope::ForumsRead,
+            scope,
             cost: 1,
             cache_policy: CachePolicy::PrivateNoCache,
             has_side_effects: !is_read,
@@ -76,33 +98,28 @@ impl OperationBuilder {
         })
     }
 
-    /// Sets the group of the operation in the document.
-    pub(crate) fn tag(self, tag: Tag) -> Self {
+    /// Sets the group of the operation in the document. Default: `board`.
+    pub fn tag(self, tag: Tag) -> Self {
         Self(OperationSpec { tag, ..self.0 })
     }
 
-    /// Sets the scope that a token needs.
-    pub(crate) fn scope(self, scope: Scope) -> Self {
-        Self(OperationSpec { scope, ..self.0 })
-    }
-
     /// Sets the number of units that a request is charged, 1 to 100. Default: 1.
-    pub(crate) fn cost(self, cost: u32) -> Self {
+    pub fn cost(self, cost: u32) -> Self {
         Self(OperationSpec { cost, ..self.0 })
     }
 
-    /// Sets the summary: one sentence.
-    pub(crate) fn summary(self, summary: &'static str) -> Self {
+    /// Sets the summary: one sentence. Required.
+    pub fn summary(self, summary: &'static str) -> Self {
         Self(OperationSpec { summary, ..self.0 })
     }
 
     /// Sets a further description in Markdown.
-    pub(crate) fn notes(self, notes: &'static str) -> Self {
+    pub fn notes(self, notes: &'static str) -> Self {
         Self(OperationSpec { notes, ..self.0 })
     }
 
     /// Sets `cache-control: no-store` for successful responses.
-    pub(crate) fn no_store(self) -> Self {
+    pub fn no_store(self) -> Self {
         Self(OperationSpec {
             cache_policy: CachePolicy::NoStore,
             ..self.0
@@ -110,7 +127,7 @@ impl OperationBuilder {
     }
 
     /// Marks a `GET` that changes data: it completes even if the client disconnects, and its responses have no `etag`.
-    pub(crate) fn with_side_effects(self) -> Self {
+    pub fn with_side_effects(self) -> Self {
         Self(OperationSpec {
             has_side_effects: true,
             ..self.0
@@ -125,8 +142,17 @@ impl OperationBuilder {
         })
     }
 
-    /// Builds an operation that responds with 200.
-    pub(crate) fn ok<S, C, P, A, T>(
+    /// Sets the error codes of the board that the operation can return, for the document. Default: none for a `GET`, otherwise
+    /// all.
+    pub fn board_errors(self, board_errors: &'static [ErrorCode]) -> Self {
+        Self(OperationSpec {
+            board_errors,
+            ..self.0
+        })
+    }
+
+    /// Builds an operation that responds with 200. `example` returns an example of the response for the document.
+    pub fn ok<S, C, P, A, T>(
         self,
         service: &Arc<S>,
         function: HandlerFn<S, C, P, A, T>,
@@ -142,8 +168,8 @@ impl OperationBuilder {
         self.build(service, function, StatusCode::OK, example)
     }
 
-    /// Builds an operation that responds with 201.
-    pub(crate) fn created<S, C, P, A, T>(
+    /// Builds an operation that responds with 201. `example` returns an example of the response for the document.
+    pub fn created<S, C, P, A, T>(
         self,
         service: &Arc<S>,
         function: HandlerFn<S, C, P, A, T>,
@@ -160,7 +186,7 @@ impl OperationBuilder {
     }
 
     /// Builds an operation that responds with 204.
-    pub(crate) fn no_content<S, C, P, A>(
+    pub fn no_content<S, C, P, A>(
         self,
         service: &Arc<S>,
         function: HandlerFn<S, C, P, A, ()>,

@@ -1,5 +1,6 @@
 //! An operation of the API, and the typed handler that runs it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use http::{Method, StatusCode};
@@ -19,15 +20,90 @@ use crate::model::ErrorCode;
 use crate::runtime::BoxFuture;
 use crate::scope::{Scope, Surface};
 
-/// An operation of the API: its description and the handler that runs it.
-pub(crate) struct Operation {
+/// An operation of the API: a method and a path, its description, and the handler that runs it.
+///
+/// [`Operation::get`] and the functions beside it begin a builder, which a handler completes:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use forum_api::host::{BoardResult, InForum, MemberCaller};
+/// use forum_api::model::{ForumId, PostPath};
+/// use forum_api::operation::{Body, Json, Operation, Resource, Tag};
+/// use forum_api::scope::Scope;
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+///
+/// const VOTES_WRITE: Scope = Scope::from_static("votes:write", "Vote for posts.");
+///
+/// #[derive(Deserialize, Serialize, JsonSchema)]
+/// #[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// struct NewPostVote {
+///     /// `true` to vote for the post, `false` to vote against it.
+///     is_up: bool,
+/// }
+///
+/// impl Body for NewPostVote {
+///     fn example() -> Self {
+///         Self { is_up: true }
+///     }
+/// }
+///
+/// #[derive(Serialize, JsonSchema)]
+/// #[serde(rename_all = "camelCase")]
+/// struct PostVotes {
+///     /// Votes for the post minus votes against it.
+///     score: i64,
+/// }
+///
+/// impl Resource for PostVotes {}
+///
+/// struct MyBoard;
+///
+/// impl MyBoard {
+///     async fn vote_post(
+///         &self,
+///         member: &MemberCaller,
+///         path: PostPath,
+///         vote: NewPostVote,
+///     ) -> BoardResult<InForum<PostVotes>> {
+///         // Checks the member's permissions and writes the vote in one transaction.
+///         Ok(InForum::new(ForumId::from(2), PostVotes { score: 5 }))
+///     }
+/// }
+///
+/// fn vote_post(board: &Arc<MyBoard>) -> Operation {
+///     Operation::post("/threads/{threadId}/posts/{postId}/votes", "votePost", VOTES_WRITE)
+///         .tag(Tag::new("votes", "Votes for posts."))
+///         .summary("Votes for a post.")
+///         .cost(5)
+///         .created(
+///             board,
+///             |board, member: &MemberCaller, path, Json(vote)| {
+///                 Box::pin(board.vote_post(member, path, vote))
+///             },
+///             || PostVotes { score: 5 },
+///         )
+/// }
+/// ```
+///
+/// [`ForumApiBuilder::operation`](crate::ForumApiBuilder::operation) adds an operation to a service. The compact surface
+/// has none of them.
+#[derive(Clone)]
+pub struct Operation {
     pub(crate) spec: OperationSpec,
     pub(crate) handler: Arc<dyn Handler>,
 }
 
+impl fmt::Debug for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.spec.fmt(f)
+    }
+}
+
 /// Description of an operation. Everything that a client can observe of an operation comes from this value and from the
 /// types of its handler.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OperationSpec {
     pub(crate) method: Method,
     /// Path below the base path, with variables in braces.
@@ -39,6 +115,7 @@ pub(crate) struct OperationSpec {
     pub(crate) summary: &'static str,
     /// Further description for the OpenAPI document; may be empty.
     pub(crate) notes: &'static str,
+    /// The scope that a token needs.
     pub(crate) scope: Scope,
     /// Units that a request is charged.
     pub(crate) cost: u32,
@@ -65,12 +142,22 @@ impl OperationSpec {
     }
 }
 
-/// The caller type of a handler: any [`Caller`], or only a [`MemberCaller`].
-pub(crate) trait CallerKind: Sync + Send + 'static {
+/// Caller of an operation: [`Caller`] if guests can call it, otherwise [`MemberCaller`]. The trait is sealed.
+pub trait CallerKind: sealed::Sealed + Sync + Send + 'static {
+    /// `true` if a request without a token is refused with 401.
     const NEEDS_TOKEN: bool;
 
+    /// Returns the caller in this type; `None` for a guest if the type needs a token.
     fn from_caller(caller: &Caller) -> Option<&Self>;
 }
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+impl sealed::Sealed for Caller {}
+
+impl sealed::Sealed for MemberCaller {}
 
 impl CallerKind for Caller {
     const NEEDS_TOKEN: bool = false;
@@ -88,9 +175,11 @@ impl CallerKind for MemberCaller {
     }
 }
 
-/// A call of the service `S` with caller `C`, path variables `P`, parameters `A` and result `T`.
-pub(crate) type HandlerFn<S, C, P, A, T> =
-    for<'a> fn(&'a S, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
+/// Function that runs an operation: takes the host's service, the caller, the path variables and the [`Input`](super::Input),
+/// and returns an [`Output`](super::Output).
+///
+/// A closure without captured variables converts to it.
+pub type HandlerFn<S, C, P, A, T> = for<'a> fn(&'a S, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;
 
 /// A [`HandlerFn`] with its service, the status of a successful response, and an example of its result.
 pub(crate) struct TypedHandler<S: ?Sized, C, P, A, T: Output> {

@@ -134,6 +134,7 @@ pub(crate) struct InputSchema {
     pub(crate) example: Option<Value>,
     /// A field of the body, and the additional scope that it requires.
     pub(crate) field_scope: Option<(&'static str, Scope)>,
+    pub(crate) rejects_unknown_fields: bool,
 }
 
 /// Decoding of an input.
@@ -158,12 +159,18 @@ pub(crate) trait Decode: Send + Sync + Sized + 'static {
 
 impl InputSchema {
     pub(crate) fn of_query(schema: Schema) -> Self {
+        let rejects_unknown_fields = rejects_unknown_fields(&schema);
         Self {
             schema,
             example: None,
             field_scope: None,
+            rejects_unknown_fields,
         }
     }
+}
+
+fn rejects_unknown_fields(schema: &Schema) -> bool {
+    schema.get("additionalProperties") == Some(&Value::Bool(false))
 }
 
 /// Deserializes an input. The field of a type error without a field name is `body`.
@@ -244,6 +251,7 @@ impl<T: Body> Decode for Json<T> {
             schema: generator.subschema_for::<T>(),
             example: Some(json!(T::example())),
             field_scope: T::field_scope().map(|field| (field.field, field.scope)),
+            rejects_unknown_fields: rejects_unknown_fields(&T::json_schema(generator)),
         }
     }
 }

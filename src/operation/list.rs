@@ -1,14 +1,21 @@
 //! Parameters of lists.
 
+use std::io::Write;
+
 use http::request::Parts;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde::de::DeserializeOwned;
+use serde::Serialize;
+use serde::de::{Deserialize as _, DeserializeOwned};
+use serde_json::json;
 
 use super::error::ApiError;
 use super::extract::value::InputValue;
 use super::input::{Decode, FieldError, InputSchema, deserialize};
 use super::pagination::{self, AFTER, CursorScope};
-use crate::model::{PageKey, UserId};
+use crate::model::{List, PageKey, PageLimit, UserId};
+
+/// Query parameter that holds the number of items.
+const LIMIT: &str = "limit";
 
 /// Query parameters of a list: a limit, a cursor and the filters.
 pub(crate) trait ListParams: DeserializeOwned + JsonSchema + Send + Sync + 'static {
@@ -16,7 +23,7 @@ pub(crate) trait ListParams: DeserializeOwned + JsonSchema + Send + Sync + 'stat
     fn set_after(&mut self, key: PageKey);
 
     /// Writes the filters. A cursor is valid only for the same filters.
-    fn write_filters(&self, writer: &mut dyn std::io::Write) -> serde_json::Result<()>;
+    fn write_filters(&self, writer: &mut dyn Write) -> serde_json::Result<()>;
 
     /// Checks rules that the type cannot express.
     fn check(&self) -> Result<(), FieldError> {
@@ -32,7 +39,9 @@ impl<L: ListParams> Decode for L {
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
         let cursor = value.take_text(AFTER)?;
         let mut list: L = deserialize(value)?;
-        let scope = CursorScope::new(head.uri.path(), &list, owner).map_err(ApiError::internal)?;
+        let filters = |writer: &mut dyn Write| list.write_filters(writer);
+        let scope =
+            CursorScope::new(head.uri.path(), filters, owner).map_err(ApiError::internal)?;
         if let Some(cursor) = cursor {
             list.set_after(scope.decode(&cursor)?);
         }
@@ -42,6 +51,43 @@ impl<L: ListParams> Decode for L {
 
     fn describe(generator: &mut SchemaGenerator) -> InputSchema {
         let mut schema = L::json_schema(generator);
+        pagination::add_parameter(&mut schema, generator);
+        InputSchema::of_query(schema)
+    }
+}
+
+/// The filters are a struct with `#[serde(deny_unknown_fields)]`; `()` for a list without filters.
+impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decode for List<F> {
+    fn decode(
+        mut query: InputValue<'_>,
+        head: &Parts,
+        owner: Option<&UserId>,
+    ) -> Result<(Self, Option<CursorScope>), ApiError> {
+        let after = query.take_text(AFTER)?;
+        let limit = query.take_text(LIMIT)?.map(InputValue::Parameter);
+        let limit = limit.map(PageLimit::deserialize).transpose();
+        let mut list = Self::new(deserialize(query)?);
+        list.limit = limit
+            .map_err(|error| error.in_field(LIMIT))?
+            .unwrap_or_default();
+        let filters = |writer: &mut dyn Write| serde_json::to_writer(writer, &list.filter);
+        let scope =
+            CursorScope::new(head.uri.path(), filters, owner).map_err(ApiError::internal)?;
+        list.after = after.map(|cursor| scope.decode(&cursor)).transpose()?;
+        Ok((list, Some(scope)))
+    }
+
+    fn describe(generator: &mut SchemaGenerator) -> InputSchema {
+        let mut schema = F::json_schema(generator);
+        let mut limit = PageLimit::json_schema(generator);
+        limit.insert(
+            "description".into(),
+            "Number of items per page, 1 to 100. Default: 20.".into(),
+        );
+        let properties = schema.ensure_object().entry("properties");
+        if let Some(properties) = properties.or_insert_with(|| json!({})).as_object_mut() {
+            properties.insert(LIMIT.into(), limit.into());
+        }
         pagination::add_parameter(&mut schema, generator);
         InputSchema::of_query(schema)
     }

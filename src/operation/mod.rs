@@ -1,4 +1,14 @@
-//! Operations of the API.
+//! Operations of the API: those of the specification, and those that a host adds.
+//!
+//! An [`Operation`] has a method, a path, a description and a typed handler. The types of the handler determine how the
+//! request is decoded, how its visibility is checked and how the result is rendered:
+//!
+//! | part | types |
+//! |---|---|
+//! | caller | [`Caller`](crate::host::Caller), [`MemberCaller`](crate::host::MemberCaller) |
+//! | path | [`PathParams`] |
+//! | input | `()`, [`Query`], [`List`], [`Json`] with a [`Body`] |
+//! | result | see [`Output`] |
 
 mod builder;
 mod cache_policy;
@@ -16,8 +26,9 @@ mod pagination;
 mod path;
 mod response;
 mod services;
+mod validate;
 
-pub use builder::Tag;
+pub use builder::{OperationBuilder, Tag};
 pub(crate) use cache_policy::CachePolicy;
 pub(crate) use call::Call;
 pub(crate) use checks::require_scope;
@@ -26,14 +37,17 @@ pub(crate) use error::{ApiError, AuthFailure};
 pub use error_messages::{ErrorMessages, Language};
 pub(crate) use extract::error::InputError;
 pub(crate) use extract::value::InputValue;
-pub(crate) use handler::{Operation, OperationSchemas, OperationSpec};
+pub use handler::{CallerKind, HandlerFn, Operation};
+pub(crate) use handler::{OperationSchemas, OperationSpec};
 pub use input::{Body, FieldError, FieldScope, Input, Json, Query};
 pub(crate) use input::{Decode, InputSchema, Source, reject_query};
 pub(crate) use list::ListParams;
 pub use output::{NoForum, Output, Resource};
 pub(crate) use output::{Render, RenderContext, Rendered};
 pub(crate) use pagination::{AFTER, CursorScope};
-pub(crate) use path::MAX_VARIABLES;
 pub use path::{PathParams, PathSegments};
 pub(crate) use response::ApiResponse;
 pub(crate) use services::Services;
+pub(crate) use validate::validate;
+
+pub use crate::model::List;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::extract::value::InputValue;
 use crate::host::ResourceRef;
 use crate::http_util::percent_decode;
-use crate::model::{ForumId, MessageId, PollId, PostPath, ThreadId, UserRef};
+use crate::model::{ForumId, MessageId, PollId, PostId, PostPath, ThreadId, UserRef};
 
 /// Maximum number of variables in a path.
 pub(crate) const MAX_VARIABLES: usize = 4;
@@ -150,5 +150,12 @@ impl PathParams for PostPath {
             thread_id: segments.parse(0)?,
             post_id: segments.parse(1)?,
         })
+    }
+
+    fn variables(generator: &mut SchemaGenerator, _: &[&'static str]) -> Vec<(String, Schema)> {
+        vec![
+            ("threadId".into(), ThreadId::json_schema(generator)),
+            ("postId".into(), PostId::json_schema(generator)),
+        ]
     }
 }

@@ -6,6 +6,7 @@ use super::response::ApiResponse;
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::host::{Host, RequestId};
+use crate::scope::Scopes;
 use crate::store::Stores;
 
 /// The host, its stores and environment, and the messages of the library's errors.
@@ -13,6 +14,7 @@ pub(crate) struct Services {
     pub(crate) host: Host,
     pub(crate) stores: Stores,
     pub(crate) environment: Environment,
+    pub(crate) scopes: Scopes,
     pub(crate) error_messages: ErrorMessages,
 }
 

@@ -12,7 +12,7 @@ use super::password_throttle::PasswordThrottle;
 use super::response::{PageResult, PanelError};
 use super::tokens::page_path;
 use crate::error_chain::ErrorChain;
-use crate::scope::Scope;
+use crate::scope::{Scope, Scopes};
 use crate::token::{self, Expiry, IssueError, PlainToken, TokenRecord, TokenRequest};
 
 const ISSUE: &str = "Issue a token";
@@ -72,8 +72,10 @@ pub(super) async fn show(context: &PageContext) -> PageResult {
 }
 
 fn issue_form(context: &PageContext, form: &Form) -> Result<Markup, PanelError> {
-    let scopes = context.panel.environment.surface.scopes();
-    let scopes = scopes.map(|scope| (scope.to_string(), scope.description()));
+    let scopes = context.panel.environment.scopes();
+    let scopes = scopes
+        .iter()
+        .map(|scope| (scope.to_string(), scope.description()));
     let scope_presets = presets(context, SCOPE_PRESET, &SCOPE_PRESETS, "scopes");
     let expiry_presets = presets(context, EXPIRY_PRESET, &EXPIRY_PRESETS, "expires_in_days");
     Ok(html! {
@@ -120,12 +122,12 @@ pub(super) async fn submit(context: &PageContext, mut form: Form) -> PageResult 
 
 /// Sets the field of the preset whose button was pressed. Returns `false` if it was another button.
 fn apply_preset(context: &PageContext, form: &mut Form) -> bool {
-    let scopes = context.panel.environment.surface.scopes();
+    let scopes = context.panel.environment.scopes();
     let [scope_preset, days] = [SCOPE_PRESET, EXPIRY_PRESET].map(|name| form.get(name).to_owned());
     if !scope_preset.is_empty() {
         let all = scope_preset != "read";
-        let chosen = scopes.filter(|scope| all || scope.is_read_only());
-        form.set("scopes", chosen.map(Scope::as_str));
+        let chosen = scopes.iter().filter(|scope| all || scope.is_read_only());
+        form.set("scopes", chosen.map(|scope| scope.as_str()));
     } else if !days.is_empty() {
         let days = days.parse::<u32>().map(|days| days.to_string());
         form.set("expires_in_days", [days.unwrap_or_default().as_str()]);
@@ -169,7 +171,7 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
         return show_locked(context, &form, wait);
     }
     let owner = context.owner(&mut form).await?;
-    let scopes = parse_scopes(&mut form)?;
+    let scopes = parse_scopes(&context.panel.environment.scopes(), &mut form)?;
     // Repeated values are joined to a text that is not a number.
     let days = form.all("expires_in_days").collect::<Vec<_>>().join(",");
     let expiry = Expiry::parse(&days).map_err(|error| form.add_error("expires_in_days", error));
@@ -183,8 +185,8 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let request = request.label(form.get("label")).expiry(expiry);
     let request = request.issuer(&context.actor);
     let panel = &context.panel;
-    let (random, surface) = (&*panel.environment.random, panel.environment.surface);
-    match token::issue_token(&*panel.stores.tokens, random, surface, request, context.now).await {
+    let (random, scopes) = (&*panel.environment.random, panel.environment.scopes());
+    match token::issue_token(&*panel.stores.tokens, random, scopes, request, context.now).await {
         Ok((token, record)) => show_issued(context, &token, &record),
         Err(error) => {
             add_error(&mut form, error)?;
@@ -193,11 +195,11 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     }
 }
 
-fn parse_scopes(form: &mut Form) -> Result<Vec<Scope>, PanelError> {
+fn parse_scopes(known: &Scopes, form: &mut Form) -> Result<Vec<Scope>, PanelError> {
     let mut scopes = Vec::new();
     let names: Vec<_> = form.all("scopes").map(str::to_owned).collect();
     for name in &names {
-        match Scope::parse(name) {
+        match known.parse(name) {
             Ok(scope) => scopes.push(scope),
             Err(_) => form.add_error("scopes", format!("unknown scope {name:?}")),
         }
@@ -264,11 +266,11 @@ fn show_issued(context: &PageContext, token: &PlainToken, record: &TokenRecord) 
 /// Returns the path of an operation without required parameters that the scopes permit.
 fn example_path(token: &TokenRecord) -> Option<&'static str> {
     let paths = [
-        (Scope::MembersRead, "/me"),
-        (Scope::ForumsRead, "/forums"),
-        (Scope::MessagesRead, "/messages"),
-        (Scope::SubscriptionsRead, "/subscriptions"),
-        (Scope::SearchRead, "/search?q=hello"),
+        (Scope::MEMBERS_READ, "/me"),
+        (Scope::FORUMS_READ, "/forums"),
+        (Scope::MESSAGES_READ, "/messages"),
+        (Scope::SUBSCRIPTIONS_READ, "/subscriptions"),
+        (Scope::SEARCH_READ, "/search?q=hello"),
     ];
     let permitted = |scope: Scope| token.scopes.iter().any(|one| one == scope.as_str());
     let path = paths.into_iter().find(|(scope, _)| permitted(*scope));

@@ -194,8 +194,11 @@ pub(super) fn page_path(token: &TokenRecord) -> String {
 
 /// Returns the scopes of a token, or `all` if it has all scopes of the surface.
 fn scopes(context: &PageContext, token: &TokenRecord) -> String {
-    let mut known = context.panel.environment.surface.scopes();
-    if known.all(|scope| token.scopes.iter().any(|one| one == scope.as_str())) {
+    let known = context.panel.environment.scopes();
+    if known
+        .iter()
+        .all(|scope| token.scopes.iter().any(|one| one == scope.as_str()))
+    {
         return "all".into();
     }
     token.scopes.join(", ")

@@ -9,7 +9,7 @@ use crate::audit::{AuditAction, AuditActor};
 use crate::host::BackendError;
 use crate::model::{Timestamp, UserId, is_single_line};
 use crate::runtime::{RandomError, RandomSource};
-use crate::scope::{Scope, Surface};
+use crate::scope::{Scope, Scopes};
 use crate::store::TokenStore;
 
 /// Maximum length of a label, in characters.
@@ -71,7 +71,7 @@ pub enum IssueError {
     /// The list of scopes is empty.
     #[error("a token needs at least one scope")]
     NoScopes,
-    /// The [`Surface`] does not define the scope.
+    /// The scope is not one of the [`Scopes`] of the service.
     #[error("unknown scope \"{0}\"")]
     UnknownScope(Scope),
     /// The label has more than 100 characters or is not a [single-line text](is_single_line).
@@ -93,7 +93,8 @@ impl From<RandomError> for IssueError {
 /// Issues a token and stores its record with an entry of the audit log. The token cannot be returned again later,
 /// because the store holds only a hash of its secret.
 ///
-/// The scopes of the record are in the order of the surface, without repetitions. The function does not check
+/// `scopes` are the scopes of the service: a [`Surface`](crate::scope::Surface), or
+/// [`Environment::scopes`](crate::Environment::scopes). The scopes of the record are in this order, without repetitions. The function does not check
 /// permissions: ask the administrator to confirm their password before you call it.
 ///
 /// # Errors
@@ -110,7 +111,7 @@ impl From<RandomError> for IssueError {
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let stores = Stores::in_memory();
-/// let (owner, scopes) = (UserId::from(7), [Scope::ForumsRead, Scope::ThreadsRead]);
+/// let (owner, scopes) = (UserId::from(7), [Scope::FORUMS_READ, Scope::THREADS_READ]);
 /// let request = TokenRequest::new(&owner, &scopes).label("laptop").expiry(Expiry::from_days(30)?);
 /// let now = SystemClock.now();
 /// let (token, record) = issue_token(&*stores.tokens, &OsRandom, Surface::Full, request, now).await?;
@@ -123,12 +124,12 @@ impl From<RandomError> for IssueError {
 pub async fn issue_token(
     tokens: &dyn TokenStore,
     random: &dyn RandomSource,
-    surface: Surface,
+    scopes: impl Into<Scopes>,
     request: TokenRequest<'_>,
     now: Timestamp,
 ) -> Result<(PlainToken, TokenRecord), IssueError> {
     check_label(request.label)?;
-    let scopes = scope_names(surface, request.scopes)?;
+    let scopes = scope_names(&scopes.into(), request.scopes)?;
     loop {
         let token = PlainToken::generate(random)?;
         let record = TokenRecord {
@@ -173,14 +174,14 @@ pub(crate) fn check_label(label: &str) -> Result<(), IssueError> {
     is_valid.then_some(()).ok_or(IssueError::InvalidLabel)
 }
 
-/// Returns the names of the requested scopes in the surface's order, without repetitions.
-fn scope_names(surface: Surface, requested: &[Scope]) -> Result<Arc<[String]>, IssueError> {
+/// Returns the names of the requested scopes in the order of the known ones, without repetitions.
+fn scope_names(known: &Scopes, requested: &[Scope]) -> Result<Arc<[String]>, IssueError> {
     if requested.is_empty() {
         return Err(IssueError::NoScopes);
     }
-    if let Some(unknown) = requested.iter().find(|scope| !surface.has_scope(**scope)) {
+    if let Some(unknown) = requested.iter().find(|scope| !known.contains(**scope)) {
         return Err(IssueError::UnknownScope(*unknown));
     }
-    let scopes = surface.scopes().filter(|scope| requested.contains(scope));
+    let scopes = known.iter().filter(|scope| requested.contains(scope));
     Ok(scopes.map(|scope| scope.to_string()).collect())
 }

@@ -97,7 +97,7 @@ async fn the_lookup_of_the_token_identifies_it_without_its_secret() {
     let fixture = Fixture::new();
     let token = fixture
         .api
-        .issue_token("7", &[Scope::ForumsRead], Expiry::NEVER);
+        .issue_token("7", &[Scope::FORUMS_READ], Expiry::NEVER);
     let client = fixture.api.client(Some(token.expose_secret().into()));
     let (_, seen) = fixture.send(client.get("/forums")).await;
     for request in seen {

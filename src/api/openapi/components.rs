@@ -4,20 +4,26 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::Schemas;
 use crate::operation::ErrorMessages;
-use crate::scope::Surface;
+use crate::scope::{Scopes, Surface};
 
 /// Components of a surface's document, and the messages of its errors.
 pub(super) struct Components<'a> {
     pub(super) surface: Surface,
+    pub(super) scopes: &'a Scopes,
     pub(super) error_messages: &'a ErrorMessages,
     pub(super) schemas: Schemas,
     pub(super) responses: Map<String, Value>,
 }
 
 impl<'a> Components<'a> {
-    pub(super) fn new(surface: Surface, error_messages: &'a ErrorMessages) -> Self {
+    pub(super) fn new(
+        surface: Surface,
+        scopes: &'a Scopes,
+        error_messages: &'a ErrorMessages,
+    ) -> Self {
         Self {
             surface,
+            scopes,
             error_messages,
             schemas: Schemas::new(),
             responses: Map::new(),

@@ -5,7 +5,7 @@ use http::StatusCode;
 use crate::api::ApiSettings;
 use crate::model::ErrorCode;
 use crate::rate_limit::Budget;
-use crate::scope::Surface;
+use crate::scope::{Scopes, Surface};
 
 const INTRODUCTION: &str = include_str!("introduction.md");
 const AUTHENTICATION: &str = include_str!("authentication.md");
@@ -43,9 +43,10 @@ pub(super) fn introduction(settings: &ApiSettings, surface: Surface) -> String {
 const COMPACT_SCOPES: &str = "\n\nThe table also names operations that this API does not have. This document lists all operations of this API.";
 
 /// Returns the description of the security scheme, with a table of scopes.
-pub(super) fn authentication(surface: Surface) -> String {
-    let scopes = surface.scopes();
-    let scopes = scopes.map(|scope| [format!("`{scope}`"), scope.description().into()]);
+pub(super) fn authentication(surface: Surface, scopes: &Scopes) -> String {
+    let scopes = scopes
+        .iter()
+        .map(|scope| [format!("`{scope}`"), scope.description().into()]);
     let mut scopes = table(["scope", "allows"], scopes);
     if surface == Surface::Compact {
         scopes += COMPACT_SCOPES;

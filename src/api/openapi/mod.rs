@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::model::ErrorCode;
 use crate::operation::Tag;
 use crate::operation::{Operation, OperationSpec};
-use crate::scope::Surface;
+use crate::scope::{Scopes, Surface};
 
 /// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json` below the
 /// base path. The settings must be valid.
@@ -37,7 +37,8 @@ pub(super) fn render(
     let surface = environment.surface;
     let base_path = settings.base_path.trim_end_matches('/');
     let server = format!("{}{base_path}", environment.public_origin);
-    let mut components = Components::new(surface, &settings.error_messages);
+    let scopes = environment.scopes();
+    let mut components = Components::new(surface, &scopes, &settings.error_messages);
     let paths = paths(operations, &mut components);
     let headers = responses::headers_in(&[&paths, &components.responses]);
     let webhooks = webhooks::webhooks(&mut components.schemas);
@@ -46,13 +47,13 @@ pub(super) fn render(
     parameters.extend(operation::shared_parameters());
     json!({
         "openapi": "3.1.0",
-        "info": info(settings, surface),
+        "info": info(settings, surface, &scopes),
         "servers": [{ "url": server }],
         "tags": tags(operations),
         "paths": paths,
         "webhooks": webhooks,
         "components": {
-            "securitySchemes": { "bearerAuth": security_scheme(surface) },
+            "securitySchemes": { "bearerAuth": security_scheme(surface, &scopes) },
             "headers": headers,
             "parameters": parameters,
             "responses": components.responses,
@@ -61,9 +62,9 @@ pub(super) fn render(
     })
 }
 
-fn info(settings: &ApiSettings, surface: Surface) -> Value {
-    let scopes: Map<_, _> = surface
-        .scopes()
+fn info(settings: &ApiSettings, surface: Surface, scopes: &Scopes) -> Value {
+    let scopes: Map<_, _> = scopes
+        .iter()
         .map(|scope| (scope.to_string(), scope.description().into()))
         .collect();
     let errors: Map<_, _> = ErrorCode::of(surface)
@@ -85,12 +86,12 @@ fn info(settings: &ApiSettings, surface: Surface) -> Value {
     })
 }
 
-fn security_scheme(surface: Surface) -> Value {
+fn security_scheme(surface: Surface, scopes: &Scopes) -> Value {
     json!({
         "type": "http",
         "scheme": "bearer",
         "bearerFormat": "forum_pat_<lookup>_<secret>",
-        "description": info::authentication(surface),
+        "description": info::authentication(surface, scopes),
     })
 }
 

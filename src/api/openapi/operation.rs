@@ -8,7 +8,7 @@ use super::responses;
 use super::schemas::strip_null;
 use crate::operation::Source;
 use crate::operation::{Operation, OperationSchemas, OperationSpec};
-use crate::scope::{Scope, Surface};
+use crate::scope::{Scope, Scopes};
 
 const IDEMPOTENCY_KEY: &str = "IdempotencyKey";
 const IF_NONE_MATCH: &str = "IfNoneMatch";
@@ -38,7 +38,7 @@ pub(super) fn shared_parameters() -> [(String, Value); 2] {
 }
 
 pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) -> Value {
-    let surface = components.surface;
+    let scopes = components.scopes;
     let schemas = &mut components.schemas;
     let Operation { spec, handler } = operation;
     let needs_token = handler.needs_token();
@@ -46,7 +46,7 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
     let mut operation = json!({
         "operationId": spec.id,
         "summary": spec.summary.trim_end_matches('.'),
-        "description": description(spec, needs_token, operation_schemas.input.field_scope, surface),
+        "description": description(spec, needs_token, operation_schemas.input.field_scope, scopes),
         "tags": [spec.tag.name],
         "security": security(needs_token),
         "parameters": parameters(spec, &operation_schemas),
@@ -54,7 +54,7 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
         "x-scope": spec.scope.as_str(),
         "x-ratelimit-cost": spec.cost,
     });
-    let field_scope = known_scope(operation_schemas.input.field_scope, surface);
+    let field_scope = known_scope(operation_schemas.input.field_scope, scopes);
     if let (Some((field, scope)), Some(operation)) = (field_scope, operation.as_object_mut()) {
         operation.insert("x-field-scopes".into(), json!({ field: scope.as_str() }));
     }
@@ -74,7 +74,7 @@ fn description(
     spec: &OperationSpec,
     needs_token: bool,
     field_scope: Option<(&'static str, Scope)>,
-    surface: Surface,
+    scopes: &Scopes,
 ) -> String {
     let OperationSpec {
         notes, scope, cost, ..
@@ -86,7 +86,7 @@ fn description(
         "Requires no token. If you send a token, it must have the scope"
     };
     let rules = format!("{token} `{scope}`. Costs {cost} {unit}.");
-    let field = field_rule(field_scope, surface);
+    let field = field_rule(field_scope, scopes);
     let parts = [*notes, &rules, &field];
     parts
         .into_iter()
@@ -98,13 +98,13 @@ fn description(
 /// Returns the scope that `true` in a field of the body requires, if the surface has it.
 fn known_scope(
     field_scope: Option<(&'static str, Scope)>,
-    surface: Surface,
+    scopes: &Scopes,
 ) -> Option<(&'static str, Scope)> {
-    field_scope.filter(|(_, scope)| surface.has_scope(*scope))
+    field_scope.filter(|(_, scope)| scopes.contains(*scope))
 }
 
-fn field_rule(field_scope: Option<(&'static str, Scope)>, surface: Surface) -> String {
-    match (field_scope, known_scope(field_scope, surface)) {
+fn field_rule(field_scope: Option<(&'static str, Scope)>, scopes: &Scopes) -> String {
+    match (field_scope, known_scope(field_scope, scopes)) {
         (None, _) => String::new(),
         (_, Some((field, scope))) => format!(
             "`{field}: true` also requires the scope `{scope}`. Without it the response is 403 `missing_scope` and nothing \

@@ -224,7 +224,7 @@ impl<'a> LoaderFixture<'a> {
     }
 
     async fn issue_token(&self, owner: &UserId) -> TestResult<Lookup> {
-        let request = TokenRequest::new(owner, &[Scope::ForumsRead]).label("a label");
+        let request = TokenRequest::new(owner, &[Scope::FORUMS_READ]).label("a label");
         let (tokens, now) = (&*self.stores.tokens, self.suite.now());
         let issued = issue_token(tokens, &self.random, Surface::Full, request, now).await;
         Ok(issued.map_err(BoxError::from)?.1.lookup)

@@ -53,7 +53,7 @@ impl Site {
     pub async fn new(pause: Duration) -> Self {
         let club = fixture::club(pause).await;
         let (alice, session) = members::sample(&club).await.unwrap();
-        let (owner, scopes) = (alice.into(), [Scope::PostsRead, Scope::PostsWrite]);
+        let (owner, scopes) = (alice.into(), [Scope::POSTS_READ, Scope::POSTS_WRITE]);
         let request = TokenRequest::new(&owner, &scopes);
         let (tokens, now) = (PostgresStore::new(club.pool.clone()), SystemClock.now());
         let issued = issue_token(&tokens, &OsRandom, Surface::Full, request, now).await;

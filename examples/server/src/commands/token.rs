@@ -9,7 +9,7 @@ use forum_api::audit::{AuditAction, AuditActor};
 use forum_api::host::{BoardError, BoardResult};
 use forum_api::model::{Timestamp, UserId};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::{Scope, Surface};
+use forum_api::scope::{Scope, Scopes, Surface};
 use forum_api::store::{Stores, TokenFilter, TokenStore, TokenUsage};
 use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, issue_token};
 use serde::Serialize;
@@ -168,10 +168,8 @@ fn scopes(text: &str, surface: Surface) -> BoardResult<Vec<Scope>> {
         return Ok(surface.scopes().collect());
     }
     let scope = |name: &str| {
-        let scope = Scope::parse(name.trim()).ok();
-        let known = scope.filter(|scope| surface.has_scope(*scope));
-        known.ok_or_else(|| {
-            let known: Vec<_> = surface.scopes().map(Scope::as_str).collect();
+        Scopes::from(surface).parse(name.trim()).map_err(|_| {
+            let known: Vec<_> = surface.scopes().map(|scope| scope.as_str()).collect();
             let known = known.join(", ");
             invalid(format!(
                 "unknown scope {:?}; expected `all` or {known}",

@@ -45,7 +45,7 @@ async fn main() -> Result<()> {
         migrate(&pool).await?;
     }
     let owner = UserId::from(7);
-    let token = TokenRequest::new(&owner, &[Scope::ForumsRead]).label("sqlx 0.8");
+    let token = TokenRequest::new(&owner, &[Scope::FORUMS_READ]).label("sqlx 0.8");
     let now = SystemClock.now();
     let tokens = SqlxTokenStore(pool.clone());
     issue_token(&tokens, &OsRandom, Surface::Full, token, now).await?;

@@ -1,0 +1,78 @@
+//! Parameters of a list: filters, limit and position.
+
+use super::{InvalidPageKeyError, Page, PageKey, PageLimit};
+
+/// Query parameters of a list: the filters `F`, the number of items and the position.
+///
+/// The position is a [`PageKey`], which the library decodes from the client's cursor. A cursor is valid only for the list
+/// and the filters for which it was returned.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct List<F> {
+    /// The filters.
+    pub filter: F,
+    /// Number of items per page, 1 to 100. Default: 20.
+    pub limit: PageLimit,
+    /// Position after which the page starts; `None` for the first page.
+    pub after: Option<PageKey>,
+}
+
+impl<F> List<F> {
+    /// Creates the parameters of the first page, with 20 items.
+    pub fn new(filter: F) -> Self {
+        Self {
+            filter,
+            limit: PageLimit::default(),
+            after: None,
+        }
+    }
+
+    /// Returns the integers of [`after`](Self::after), or `start` for the first page.
+    ///
+    /// # Errors
+    /// [`InvalidPageKeyError`] if `after` is not `N` integers that are separated by dots. `?` converts it to a 400
+    /// `bad_request`.
+    pub fn after_or<const N: usize>(
+        &self,
+        start: [i64; N],
+    ) -> Result<[i64; N], InvalidPageKeyError> {
+        let after = self.after.as_ref().map(PageKey::parse_ints).transpose()?;
+        Ok(after.unwrap_or(start))
+    }
+
+    /// Sorts the items of a list in memory by `key` in ascending order, and returns the page that begins after the key
+    /// [`after`](Self::after).
+    ///
+    /// The keys must be unique. For a descending order, `key` returns negative numbers.
+    ///
+    /// # Errors
+    /// [`InvalidPageKeyError`] in the same cases as [`after_or`](Self::after_or).
+    ///
+    /// # Examples
+    /// ```
+    /// use forum_api::model::{List, PageLimit};
+    ///
+    /// let mut list = List::new(());
+    /// list.limit = PageLimit::new(2).unwrap();
+    /// let newest_first = |number: &i64| [-number];
+    /// let first = list.page([5, 7, 6], newest_first).unwrap();
+    /// assert_eq!(first.items, [7, 6]);
+    ///
+    /// list.after = first.next;
+    /// let last = list.page([5, 7, 6, 8], newest_first).unwrap();
+    /// assert_eq!((last.items, last.next), (vec![5], None));
+    /// ```
+    pub fn page<T, const N: usize>(
+        &self,
+        items: impl IntoIterator<Item = T>,
+        key: impl Fn(&T) -> [i64; N],
+    ) -> Result<Page<T>, InvalidPageKeyError> {
+        let after = self.after.as_ref().map(PageKey::parse_ints).transpose()?;
+        let is_later = |item: &T| after.is_none_or(|after| key(item) > after);
+        let mut items: Vec<T> = items.into_iter().filter(is_later).collect();
+        items.sort_by_cached_key(&key);
+        Ok(Page::from_overfetch(items, self.limit, |last| {
+            key(last).into()
+        }))
+    }
+}

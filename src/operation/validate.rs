@@ -1,0 +1,142 @@
+//! Checks of the operations of a service, before it is built.
+
+use std::collections::HashMap;
+
+use http::Method;
+use schemars::SchemaGenerator;
+
+use super::handler::{Operation, OperationSchemas};
+use super::input::Source;
+use super::path::MAX_VARIABLES;
+use crate::build_error::BuildError;
+use crate::scope::Scopes;
+
+/// Rejects an invalid operation, and operations that contradict each other. `reserved` are paths that the service serves
+/// itself.
+pub(crate) fn validate(
+    operations: &[Operation],
+    scopes: &Scopes,
+    reserved: &[&str],
+) -> Result<(), BuildError> {
+    let mut tags = HashMap::new();
+    for (index, operation) in operations.iter().enumerate() {
+        check(operation, scopes, reserved)?;
+        let spec = &operation.spec;
+        for earlier in operations.iter().take(index).map(|earlier| &earlier.spec) {
+            if earlier.id == spec.id {
+                return Err(invalid(operation, "an id that no other operation has"));
+            }
+            if earlier.method == spec.method && overlap(earlier.path, spec.path) {
+                let expected = format!(
+                    "a path that matches no request of another operation; {} {} does",
+                    earlier.method, earlier.path
+                );
+                return Err(invalid(operation, &expected));
+            }
+        }
+        if *tags.entry(spec.tag.name).or_insert(spec.tag) != spec.tag {
+            return Err(invalid(
+                operation,
+                "the same description of its tag in all operations",
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<(), BuildError> {
+    let spec = &operation.spec;
+    let mut generator = SchemaGenerator::default();
+    let schemas = operation
+        .handler
+        .describe(spec, &mut generator.clone(), &mut generator);
+    let is_body = schemas.source == Source::Body;
+    let can_have_body = [Method::POST, Method::PUT, Method::PATCH].contains(&spec.method);
+    let has_summary = spec.summary.ends_with('.');
+    for (is_valid, expected) in [
+        (
+            is_id(spec.id),
+            "an id of letters and digits that begins with a letter",
+        ),
+        (
+            is_path(spec.path),
+            "a path such as `/threads/{threadId}/links`",
+        ),
+        (
+            !reserved.contains(&spec.path),
+            "a path that the service does not serve itself",
+        ),
+        (
+            spec.variables.len() <= MAX_VARIABLES,
+            "a path with at most 4 variables",
+        ),
+        (
+            has_variables(operation, &schemas),
+            "a path with the variables of its handler",
+        ),
+        ((1..=100).contains(&spec.cost), "a cost of 1 to 100 units"),
+        (has_summary, "a summary that is a sentence"),
+        (
+            scopes.contains(spec.scope),
+            "a scope that `Environment::scope` adds",
+        ),
+        (
+            !is_body || can_have_body,
+            "a body only for POST, PUT and PATCH",
+        ),
+        (
+            schemas.input.rejects_unknown_fields,
+            "an input with `#[serde(deny_unknown_fields)]`",
+        ),
+    ] {
+        if !is_valid {
+            return Err(invalid(operation, expected));
+        }
+    }
+    Ok(())
+}
+
+fn invalid(operation: &Operation, expected: &str) -> BuildError {
+    let spec = &operation.spec;
+    BuildError::new(
+        "operation",
+        format!("{expected}, for {} {} {}", spec.id, spec.method, spec.path),
+    )
+}
+
+fn is_id(id: &str) -> bool {
+    id.starts_with(|first: char| first.is_ascii_alphabetic())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Returns `true` if a path begins with a slash, and each segment is a variable or a text of `[A-Za-z0-9_-]`.
+fn is_path(path: &str) -> bool {
+    let is_name = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    };
+    let is_segment = |segment: &str| {
+        let variable = segment
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'));
+        is_name(variable.unwrap_or(segment))
+    };
+    path.strip_prefix('/')
+        .is_some_and(|path| path.split('/').all(is_segment))
+}
+
+fn has_variables(operation: &Operation, schemas: &OperationSchemas) -> bool {
+    let names = schemas.path_params.iter().map(|(name, _)| name.as_str());
+    names.eq(operation.spec.variables.iter().copied())
+}
+
+/// Returns `true` if a request can match both templates.
+fn overlap(one: &str, other: &str) -> bool {
+    let is_variable = |segment: &str| segment.starts_with('{');
+    let can_match =
+        |(one, other): (&str, &str)| one == other || is_variable(one) || is_variable(other);
+    one.split('/').count() == other.split('/').count()
+        && one.split('/').zip(other.split('/')).all(can_match)
+}
