@@ -56,7 +56,8 @@ pub struct CursorPage<T> {
 }
 
 impl<T> CursorPage<T> {
-    pub(crate) fn example(items: impl Into<Vec<T>>) -> Self {
+    /// Creates a page with these items and a cursor, as an example of a response.
+    pub fn example(items: impl Into<Vec<T>>) -> Self {
         Self {
             items: items.into(),
             next: Some(Cursor::new("k3Jv0cZbpw4xNzY5ODYwODAwMDAwLjE3".into())),

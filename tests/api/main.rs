@@ -10,6 +10,7 @@ mod cursors;
 mod endpoints;
 mod failures;
 mod headers;
+mod host_operations;
 mod idempotency;
 mod languages;
 mod log_contents;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use forum_api::ForumApi;
 use forum_api::host::{Board, Host};
+use forum_api::operation::Operation;
 use forum_api::rate_limit::{Budget, RateLimitDecision, RateLimitKey};
 use forum_api::runtime::{Clock, ManualClock, TokioRuntime};
 use forum_api::scope::Surface;
 use forum_api::store::Stores;
 use forum_api::test_util::{Intervention, StoreInterceptor, TestResponse};
-use forum_api::{ApiSettings, Environment};
+use forum_api::{ApiSettings, Environment, ForumApi, ForumApiBuilder};
 use http::Response;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -118,11 +118,24 @@ impl Server {
         board: &Arc<FullBoard>,
         commands: Arc<dyn Board>,
     ) -> Self {
+        Self::with_operations(environment, settings, stores, board, commands, Vec::new())
+    }
+
+    /// Creates a server that also has `operations`.
+    pub(crate) fn with_operations(
+        environment: Environment,
+        settings: ApiSettings,
+        stores: Stores,
+        board: &Arc<FullBoard>,
+        commands: Arc<dyn Board>,
+        operations: Vec<Operation>,
+    ) -> Self {
         log::capture();
         let clock = Arc::new(ManualClock::new(fixtures::time()));
         let environment = environment.clock(clock.clone());
         let host = Host::new(board.clone(), commands);
         let api = ForumApi::builder(host, stores.clone(), environment).settings(settings);
+        let api = operations.into_iter().fold(api, ForumApiBuilder::operation);
         Self {
             api: api.build().unwrap(),
             board: board.clone(),

@@ -1,0 +1,424 @@
+//! Operations of a host (`docs/protocol.md`, section 12.10): links of a thread, with a scope of their own.
+
+use std::sync::{Arc, Mutex};
+
+use forum_api::host::{BoardResult, Caller, InForum, MemberCaller, ResourceRef};
+use forum_api::model::{ForumId, List, Page, ThreadId};
+use forum_api::operation::{
+    Body, FieldError, FieldScope, Json, NoForum, Operation, PathParams, Query, Resource, Tag,
+};
+use forum_api::runtime::TokioRuntime;
+use forum_api::scope::{Scope, Surface};
+use forum_api::store::Stores;
+use forum_api::{Environment, ForumApi};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::idempotency::is_replay;
+use crate::support::server::settings;
+use crate::support::*;
+
+const LINKS_WRITE: Scope = Scope::from_static("links:write", "Add links.");
+const TAG: Tag = Tag::new("links", "Links of threads.");
+
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Link {
+    thread_id: ThreadId,
+    position: usize,
+    url: String,
+}
+
+impl Resource for Link {
+    fn location(&self) -> Option<String> {
+        Some(format!(
+            "/threads/{}/links/{}",
+            self.thread_id, self.position
+        ))
+    }
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct NewLink {
+    url: String,
+    #[serde(default)]
+    subscribe: bool,
+}
+
+impl Body for NewLink {
+    fn example() -> Self {
+        let url = "https://board.example".into();
+        Self {
+            url,
+            subscribe: false,
+        }
+    }
+
+    fn check(&self) -> Result<(), FieldError> {
+        if self.url.starts_with("https://") {
+            return Ok(());
+        }
+        Err(FieldError::new("url", "an https address"))
+    }
+
+    fn field_scope() -> Option<FieldScope<Self>> {
+        Some(FieldScope::new(
+            "subscribe",
+            Scope::SUBSCRIPTIONS_WRITE,
+            |link: &Self| link.subscribe,
+        ))
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct LinkPath {
+    thread_id: ThreadId,
+    position: usize,
+}
+
+impl PathParams for LinkPath {
+    fn resource(&self) -> ResourceRef<'_> {
+        ResourceRef::Thread(&self.thread_id)
+    }
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct LinkFilter {
+    prefix: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CountParams {
+    min_length: Option<usize>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Count {
+    count: usize,
+}
+
+impl Resource for Count {}
+
+/// Links of threads. A thread is in the forum at the start of its id.
+#[derive(Default)]
+struct Links(Mutex<Vec<Link>>);
+
+fn forum(thread: &ThreadId) -> ForumId {
+    let thread = thread.to_string();
+    ForumId::parse(thread.split('-').next().unwrap()).unwrap()
+}
+
+impl Links {
+    async fn add(&self, thread: ThreadId, new: NewLink) -> BoardResult<InForum<Link>> {
+        let mut links = self.0.lock().unwrap();
+        let link = Link {
+            position: links.len() + 1,
+            url: new.url,
+            thread_id: thread,
+        };
+        links.push(link.clone());
+        Ok(InForum::new(forum(&link.thread_id), link))
+    }
+
+    async fn list(
+        &self,
+        thread: ThreadId,
+        list: List<LinkFilter>,
+    ) -> BoardResult<InForum<Page<Link>>> {
+        let prefix = list.filter.prefix.clone().unwrap_or_default();
+        let links = self.0.lock().unwrap().clone();
+        let links = links
+            .into_iter()
+            .filter(|link| link.thread_id == thread && link.url.starts_with(&prefix));
+        let page = list.page(links, |link| [link.position as i64])?;
+        Ok(InForum::new(forum(&thread), page))
+    }
+
+    async fn remove(&self, path: LinkPath) -> BoardResult<()> {
+        let is_other = |link: &Link| link.position != path.position;
+        self.0.lock().unwrap().retain(is_other);
+        Ok(())
+    }
+
+    async fn count(&self, min_length: usize) -> BoardResult<NoForum<Count>> {
+        let links = self.0.lock().unwrap();
+        let count = links
+            .iter()
+            .filter(|link| link.url.len() >= min_length)
+            .count();
+        Ok(NoForum(Count { count }))
+    }
+}
+
+fn example() -> Link {
+    Link {
+        thread_id: ThreadId::from(17),
+        position: 1,
+        url: "https://board.example".into(),
+    }
+}
+
+fn operations(links: &Arc<Links>) -> Vec<Operation> {
+    vec![
+        Operation::post("/threads/{threadId}/links", "addLink", LINKS_WRITE)
+            .tag(TAG)
+            .summary("Adds a link.")
+            .cost(7)
+            .created(
+                links,
+                |links, _: &MemberCaller, thread: ThreadId, Json(new)| {
+                    Box::pin(links.add(thread, new))
+                },
+                example,
+            ),
+        Operation::get(
+            "/threads/{threadId}/links",
+            "listLinks",
+            Scope::THREADS_READ,
+        )
+        .tag(TAG)
+        .summary("Lists the links of a thread.")
+        .ok(
+            links,
+            |links, _: &Caller, thread: ThreadId, list: List<LinkFilter>| {
+                Box::pin(links.list(thread, list))
+            },
+            || forum_api::model::CursorPage::example([example()]),
+        ),
+        Operation::delete(
+            "/threads/{threadId}/links/{position}",
+            "removeLink",
+            LINKS_WRITE,
+        )
+        .tag(TAG)
+        .summary("Removes a link.")
+        .no_content(links, |links, _: &MemberCaller, path: LinkPath, ()| {
+            Box::pin(links.remove(path))
+        }),
+        Operation::get("/x/links", "countLinks", Scope::THREADS_READ)
+            .tag(TAG)
+            .summary("Counts all links.")
+            .ok(
+                links,
+                |links, _: &Caller, (), Query(params): Query<CountParams>| {
+                    Box::pin(links.count(params.min_length.unwrap_or_default()))
+                },
+                || Count { count: 1 },
+            ),
+    ]
+}
+
+fn server() -> Server {
+    let environment = Environment::new(TokioRuntime).scope(LINKS_WRITE);
+    server_in(environment)
+}
+
+fn server_in(environment: Environment) -> Server {
+    let (board, stores) = (FullBoard::new(), Stores::in_memory());
+    let operations = operations(&Arc::default());
+    Server::with_operations(
+        environment,
+        settings(),
+        stores,
+        &board,
+        board.clone(),
+        operations,
+    )
+}
+
+fn add(url: &str) -> Request {
+    let body = format!(r#"{{"url":"{url}"}}"#);
+    Request::post("/threads/open-1/links", &body)
+}
+
+#[tokio::test]
+async fn an_operation_of_a_host_passes_the_pipeline() {
+    let server = server();
+    let alice = server.token_with("alice", &["links:write"]).await;
+    let before = server.remaining(&alice, settings().token_budget).await;
+    let request = add("https://a.example").bearer(&alice).key("x");
+    let created = server.send(&request).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    assert_eq!(
+        created.header("location"),
+        Some("/api/v1/threads/open-1/links/1")
+    );
+    let replay = server.send(&request).await;
+    assert!(is_replay(&replay) && replay.body == created.body);
+    let after = server.remaining(&alice, settings().token_budget).await;
+    assert_eq!(before - after, 14);
+
+    for (request, expected) in [
+        (add("https://a.example"), UNAUTHENTICATED),
+        (add("http://a.example").bearer(&alice), BAD_REQUEST),
+        (
+            Request::post(
+                "/threads/open-1/links",
+                r#"{"url":"https://a","subscribe":true}"#,
+            )
+            .bearer(&alice),
+            MISSING_SCOPE,
+        ),
+        (
+            Request::post("/threads/open-1/links", r#"{"url":"https://a","more":1}"#)
+                .bearer(&alice),
+            BAD_REQUEST,
+        ),
+        (
+            Request::post("/threads/staff-1/links", r#"{"url":"https://a"}"#).bearer(&alice),
+            PATH_NOT_FOUND,
+        ),
+        (
+            Request::post("/threads/absent-1/links", r#"{"url":"https://a"}"#).bearer(&alice),
+            PATH_NOT_FOUND,
+        ),
+        (
+            Request::get("/threads/open-1/links").bearer(&alice),
+            MISSING_SCOPE,
+        ),
+        (Request::get("/threads/staff-1/links"), PATH_NOT_FOUND),
+        (Request::get("/threads/open-1/links?limit=101"), BAD_REQUEST),
+        (Request::get("/threads/open-1/links?more=1"), BAD_REQUEST),
+        (
+            Request::new("DELETE", "/threads/staff-1/links/1").bearer(&alice),
+            PATH_NOT_FOUND,
+        ),
+        (
+            Request::new("DELETE", "/threads/open-1/links/first").bearer(&alice),
+            PATH_NOT_FOUND,
+        ),
+        (
+            Request::new("PUT", "/threads/open-1/links").bearer(&alice),
+            NO_SUCH_ROUTE,
+        ),
+        (
+            Request::new("DELETE", "/threads/open-1/links/1").bearer(&alice),
+            (204, None),
+        ),
+        (Request::get("/x/links"), (200, None)),
+    ] {
+        assert_eq!(
+            server.outcome(request.clone()).await,
+            expected,
+            "{request:?}"
+        );
+    }
+    let plain = server.token_with("alice", &["threads:read"]).await;
+    let refused = server.outcome_for(&plain, add("https://a.example")).await;
+    assert_eq!(refused, MISSING_SCOPE);
+}
+
+#[tokio::test]
+async fn a_cursor_of_a_hosts_list_is_valid_for_its_path_and_its_filters() {
+    let server = server();
+    let alice = server.token_with("alice", &["links:write"]).await;
+    for index in 0..3 {
+        let added = server
+            .outcome_for(&alice, add(&format!("https://{index}.example")))
+            .await;
+        assert_eq!(added, (201, None));
+    }
+    let first = server
+        .send(&Request::get("/threads/open-1/links?limit=2&prefix=https"))
+        .await
+        .json();
+    assert_eq!(first["items"].as_array().unwrap().len(), 2);
+    let next = first["next"].as_str().unwrap();
+    let last = Request::get(&format!("/threads/open-1/links?prefix=https&after={next}"));
+    let last = server.send(&last).await.json();
+    assert_eq!(
+        (last["items"][0]["position"].as_u64(), &last["next"]),
+        (Some(3), &serde_json::Value::Null)
+    );
+    for path in [
+        "/threads/open-1/links?after=",
+        "/threads/open-2/links?prefix=https&after=",
+    ] {
+        let foreign = Request::get(&format!("{path}{next}"));
+        assert_eq!(server.outcome(foreign).await, BAD_REQUEST);
+    }
+}
+
+#[tokio::test]
+async fn the_document_describes_the_operations_and_scopes_of_a_host() {
+    let document = server().api.openapi();
+    let add = &document["paths"]["/threads/{threadId}/links"]["post"];
+    assert_eq!(
+        (
+            add["operationId"].as_str(),
+            add["x-ratelimit-cost"].as_u64()
+        ),
+        (Some("addLink"), Some(7))
+    );
+    assert_eq!(add["x-field-scopes"]["subscribe"], "subscriptions:write");
+    assert!(add["responses"]["201"]["headers"]["location"].is_object());
+    assert_eq!(document["info"]["x-scopes"]["links:write"], "Add links.");
+    let remove = &document["paths"]["/threads/{threadId}/links/{position}"]["delete"];
+    assert_eq!(remove["parameters"][1]["name"], "position");
+    let list = &document["paths"]["/threads/{threadId}/links"]["get"]["parameters"];
+    let names: Vec<_> = list
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["name"].as_str())
+        .collect();
+    assert_eq!(names, ["threadId", "after", "limit", "prefix"]);
+    assert!(
+        document["tags"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|tag| tag["name"] == "links")
+    );
+}
+
+#[tokio::test]
+async fn the_compact_surface_has_no_operation_of_a_host() {
+    let environment = Environment::new(TokioRuntime)
+        .surface(Surface::Compact)
+        .scope(LINKS_WRITE);
+    let server = server_in(environment);
+    assert_eq!(
+        server.outcome(Request::get("/x/links")).await,
+        NO_SUCH_ROUTE
+    );
+    assert!(!server.api.openapi().to_string().contains("links"));
+}
+
+#[test]
+fn build_rejects_an_invalid_operation() {
+    let links = Arc::new(Links::default());
+    let count = |path: &'static str, id: &'static str, scope| {
+        Operation::get(path, id, scope)
+            .tag(TAG)
+            .summary("Counts all links.")
+            .ok(
+                &links,
+                |links, _: &Caller, (), ()| Box::pin(links.count(0)),
+                || Count { count: 1 },
+            )
+    };
+    let read = Scope::THREADS_READ;
+    #[rustfmt::skip]
+    let cases = [
+        (count("/x/links", "getThread", read), "an id that no other operation has"),
+        (count("/members/online", "online", read), "a path that matches no request of another operation; GET /members/{userId} does"),
+        (count("/openapi.json", "document", read), "a path such as"),
+        (count("x/links", "links", read), "a path such as"),
+        (count("/x/links/", "links", read), "a path such as"),
+        (count("/x/{linkId}", "links", read), "a path with the variables of its handler"),
+        (count("/{a}/{b}/{c}/{d}/{e}", "links", read), "a path with at most 4 variables"),
+        (count("/x/links", "count links", read), "an id of letters and digits"),
+        (count("/x/links", "links", LINKS_WRITE), "a scope that `Environment::scope` adds"),
+    ];
+    for (operation, expected) in cases {
+        let api = ForumApi::builder(FullBoard::new(), Stores::in_memory(), TokioRuntime);
+        let error = api.operation(operation).build().unwrap_err();
+        assert_eq!(error.setting(), "operation");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
