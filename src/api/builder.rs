@@ -8,6 +8,8 @@ use std::time::Duration;
 use http::Uri;
 use http::request::Parts;
 use ipnet::IpNet;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 
 use super::context::{ApiInner, PeerIp, RequestIdGenerator};
 use super::rate_limit;
@@ -17,7 +19,7 @@ use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::Host;
 use crate::http_util::{OriginalUri, no_original_uri};
-use crate::operation::{ErrorMessages, Operation, Services, validate};
+use crate::operation::{ErrorMessages, ExtraOf, ExtraTypes, Operation, Services, validate};
 use crate::rate_limit::Budget;
 use crate::store::Stores;
 
@@ -49,6 +51,7 @@ pub struct ForumApiBuilder {
     environment: Environment,
     settings: ApiSettings,
     operations: Vec<Operation>,
+    extra_types: ExtraTypes,
     peer_ip: Box<PeerIp>,
     original_uri: Box<OriginalUri>,
 }
@@ -73,6 +76,7 @@ impl ForumApi {
             environment: environment.into(),
             settings: ApiSettings::default(),
             operations: Vec::new(),
+            extra_types: ExtraTypes::default(),
             peer_ip: Box::new(rate_limit::peer_ip),
             original_uri: no_original_uri(),
         }
@@ -179,6 +183,18 @@ impl ForumApiBuilder {
         self
     }
 
+    /// Accepts `extra` in a body, with the fields of `T`. The board finds the decoded value in the field `extra` of the body, and
+    /// the OpenAPI document describes it. Without a type, a request with `extra` is a 400.
+    ///
+    /// `T` is a struct with `#[serde(deny_unknown_fields)]`.
+    pub fn extra<T: DeserializeOwned + JsonSchema + Send + Sync + 'static>(
+        mut self,
+        of: ExtraOf,
+    ) -> Self {
+        self.extra_types.add::<T>(of);
+        self
+    }
+
     /// Builds the service and renders its OpenAPI document.
     ///
     /// # Errors
@@ -192,14 +208,22 @@ impl ForumApiBuilder {
         operations.append(&mut self.operations);
         operations.retain(|operation| operation.spec.surfaces.contains(&surface));
         let scopes = self.environment.scopes();
+        let expected = "at most one type for each body, with `#[serde(deny_unknown_fields)]`";
+        BuildError::require(self.extra_types.is_valid(), "extra", expected)?;
         validate(&operations, &scopes, &[endpoints::OPENAPI_PATH])?;
-        let document = openapi::render(&operations, &self.settings, &self.environment);
+        let document = openapi::render(
+            &operations,
+            &self.extra_types,
+            &self.settings,
+            &self.environment,
+        );
         Ok(ForumApi(Arc::new(ApiInner {
             request_ids: RequestIdGenerator::new(&*self.environment.random),
             services: Arc::new(Services {
                 host: self.host,
                 stores: self.stores,
                 scopes,
+                extra_types: self.extra_types,
                 environment: self.environment,
                 error_messages: self.settings.error_messages.clone(),
             }),

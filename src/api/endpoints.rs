@@ -235,6 +235,7 @@ mod tests {
     use schemars::SchemaGenerator;
 
     use super::{board_operations, no_board};
+    use crate::operation::ExtraTypes;
 
     #[test]
     fn a_path_has_the_variables_of_its_handler_and_no_two_rows_match_the_same_request() {
@@ -242,10 +243,12 @@ mod tests {
         let mut shapes = Vec::new();
         for operation in board_operations(&no_board()) {
             let mut generator = SchemaGenerator::default();
-            let schemas =
-                operation
-                    .handler
-                    .describe(&operation.spec, &mut generator.clone(), &mut generator);
+            let schemas = operation.handler.describe(
+                &operation.spec,
+                &ExtraTypes::default(),
+                &mut generator.clone(),
+                &mut generator,
+            );
             let names = schemas
                 .path_params
                 .iter()

@@ -3,17 +3,16 @@
 use std::io::Write;
 
 use http::Method;
-use http::request::Parts;
 use schemars::SchemaGenerator;
 
 use crate::model::{
-    Expected, ListMessagesParams, ListPostsParams, ListSubscriptionsParams, ListThreadsParams,
-    MarkRead, NewMessage, NewPost, NewRating, NewSubscription, NewThread, NewVote,
-    OpenMessageParams, PageKey, PollUpdate, PostUpdate, SearchParams, UserId,
+    BodyExtra, Expected, ListMessagesParams, ListPostsParams, ListSubscriptionsParams,
+    ListThreadsParams, MarkRead, NewMessage, NewPost, NewRating, NewSubscription, NewThread,
+    NewVote, OpenMessageParams, PageKey, PollUpdate, PostUpdate, SearchParams,
 };
 use crate::operation::{
-    ApiError, Body, CursorScope, Decode, FieldError, FieldScope, InputSchema, InputValue,
-    ListParams,
+    ApiError, Body, CursorScope, Decode, DecodeContext, ExtraOf, ExtraTypes, FieldError,
+    FieldScope, InputSchema, InputValue, ListParams,
 };
 use crate::scope::Scope;
 
@@ -21,19 +20,18 @@ use crate::scope::Scope;
 impl Decode for OpenMessageParams {
     fn decode(
         value: InputValue<'_>,
-        head: &Parts,
-        owner: Option<&UserId>,
+        context: &DecodeContext<'_>,
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
-        <()>::decode(value, head, owner)?;
-        let mark_read = match head.method {
+        <()>::decode(value, context)?;
+        let mark_read = match context.head.method {
             Method::HEAD => MarkRead::No,
             _ => MarkRead::Yes,
         };
         Ok((mark_read.into(), None))
     }
 
-    fn describe(generator: &mut SchemaGenerator) -> InputSchema {
-        <()>::describe(generator)
+    fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
+        <()>::describe(generator, extra_types)
     }
 }
 
@@ -77,7 +75,7 @@ fn reject_from_with_after(params: &ListPostsParams) -> Result<(), FieldError> {
 
 /// Implements [`Body`] for the body of an operation.
 macro_rules! bodies {
-    ($($type:ident $(, check: $check:path)? $(, $field:literal => $scope:ident: $is_set:expr)?;)+) => {$(
+    ($($type:ident $(, check: $check:path)? $(, $field:literal => $scope:ident: $is_set:expr)? $(, extra: $of:ident)?;)+) => {$(
         impl Body for $type {
             fn example() -> Self {
                 Self::example()
@@ -90,16 +88,22 @@ macro_rules! bodies {
             $(fn field_scope() -> Option<FieldScope<Self>> {
                 Some(FieldScope::new($field, Scope::$scope, $is_set))
             })?
+
+            $(const EXTRA_OF: Option<ExtraOf> = Some(ExtraOf::$of);
+
+            fn set_extra(&mut self, extra: BodyExtra) {
+                self.extra = Some(extra);
+            })?
         }
     )+};
 }
 
 bodies! {
-    NewThread, "subscribe" => SUBSCRIPTIONS_WRITE: |thread| thread.subscribe;
-    NewPost, "subscribe" => SUBSCRIPTIONS_WRITE: |post| post.subscribe;
-    PostUpdate;
+    NewThread, "subscribe" => SUBSCRIPTIONS_WRITE: |thread| thread.subscribe, extra: NewThread;
+    NewPost, "subscribe" => SUBSCRIPTIONS_WRITE: |post| post.subscribe, extra: NewPost;
+    PostUpdate, extra: PostUpdate;
     NewRating;
-    NewMessage;
+    NewMessage, extra: NewMessage;
     NewVote;
     PollUpdate, check: require_change;
     NewSubscription;

@@ -39,6 +39,7 @@ impl ForumApi {
     pub fn openapi(&self) -> Value {
         openapi::render(
             &self.0.operations,
+            &self.0.services.extra_types,
             &self.0.settings,
             &self.0.services.environment,
         )

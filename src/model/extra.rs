@@ -1,7 +1,9 @@
 //! Board-specific fields of resources (`docs/protocol.md`, section 11.15).
 
+use std::any::Any;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use schemars::json_schema;
 use serde::de::Error as _;
@@ -119,6 +121,31 @@ inline_schema!(
         "examples": [json!({ "url": "https://example.org/", "score": 12 })],
     })
 );
+
+/// Fields of the host in the body of a request, decoded into the type that the host registered with
+/// [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
+///
+/// `Debug` prints only the name of this type, because the fields can contain a message.
+#[derive(Clone)]
+pub struct BodyExtra(Arc<dyn Any + Send + Sync>);
+
+impl BodyExtra {
+    /// Creates the fields, so that a host's web form can run the same command as the API.
+    pub fn new<T: Send + Sync + 'static>(fields: T) -> Self {
+        Self(Arc::new(fields))
+    }
+
+    /// Returns the fields; `None` if the host registered another type.
+    pub fn downcast_ref<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.0.downcast_ref()
+    }
+}
+
+impl fmt::Debug for BodyExtra {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BodyExtra")
+    }
+}
 
 #[cfg(test)]
 mod tests {

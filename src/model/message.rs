@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::serde_helpers::non_null;
-use super::{Author, Extra, MessageId, PageKey, PageLimit, Timestamp, UserRef};
+use super::{Author, BodyExtra, Extra, MessageId, PageKey, PageLimit, Timestamp, UserRef};
 
 /// A folder of the caller's private messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -178,6 +178,10 @@ pub struct NewMessage {
     /// `true` to send the caller a receipt when a recipient first opens the message. Default: `false`.
     #[serde(default)]
     pub request_receipt: bool,
+    /// Fields of the host; `None` if the body has no `extra`. A body with `extra` is a 400 unless the host registered a type with
+    /// [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
+    #[serde(skip)]
+    pub extra: Option<BodyExtra>,
 }
 
 impl NewMessage {
@@ -187,6 +191,7 @@ impl NewMessage {
             subject: "Tea".into(),
             body: "At five?".into(),
             request_receipt: true,
+            extra: None,
         }
     }
 }

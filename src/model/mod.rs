@@ -62,7 +62,7 @@ pub use cursor::{Cursor, CursorPage};
 pub use date_range::DateRange;
 pub use error_code::{ErrorBody, ErrorCode, ErrorObject};
 pub(crate) use expected::Expected;
-pub use extra::{Extra, ExtraError};
+pub use extra::{BodyExtra, Extra, ExtraError};
 pub use field_update::FieldUpdate;
 pub use forum::{Forum, ForumList, ListForumsParams};
 pub(crate) use id::check_id;

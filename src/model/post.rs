@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Author, ContentState, Extra, LastPost, PageKey, PageLimit, PostId, ThreadId, Timestamp,
+    Author, BodyExtra, ContentState, Extra, LastPost, PageKey, PageLimit, PostId, ThreadId,
+    Timestamp,
 };
 
 /// A post.
@@ -209,6 +210,10 @@ pub struct NewPost {
         description = "`true` to subscribe the author to the thread. The description of the operation names the scope that this requires. Default: `false`."
     )]
     pub subscribe: bool,
+    /// Fields of the host; `None` if the body has no `extra`. A body with `extra` is a 400 unless the host registered a type with
+    /// [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
+    #[serde(skip)]
+    pub extra: Option<BodyExtra>,
 }
 
 impl NewPost {
@@ -217,6 +222,7 @@ impl NewPost {
             body: "Green, *always*.".into(),
             in_reply_to: Some(PostId::from(40)),
             subscribe: false,
+            extra: None,
         }
     }
 }
@@ -235,6 +241,10 @@ pub struct PostUpdate {
     /// version is not checked.
     #[serde(default)]
     pub expected_version: Option<i64>,
+    /// Fields of the host; `None` if the body has no `extra`. A body with `extra` is a 400 unless the host registered a type with
+    /// [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
+    #[serde(skip)]
+    pub extra: Option<BodyExtra>,
 }
 
 impl PostUpdate {
@@ -243,6 +253,7 @@ impl PostUpdate {
             body: "Green, always.".into(),
             reason: Some("Less emphasis".into()),
             expected_version: Some(1),
+            extra: None,
         }
     }
 }

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Author, Extra, ForumId, NewPoll, PageKey, PageLimit, PollId, PostId, ThreadId, Timestamp,
+    Author, BodyExtra, Extra, ForumId, NewPoll, PageKey, PageLimit, PollId, PostId, ThreadId,
+    Timestamp,
 };
 
 /// Publication state of a thread or post.
@@ -134,6 +135,10 @@ pub struct NewThread {
         description = "`true` to subscribe the author to the thread. The description of the operation names the scope that this requires. Default: `false`."
     )]
     pub subscribe: bool,
+    /// Fields of the host; `None` if the body has no `extra`. A body with `extra` is a 400 unless the host registered a type with
+    /// [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
+    #[serde(skip)]
+    pub extra: Option<BodyExtra>,
 }
 
 impl NewThread {
@@ -144,6 +149,7 @@ impl NewThread {
             body: "Green or *black*?".into(),
             poll: Some(NewPoll::new("Which tea?", options)),
             subscribe: false,
+            extra: None,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::extract::error::InputError;
 use super::extract::value::{self, InputValue};
 use super::handler::{CallerKind, HandlerFn, OperationSpec, TypedHandler};
 use super::idempotency::{self, Begin};
-use super::input::{Input, Source, reject_query};
+use super::input::{DecodeContext, Input, Source, reject_query};
 use super::output::{Output, RenderContext, Rendered};
 use super::pagination::CursorScope;
 use super::path::{PathParams, PathSegments};
@@ -68,16 +68,20 @@ impl Call<'_> {
             body,
         } = self;
         let path = P::decode(&path, &operation.variables).ok_or(ApiError::NotFound)?;
-        let owner = caller.user_id().filter(|_| C::NEEDS_TOKEN);
+        let decode = DecodeContext {
+            head,
+            owner: caller.user_id().filter(|_| C::NEEDS_TOKEN),
+            extra_types: &services.extra_types,
+        };
         let (input, cursor_scope, idempotent_request) = match A::SOURCE {
             Source::Query => {
                 let query = InputValue::from_query(head.uri.query())?;
-                let (input, cursor_scope) = A::decode(query, head, owner)?;
+                let (input, cursor_scope) = A::decode(query, &decode)?;
                 (input, cursor_scope, None)
             }
             Source::Body => {
                 let (key, bytes) = read_body(head, operation, body, reading_body).await?;
-                let (input, _) = A::decode(InputValue::from_json(&bytes)?, head, owner)?;
+                let (input, _) = A::decode(InputValue::from_json(&bytes)?, &decode)?;
                 let token = caller.as_member().and_then(MemberCaller::presented);
                 if let Some(scope) = input.required_scope() {
                     checks::require_scope(token, scope)?;

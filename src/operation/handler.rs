@@ -11,6 +11,7 @@ use super::builder::Tag;
 use super::cache_policy::CachePolicy;
 use super::call::Call;
 use super::error::ApiError;
+use super::extra::ExtraTypes;
 use super::input::{Input, InputSchema, Source};
 use super::output::Output;
 use super::path::PathParams;
@@ -209,6 +210,7 @@ pub(crate) trait Handler: Send + Sync {
     fn describe(
         &self,
         spec: &OperationSpec,
+        extra_types: &ExtraTypes,
         inputs: &mut SchemaGenerator,
         outputs: &mut SchemaGenerator,
     ) -> OperationSchemas;
@@ -232,6 +234,7 @@ where
     fn describe(
         &self,
         spec: &OperationSpec,
+        extra_types: &ExtraTypes,
         inputs: &mut SchemaGenerator,
         outputs: &mut SchemaGenerator,
     ) -> OperationSchemas {
@@ -241,7 +244,7 @@ where
         OperationSchemas {
             path_params: P::variables(inputs, &spec.variables),
             source: A::SOURCE,
-            input: A::describe(inputs),
+            input: A::describe(inputs, extra_types),
             output: outputs.subschema_for::<T::Body>(),
             output_example: json!(example),
             statuses: [(true, self.status), (T::CAN_EXIST, StatusCode::OK)]

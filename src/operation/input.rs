@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
+use super::extra::{EXTRA, ExtraOf, ExtraTypes};
 use super::extract::error::{InputError, InputErrorKind};
 use super::extract::value::InputValue;
 use super::pagination::CursorScope;
-use crate::model::{Expected, UserId};
+use crate::model::{BodyExtra, Expected, UserId};
 use crate::scope::Scope;
 
 /// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](super::List). The trait is sealed.
@@ -72,6 +73,14 @@ pub trait Body: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'stati
     fn field_scope() -> Option<FieldScope<Self>> {
         None
     }
+
+    /// The body of the specification to which a host can add fields.
+    #[doc(hidden)]
+    const EXTRA_OF: Option<ExtraOf> = None;
+
+    /// Sets the fields that the host added.
+    #[doc(hidden)]
+    fn set_extra(&mut self, _: BodyExtra) {}
 }
 
 /// A field of a body that requires a scope in addition to the scope of the operation.
@@ -137,16 +146,22 @@ pub(crate) struct InputSchema {
     pub(crate) rejects_unknown_fields: bool,
 }
 
+/// The request whose input is decoded.
+pub(crate) struct DecodeContext<'a> {
+    pub(crate) head: &'a Parts,
+    /// The caller if the operation needs a token: a list is then personal.
+    pub(crate) owner: Option<&'a UserId>,
+    pub(crate) extra_types: &'a ExtraTypes,
+}
+
 /// Decoding of an input.
 pub(crate) trait Decode: Send + Sync + Sized + 'static {
     const SOURCE: Source = Source::Query;
 
-    /// Decodes and checks the input. Returns the scope of the list's cursors for a list. `owner` is the caller of a personal
-    /// list.
+    /// Decodes and checks the input. Returns the scope of the list's cursors for a list.
     fn decode(
         value: InputValue<'_>,
-        head: &Parts,
-        owner: Option<&UserId>,
+        context: &DecodeContext<'_>,
     ) -> Result<(Self, Option<CursorScope>), ApiError>;
 
     /// Returns the additional scope that this input requires.
@@ -154,7 +169,7 @@ pub(crate) trait Decode: Send + Sync + Sized + 'static {
         None
     }
 
-    fn describe(generator: &mut SchemaGenerator) -> InputSchema;
+    fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema;
 }
 
 impl InputSchema {
@@ -169,7 +184,7 @@ impl InputSchema {
     }
 }
 
-fn rejects_unknown_fields(schema: &Schema) -> bool {
+pub(crate) fn rejects_unknown_fields(schema: &Schema) -> bool {
     schema.get("additionalProperties") == Some(&Value::Bool(false))
 }
 
@@ -201,14 +216,13 @@ pub(crate) fn reject_query(head: &Parts) -> Result<(), InputError> {
 impl Decode for () {
     fn decode(
         value: InputValue<'_>,
-        _: &Parts,
-        _: Option<&UserId>,
+        _: &DecodeContext<'_>,
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
         let NoParams {} = deserialize(value)?;
         Ok(((), None))
     }
 
-    fn describe(generator: &mut SchemaGenerator) -> InputSchema {
+    fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
         InputSchema::of_query(NoParams::json_schema(generator))
     }
 }
@@ -216,13 +230,12 @@ impl Decode for () {
 impl<T: DeserializeOwned + JsonSchema + Send + Sync + 'static> Decode for Query<T> {
     fn decode(
         value: InputValue<'_>,
-        _: &Parts,
-        _: Option<&UserId>,
+        _: &DecodeContext<'_>,
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
         Ok((Self(deserialize(value)?), None))
     }
 
-    fn describe(generator: &mut SchemaGenerator) -> InputSchema {
+    fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
         InputSchema::of_query(T::json_schema(generator))
     }
 }
@@ -231,11 +244,14 @@ impl<T: Body> Decode for Json<T> {
     const SOURCE: Source = Source::Body;
 
     fn decode(
-        value: InputValue<'_>,
-        _: &Parts,
-        _: Option<&UserId>,
+        mut value: InputValue<'_>,
+        context: &DecodeContext<'_>,
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
-        let body: T = deserialize(value)?;
+        let extra = context.extra_types.take(T::EXTRA_OF, &mut value)?;
+        let mut body: T = deserialize(value)?;
+        if let Some(extra) = extra {
+            body.set_extra(extra);
+        }
         body.check().map_err(|FieldError(error)| error)?;
         Ok((Self(body), None))
     }
@@ -246,9 +262,18 @@ impl<T: Body> Decode for Json<T> {
             .map(|field| field.scope)
     }
 
-    fn describe(generator: &mut SchemaGenerator) -> InputSchema {
+    fn describe(generator: &mut SchemaGenerator, extra_types: &ExtraTypes) -> InputSchema {
+        let schema = generator.subschema_for::<T>();
+        if let Some(extra) = extra_types.schema(T::EXTRA_OF, generator) {
+            let definition = generator.definitions_mut().get_mut(&*T::schema_name());
+            let properties =
+                definition.and_then(|body| body.get_mut("properties")?.as_object_mut());
+            if let Some(properties) = properties {
+                properties.insert(EXTRA.into(), extra.into());
+            }
+        }
         InputSchema {
-            schema: generator.subschema_for::<T>(),
+            schema,
             example: Some(json!(T::example())),
             field_scope: T::field_scope().map(|field| (field.field, field.scope)),
             rejects_unknown_fields: rejects_unknown_fields(&T::json_schema(generator)),

@@ -2,17 +2,17 @@
 
 use std::io::Write;
 
-use http::request::Parts;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::{Deserialize as _, DeserializeOwned};
 use serde_json::json;
 
 use super::error::ApiError;
+use super::extra::ExtraTypes;
 use super::extract::value::InputValue;
-use super::input::{Decode, FieldError, InputSchema, deserialize};
+use super::input::{Decode, DecodeContext, FieldError, InputSchema, deserialize};
 use super::pagination::{self, AFTER, CursorScope};
-use crate::model::{List, PageKey, PageLimit, UserId};
+use crate::model::{List, PageKey, PageLimit};
 
 /// Query parameter that holds the number of items.
 const LIMIT: &str = "limit";
@@ -34,14 +34,12 @@ pub(crate) trait ListParams: DeserializeOwned + JsonSchema + Send + Sync + 'stat
 impl<L: ListParams> Decode for L {
     fn decode(
         mut value: InputValue<'_>,
-        head: &Parts,
-        owner: Option<&UserId>,
+        context: &DecodeContext<'_>,
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
         let cursor = value.take_text(AFTER)?;
         let mut list: L = deserialize(value)?;
         let filters = |writer: &mut dyn Write| list.write_filters(writer);
-        let scope =
-            CursorScope::new(head.uri.path(), filters, owner).map_err(ApiError::internal)?;
+        let scope = CursorScope::new(context, filters).map_err(ApiError::internal)?;
         if let Some(cursor) = cursor {
             list.set_after(scope.decode(&cursor)?);
         }
@@ -49,7 +47,7 @@ impl<L: ListParams> Decode for L {
         Ok((list, Some(scope)))
     }
 
-    fn describe(generator: &mut SchemaGenerator) -> InputSchema {
+    fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
         let mut schema = L::json_schema(generator);
         pagination::add_parameter(&mut schema, generator);
         InputSchema::of_query(schema)
@@ -60,8 +58,7 @@ impl<L: ListParams> Decode for L {
 impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decode for List<F> {
     fn decode(
         mut query: InputValue<'_>,
-        head: &Parts,
-        owner: Option<&UserId>,
+        context: &DecodeContext<'_>,
     ) -> Result<(Self, Option<CursorScope>), ApiError> {
         let after = query.take_text(AFTER)?;
         let limit = query.take_text(LIMIT)?.map(InputValue::Parameter);
@@ -71,13 +68,12 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
             .map_err(|error| error.in_field(LIMIT))?
             .unwrap_or_default();
         let filters = |writer: &mut dyn Write| serde_json::to_writer(writer, &list.filter);
-        let scope =
-            CursorScope::new(head.uri.path(), filters, owner).map_err(ApiError::internal)?;
+        let scope = CursorScope::new(context, filters).map_err(ApiError::internal)?;
         list.after = after.map(|cursor| scope.decode(&cursor)).transpose()?;
         Ok((list, Some(scope)))
     }
 
-    fn describe(generator: &mut SchemaGenerator) -> InputSchema {
+    fn describe(generator: &mut SchemaGenerator, _: &ExtraTypes) -> InputSchema {
         let mut schema = F::json_schema(generator);
         let mut limit = PageLimit::json_schema(generator);
         limit.insert(

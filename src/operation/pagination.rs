@@ -13,7 +13,8 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use super::error::ApiError;
 use super::extract::error::InputError;
-use crate::model::{Cursor, CursorPage, Expected, Page, PageKey, UserId};
+use super::input::DecodeContext;
+use crate::model::{Cursor, CursorPage, Expected, Page, PageKey};
 
 /// Query parameter that holds a cursor.
 pub(crate) const AFTER: &str = "after";
@@ -26,17 +27,15 @@ const CHECKSUM_LEN: usize = 8;
 pub(crate) struct CursorScope(u64);
 
 impl CursorScope {
-    /// Creates the scope of a list. `write_filters` writes the filters. `owner` is the caller if the list is personal;
-    /// otherwise `None`.
+    /// Creates the scope of the requested list. `write_filters` writes the filters.
     pub(crate) fn new(
-        path: &str,
+        context: &DecodeContext<'_>,
         write_filters: impl FnOnce(&mut dyn Write) -> serde_json::Result<()>,
-        owner: Option<&UserId>,
     ) -> serde_json::Result<Self> {
-        let path = xxh3_64_with_seed(path.as_bytes(), 0);
+        let path = xxh3_64_with_seed(context.head.uri.path().as_bytes(), 0);
         let mut filters = Xxh3::with_seed(path);
         write_filters(&mut filters)?;
-        let owner = owner.map(ToString::to_string).unwrap_or_default();
+        let owner = context.owner.map(ToString::to_string).unwrap_or_default();
         Ok(Self(xxh3_64_with_seed(owner.as_bytes(), filters.digest())))
     }
 
@@ -110,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_longest_page_key_fits_into_200_characters() {
-        let list = CursorScope::new("", |_| Ok(()), None).unwrap();
+        let list = CursorScope(0);
         for (length, fits) in [(PageKey::MAX_LEN, true), (PageKey::MAX_LEN + 1, false)] {
             let cursor = list.encode(&PageKey::new("x".repeat(length)));
             assert_eq!(
@@ -122,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_forged_cursor_with_a_key_that_no_list_returns_is_rejected() {
-        let list = CursorScope::new("", |_| Ok(()), None).unwrap();
+        let list = CursorScope(0);
         for (key, is_valid) in [
             ("7".to_owned(), true),
             ("x".repeat(PageKey::MAX_LEN + 1), false),

@@ -2,6 +2,7 @@
 
 use super::error::ApiError;
 use super::error_messages::ErrorMessages;
+use super::extra::ExtraTypes;
 use super::response::ApiResponse;
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
@@ -15,6 +16,7 @@ pub(crate) struct Services {
     pub(crate) stores: Stores,
     pub(crate) environment: Environment,
     pub(crate) scopes: Scopes,
+    pub(crate) extra_types: ExtraTypes,
     pub(crate) error_messages: ErrorMessages,
 }
 

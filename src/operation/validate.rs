@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use http::Method;
 use schemars::SchemaGenerator;
 
+use super::extra::ExtraTypes;
 use super::handler::{Operation, OperationSchemas};
 use super::input::Source;
 use super::path::MAX_VARIABLES;
@@ -47,9 +48,12 @@ pub(crate) fn validate(
 fn check(operation: &Operation, scopes: &Scopes, reserved: &[&str]) -> Result<(), BuildError> {
     let spec = &operation.spec;
     let mut generator = SchemaGenerator::default();
-    let schemas = operation
-        .handler
-        .describe(spec, &mut generator.clone(), &mut generator);
+    let schemas = operation.handler.describe(
+        spec,
+        &ExtraTypes::default(),
+        &mut generator.clone(),
+        &mut generator,
+    );
     let is_body = schemas.source == Source::Body;
     let can_have_body = [Method::POST, Method::PUT, Method::PATCH].contains(&spec.method);
     let has_summary = spec.summary.ends_with('.');

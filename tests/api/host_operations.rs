@@ -2,10 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use forum_api::host::{BoardResult, Caller, InForum, MemberCaller, ResourceRef};
-use forum_api::model::{ForumId, List, Page, ThreadId};
+use forum_api::async_trait;
+use forum_api::host::{
+    Board, BoardError, BoardResult, Caller, Host, InForum, MemberCaller, ResourceRef,
+};
+use forum_api::model::{ForumId, List, NewPost, Page, Post, ThreadId};
 use forum_api::operation::{
-    Body, FieldError, FieldScope, Json, NoForum, Operation, PathParams, Query, Resource, Tag,
+    Body, ExtraOf, FieldError, FieldScope, Json, NoForum, Operation, PathParams, Query, Resource,
+    Tag,
 };
 use forum_api::runtime::TokioRuntime;
 use forum_api::scope::{Scope, Surface};
@@ -421,4 +425,90 @@ fn build_rejects_an_invalid_operation() {
         assert_eq!(error.setting(), "operation");
         assert!(error.to_string().contains(expected), "{error}");
     }
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Tags {
+    /// Tags of the post.
+    tags: Vec<String>,
+}
+
+/// A board that keeps the `extra` of the last post.
+#[derive(Default)]
+struct TaggedBoard(Mutex<Option<Tags>>);
+
+#[async_trait]
+impl Board for TaggedBoard {
+    async fn containing_forum(&self, _: &Caller, _: ResourceRef<'_>) -> BoardResult<ForumId> {
+        Ok(ForumId::parse("open").unwrap())
+    }
+
+    async fn create_post(
+        &self,
+        _: &MemberCaller,
+        _: ThreadId,
+        new: NewPost,
+    ) -> BoardResult<InForum<Post>> {
+        let extra = new.extra.as_ref();
+        *self.0.lock().unwrap() = extra.map(|extra| extra.downcast_ref::<Tags>().unwrap().clone());
+        Err(BoardError::validation("body", "not written"))
+    }
+}
+
+#[tokio::test]
+async fn extra_fields_of_a_body_are_decoded_into_the_type_of_the_host() {
+    let (authorizer, board, stores) = (
+        FullBoard::new(),
+        Arc::<TaggedBoard>::default(),
+        Stores::in_memory(),
+    );
+    let host = Host::new(authorizer, board.clone());
+    let api = ForumApi::builder(host, stores.clone(), TokioRuntime).settings(settings());
+    let api = api.extra::<Tags>(ExtraOf::NewPost).build().unwrap();
+    let mut server = Server::new();
+    (server.api, server.stores) = (api, stores);
+    let alice = server.token("alice").await;
+    let tagged = Tags {
+        tags: vec!["tea".into()],
+    };
+    for (extra, expected) in [
+        (r#","extra":{"tags":["tea"]}"#, Ok(Some(tagged))),
+        ("", Ok(None)),
+        (r#","extra":null"#, Ok(None)),
+        (
+            r#","extra":{"tags":[1]}"#,
+            Err("extra.tags[0]: expected text"),
+        ),
+        (r#","extra":{"tag":"tea"}"#, Err("extra.tag: unknown field")),
+        (
+            r#","extra":{"tags":[]},"extra":null"#,
+            Err("extra: given more than once"),
+        ),
+    ] {
+        let request = Request::post(
+            "/threads/open-1/posts",
+            &format!(r#"{{"body":"x"{extra}}}"#),
+        );
+        let response = server.send(&request.bearer(&alice)).await;
+        match expected {
+            Ok(tags) => assert_eq!(
+                (response.status, board.0.lock().unwrap().take()),
+                (422, tags)
+            ),
+            Err(text) => {
+                assert_eq!(outcome(&response), BAD_REQUEST);
+                assert!(message(&response).starts_with(text), "{response:?}");
+            }
+        }
+    }
+    let thread = r#"{"title":"x","body":"x","extra":{"tags":[]}}"#;
+    let other = Request::post("/forums/open/threads", thread);
+    assert_eq!(server.outcome_for(&alice, other).await, BAD_REQUEST);
+    let schemas = &server.api.openapi()["components"]["schemas"];
+    assert_eq!(
+        schemas["NewPost"]["properties"]["extra"]["$ref"],
+        "#/components/schemas/Tags"
+    );
+    assert!(schemas["NewThread"]["properties"].get("extra").is_none());
 }

@@ -16,7 +16,7 @@ use crate::api::endpoints::{board_operations, no_board};
 use crate::environment::Environment;
 use crate::model::ErrorCode;
 use crate::operation::Tag;
-use crate::operation::{Operation, OperationSpec};
+use crate::operation::{ExtraTypes, Operation, OperationSpec};
 use crate::scope::{Scopes, Surface};
 
 /// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json` below the
@@ -25,12 +25,13 @@ pub fn document(settings: &ApiSettings, environment: &Environment) -> Value {
     let surface = environment.surface;
     let mut operations = board_operations(&no_board());
     operations.retain(|operation| operation.spec.surfaces.contains(&surface));
-    render(&operations, settings, environment)
+    render(&operations, &ExtraTypes::default(), settings, environment)
 }
 
 /// Returns the OpenAPI document of these operations.
 pub(super) fn render(
     operations: &[Operation],
+    extra_types: &ExtraTypes,
     settings: &ApiSettings,
     environment: &Environment,
 ) -> Value {
@@ -38,7 +39,7 @@ pub(super) fn render(
     let base_path = settings.base_path.trim_end_matches('/');
     let server = format!("{}{base_path}", environment.public_origin);
     let scopes = environment.scopes();
-    let mut components = Components::new(surface, &scopes, &settings.error_messages);
+    let mut components = Components::new(surface, &scopes, extra_types, &settings.error_messages);
     let paths = paths(operations, &mut components);
     let headers = responses::headers_in(&[&paths, &components.responses]);
     let webhooks = webhooks::webhooks(&mut components.schemas);

@@ -42,7 +42,12 @@ pub(super) fn operation(operation: &Operation, components: &mut Components<'_>) 
     let schemas = &mut components.schemas;
     let Operation { spec, handler } = operation;
     let needs_token = handler.needs_token();
-    let operation_schemas = handler.describe(spec, &mut schemas.inputs, &mut schemas.outputs);
+    let operation_schemas = handler.describe(
+        spec,
+        components.extra_types,
+        &mut schemas.inputs,
+        &mut schemas.outputs,
+    );
     let mut operation = json!({
         "operationId": spec.id,
         "summary": spec.summary.trim_end_matches('.'),

@@ -32,6 +32,7 @@ pub(crate) fn new_message(suite: &Suite, to: impl Into<Vec<UserRef>>) -> NewMess
         subject: suite.subject(),
         body: suite.text("Words about"),
         request_receipt: false,
+        extra: None,
     }
 }
 

@@ -75,11 +75,11 @@ impl<'a> InputValue<'a> {
         serde_json::from_slice(body).map_err(|_| InputError::expected("body", Expected::Json))
     }
 
-    /// Removes a field from an object and returns its text; `None` if the object does not have the field.
+    /// Removes a field from an object and returns its value; `None` if the object does not have the field.
     ///
     /// # Errors
-    /// [`InputError`] if the name is repeated, or the value is not an accepted text.
-    pub(crate) fn take_text(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, InputError> {
+    /// [`InputError`] if the name is repeated.
+    pub(crate) fn take(&mut self, name: &str) -> Result<Option<Self>, InputError> {
         let Self::Object(fields) = self else {
             return Ok(None);
         };
@@ -90,7 +90,16 @@ impl<'a> InputValue<'a> {
         if fields.iter().any(|(field, _)| field == name) {
             return Err(InputError::new(name, InputErrorKind::Repeated));
         }
-        value.text().map(Some).map_err(|error| error.in_field(name))
+        Ok(Some(value))
+    }
+
+    /// Removes a field from an object and returns its text; `None` if the object does not have the field.
+    ///
+    /// # Errors
+    /// [`InputError`] if the name is repeated, or the value is not an accepted text.
+    pub(crate) fn take_text(&mut self, name: &str) -> Result<Option<Cow<'a, str>>, InputError> {
+        let text = self.take(name)?.map(Self::text).transpose();
+        text.map_err(|error| error.in_field(name))
     }
 
     fn expected<T>(expected: Expected) -> Result<T, InputError> {
