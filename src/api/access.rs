@@ -6,12 +6,11 @@ use std::sync::{Arc, LazyLock};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 
-use crate::operation::{ApiError, AuthFailure};
-
 use crate::error_chain::ErrorChain;
 use crate::host::{Authorizer, Caller, GuestCaller, PresentedToken, RequestInfo};
 use crate::metrics::recorder;
 use crate::model::{Timestamp, TokenInfo, UserId};
+use crate::operation::{ApiError, AuthFailure};
 use crate::scope::Scopes;
 use crate::store::{Stores, TokenStore};
 use crate::token::{self, LoadedOwner, LoadedToken, Lookup, SecretDigest, TokenRecord, TokenState};

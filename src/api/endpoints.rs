@@ -13,8 +13,7 @@ use crate::model::{
     CursorPage, ForumId, ForumList, Me, Member, Message, MessageSummary, Poll, Post, Rating,
     SearchHit, Subscription, Thread,
 };
-use crate::operation::Tag;
-use crate::operation::{Json, Operation, PathSegments, Query};
+use crate::operation::{Json, Operation, PathSegments, Query, Tag};
 use crate::scope::Scope;
 
 /// Path of the OpenAPI document, below the base path.

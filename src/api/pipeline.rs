@@ -15,11 +15,10 @@ use super::response;
 use crate::http_util::{LazyBody, ResponseBody, restore_uri, run};
 use crate::metrics::recorder;
 use crate::model::{Expected, Timestamp};
-use crate::operation::ApiResponse;
-use crate::operation::InputError;
-use crate::operation::Operation;
-use crate::operation::{ApiError, AuthFailure, MalformedRequest};
-use crate::operation::{Call, reject_query, require_scope};
+use crate::operation::{
+    ApiError, ApiResponse, AuthFailure, Call, InputError, MalformedRequest, Operation,
+    reject_query, require_scope,
+};
 use crate::rate_limit::RateLimitKey;
 use crate::runtime::{Clock as _, SystemClock};
 use crate::store::OperationUsage;

@@ -11,9 +11,7 @@ use percent_encoding::{CONTROLS, utf8_percent_encode};
 
 use super::context::RequestContext;
 use crate::http_util::{EntityTag, ResponseBody, form_decode, retry_after};
-use crate::operation::AFTER;
-use crate::operation::ApiResponse;
-use crate::operation::CachePolicy;
+use crate::operation::{AFTER, ApiResponse, CachePolicy};
 use crate::rate_limit::RateLimitDecision;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -1,10 +1,9 @@
 //! Callers: the board's guest, or a member.
 
+use super::{Access, BoardError, BoardResult, RequestInfo};
 use crate::model::{TokenInfo, UserId};
 use crate::scope::ScopeSet;
 use crate::token::Lookup;
-
-use super::{Access, BoardError, BoardResult, RequestInfo};
 
 /// Caller of a command: the guest or a member.
 #[derive(Clone, Debug)]

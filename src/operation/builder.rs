@@ -5,28 +5,15 @@ use std::sync::Arc;
 use http::{Method, StatusCode};
 
 use super::cache_policy::CachePolicy;
-use super::handler::{CallerKind, HandlerFn, Operation, OperationSpec, TypedHandler};
+use super::handler::{CallerKind, HandlerFn, TypedHandler};
 use super::input::Input;
+use super::operation::Operation;
 use super::output::Output;
 use super::path::PathParams;
+use super::spec::OperationSpec;
+use super::tag::Tag;
 use crate::model::ErrorCode;
 use crate::scope::{Scope, Surface};
-
-/// Group of operations in the OpenAPI document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tag {
-    /// Name of the group.
-    pub name: &'static str,
-    /// Description of the group.
-    pub description: &'static str,
-}
-
-impl Tag {
-    /// Creates a tag.
-    pub const fn new(name: &'static str, description: &'static str) -> Self {
-        Self { name, description }
-    }
-}
 
 /// Builder of an [`Operation`].
 ///

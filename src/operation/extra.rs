@@ -2,10 +2,10 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::extract::error::InputError;
 use super::extract::value::InputValue;
-use super::input::rejects_unknown_fields;
 use crate::model::BodyExtra;
 
 /// Field of a body that contains the fields of the host.
@@ -96,4 +96,9 @@ impl ExtraTypes {
     ) -> Option<Schema> {
         self.get(of).map(|extra| (extra.schema)(generator))
     }
+}
+
+/// Returns `true` if the schema of an object permits only its own fields.
+pub(crate) fn rejects_unknown_fields(schema: &Schema) -> bool {
+    schema.get("additionalProperties") == Some(&Value::Bool(false))
 }

@@ -1,5 +1,8 @@
 //! Query parameters and bodies of operations.
 
+use std::fmt;
+use std::io::Write;
+
 use http::request::Parts;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -7,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::ApiError;
-use super::extra::{EXTRA, ExtraOf, ExtraTypes};
+use super::extra::{EXTRA, ExtraOf, ExtraTypes, rejects_unknown_fields};
 use super::extract::error::{InputError, InputErrorKind};
 use super::extract::value::InputValue;
 use super::pagination::CursorScope;
@@ -104,8 +107,8 @@ impl<T> FieldScope<T> {
     }
 }
 
-impl<T> std::fmt::Debug for FieldScope<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<T> fmt::Debug for FieldScope<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FieldScope")
             .field("field", &self.field)
             .field("scope", &self.scope)
@@ -154,6 +157,17 @@ pub(crate) struct DecodeContext<'a> {
     pub(crate) extra_types: &'a ExtraTypes,
 }
 
+impl DecodeContext<'_> {
+    /// Returns the scope of the cursors of the requested list. `write_filters` writes the filters.
+    pub(crate) fn cursor_scope(
+        &self,
+        write_filters: impl FnOnce(&mut dyn Write) -> serde_json::Result<()>,
+    ) -> Result<CursorScope, ApiError> {
+        let path = self.head.uri.path();
+        CursorScope::new(path, self.owner, write_filters).map_err(ApiError::internal)
+    }
+}
+
 /// Decoding of an input.
 pub(crate) trait Decode: Send + Sync + Sized + 'static {
     const SOURCE: Source = Source::Query;
@@ -182,10 +196,6 @@ impl InputSchema {
             rejects_unknown_fields,
         }
     }
-}
-
-pub(crate) fn rejects_unknown_fields(schema: &Schema) -> bool {
-    schema.get("additionalProperties") == Some(&Value::Bool(false))
 }
 
 /// Deserializes an input. The field of a type error without a field name is `body`.

@@ -39,7 +39,7 @@ impl<L: ListParams> Decode for L {
         let cursor = value.take_text(AFTER)?;
         let mut list: L = deserialize(value)?;
         let filters = |writer: &mut dyn Write| list.write_filters(writer);
-        let scope = CursorScope::new(context, filters).map_err(ApiError::internal)?;
+        let scope = context.cursor_scope(filters)?;
         if let Some(cursor) = cursor {
             list.set_after(scope.decode(&cursor)?);
         }
@@ -68,7 +68,7 @@ impl<F: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'static> Decod
             .map_err(|error| error.in_field(LIMIT))?
             .unwrap_or_default();
         let filters = |writer: &mut dyn Write| serde_json::to_writer(writer, &list.filter);
-        let scope = CursorScope::new(context, filters).map_err(ApiError::internal)?;
+        let scope = context.cursor_scope(filters)?;
         list.after = after.map(|cursor| scope.decode(&cursor)).transpose()?;
         Ok((list, Some(scope)))
     }

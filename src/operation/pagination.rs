@@ -13,8 +13,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use super::error::ApiError;
 use super::extract::error::InputError;
-use super::input::DecodeContext;
-use crate::model::{Cursor, CursorPage, Expected, Page, PageKey};
+use crate::model::{Cursor, CursorPage, Expected, Page, PageKey, UserId};
 
 /// Query parameter that holds a cursor.
 pub(crate) const AFTER: &str = "after";
@@ -27,15 +26,17 @@ const CHECKSUM_LEN: usize = 8;
 pub(crate) struct CursorScope(u64);
 
 impl CursorScope {
-    /// Creates the scope of the requested list. `write_filters` writes the filters.
+    /// Creates the scope of a list. `owner` is the caller if the list is personal; otherwise `None`. `write_filters` writes
+    /// the filters.
     pub(crate) fn new(
-        context: &DecodeContext<'_>,
+        path: &str,
+        owner: Option<&UserId>,
         write_filters: impl FnOnce(&mut dyn Write) -> serde_json::Result<()>,
     ) -> serde_json::Result<Self> {
-        let path = xxh3_64_with_seed(context.head.uri.path().as_bytes(), 0);
+        let path = xxh3_64_with_seed(path.as_bytes(), 0);
         let mut filters = Xxh3::with_seed(path);
         write_filters(&mut filters)?;
-        let owner = context.owner.map(ToString::to_string).unwrap_or_default();
+        let owner = owner.map(ToString::to_string).unwrap_or_default();
         Ok(Self(xxh3_64_with_seed(owner.as_bytes(), filters.digest())))
     }
 

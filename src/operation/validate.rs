@@ -6,8 +6,8 @@ use http::Method;
 use schemars::SchemaGenerator;
 
 use super::extra::ExtraTypes;
-use super::handler::{Operation, OperationSchemas};
 use super::input::Source;
+use super::operation::{Operation, OperationSchemas};
 use super::path::MAX_VARIABLES;
 use crate::build_error::BuildError;
 use crate::scope::Scopes;

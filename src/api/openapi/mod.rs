@@ -15,8 +15,7 @@ use super::ApiSettings;
 use crate::api::endpoints::{board_operations, no_board};
 use crate::environment::Environment;
 use crate::model::ErrorCode;
-use crate::operation::Tag;
-use crate::operation::{ExtraTypes, Operation, OperationSpec};
+use crate::operation::{ExtraTypes, Operation, OperationSpec, Tag};
 use crate::scope::{Scopes, Surface};
 
 /// Returns the OpenAPI document that a service with these settings and this environment serves at `/openapi.json` below the

@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 use super::components::Components;
 use super::responses;
 use super::schemas::strip_null;
-use crate::operation::Source;
-use crate::operation::{Operation, OperationSchemas, OperationSpec};
+use crate::operation::{Operation, OperationSchemas, OperationSpec, Source};
 use crate::scope::{Scope, Scopes};
 
 const IDEMPOTENCY_KEY: &str = "IdempotencyKey";

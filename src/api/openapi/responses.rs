@@ -9,10 +9,9 @@ use serde_json::{Map, Value, json};
 use super::components::Components;
 
 use crate::model::{ErrorBody, ErrorCode, Expected};
-use crate::operation::ErrorMessages;
-use crate::operation::InputError;
-use crate::operation::{ApiError, AuthFailure};
-use crate::operation::{OperationSchemas, OperationSpec};
+use crate::operation::{
+    ApiError, AuthFailure, ErrorMessages, InputError, OperationSchemas, OperationSpec,
+};
 use crate::scope::Surface;
 
 /// Headers: name, description, type, and `true` if every response has it.

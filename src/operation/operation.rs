@@ -1,0 +1,173 @@
+//! An operation of the API, and its handler with the types erased.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::StatusCode;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Value, json};
+
+use super::call::Call;
+use super::error::ApiError;
+use super::extra::ExtraTypes;
+use super::handler::{CallerKind, TypedHandler};
+use super::input::{Input, InputSchema, Source};
+use super::output::Output;
+use super::path::PathParams;
+use super::response::ApiResponse;
+use super::spec::OperationSpec;
+use crate::runtime::BoxFuture;
+
+/// An operation of the API: a method and a path, its description, and the handler that runs it.
+///
+/// [`Operation::get`] and the functions beside it begin a builder, which a handler completes:
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use forum_api::host::{BoardResult, InForum, MemberCaller};
+/// use forum_api::model::{ForumId, PostPath};
+/// use forum_api::operation::{Body, Json, Operation, Resource, Tag};
+/// use forum_api::scope::Scope;
+/// use schemars::JsonSchema;
+/// use serde::{Deserialize, Serialize};
+///
+/// const VOTES_WRITE: Scope = Scope::from_static("votes:write", "Vote for posts.");
+///
+/// #[derive(Deserialize, Serialize, JsonSchema)]
+/// #[serde(rename_all = "camelCase", deny_unknown_fields)]
+/// struct NewPostVote {
+///     /// `true` to vote for the post, `false` to vote against it.
+///     is_up: bool,
+/// }
+///
+/// impl Body for NewPostVote {
+///     fn example() -> Self {
+///         Self { is_up: true }
+///     }
+/// }
+///
+/// #[derive(Serialize, JsonSchema)]
+/// #[serde(rename_all = "camelCase")]
+/// struct PostVotes {
+///     /// Votes for the post minus votes against it.
+///     score: i64,
+/// }
+///
+/// impl Resource for PostVotes {}
+///
+/// struct MyBoard;
+///
+/// impl MyBoard {
+///     async fn vote_post(
+///         &self,
+///         member: &MemberCaller,
+///         path: PostPath,
+///         vote: NewPostVote,
+///     ) -> BoardResult<InForum<PostVotes>> {
+///         // Checks the member's permissions and writes the vote in one transaction.
+///         Ok(InForum::new(ForumId::from(2), PostVotes { score: 5 }))
+///     }
+/// }
+///
+/// fn vote_post(board: &Arc<MyBoard>) -> Operation {
+///     Operation::post("/threads/{threadId}/posts/{postId}/votes", "votePost", VOTES_WRITE)
+///         .tag(Tag::new("votes", "Votes for posts."))
+///         .summary("Votes for a post.")
+///         .cost(5)
+///         .created(
+///             board,
+///             |board, member: &MemberCaller, path, Json(vote)| {
+///                 Box::pin(board.vote_post(member, path, vote))
+///             },
+///             || PostVotes { score: 5 },
+///         )
+/// }
+/// ```
+///
+/// [`ForumApiBuilder::operation`](crate::ForumApiBuilder::operation) adds an operation to a service. The compact surface
+/// has none of them.
+#[derive(Clone)]
+pub struct Operation {
+    pub(crate) spec: OperationSpec,
+    pub(crate) handler: Arc<dyn Handler>,
+}
+
+impl fmt::Debug for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.spec.fmt(f)
+    }
+}
+
+/// Schemas, examples, statuses and headers of an operation, for the OpenAPI document.
+pub(crate) struct OperationSchemas {
+    pub(crate) path_params: Vec<(String, Schema)>,
+    pub(crate) source: Source,
+    pub(crate) input: InputSchema,
+    pub(crate) output: Schema,
+    pub(crate) output_example: Value,
+    /// Statuses of successful responses.
+    pub(crate) statuses: Vec<StatusCode>,
+    /// Headers that the result adds.
+    pub(crate) headers: Vec<&'static str>,
+}
+
+/// A [`TypedHandler`] with its types erased.
+pub(crate) trait Handler: Send + Sync {
+    fn needs_token(&self) -> bool;
+
+    fn describe(
+        &self,
+        spec: &OperationSpec,
+        extra_types: &ExtraTypes,
+        inputs: &mut SchemaGenerator,
+        outputs: &mut SchemaGenerator,
+    ) -> OperationSchemas;
+
+    /// Runs steps 7 to 10.
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<ApiResponse, ApiError>>;
+}
+
+impl<S, C, P, A, T> Handler for TypedHandler<S, C, P, A, T>
+where
+    S: ?Sized + Send + Sync + 'static,
+    C: CallerKind,
+    P: PathParams,
+    A: Input,
+    T: Output,
+{
+    fn needs_token(&self) -> bool {
+        C::NEEDS_TOKEN
+    }
+
+    fn describe(
+        &self,
+        spec: &OperationSpec,
+        extra_types: &ExtraTypes,
+        inputs: &mut SchemaGenerator,
+        outputs: &mut SchemaGenerator,
+    ) -> OperationSchemas {
+        let example = (self.example)();
+        let is_created = self.status == StatusCode::CREATED;
+        let has_location = is_created && T::location(&example).is_some();
+        OperationSchemas {
+            path_params: P::variables(inputs, &spec.variables),
+            source: A::SOURCE,
+            input: A::describe(inputs, extra_types),
+            output: outputs.subschema_for::<T::Body>(),
+            output_example: json!(example),
+            statuses: [(true, self.status), (T::CAN_EXIST, StatusCode::OK)]
+                .into_iter()
+                .filter_map(|(is_possible, status)| is_possible.then_some(status))
+                .collect(),
+            headers: [(T::IS_PAGE, "link"), (has_location, "location")]
+                .into_iter()
+                .filter_map(|(has_header, name)| has_header.then_some(name))
+                .collect(),
+        }
+    }
+
+    fn call<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Result<ApiResponse, ApiError>> {
+        Box::pin(call.run(self))
+    }
+}
