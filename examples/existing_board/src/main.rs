@@ -7,7 +7,6 @@ use existing_board::added;
 use existing_board::before::{Club, connect, members, pages};
 use forum_api::host::BoxError;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::Surface;
 use forum_api::store::postgres::PostgresStore;
 use forum_api::token::{Expiry, TokenRequest, issue_token};
 
@@ -41,11 +40,12 @@ async fn main() -> Result<(), BoxError> {
 
 /// Issues a token of this member for all scopes.
 async fn issue(club: &Club, member: i64) -> Result<String, BoxError> {
-    let (owner, scopes) = (member.into(), Vec::from_iter(Surface::Full.scopes()));
-    let request = TokenRequest::new(&owner, &scopes).label("first steps");
+    let scopes = added::environment().scopes();
+    let (owner, wanted) = (member.into(), Vec::from_iter(scopes.iter()));
+    let request = TokenRequest::new(&owner, &wanted).label("first steps");
     let request = request.expiry(Expiry::from_days(1)?);
     let tokens = PostgresStore::new(club.pool.clone());
     let now = SystemClock.now();
-    let (token, _) = issue_token(&tokens, &OsRandom, Surface::Full, request, now).await?;
+    let (token, _) = issue_token(&tokens, &OsRandom, scopes, request, now).await?;
     Ok(token.expose_secret().to_owned())
 }

@@ -48,6 +48,12 @@ impl Board for Club {
     ) -> BoardResult<ForumId> {
         match resource {
             ResourceRef::Thread(thread) => Ok(self.topic(caller, thread).await?.section.into()),
+            ResourceRef::Post(thread, post) => {
+                let topic = self.topic(caller, thread).await?;
+                let entry = self.rows(NUMBER, &[&topic.id, &post.to_i64()?]).await?;
+                let entry = entry.first().ok_or(BoardError::PathNotFound);
+                entry.map(|_| topic.section.into())
+            }
             _ => Err(BoardError::NotImplemented),
         }
     }

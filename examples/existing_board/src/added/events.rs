@@ -24,6 +24,11 @@ pub async fn emit(
         actor: Some(&author(&entry.writer)),
     };
     let event = Event::post_created(meta, &post(entry, BodyFormat::Both), context);
+    insert(transaction, &event).await
+}
+
+/// Writes an event in the transaction of its change.
+pub async fn insert(transaction: &impl GenericClient, event: &Event) -> Result<(), ReplyError> {
     let insert = transaction.prepare_cached(Event::INSERT_SQL).await?;
     let parameters = event.insert_parameters();
     let parameters: Vec<_> = parameters.iter().map(|text| text as _).collect();

@@ -5,6 +5,7 @@ mod board;
 mod convert;
 mod error;
 pub mod events;
+pub mod votes;
 pub mod webhooks;
 
 use std::net::SocketAddr;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use axum::extract::{ConnectInfo, OriginalUri};
 use forum_api::runtime::TokioRuntime;
 use forum_api::store::Stores;
-use forum_api::{BuildError, ForumApi};
+use forum_api::{BuildError, Environment, ForumApi};
 
 use crate::before::Club;
 
@@ -25,11 +26,17 @@ pub fn stores(club: &Club) -> Stores {
     }
 }
 
+/// Returns the environment that all services of the board share: it adds the scope of votes.
+pub fn environment() -> Environment {
+    Environment::new(TokioRuntime).scope(votes::VOTES_WRITE)
+}
+
 /// Returns the API, which is mounted at `/api/v1`. Tokens and idempotency keys are in the board's database. Rate limits
 /// are in memory, which suits a single node.
 pub fn api(club: &Club) -> Result<ForumApi, BuildError> {
     let board = Arc::new(club.clone());
-    ForumApi::builder(board, stores(club), TokioRuntime)
+    ForumApi::builder(board.clone(), stores(club), environment())
+        .operation(votes::vote_post(&board))
         .original_uri(|head| head.extensions.get::<OriginalUri>().map(|uri| &uri.0))
         .peer_ip(|head| {
             let peer = head.extensions.get::<ConnectInfo<SocketAddr>>();

@@ -47,6 +47,12 @@ CREATE TABLE IF NOT EXISTS entry (
 
 CREATE INDEX IF NOT EXISTS entry_by_writer ON entry (writer);
 
+CREATE TABLE IF NOT EXISTS vote (
+    entry bigint REFERENCES entry,
+    member bigint REFERENCES member,
+    PRIMARY KEY (entry, member)
+);
+
 CREATE OR REPLACE VIEW entry_view AS
 SELECT entry.*, member.name AS writer_name
 FROM entry JOIN member ON member.id = entry.writer;

@@ -10,4 +10,5 @@ mod fixture;
 mod outbox;
 mod replies;
 mod site;
+mod votes;
 mod webhooks;

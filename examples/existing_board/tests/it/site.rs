@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
-use forum_api::scope::{Scope, Surface};
+use forum_api::scope::Scope;
 use forum_api::store::OutboxStore;
 use forum_api::store::postgres::PostgresStore;
 use forum_api::token::{PlainToken, TokenRequest, issue_token};
@@ -17,7 +17,7 @@ use tokio_postgres::types::ToSql;
 use tower::ServiceExt;
 use url::form_urlencoded;
 
-use crate::added;
+use crate::added::{self, votes::VOTES_WRITE};
 use crate::before::{Club, members, pages};
 use crate::fixture;
 
@@ -53,10 +53,18 @@ impl Site {
     pub async fn new(pause: Duration) -> Self {
         let club = fixture::club(pause).await;
         let (alice, session) = members::sample(&club).await.unwrap();
-        let (owner, scopes) = (alice.into(), [Scope::POSTS_READ, Scope::POSTS_WRITE]);
+        let owner = alice.into();
+        let scopes = [Scope::POSTS_READ, Scope::POSTS_WRITE, VOTES_WRITE];
         let request = TokenRequest::new(&owner, &scopes);
         let (tokens, now) = (PostgresStore::new(club.pool.clone()), SystemClock.now());
-        let issued = issue_token(&tokens, &OsRandom, Surface::Full, request, now).await;
+        let issued = issue_token(
+            &tokens,
+            &OsRandom,
+            added::environment().scopes(),
+            request,
+            now,
+        )
+        .await;
         Self {
             token: issued.unwrap().0,
             app: pages::routes(club.clone()).nest_service("/api/v1", added::api(&club).unwrap()),
@@ -84,6 +92,13 @@ impl Site {
             .header("content-type", "application/json");
         let body = json!({ "body": body }).to_string();
         self.send(request.body(body.into()).unwrap()).await
+    }
+
+    /// Votes for an entry through the API as alice.
+    pub async fn vote(&self, topic: i64, entry: &str) -> TextResponse {
+        let path = format!("/{entry}/votes");
+        let request = self.with_token_at("POST", topic, &path);
+        self.send(request.body(Body::empty()).unwrap()).await
     }
 
     /// Lists a topic's entries through the API as alice.
@@ -119,10 +134,15 @@ impl Site {
     }
 
     fn with_token(&self, method: &str, topic: i64) -> http::request::Builder {
+        self.with_token_at(method, topic, "")
+    }
+
+    /// Begins a request of alice for a path below the posts of a topic.
+    fn with_token_at(&self, method: &str, topic: i64, path: &str) -> http::request::Builder {
         let authorization = format!("Bearer {}", self.token.expose_secret());
         Request::builder()
             .method(method)
-            .uri(format!("/api/v1/threads/{topic}/posts"))
+            .uri(format!("/api/v1/threads/{topic}/posts{path}"))
             .header("authorization", authorization)
     }
 

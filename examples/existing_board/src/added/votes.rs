@@ -1,0 +1,82 @@
+//! Added: votes for entries, an operation that only this board has.
+
+use std::sync::Arc;
+
+use forum_api::host::{BoardResult, InForum, MemberCaller, OrInternal};
+use forum_api::model::PostPath;
+use forum_api::operation::{Operation, Resource, Tag};
+use forum_api::runtime::OsRandom;
+use forum_api::scope::Scope;
+use forum_api::webhook::{Event, EventMeta, Topic};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use super::events;
+use crate::before::Club;
+
+/// The scope of tokens that may vote.
+pub const VOTES_WRITE: Scope = Scope::from_static("votes:write", "Vote for posts.");
+
+/// Topic of the event of a vote.
+pub const POST_VOTED: &str = "post.voted";
+
+const VOTE: &str = "
+    WITH voted AS (INSERT INTO vote (entry, member) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING entry)
+    SELECT section, (SELECT count(*) FROM vote WHERE entry = $1) AS before, (SELECT count(*) FROM voted) AS added
+    FROM entry JOIN topic ON topic.id = entry.topic WHERE entry.id = $1";
+
+/// The votes for a post.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PostVotes {
+    /// Number of members who voted for the post.
+    vote_count: i64,
+}
+
+impl Resource for PostVotes {}
+
+/// Returns the operation: a second vote of a member for the same post changes nothing.
+pub fn vote_post(club: &Arc<Club>) -> Operation {
+    Operation::post(
+        "/threads/{threadId}/posts/{postId}/votes",
+        "votePost",
+        VOTES_WRITE,
+    )
+    .tag(Tag::new("votes", "Votes for posts."))
+    .summary("Votes for a post.")
+    .cost(5)
+    .created(
+        club,
+        |club, member: &MemberCaller, post: PostPath, ()| Box::pin(vote(club, member, post)),
+        || PostVotes { vote_count: 3 },
+    )
+}
+
+/// Writes a vote and its event in one transaction. The library has checked that the member can see the post.
+async fn vote(
+    club: &Club,
+    member: &MemberCaller,
+    post: PostPath,
+) -> BoardResult<InForum<PostVotes>> {
+    let mut client = club.pool.get().await?;
+    let transaction = client.transaction().await?;
+    let (entry, voter) = (post.post_id.to_i64()?, member.user_id().to_i64()?);
+    let row = transaction.query_one(VOTE, &[&entry, &voter]).await?;
+    let (section, before, added): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
+    let votes = InForum::new(
+        section.into(),
+        PostVotes {
+            vote_count: before + added,
+        },
+    );
+    if added == 1 {
+        let topic = Topic::parse(POST_VOTED).or_internal()?;
+        let meta = EventMeta::new(&OsRandom, member.request().received_at()).or_internal()?;
+        let data = json!({ "postId": post.post_id, "votes": votes.value });
+        let event = Event::new(topic, meta, Some(votes.forum_id.clone()), &data);
+        events::insert(&transaction, &event).await?;
+    }
+    transaction.commit().await?;
+    Ok(votes)
+}

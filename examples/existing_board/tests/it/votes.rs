@@ -1,0 +1,48 @@
+//! Votes: an operation of this board only, with its own scope and topic.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::added;
+use crate::fixture::run_with_postgres;
+use crate::site::{Site, TOPIC};
+
+#[test]
+fn a_vote_is_counted_once_and_has_an_event() {
+    run_with_postgres(async {
+        let site = Site::new(Duration::ZERO).await;
+        let posts = site.list_posts(TOPIC).await.json();
+        let entry = posts["items"][0]["postId"].as_str().unwrap();
+        for _ in 0..2 {
+            let voted = site.vote(TOPIC, entry).await;
+            assert_eq!(
+                (voted.status.as_u16(), voted.json()),
+                (201, json!({ "voteCount": 1 }))
+            );
+        }
+        let [event] = &*site.pending_events().await else {
+            panic!("one vote has one event");
+        };
+        let body: Value = serde_json::from_str(&event.body).unwrap();
+        assert_eq!(body["topic"], "post.voted");
+        assert_eq!(
+            body["data"],
+            json!({ "postId": entry, "votes": { "voteCount": 1 } })
+        );
+
+        assert_eq!(site.vote(TOPIC, "9999").await.status, 404);
+        site.change("UPDATE section SET rank = 3", &[]).await;
+        assert_eq!(site.vote(TOPIC, entry).await.status, 404);
+        let guest = format!("/api/v1/threads/{TOPIC}/posts/{entry}/votes");
+        assert_eq!(site.send_as_guest("POST", &guest).await.status, 401);
+
+        let document = added::api(&site.club).unwrap().openapi();
+        let operation = &document["paths"]["/threads/{threadId}/posts/{postId}/votes"]["post"];
+        assert_eq!(operation["x-scope"], "votes:write");
+        assert_eq!(
+            document["info"]["x-scopes"]["votes:write"],
+            "Vote for posts."
+        );
+    });
+}
