@@ -48,6 +48,7 @@
 //! | [`guide`] | Chapters about embedding, testing and operating the API. |
 //! | [`host`] | The traits that a host implements, the caller and its access, errors of a board. |
 //! | [`model`] | Resources, requests, ids, times and pages. |
+//! | [`operation`] | The type of an operation, for operations that only this board has. |
 //! | [`store`] | Storage of tokens, rate limits, idempotency keys, webhooks, the audit log and usage: the traits and their backends. |
 //! | [`token`], [`scope`], [`rate_limit`] | Format, states and issue of tokens; scopes and surfaces; windows and budgets. |
 //! | [`audit`] | Entries of the audit log. |

@@ -9,6 +9,7 @@
 //! | [`request_lifecycle`] | The steps of a request before and after the board's code. |
 //! | [`resources`] | Values for fields that a board does not have. |
 //! | [`existing_boards`] | The API on an existing board: commands, ids, order, indexes, permissions, and differing fields. |
+//! | [`custom_operations`] | Operations, scopes and body fields that only this board has. |
 //! | [`board_rules`] | Rules for each command: case, error to return, name of the test. |
 //! | [`testing`] | The in-process client and the conformance suite. |
 //! | [`mounting`] | axum, hyper, proxies, CORS, compression, settings. |
@@ -37,6 +38,9 @@ pub mod resources {}
 
 #[doc = include_str!("existing_boards.md")]
 pub mod existing_boards {}
+
+#[doc = include_str!("custom_operations.md")]
+pub mod custom_operations {}
 
 #[doc = include_str!("board_rules.md")]
 pub mod board_rules {}
