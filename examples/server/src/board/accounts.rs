@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::model::{Member, Timestamp, UserId, UserRef};
+use forum_api::model::{Member, OwnAccount, Timestamp, UserId, UserRef};
 
-use super::db::{self, Connection, Transaction, bind};
+use super::db::{self, Connection, RowReader, Transaction, bind};
 use super::groups::{Group, Groups};
 use super::sessions;
 
@@ -150,16 +150,19 @@ pub async fn login(connection: &Connection<'_>, member: i64) -> db::DbResult<Opt
     let query = "
         SELECT id, username, password_hash, groups FROM member
         WHERE id = ?1 AND banned = FALSE AND password_hash IS NOT NULL";
-    connection
-        .first(query, bind![member], |row| {
-            Ok(Login {
-                member: row.value()?,
-                name: row.value()?,
-                password_hash: row.value()?,
-                groups: row.parsed()?.unwrap_or_default(),
-            })
+    connection.first(query, bind![member], Login::read).await
+}
+
+impl Login {
+    /// Reads four columns: id, name, hash of the password and groups.
+    pub fn read(row: &mut RowReader<'_>) -> db::DbResult<Self> {
+        Ok(Self {
+            member: row.value()?,
+            name: row.value()?,
+            password_hash: row.value()?,
+            groups: row.parsed()?.unwrap_or_default(),
         })
-        .await
+    }
 }
 
 /// Shortest time between two stored values of `last_seen_at`.
@@ -170,20 +173,37 @@ pub async fn profile(connection: &Connection<'_>, user: &UserRef) -> BoardResult
     let query = "
         SELECT id, username, title, avatar_url, joined_at, last_seen_at, post_count, reputation
         FROM member WHERE id = ?1 OR lower(username) = ?2";
-    let profile = connection
-        .first(query, bind![id, name], |row| {
-            Ok(Member {
-                user_id: row.id()?,
-                username: row.value()?,
-                title: row.value()?,
-                avatar_url: row.value()?,
-                joined_at: row.value()?,
-                last_seen_at: row.value()?,
-                post_count: row.count()?,
-                reputation: row.value()?,
-                extra: None,
+    let profile = connection.first(query, bind![id, name], read_profile).await;
+    profile?.ok_or(BoardError::PathNotFound)
+}
+
+pub async fn own(connection: &Connection<'_>, member: i64) -> BoardResult<OwnAccount> {
+    let query = "
+        SELECT
+            id, username, title, avatar_url, joined_at, last_seen_at, post_count, reputation,
+            unread_count
+        FROM member WHERE id = ?1";
+    let account = connection
+        .first(query, bind![member], |row| {
+            Ok(OwnAccount {
+                owner: read_profile(row)?,
+                unread_messages: Some(row.count()?),
             })
         })
         .await;
-    profile?.ok_or(BoardError::PathNotFound)
+    account?.ok_or(BoardError::PathNotFound)
+}
+
+fn read_profile(row: &mut RowReader<'_>) -> db::DbResult<Member> {
+    Ok(Member {
+        user_id: row.id()?,
+        username: row.value()?,
+        title: row.value()?,
+        avatar_url: row.value()?,
+        joined_at: row.value()?,
+        last_seen_at: row.value()?,
+        post_count: row.count()?,
+        reputation: row.value()?,
+        extra: None,
+    })
 }

@@ -38,15 +38,9 @@ impl host::Board for ReferenceBoard {
     }
 
     async fn get_me(&self, by: &MemberCaller, _: GetMeParams) -> BoardResult<OwnAccount> {
-        let user = UserRef::Id(by.user_id().clone());
         let member = by.user_id().to_i64()?;
         let account = self.read(move |connection| {
-            Box::pin(async move {
-                Ok(OwnAccount {
-                    owner: accounts::profile(connection, &user).await?,
-                    unread_messages: Some(messages::unread(connection, member).await?),
-                })
-            })
+            Box::pin(async move { accounts::own(connection, member).await })
         });
         let mut account = account.await?;
         self.last_used.apply_to(&mut account.owner)?;
@@ -287,10 +281,10 @@ impl host::Board for ReferenceBoard {
 
     async fn search(&self, caller: &Caller, search: SearchParams) -> BoardResult<Page<SearchHit>> {
         let (actor, now) = (actor(caller)?, self.clock.now());
-        self.read(move |connection| {
+        let find = self.read_snapshot(move |connection| {
             Box::pin(async move { search::page(connection, &actor, &search, now).await })
-        })
-        .await
+        });
+        find.await
     }
 }
 

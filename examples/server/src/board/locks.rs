@@ -7,7 +7,7 @@
 use forum_api::host::BoardResult;
 use forum_api::model::{NewMessage, UserRef};
 
-use super::db::{self, Connection, RowReader, Transaction, bind};
+use super::db::{self, Driver, RowReader, Transaction, bind};
 use super::{accounts, messages};
 
 /// The rows that a command locks besides the row of its own member.
@@ -154,5 +154,5 @@ pub async fn forum_tree(tx: &Transaction<'_>) -> db::DbResult<()> {
 }
 
 fn is_exclusive(tx: &Transaction<'_>) -> bool {
-    matches!(&**tx, Connection::Sqlite(_))
+    matches!(tx.driver, Driver::Sqlite(_))
 }

@@ -82,7 +82,7 @@ impl ReferenceBoard {
 
     /// Returns the number of migrations that were applied to the library's and the board's tables.
     pub async fn applied_migrations(&self) -> BoardResult<u64> {
-        self.read_short(|connection| {
+        self.read_snapshot(|connection| {
             Box::pin(async move { Ok(schema::applied(connection).await?) })
         })
         .await
@@ -120,11 +120,20 @@ impl ReferenceBoard {
         begin.await
     }
 
+    /// Runs a query of one statement.
     pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> BoardResult<T> {
         self.database.read(query).await
     }
 
-    /// Runs a look-up by a key, which must take well below a millisecond.
+    /// Runs a query of several statements, which see the same state of the database.
+    pub async fn read_snapshot<T: Send + 'static>(
+        &self,
+        query: impl Query<T> + 'static,
+    ) -> BoardResult<T> {
+        self.database.read_snapshot(query).await
+    }
+
+    /// Runs a query of one statement that looks up a key and takes well below a millisecond.
     pub async fn read_short<T: Send + 'static>(
         &self,
         query: impl Query<T> + 'static,

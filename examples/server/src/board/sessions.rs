@@ -7,7 +7,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::Timestamp;
 use sha2::{Digest, Sha256};
 
-use super::accounts::{self, Login};
+use super::accounts::Login;
 use super::db::{self, Connection, Transaction, bind};
 use super::{ReferenceBoard, last_used};
 
@@ -54,19 +54,19 @@ async fn find(
     now: Timestamp,
 ) -> db::DbResult<Option<SessionRow>> {
     let query = "
-        SELECT member_id, password, used_at FROM session
-        WHERE hash = :hash AND used_at > :idle AND began_at > :old";
+        SELECT member.id, member.username, member.password_hash, member.groups, session.password, session.used_at
+        FROM session JOIN member ON member.id = session.member_id
+        WHERE session.hash = :hash AND session.used_at > :idle AND session.began_at > :old
+            AND member.banned = FALSE AND member.password_hash IS NOT NULL";
     let parameters = bind! { ":hash": hash, ":idle": now.saturating_sub(IDLE), ":old": now.saturating_sub(MAX_DURATION) };
     let found = connection.first(query, parameters, |row| {
-        let (member, password): (i64, Vec<u8>) = (row.value()?, row.value()?);
-        Ok((member, password, row.value()?))
+        let (account, password): (_, Vec<u8>) = (Login::read(row)?, row.value()?);
+        let used_at = row.value()?;
+        Ok((password, SessionRow { account, used_at }))
     });
-    let Some((member, password, used_at)) = found.await? else {
-        return Ok(None);
-    };
-    let account = accounts::login(connection, member).await?;
-    let account = account.filter(|account| password_fingerprint(account) == password);
-    Ok(account.map(|account| SessionRow { account, used_at }))
+    let found = found.await?;
+    let found = found.filter(|(password, found)| password_fingerprint(&found.account) == *password);
+    Ok(found.map(|(_, found)| found))
 }
 
 /// Hash that changes with the account's password.

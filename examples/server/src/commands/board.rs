@@ -271,8 +271,9 @@ impl SettingCommand {
         if let (Some(key), Some(value)) = (self.key, self.value) {
             return set(board, key, value).await;
         }
-        let values =
-            board.read(|connection| Box::pin(async move { Ok(settings::all(connection).await?) }));
+        let values = board.read_snapshot(|connection| {
+            Box::pin(async move { Ok(settings::all(connection).await?) })
+        });
         let values = values.await?;
         let shown = |value: &Value| match value {
             Value::String(word) => word.clone(),

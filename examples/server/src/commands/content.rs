@@ -23,7 +23,7 @@ pub async fn list_forums(board: &ReferenceBoard) -> BoardResult<Output> {
 
 /// Lists the threads of a forum, or of all forums.
 pub async fn list_threads(board: &ReferenceBoard, forum: Option<i64>) -> BoardResult<Output> {
-    let threads = board.read(move |connection| {
+    let threads = board.read_snapshot(move |connection| {
         Box::pin(async move {
             if let Some(forum) = forum {
                 forums::check_exists(connection, forum).await?;

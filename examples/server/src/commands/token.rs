@@ -131,7 +131,7 @@ impl IssueArgs {
         let password = prompt::password(&prompt, self.password_stdin)?;
         check_password(board, self.admin.clone(), password).await?;
         let (owner, admin) = board
-            .read(move |connection| {
+            .read_snapshot(move |connection| {
                 Box::pin(async move {
                     let owner = accounts::named(connection, &self.owner).await?;
                     Ok((owner, accounts::named(connection, &self.admin).await?))

@@ -124,7 +124,7 @@ impl Demo {
         &self,
         query: impl for<'a> FnOnce(&'a Connection<'a>) -> TransactionFuture<'a, T> + Send + 'static,
     ) -> T {
-        self.board.read(query).await.unwrap()
+        self.board.read_snapshot(query).await.unwrap()
     }
 
     /// Returns the only value that a query selects.

@@ -10,7 +10,7 @@ use forum_api::store::postgres::deadpool_postgres::Client;
 use forum_api::test_util::TestApi;
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::backend::Backend;
 use crate::board::groups::{Group, Groups};
@@ -151,26 +151,28 @@ impl TwoNodes {
         client.batch_execute(change).await.unwrap();
         let nodes = self.clone();
         let response = tokio::spawn(async move { nodes.send(0, &request).await });
-        let waiting = "SELECT count(*) FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        while client
-            .query_one(waiting, &[])
-            .await
-            .unwrap()
-            .get::<_, i64>(0)
-            == 0
-        {
-            assert!(
-                !response.is_finished(),
-                "the command did not wait: {change}"
-            );
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            // Without this call, a transaction sees the same statistics until it ends.
-            let renew = "SELECT pg_stat_clear_snapshot()";
-            client.query(renew, &[]).await.unwrap();
-        }
+        wait_for_lock(&client, "", &response).await;
         client.batch_execute("COMMIT").await.unwrap();
         response.await.unwrap()
+    }
+}
+
+/// Waits until a statement that contains the text `statement` waits for a lock.
+async fn wait_for_lock<T>(client: &Client, statement: &str, response: &JoinHandle<T>) {
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND strpos(query, $1) > 0";
+    while client
+        .query_one(waiting, &[&statement])
+        .await
+        .unwrap()
+        .get::<_, i64>(0)
+        == 0
+    {
+        assert!(!response.is_finished(), "{statement} did not wait");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        // Without this call, a transaction sees the same statistics until it ends.
+        let renew = "SELECT pg_stat_clear_snapshot()";
+        client.query(renew, &[]).await.unwrap();
     }
 }
 
@@ -331,6 +333,51 @@ fn concurrent_messages_do_not_exceed_the_inbox_quota() {
         let statuses = nodes.statuses(requests.collect()).await;
         assert_eq!(statuses, [(201, 3), (422, 8)].into());
         nodes.assert_counters().await;
+    });
+}
+
+/// A post is changed and then awaits approval, after a search has found it and before the search reads it.
+#[test]
+fn a_search_does_not_show_a_text_that_was_written_after_it_began() {
+    run_with_postgres(async {
+        let nodes = TwoNodes::new().await;
+        nodes.thread(nodes.members[0], "Zebrafish").await;
+        let [first, second] = [nodes.client().await, nodes.client().await];
+        first
+            .batch_execute("BEGIN; LOCK TABLE thread")
+            .await
+            .unwrap();
+        let search = tokio::spawn({
+            let nodes = nodes.clone();
+            async move { nodes.demo.get("guest", "/search?q=zebrafish").await }
+        });
+        wait_for_lock(&first, "is_long", &search).await;
+        second
+            .batch_execute("BEGIN; LOCK TABLE member")
+            .await
+            .unwrap();
+        first.batch_execute("COMMIT").await.unwrap();
+        wait_for_lock(&second, "post.body_words", &search).await;
+        let edit = "UPDATE post SET body = 'secret', state = 'awaiting_approval'
+            WHERE id = (SELECT max(id) FROM post); COMMIT";
+        second.batch_execute(edit).await.unwrap();
+        let (_, found) = search.await.unwrap();
+        assert_eq!(field_values(&found, "excerpt"), ["x"]);
+    });
+}
+
+#[test]
+fn a_read_of_one_statement_has_no_second_statement() {
+    run_with_postgres(async {
+        let nodes = TwoNodes::new().await;
+        let twice = nodes.demo.board.read(|connection| {
+            Box::pin(async move {
+                let first = connection.any("SELECT 1", &[]).await?;
+                Ok(first && connection.any("SELECT 1", &[]).await?)
+            })
+        });
+        let error = format!("{:?}", twice.await.unwrap_err());
+        assert!(error.contains("needs a snapshot"), "{error}");
     });
 }
 

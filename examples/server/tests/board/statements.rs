@@ -28,7 +28,7 @@ use crate::demo::api_of;
 /// rows or find the rows to lock, on Postgres only. `{}` is a post of thread 16, and `{message}` the last message that
 /// was sent.
 const REQUESTS: [(&str, &str, &str, [usize; 2]); 23] = [
-    ("GET", "/me", "", [3, 0]),
+    ("GET", "/me", "", [2, 0]),
     ("GET", "/forums", "", [2, 0]),
     ("GET", "/forums/2/threads", "", [2, 0]),
     ("GET", "/threads/16", "", [2, 0]),

@@ -1,6 +1,7 @@
 //! Connections and transactions of both databases.
 
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::params_from_iter;
 use send_wrapper::SendWrapper;
@@ -50,8 +51,15 @@ macro_rules! bind_owned {
 
 pub use bind_owned;
 
-#[derive(Clone, Debug)]
-pub enum Connection<'a> {
+#[derive(Debug)]
+pub struct Connection<'a> {
+    pub driver: Driver<'a>,
+    /// True after the only statement of a read; `None` if the number of statements is not limited.
+    is_spent: Option<AtomicBool>,
+}
+
+#[derive(Debug)]
+pub enum Driver<'a> {
     /// Valid only on the thread of the database.
     Sqlite(SendWrapper<&'a rusqlite::Connection>),
     Postgres(Postgres<'a>),
@@ -61,8 +69,28 @@ pub enum Connection<'a> {
 pub struct Transaction<'a>(Connection<'a>);
 
 impl<'a> Connection<'a> {
-    pub(super) fn sqlite(connection: &'a rusqlite::Connection) -> Self {
-        Self::Sqlite(SendWrapper::new(connection))
+    pub fn sqlite(connection: &'a rusqlite::Connection) -> Self {
+        Self::of(Driver::Sqlite(SendWrapper::new(connection)))
+    }
+
+    pub(super) const fn postgres(connection: Postgres<'a>) -> Self {
+        Self::of(Driver::Postgres(connection))
+    }
+
+    const fn of(driver: Driver<'a>) -> Self {
+        Self {
+            driver,
+            is_spent: None,
+        }
+    }
+
+    /// Returns the connection for a read of one statement. A second statement fails, because on Postgres it would see
+    /// the changes that were committed after the first.
+    pub(super) fn for_one_statement(self) -> Self {
+        Self {
+            is_spent: Some(AtomicBool::new(false)),
+            ..self
+        }
     }
 
     pub async fn all<T>(
@@ -106,8 +134,17 @@ impl<'a> Connection<'a> {
         most: usize,
         mut read: impl FnMut(&mut RowReader<'_>) -> DbResult<T> + Send,
     ) -> DbResult<Vec<T>> {
-        match self {
-            Self::Sqlite(connection) => {
+        if self
+            .is_spent
+            .as_ref()
+            .is_some_and(|spent| spent.swap(true, Ordering::Relaxed))
+        {
+            return Err(DbError::Invalid(
+                "a read of several statements needs a snapshot",
+            ));
+        }
+        match &self.driver {
+            Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 bind_all(&mut statement, parameters)?;
                 let (mut rows, mut all) = (statement.raw_query(), Vec::new());
@@ -118,7 +155,7 @@ impl<'a> Connection<'a> {
                 }
                 Ok(all)
             }
-            Self::Postgres(connection) => {
+            Driver::Postgres(connection) => {
                 let rows = connection.query(sql, parameters).await?;
                 let rows = rows.iter().take(most);
                 rows.map(|row| read(&mut RowReader::postgres(row)))
@@ -129,9 +166,9 @@ impl<'a> Connection<'a> {
 
     /// Selects the value for the connection's database.
     pub const fn dialect<T: Copy>(&self, sqlite: T, postgres: T) -> T {
-        match self {
-            Self::Sqlite(_) => sqlite,
-            Self::Postgres(_) => postgres,
+        match self.driver {
+            Driver::Sqlite(_) => sqlite,
+            Driver::Postgres(_) => postgres,
         }
     }
 }
@@ -143,13 +180,13 @@ impl<'a> Transaction<'a> {
 
     /// Runs a statement. Returns the number of rows that it changed, without the rows that its triggers changed.
     pub async fn execute(&self, sql: &'static str, parameters: &[Bound<'_>]) -> DbResult<u64> {
-        match &self.0 {
-            Connection::Sqlite(connection) => {
+        match &self.0.driver {
+            Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 bind_all(&mut statement, parameters)?;
                 Ok(statement.raw_execute()? as u64)
             }
-            Connection::Postgres(connection) => connection.execute(sql, parameters).await,
+            Driver::Postgres(connection) => connection.execute(sql, parameters).await,
         }
     }
 
@@ -167,8 +204,8 @@ impl<'a> Transaction<'a> {
         statements: &[&'static str],
         parameters: Vec<OwnedBound>,
     ) -> DbResult<()> {
-        match &self.0 {
-            Connection::Sqlite(connection) => {
+        match &self.0.driver {
+            Driver::Sqlite(connection) => {
                 let mut used = vec![false; parameters.len()];
                 for sql in statements {
                     let mut statement = connection.prepare_cached(sql)?;
@@ -191,19 +228,19 @@ impl<'a> Transaction<'a> {
                     false => Ok(()),
                 }
             }
-            Connection::Postgres(connection) => connection.defer(statements, parameters),
+            Driver::Postgres(connection) => connection.defer(statements, parameters),
         }
     }
 
     /// Runs a statement like [`defer`](Self::defer). Its parameters are texts, in order.
     pub fn defer_texts(&self, sql: &'static str, parameters: Vec<String>) -> DbResult<()> {
-        match &self.0 {
-            Connection::Sqlite(connection) => {
+        match &self.0.driver {
+            Driver::Sqlite(connection) => {
                 let mut statement = connection.prepare_cached(sql)?;
                 statement.execute(params_from_iter(parameters))?;
                 Ok(())
             }
-            Connection::Postgres(connection) => connection.defer_texts(sql, parameters),
+            Driver::Postgres(connection) => connection.defer_texts(sql, parameters),
         }
     }
 
@@ -214,9 +251,9 @@ impl<'a> Transaction<'a> {
 
     /// Runs any number of statements without parameters.
     pub async fn execute_batch(&self, sql: &str) -> DbResult<()> {
-        match &self.0 {
-            Connection::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
-            Connection::Postgres(connection) => connection.execute_batch(sql).await,
+        match &self.0.driver {
+            Driver::Sqlite(connection) => Ok(connection.execute_batch(sql)?),
+            Driver::Postgres(connection) => connection.execute_batch(sql).await,
         }
     }
 
@@ -228,8 +265,8 @@ impl<'a> Transaction<'a> {
         rows: impl Iterator<Item = [&'b (dyn Param + Sync); N]> + Send,
     ) -> DbResult<()> {
         let names = columns.each_ref().map(|(name, _)| *name).join(", ");
-        match &self.0 {
-            Connection::Sqlite(sqlite) => {
+        match &self.0.driver {
+            Driver::Sqlite(sqlite) => {
                 let places = ["?"; N].join(", ");
                 let insert = format!("INSERT INTO {table} ({names}) VALUES ({places})");
                 let mut insert = sqlite.prepare_cached(&insert)?;
@@ -238,7 +275,7 @@ impl<'a> Transaction<'a> {
                 }
                 Ok(())
             }
-            Connection::Postgres(postgres) => {
+            Driver::Postgres(postgres) => {
                 let copy = format!("COPY {table} ({names}) FROM STDIN BINARY");
                 let types = columns.each_ref().map(|(_, column)| column.clone());
                 postgres.copy_in(&copy, &types, rows).await

@@ -43,25 +43,44 @@ pub enum BoardDatabase {
 }
 
 impl BoardDatabase {
+    /// Runs a query of one statement. A second statement fails.
     pub async fn read<T: Send + 'static>(&self, query: impl Query<T> + 'static) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => {
-                let read = database.read(|connection| read_sqlite(connection, query));
-                read.await
+                database
+                    .read(|connection| read_one_statement(connection, query))
+                    .await
             }
             Self::Postgres(database) => database.read(query).await,
         }
     }
 
-    /// Runs a look-up by a key, which must take well below a millisecond. On SQLite, it does not wait for slow reads.
+    /// Runs a query of several statements, which see the same state of the database.
+    pub async fn read_snapshot<T: Send + 'static>(
+        &self,
+        query: impl Query<T> + 'static,
+    ) -> BoardResult<T> {
+        match self {
+            Self::Sqlite(database) => {
+                database
+                    .read(|connection| read_sqlite(connection, query))
+                    .await
+            }
+            Self::Postgres(database) => database.read_snapshot(query).await,
+        }
+    }
+
+    /// Runs a query of one statement that looks up a key and takes well below a millisecond. On SQLite, it does not wait
+    /// for slow reads.
     pub async fn read_short<T: Send + 'static>(
         &self,
         query: impl Query<T> + 'static,
     ) -> BoardResult<T> {
         match self {
             Self::Sqlite(database) => {
-                let read = database.read_short(|connection| read_sqlite(connection, query));
-                read.await
+                database
+                    .read_short(|connection| read_one_statement(connection, query))
+                    .await
             }
             Self::Postgres(database) => database.read(query).await,
         }
@@ -164,6 +183,13 @@ impl BoardDatabase {
 
 fn read_sqlite<T>(connection: &rusqlite::Connection, query: impl Query<T>) -> BoardResult<T> {
     block_on_ready(query(&Connection::sqlite(connection)))
+}
+
+fn read_one_statement<T>(
+    connection: &rusqlite::Connection,
+    query: impl Query<T>,
+) -> BoardResult<T> {
+    block_on_ready(query(&Connection::sqlite(connection).for_one_statement()))
 }
 
 fn change_sqlite<T>(tx: &rusqlite::Connection, change: impl Change<T>) -> BoardResult<T> {

@@ -11,7 +11,7 @@ mod named_params;
 mod postgres;
 mod row_reader;
 
-pub use connection::{Bound, Connection, OwnedBound, Param, Transaction, bind, bind_owned};
+pub use connection::{Bound, Connection, Driver, OwnedBound, Param, Transaction, bind, bind_owned};
 pub use database::{BoardDatabase, Change, Query, TransactionFuture, holds_board};
 pub use error::{DbError, DbResult};
 pub use named_params::named_params;

@@ -7,6 +7,12 @@
 //! statement sees all changes that were committed before the statement began. The conditions that such a command checks
 //! therefore hold until its commit. Other commands may commit at any time, in any order.
 //!
+//! # Reads
+//!
+//! A read of one statement runs outside of a transaction, and a second statement on its connection fails. A read of several statements is one read-only transaction at the
+//! isolation level `REPEATABLE READ`, so that all statements see the same data. `BEGIN` is sent together with the first
+//! statement, and the read does not wait for the end of the transaction: it takes no additional round trip.
+//!
 //! # Order of locks
 //!
 //! Every transaction takes its locks in this order, and rows of one table by ascending id:
@@ -84,6 +90,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// keys. Planning a statement again for the values of each execution can take longer than the execution.
 const BEGIN: &str = "BEGIN; SET LOCAL plan_cache_mode = force_generic_plan";
 
+/// Begins a read of several statements.
+const BEGIN_READ: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
 /// Removes the statement timeout, because a migration may take longer than any other statement. A separate lock
 /// serializes the migrations of all nodes; writes do not wait for this lock.
 pub const WITHOUT_TIMEOUT: &str = "SET LOCAL statement_timeout = 0";
@@ -105,11 +114,22 @@ impl PostgresDatabase {
         Self { pool, writes }
     }
 
-    /// Runs a query outside of a transaction. Each statement sees the data that was committed before the statement
-    /// began.
+    /// Runs a query of one statement, outside of a transaction.
     pub(super) async fn read<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
         let client = self.pool.get().await.map_err(DbError::from)?;
-        query(&Connection::Postgres(Postgres::Connection(&client))).await
+        let connection = Connection::postgres(Postgres::Connection(&client));
+        query(&connection.for_one_statement()).await
+    }
+
+    /// Runs a query of several statements. All of them see the same data.
+    pub(super) async fn read_snapshot<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
+        let client = self.pool.get().await.map_err(DbError::from)?;
+        let statements = client.statement_cache.clone();
+        let tx = PostgresTransaction::of(&client, statements, Arc::default(), None);
+        let connection = Connection::postgres(Postgres::Transaction(&tx));
+        let begin = async { Ok(tx.execute_batch(BEGIN_READ).await?) };
+        let ((), read) = tokio::try_join!(biased; begin, query(&connection))?;
+        Ok(read)
     }
 
     /// Runs `change` in one transaction, and again if Postgres ends it because of a deadlock or a serialization failure.
@@ -148,7 +168,7 @@ impl PostgresDatabase {
         let client = self.pool.get().await.map_err(DbError::from)?;
         let statements = client.statement_cache.clone();
         let tx = PostgresTransaction::of(&client, statements, has_conflict.clone(), None);
-        let connection = Connection::Postgres(Postgres::Transaction(&tx));
+        let connection = Connection::postgres(Postgres::Transaction(&tx));
         let (tx, transaction) = (&tx, &Transaction::of(connection));
         let begin = async { Ok(tx.execute_batch(BEGIN).await?) };
         let ((), done) = tokio::try_join!(biased; begin, change(transaction))?;
@@ -168,7 +188,7 @@ impl PostgresDatabase {
         let transaction =
             PostgresTransaction::of(tx.client(), statements, Arc::default(), Some(&tx));
         transaction.execute_batch(begin).await?;
-        let connection = Connection::Postgres(Postgres::Transaction(&transaction));
+        let connection = Connection::postgres(Postgres::Transaction(&transaction));
         let done = change(&Transaction::of(connection)).await?;
         transaction.flush().await?;
         drop(transaction);
@@ -224,10 +244,6 @@ impl<'a> PostgresTransaction<'a> {
             has_conflict,
             inner,
         }
-    }
-
-    pub const fn client(&self) -> &'a tokio_postgres::Client {
-        self.client
     }
 
     async fn query(&self, sql: &str, values: &[&(dyn ToSql + Sync)]) -> DbResult<Vec<Row>> {
@@ -436,6 +452,13 @@ impl Postgres<'_> {
         match self {
             Self::Transaction(transaction) => transaction.inner,
             Self::Connection(_) => None,
+        }
+    }
+
+    pub fn client(&self) -> &tokio_postgres::Client {
+        match self {
+            Self::Connection(client) => client,
+            Self::Transaction(transaction) => transaction.client,
         }
     }
 

@@ -99,11 +99,6 @@ fn on(connection: &Connection<'_>, query: &'static Query) -> &'static str {
     connection.dialect(sqlite, postgres)
 }
 
-pub async fn unread(connection: &Connection<'_>, owner: i64) -> db::DbResult<u64> {
-    let query = "SELECT unread_count FROM member WHERE id = ?1";
-    connection.one(query, bind![owner], |row| row.count()).await
-}
-
 fn summary(row: &mut RowReader<'_>) -> db::DbResult<MessageSummary> {
     let mut summary = MessageSummary {
         message_id: row.id()?,

@@ -3,7 +3,7 @@
 mod folder;
 mod send;
 
+pub use folder::list;
 #[cfg(test)]
 pub use folder::{FILTERED, LIST};
-pub use folder::{list, unread};
 pub use send::{MessageInsert, deliver, recipients, send};

@@ -4,7 +4,7 @@ use forum_api::host::BoardResult;
 use forum_api::store::postgres::{apply_migrations, migration_status};
 use forum_api::store::{Migration, Migrations, SchemaStatus, sqlite};
 
-use super::db::{self, Connection, Postgres, Transaction, bind};
+use super::db::{self, Connection, Driver, Transaction, bind};
 
 /// Name of the table that records the applied migrations.
 const TABLE: &str = "board_migrations";
@@ -93,14 +93,9 @@ pub async fn applied(connection: &Connection<'_>) -> db::DbResult<u64> {
 
 /// Compares the migrations of the database with those of this program.
 pub async fn status(connection: &Connection<'_>) -> db::DbResult<SchemaStatus> {
-    Ok(match connection {
-        Connection::Sqlite(sqlite) => sqlite::migration_status(sqlite, &SQLITE)?,
-        Connection::Postgres(Postgres::Connection(client)) => {
-            migration_status(&****client, &POSTGRES).await?
-        }
-        Connection::Postgres(Postgres::Transaction(transaction)) => {
-            migration_status(transaction.client(), &POSTGRES).await?
-        }
+    Ok(match &connection.driver {
+        Driver::Sqlite(sqlite) => sqlite::migration_status(sqlite, &SQLITE)?,
+        Driver::Postgres(postgres) => migration_status(postgres.client(), &POSTGRES).await?,
     })
 }
 
@@ -109,9 +104,9 @@ pub async fn status(connection: &Connection<'_>) -> db::DbResult<SchemaStatus> {
 /// # Errors
 /// If a migration fails, or the applied migrations are not those of this program. No migration is applied then.
 pub async fn apply(tx: &Transaction<'_>) -> BoardResult<u32> {
-    match &**tx {
-        Connection::Sqlite(sqlite) => Ok(sqlite::apply_migrations(sqlite, &SQLITE)?),
-        Connection::Postgres(postgres) => {
+    match &tx.driver {
+        Driver::Sqlite(sqlite) => Ok(sqlite::apply_migrations(sqlite, &SQLITE)?),
+        Driver::Postgres(postgres) => {
             let absent = db::DbError::Invalid("migrations are applied in a transaction");
             let transaction = postgres.migration().ok_or(absent)?;
             Ok(apply_migrations(transaction, &POSTGRES).await?)

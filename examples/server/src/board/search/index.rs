@@ -5,7 +5,7 @@ use rusqlite::config::DbConfig;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use super::super::db::{self, Connection, Transaction, bind};
+use super::super::db::{self, Connection, Driver, Transaction, bind};
 
 /// Returns the folded words of a text, separated by spaces.
 pub fn fold_words(text: &str) -> String {
@@ -71,15 +71,13 @@ pub async fn index_in_bulk(
 
 /// Enables or disables the triggers that index posts.
 async fn set_index_triggers(tx: &Transaction<'_>, enabled: bool) -> db::DbResult<()> {
-    match &**tx {
-        Connection::Sqlite(sqlite) => {
+    match &tx.driver {
+        Driver::Sqlite(sqlite) => {
             sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, enabled)?;
             Ok(())
         }
-        Connection::Postgres(_) if enabled => {
-            tx.execute_batch("SET LOCAL board.together = off").await
-        }
-        Connection::Postgres(_) => tx.execute_batch("SET LOCAL board.together = on").await,
+        Driver::Postgres(_) if enabled => tx.execute_batch("SET LOCAL board.together = off").await,
+        Driver::Postgres(_) => tx.execute_batch("SET LOCAL board.together = on").await,
     }
 }
 

@@ -8,7 +8,7 @@ use std::vec::IntoIter;
 use forum_api::host::BoardResult;
 use forum_api::model::{Page, PageKey, SearchParams};
 
-use super::super::db::{self, Connection, RowReader, bind};
+use super::super::db::{self, Connection, Driver, RowReader, bind};
 use super::filter::SearchFilter;
 use super::hits::json;
 
@@ -138,8 +138,8 @@ impl ScanDirection {
         ahead: &RangeInclusive<i64>,
         rows: i64,
     ) -> db::DbResult<Vec<Match>> {
-        match (connection, &filter.forums) {
-            (Connection::Sqlite(_), Some(forums)) => {
+        match (&connection.driver, &filter.forums) {
+            (Driver::Sqlite(_), Some(forums)) => {
                 self.matches_in(forums, connection, filter, ahead, rows)
                     .await
             }
@@ -386,7 +386,6 @@ const EARLIER_ON_POSTGRES: &str =
 mod tests {
     use std::collections::BTreeSet;
 
-    use send_wrapper::SendWrapper;
 
     use super::super::super::schema;
     use super::{Connection, Match, ScanDirection, SearchFilter};
@@ -432,7 +431,7 @@ mod tests {
             (2000, 500, 21, true),
         ] {
             let board = board(posts, every);
-            let connection = Connection::Sqlite(SendWrapper::new(&board));
+            let connection = Connection::sqlite(&board);
             // FTS5 rejects this condition, so the search fails if it passes the condition to FTS5.
             let filter = filter(" AND (");
             let found = ScanDirection::Descending
@@ -446,7 +445,7 @@ mod tests {
     async fn matches_in_some_forums_are_ordered_and_complete() {
         for every in [1, 2, 7, 60, 700] {
             let board = board(1500, every);
-            let connection = Connection::Sqlite(SendWrapper::new(&board));
+            let connection = Connection::sqlite(&board);
             let filter = filter(" AND place : f2");
             for (first, last) in [(1, 1500), (300, 1400)] {
                 for rows in [1, 21, 150, 2000] {
