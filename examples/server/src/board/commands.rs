@@ -281,7 +281,7 @@ impl host::Board for ReferenceBoard {
 
     async fn search(&self, caller: &Caller, search: SearchParams) -> BoardResult<Page<SearchHit>> {
         let (actor, now) = (actor(caller)?, self.clock.now());
-        let find = self.read_snapshot(move |connection| {
+        let find = self.database.search(move |connection| {
             Box::pin(async move { search::page(connection, &actor, &search, now).await })
         });
         find.await

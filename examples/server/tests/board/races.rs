@@ -1,8 +1,9 @@
 //! Commands that run at the same time on two nodes that share a Postgres.
 
 use std::collections::BTreeMap;
+use std::future::pending;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use forum_api::Language;
@@ -379,6 +380,42 @@ fn a_read_of_one_statement_has_no_second_statement() {
         let error = format!("{:?}", twice.await.unwrap_err());
         assert!(error.contains("needs a snapshot"), "{error}");
     });
+}
+
+/// The board's pool has 16 connections. On one thread, all searches wait before the first read begins.
+#[tokio::test]
+async fn searches_leave_connections_for_other_reads() {
+    let storage = Backend::Postgres.create_storage().await;
+    let searching = Arc::new(AtomicUsize::new(0));
+    let mut searches = JoinSet::new();
+    for _ in 0..16 {
+        let (database, searching) = (storage.database.clone(), searching.clone());
+        searches.spawn(async move {
+            let search = database.search::<()>(move |_| {
+                searching.fetch_add(1, Ordering::Relaxed);
+                Box::pin(pending())
+            });
+            search.await.unwrap();
+        });
+    }
+    while searching.load(Ordering::Relaxed) < 4 {
+        tokio::task::yield_now().await;
+    }
+    let (all, mut reads) = (Arc::new(Barrier::new(12)), JoinSet::new());
+    for _ in 0..12 {
+        let (database, all) = (storage.database.clone(), all.clone());
+        reads.spawn(async move {
+            let read = database.read_short(move |connection| {
+                Box::pin(async move {
+                    all.wait().await;
+                    Ok(connection.any("SELECT 1", &[]).await?)
+                })
+            });
+            read.await.unwrap()
+        });
+    }
+    assert_eq!(reads.join_all().await, [true; 12]);
+    assert_eq!(searching.load(Ordering::Relaxed), 4);
 }
 
 /// Each command locks the rows of both members.

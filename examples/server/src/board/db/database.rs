@@ -70,6 +70,17 @@ impl BoardDatabase {
         }
     }
 
+    /// Runs a query of several statements that can take long. Other reads do not wait for such queries.
+    pub async fn search<T: Send + 'static>(
+        &self,
+        query: impl Query<T> + 'static,
+    ) -> BoardResult<T> {
+        match self {
+            Self::Sqlite(_) => self.read_snapshot(query).await,
+            Self::Postgres(database) => database.search(query).await,
+        }
+    }
+
     /// Runs a query of one statement that looks up a key and takes well below a millisecond. On SQLite, it does not wait
     /// for slow reads.
     pub async fn read_short<T: Send + 'static>(

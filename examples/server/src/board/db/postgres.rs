@@ -9,9 +9,10 @@
 //!
 //! # Reads
 //!
-//! A read of one statement runs outside of a transaction, and a second statement on its connection fails. A read of several statements is one read-only transaction at the
-//! isolation level `REPEATABLE READ`, so that all statements see the same data. `BEGIN` is sent together with the first
-//! statement, and the read does not wait for the end of the transaction: it takes no additional round trip.
+//! A read of one statement runs outside of a transaction, and a second statement on its connection fails. A read of
+//! several statements is one read-only transaction at the isolation level `REPEATABLE READ`, so that all statements see
+//! the same data. `BEGIN` is sent together with the first statement, and the read does not wait for the end of the
+//! transaction: it takes no additional round trip.
 //!
 //! # Order of locks
 //!
@@ -52,7 +53,9 @@
 //! # Connections
 //!
 //! A write that waits for a lock holds a connection. At most half of the pool's connections write at a time; further
-//! writes of this process wait without a connection, for at most five seconds, and reads use the other half.
+//! writes of this process wait without a connection, for at most five seconds, and reads use the other half. Searches can
+//! take long. At most a quarter of the pool's connections search at a time; further searches of this process wait without
+//! a connection until the timeout of their request, and short reads use the rest.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -105,13 +108,18 @@ pub const COMMIT_WITHOUT_SYNC: &str = "SET LOCAL synchronous_commit = off";
 pub struct PostgresDatabase {
     pub pool: Pool,
     writes: Arc<Semaphore>,
+    searches: Arc<Semaphore>,
 }
 
 impl PostgresDatabase {
     pub fn new(pool: Pool) -> Self {
-        let half = (pool.status().max_size / 2).max(1);
-        let writes = Arc::new(Semaphore::new(half));
-        Self { pool, writes }
+        let size = pool.status().max_size;
+        let share = |part: usize| Arc::new(Semaphore::new((size / part).max(1)));
+        Self {
+            writes: share(2),
+            searches: share(4),
+            pool,
+        }
     }
 
     /// Runs a query of one statement, outside of a transaction.
@@ -130,6 +138,13 @@ impl PostgresDatabase {
         let begin = async { Ok(tx.execute_batch(BEGIN_READ).await?) };
         let ((), read) = tokio::try_join!(biased; begin, query(&connection))?;
         Ok(read)
+    }
+
+    /// Runs a query like [`read_snapshot`](Self::read_snapshot), after waiting for one of the connections for searches.
+    pub(super) async fn search<T>(&self, query: impl Query<T>) -> host::BoardResult<T> {
+        let closed = |_| DbError::Invalid("searches are closed");
+        let _permit = self.searches.acquire().await.map_err(closed)?;
+        self.read_snapshot(query).await
     }
 
     /// Runs `change` in one transaction, and again if Postgres ends it because of a deadlock or a serialization failure.
