@@ -9,6 +9,7 @@ use forum_api::token::{Lookup, TokenRecord};
 use super::db::{Connection, DbResult, RowReader, Transaction, bind};
 use super::groups::{Group, Groups};
 use super::permissions::{AccessLists, ForumPermissions, ForumRules, resolve};
+use super::settings::BODY_MAX;
 use super::texts::Texts;
 
 /// The columns that [`ActorRows::collect`] reads.
@@ -19,6 +20,7 @@ macro_rules! columns {
     member.last_seen_at,
     EXISTS (SELECT 1 FROM setting WHERE key = 'board.offline'),
     EXISTS (SELECT 1 FROM forum_api_endpoints WHERE enabled),
+    (SELECT value FROM setting WHERE key = 'post.body_max'),
     forum.id,
     forum.parent_id,
     forum.read_groups,
@@ -91,6 +93,8 @@ pub struct Actor {
     pub offline: bool,
     /// True if a webhook endpoint is enabled.
     pub has_endpoints: bool,
+    /// Maximum length of a body in characters.
+    pub body_max: u32,
     forums: HashMap<i64, ForumPermissions>,
 }
 
@@ -185,6 +189,7 @@ impl ActorRows {
             last_seen: head.last_seen,
             offline: head.offline,
             has_endpoints: head.has_endpoints,
+            body_max: head.body_max,
             forums: resolve(&self.rules, head.groups, self.member.is_some()),
         }
     }
@@ -201,6 +206,7 @@ struct Head {
     last_seen: Option<Timestamp>,
     offline: bool,
     has_endpoints: bool,
+    body_max: u32,
 }
 
 impl Head {
@@ -211,6 +217,7 @@ impl Head {
             last_seen: row.value()?,
             offline: row.value()?,
             has_endpoints: row.value()?,
+            body_max: BODY_MAX.read(row.text()?),
         })
     }
 }

@@ -15,6 +15,7 @@ use forum_api::model::{
 
 use super::actor::Actor;
 use super::locks::LockTarget;
+use super::markdown::BodyHtml;
 use super::posts::ReplyContext;
 use super::visibility::{self, ContentRef};
 use super::{
@@ -74,9 +75,9 @@ impl host::Board for ReferenceBoard {
         forum: ForumId,
         new: NewThread,
     ) -> BoardResult<Thread> {
-        let forum = forum.to_i64()?;
+        let (forum, html) = (forum.to_i64()?, render(by, &new.body).await?);
         self.act(by, LockTarget::Nothing, move |command| {
-            Box::pin(threads::start(command, forum, new))
+            Box::pin(threads::start(command, forum, new, html))
         })
         .await
     }
@@ -113,12 +114,12 @@ impl host::Board for ReferenceBoard {
         thread: ThreadId,
         reply: NewPost,
     ) -> BoardResult<InForum<Post>> {
-        let thread = thread.to_i64()?;
+        let (thread, html) = (thread.to_i64()?, render(by, &reply.body).await?);
         self.run_with_locks(
             by,
             LockTarget::Thread(thread),
             move |tx, member, now| Box::pin(ReplyContext::load(tx, thread, member, now)),
-            move |command, context| Box::pin(posts::reply(command, context, reply)),
+            move |command, context| Box::pin(posts::reply(command, context, reply, html)),
         )
         .await
     }
@@ -130,8 +131,9 @@ impl host::Board for ReferenceBoard {
         edit: PostUpdate,
     ) -> BoardResult<InForum<Post>> {
         let at = (at.thread_id.to_i64()?, at.post_id.to_i64()?);
+        let html = render(by, &edit.body).await?;
         self.act(by, LockTarget::Post(at.1), move |command| {
-            Box::pin(posts::edit(command, at, edit))
+            Box::pin(posts::edit(command, at, edit, html))
         })
         .await
     }
@@ -189,8 +191,9 @@ impl host::Board for ReferenceBoard {
 
     async fn send_message(&self, by: &MemberCaller, new: NewMessage) -> BoardResult<Message> {
         let member = by.user_id().to_i64()?;
+        let html = render(by, &new.body).await?;
         self.act(by, LockTarget::Recipients(new.clone()), move |command| {
-            Box::pin(messages::send(command, member, new))
+            Box::pin(messages::send(command, member, new, html))
         })
         .await
     }
@@ -286,6 +289,12 @@ impl host::Board for ReferenceBoard {
         });
         find.await
     }
+}
+
+/// Renders a body that a member sends.
+async fn render(by: &MemberCaller, body: &str) -> BoardResult<BodyHtml> {
+    let actor: Arc<Actor> = by.extension().cloned()?;
+    BodyHtml::render(body, actor.body_max).await
 }
 
 /// Returns the actor that the [`Authorizer`](host::Authorizer) loaded for this request.

@@ -246,7 +246,7 @@ impl<'a> DemoWriter<'a> {
         let new = PostInsert {
             author: Some(author),
             body,
-            html: &markdown::render(body),
+            html: &markdown::render_blocking(body),
             state: rules::first_state(actor.groups),
             at,
             counts: actor.access(forum).counts,
@@ -283,6 +283,7 @@ impl<'a> DemoWriter<'a> {
             sender: find(&self.members, message.from)?,
             subject: message.subject,
             body: &message.body,
+            html: &markdown::render_blocking(&message.body),
             receipt_requested: true,
             at: self.now.saturating_sub(DAY * message.days_ago),
         };

@@ -5,17 +5,24 @@ use std::sync::{Arc, LazyLock};
 
 use comrak::nodes::NodeValue;
 use comrak::{Arena, Options, markdown_to_html, parse_document};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
+use tokio::task::spawn_blocking;
 
-static OPTIONS: LazyLock<Options<'static>> = LazyLock::new(|| {
+use super::texts::{Texts, fill};
+
+/// The options, without and with tables.
+static OPTIONS: LazyLock<[Options<'static>; 2]> = LazyLock::new(|| [false, true].map(options));
+
+fn options(tables: bool) -> Options<'static> {
     let mut options = Options::default();
     options.extension.autolink = true;
     options.extension.strikethrough = true;
-    options.extension.table = true;
+    options.extension.table = tables;
     options.extension.image_url_rewriter = Some(Arc::new(remove_data_url));
     options.extension.link_url_rewriter = Some(Arc::new(remove_data_url));
     options.render.escape = true;
     options
-});
+}
 
 /// Removes `data:` addresses, which the renderer permits for some images.
 fn remove_data_url(address: &str) -> String {
@@ -34,15 +41,79 @@ const MAX_LENGTH_FACTOR: usize = 8;
 /// Length in bytes that the HTML of every post may have.
 const MIN_LENGTH_LIMIT: usize = 4096;
 
-/// Renders safe HTML. A source whose HTML would be too long (a thousand nested quotes, a table of empty cells) is
-/// rendered as a code block.
-pub fn render(source: &str) -> String {
-    let html = markdown_to_html(source, &OPTIONS);
+/// Maximum number of cells that the tables of a source may have.
+const MAX_CELLS: usize = 10_000;
+
+/// HTML of a body that a member has sent. It is rendered on a blocking thread before the transaction that stores it,
+/// because rendering can take longer than the transaction.
+#[derive(Clone, Debug)]
+pub struct BodyHtml {
+    /// `None` if the body is too long to be rendered.
+    html: Option<String>,
+    max_length: u32,
+}
+
+impl BodyHtml {
+    /// Renders a body of at most `max_length` characters.
+    pub async fn render(body: &str, max_length: u32) -> BoardResult<Self> {
+        let is_short = body.chars().nth(max_length as usize).is_none();
+        let html = match is_short.then(|| body.to_owned()) {
+            Some(body) => Some(
+                spawn_blocking(move || render_blocking(&body))
+                    .await
+                    .or_internal()?,
+            ),
+            None => None,
+        };
+        Ok(Self { html, max_length })
+    }
+
+    /// # Errors
+    /// If the body is too long.
+    pub fn as_str(&self, texts: &Texts) -> BoardResult<&str> {
+        let too_long =
+            || BoardError::validation("body", fill(texts.body_too_long, self.max_length));
+        self.html.as_deref().ok_or_else(too_long)
+    }
+}
+
+/// Renders safe HTML. A source whose HTML would be too long (a thousand nested quotes) is rendered as a code block, and
+/// tables with too many cells are rendered as text.
+pub fn render_blocking(source: &str) -> String {
+    let options = options_of(source);
+    let html = markdown_to_html(source, options);
     if html.len() <= MAX_LENGTH_FACTOR * source.len() + MIN_LENGTH_LIMIT {
         return html;
     }
     let lines = source.lines().map(|line| format!("    {line}\n"));
-    markdown_to_html(&lines.collect::<String>(), &OPTIONS)
+    markdown_to_html(&lines.collect::<String>(), options)
+}
+
+/// Returns the options for a source. The rows of a table have as many cells as its header, also if they are empty, so
+/// that a short source can have a million cells.
+fn options_of(source: &str) -> &'static Options<'static> {
+    let [without_tables, with_tables] = &*OPTIONS;
+    match max_cells(source) > MAX_CELLS {
+        true => without_tables,
+        false => with_tables,
+    }
+}
+
+/// Returns an upper bound of the number of cells. A table ends before a blank line, and has at most one column more than
+/// a line of it has bars.
+fn max_cells(source: &str) -> usize {
+    let (mut cells, mut lines, mut columns) = (0, 0, 0);
+    for line in source.lines().flat_map(|line| line.split('\r')) {
+        if line.bytes().all(|byte| b" \t".contains(&byte)) {
+            cells += lines * columns;
+            (lines, columns) = (0, 0);
+        } else {
+            let bars = line.bytes().filter(|byte| *byte == b'|').count();
+            lines += 1;
+            columns = columns.max(if bars > 0 { bars + 1 } else { 0 });
+        }
+    }
+    cells + lines * columns
 }
 
 /// Returns the words of the source, without marks and without the addresses of links.
@@ -55,7 +126,7 @@ pub fn plain(source: &str) -> String {
 
 fn parsed(source: &str) -> String {
     let arena = Arena::new();
-    let nodes = parse_document(&arena, source, &OPTIONS).descendants();
+    let nodes = parse_document(&arena, source, options_of(source)).descendants();
     nodes.map(|node| words(&node.data().value)).collect()
 }
 
@@ -91,7 +162,9 @@ fn words(node: &NodeValue) -> String {
 mod tests {
     use proptest::prelude::{prop_assert_eq, proptest};
 
-    use super::{parsed, plain, render};
+    use comrak::{Arena, parse_document};
+
+    use super::{options_of, parsed, plain, render_blocking};
 
     #[test]
     fn markdown_is_rendered_as_html() {
@@ -104,22 +177,57 @@ mod tests {
             ),
             ("1 < 2", "<p>1 &lt; 2</p>\n"),
         ] {
-            assert_eq!(render(source), html);
+            assert_eq!(render_blocking(source), html);
         }
-        assert!(render("| a |\n|---|\n| b |").contains("<table>"));
+        assert!(render_blocking("| a |\n|---|\n| b |").contains("<table>"));
     }
 
     #[test]
     fn a_source_with_too_long_html_is_shown_as_code() {
-        let row = |cell: &str| format!("{}|\n", format!("|{cell}").repeat(2000));
-        let table = [row("a"), row("-"), "|x|\n".repeat(3000)].concat();
-        for source in [">".repeat(20_000), table] {
-            let html = render(&source);
-            assert!(html.starts_with("<pre><code>"));
-            assert!(html.len() <= 8 * source.len() + 4096);
+        let source = ">".repeat(20_000);
+        let html = render_blocking(&source);
+        assert!(html.starts_with("<pre><code>"));
+        assert!(html.len() <= 8 * source.len() + 4096);
+        assert!(render_blocking("> > > deep").contains("<blockquote>"));
+        assert!(render_blocking(&"<".repeat(3000)).starts_with("<p>"));
+    }
+
+    /// The cost of rendering is proportional to the number of nodes.
+    #[test]
+    fn tables_of_many_empty_cells_are_text() {
+        let table = |columns: usize, rows: usize| {
+            let row = |cell: &str| format!("{}|\n", format!("|{cell}").repeat(columns));
+            [row("a"), row("-"), "a|\n".repeat(rows)].concat()
+        };
+        let count = |source: &str| {
+            let arena = Arena::new();
+            parse_document(&arena, source, options_of(source))
+                .descendants()
+                .count()
+        };
+        let quoted = |table: String| table.lines().map(|line| format!("> {line}\n")).collect();
+        for source in [
+            table(1000, 5000),
+            table(150, 6000),
+            quoted(table(1000, 4000)),
+            format!("text\n{}", table(1000, 5000)),
+            table(1000, 5000).replace('\n', "\r"),
+            table(1000, 5000).replace('\n', "\r\n"),
+            table(1000, 100).replace("a|\n", "a|\n\u{3000}\n"),
+            [table(1000, 1000), table(9, 3000)].concat(),
+            format!("{}\n", table(20, 470)).repeat(12),
+        ] {
+            assert!(count(&source) <= 2 * source.len(), "{}", count(&source));
         }
-        assert!(render("> > > deep").contains("<blockquote>"));
-        assert!(render(&"<".repeat(3000)).starts_with("<p>"));
+        let full = [
+            "|a".repeat(90),
+            "|-".repeat(90),
+            format!("{}\n", "|b".repeat(90)).repeat(40),
+        ]
+        .join("\n");
+        for source in [full, "|a|\n|-|\n|b|\n\n".repeat(400)] {
+            assert!(render_blocking(&source).contains("<td>b</td>"));
+        }
     }
 
     #[test]
@@ -179,7 +287,7 @@ mod tests {
             "<!-- --><script>alert(1)</script>",
             "| <script> |\n|---|\n| <b onclick=x> |",
         ] {
-            let html = render(source);
+            let html = render_blocking(source);
             assert_safe(source, &html);
         }
     }
@@ -225,7 +333,7 @@ mod tests {
             "*a_".repeat(6_000),
             "- ".repeat(10_000),
         ] {
-            assert!(!render(&source).is_empty());
+            assert!(!render_blocking(&source).is_empty());
         }
     }
 }

@@ -12,6 +12,7 @@ use super::actor::Actor;
 use super::db::{self, Connection, RowReader, Transaction, bind, stored};
 use super::edit_rules::{self, EditWindow, PostChange, PostFacts};
 use super::events::{DomainEvent, EDITED, EventScope, REPLIED, REPLY_DELETED, THREAD_DELETED};
+use super::markdown::BodyHtml;
 use super::permissions::ForumPermissions;
 use super::post_insert::{self, PostInsert, PostSlot, PostTimes, TIMES, TimesParams};
 use super::post_row::PostRow;
@@ -19,7 +20,7 @@ use super::reference_board::Command;
 use super::settings::{BODY_MAX, EDIT_WINDOW, SettingValues, TITLE_MAX};
 use super::texts::Texts;
 use super::visibility::{Visibility, is_visible, sees_post, sees_thread};
-use super::{markdown, rules, search, subscriptions, threads, visibility};
+use super::{rules, search, subscriptions, threads, visibility};
 
 /// Columns that are the same for all posts of a thread.
 const THREAD_COLUMNS: &str = "
@@ -382,6 +383,7 @@ pub async fn reply(
         times,
     }: ReplyContext,
     reply: NewPost,
+    html: BodyHtml,
 ) -> BoardResult<InForum<Post>> {
     let (now, thread) = (events.now, &scope.thread);
     let view = PostView::of(thread, actor, settings.of(&EDIT_WINDOW), now)?;
@@ -403,7 +405,7 @@ pub async fn reply(
     let new = PostInsert {
         author: actor.member,
         body: &reply.body,
-        html: &markdown::render(&reply.body),
+        html: html.as_str(texts)?,
         state: rules::first_state(actor.groups),
         at: now,
         counts: view.access.counts,
@@ -474,6 +476,7 @@ pub async fn edit(
     (tx, events, actor, texts): Command<'_>,
     (thread, post): (i64, i64),
     edit: PostUpdate,
+    html: BodyHtml,
 ) -> BoardResult<InForum<Post>> {
     let settings = SettingValues::load(tx).await?;
     let window = settings.of(&EDIT_WINDOW);
@@ -492,7 +495,7 @@ pub async fn edit(
     let state = rules::edited_state(item.state, actor.groups);
     let parameters = bind! {
         ":post": post, ":state": stored(state), ":body": edit.body,
-        ":html": markdown::render(&edit.body), ":words": search::fold_words(&edit.body),
+        ":html": html.as_str(texts)?, ":words": search::fold_words(&edit.body),
         ":now": events.now, ":editor": actor.member, ":reason": edit.reason,
     };
     tx.execute(update, parameters).await?;

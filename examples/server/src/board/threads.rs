@@ -10,11 +10,12 @@ use forum_api::model::{
 use super::actor::Actor;
 use super::db::{self, Connection, RowReader, bind};
 use super::events::{DomainEvent, EventScope, STARTED};
+use super::markdown::BodyHtml;
 use super::post_insert::{self, PostInsert, PostTimes};
 use super::reference_board::Command;
 use super::settings::{BODY_MAX, SettingValues, TITLE_MAX};
 use super::visibility::{Visibility, sees_thread};
-use super::{markdown, polls, rules, subscriptions};
+use super::{polls, rules, subscriptions};
 
 /// Columns of a thread.
 pub(super) const COLUMNS: &str = "
@@ -84,6 +85,7 @@ pub async fn start(
     (tx, events, actor, texts): Command<'_>,
     forum: i64,
     new: NewThread,
+    html: BodyHtml,
 ) -> BoardResult<Thread> {
     let access = actor.access(forum);
     rules::check_start(access, texts)?;
@@ -100,7 +102,7 @@ pub async fn start(
     let first = PostInsert {
         author: actor.member,
         body: &new.body,
-        html: &markdown::render(&new.body),
+        html: html.as_str(texts)?,
         state: rules::first_state(actor.groups),
         at: events.now,
         counts: access.counts,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use forum_api::runtime::Clock;
 use serde_json::json;
 
+use crate::board::settings;
 use crate::demo::{Demo, body, field_values, status_and_code};
 
 const DAY: u64 = 24 * 60 * 60;
@@ -91,4 +92,7 @@ async fn titles_and_bodies_have_a_maximum_length() {
         let answer = demo.post("alice", &general, new).await;
         assert_eq!(status_and_code(&answer), expected, "{title} and {text}");
     }
+    demo.set(settings::BODY_MAX.key, "20001").await;
+    let new = json!({ "title": "x", "body": "ä".repeat(20_001) });
+    assert_eq!(demo.post("bob", &general, new).await.0, 201);
 }

@@ -81,7 +81,7 @@ impl Batch {
             author,
             at,
             ordered_at: at,
-            html: markdown::render(&body),
+            html: markdown::render_blocking(&body),
             words: fold_words(&body),
             body,
         });

@@ -7,10 +7,10 @@ use forum_api::model::{
     Author, Folder, ListMessagesParams, MarkRead, Message, MessageSummary, Page, PageKey, Timestamp,
 };
 
-use super::super::ReferenceBoard;
 use super::super::db::{self, Connection, RowReader, Transaction, bind};
 use super::super::locks::LockTarget;
 use super::super::texts::Texts;
+use super::super::{ReferenceBoard, markdown};
 use super::send::{MessageInsert, notify};
 
 /// A list of members with their ids, names and pictures, on SQLite and on Postgres.
@@ -219,6 +219,7 @@ async fn send_receipt(
         sender: reader,
         subject: &format!("{RECEIPT}{subject}"),
         body: texts.receipt,
+        html: &markdown::render_blocking(texts.receipt),
         receipt_requested: false,
         at: now,
     };

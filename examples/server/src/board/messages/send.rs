@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::super::db::{self, Connection, RowReader, Transaction, bind};
 use super::super::events::DomainEvent;
+use super::super::markdown::BodyHtml;
 use super::super::reference_board::Command;
+use super::super::rules;
 use super::super::settings::{BODY_MAX, INBOX_QUOTA, MESSAGES_PER_HOUR, RECIPIENTS_MAX, TITLE_MAX};
 use super::super::texts::{Texts, fill};
-use super::super::{markdown, rules};
 use super::folder::{load, stored};
 
 /// Sends a message and returns the sender's copy. Checks the message first, then the limits of the sender, and then
@@ -20,6 +21,7 @@ pub async fn send(
     (tx, events, _, texts): Command<'_>,
     sender: i64,
     new: NewMessage,
+    html: BodyHtml,
 ) -> BoardResult<Message> {
     let most = TITLE_MAX.get(tx).await?;
     let subject = rules::check_single_line(
@@ -43,6 +45,7 @@ pub async fn send(
         sender,
         subject,
         body: &new.body,
+        html: html.as_str(texts)?,
         receipt_requested: new.request_receipt,
         at: events.now,
     };
@@ -225,6 +228,7 @@ pub struct MessageInsert<'a> {
     pub sender: i64,
     pub subject: &'a str,
     pub body: &'a str,
+    pub html: &'a str,
     pub receipt_requested: bool,
     pub at: Timestamp,
 }
@@ -260,10 +264,9 @@ pub async fn notify(
 }
 
 async fn text(tx: &Transaction<'_>, message: MessageInsert<'_>) -> db::DbResult<i64> {
-    let html = markdown::render(message.body);
     let parameters = bind! {
         ":sender": message.sender, ":subject": message.subject, ":body": message.body,
-        ":html": html, ":receipt": message.receipt_requested,
+        ":html": message.html, ":receipt": message.receipt_requested,
     };
     let insert = tx.insert(
         "INSERT INTO message (sender_id, subject, body, body_html, receipt_requested)

@@ -386,7 +386,6 @@ const EARLIER_ON_POSTGRES: &str =
 mod tests {
     use std::collections::BTreeSet;
 
-
     use super::super::super::schema;
     use super::{Connection, Match, ScanDirection, SearchFilter};
 
