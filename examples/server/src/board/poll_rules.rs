@@ -10,7 +10,8 @@ use forum_api::model::{
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 
-use super::rules::check_single_line;
+use super::groups::Groups;
+use super::rules::{check_single_line, edited_state};
 use super::texts::{Texts, fill};
 
 /// A valid poll.
@@ -180,19 +181,37 @@ pub fn check_writers_edit(
     largest_vote: i64,
     texts: &Texts,
 ) -> BoardResult<()> {
-    let same_options = draft.options.as_ref().is_none_or(|options| {
-        let current = poll.options.iter();
-        let current = current.map(|option| (option.option_id.to_i64().ok(), option.text.as_str()));
-        current.eq(options.iter().map(|choice| (choice.id, choice.text)))
-    });
     let voted = largest_vote > 0;
-    let denial = if voted && !(same_options && draft.question == poll.question) {
+    let denial = if voted && !has_same_texts(poll, draft) {
         Some(texts.options_have_votes.into())
     } else {
         let below = draft.max_choices < largest_vote;
         below.then(|| fill(texts.max_choices_below_votes, largest_vote))
     };
     denial.map_or(Ok(()), |text| Err(BoardError::conflict(text)))
+}
+
+/// Refuses another question and other options in a visible thread, if the content of this member awaits approval.
+pub fn check_newcomers_edit(
+    poll: &Poll,
+    draft: &PollDraft<'_>,
+    state: ContentState,
+    groups: Groups,
+    texts: &Texts,
+) -> BoardResult<()> {
+    let may_publish = edited_state(state, groups) == state;
+    (may_publish || has_same_texts(poll, draft))
+        .then_some(())
+        .ok_or_else(|| BoardError::forbidden(texts.poll_needs_approval))
+}
+
+fn has_same_texts(poll: &Poll, draft: &PollDraft<'_>) -> bool {
+    let same_options = draft.options.as_ref().is_none_or(|options| {
+        let current = poll.options.iter();
+        let current = current.map(|option| (option.option_id.to_i64().ok(), option.text.as_str()));
+        current.eq(options.iter().map(|choice| (choice.id, choice.text)))
+    });
+    same_options && draft.question == poll.question
 }
 
 /// Returns the options of a vote, if it is allowed now.
@@ -238,6 +257,7 @@ mod tests {
     use forum_api::model::PollOption;
     use serde_json::{Value, from_value, json};
 
+    use super::super::groups::Group;
     use super::*;
 
     const TEXTS: &Texts = Texts::of(Language::English);
@@ -455,6 +475,63 @@ mod tests {
             };
             let result = check_writers_edit(&poll(), &draft, largest_vote, TEXTS);
             assert_eq!(result.is_ok(), allowed, "{draft:?} after {largest_vote}");
+        }
+    }
+
+    #[test]
+    fn a_newcomer_cannot_change_the_texts_of_a_visible_poll() {
+        let (member, newcomer) = (
+            Groups::of([Group::Members]),
+            Groups::of([Group::Members, Group::Newcomers]),
+        );
+        let renamed = json!([{ "optionId": "7", "text": "a" }, { "optionId": "8", "text": "b" }]);
+        let same = json!([
+            { "optionId": "7", "text": "yes" },
+            { "optionId": "8", "text": "no" },
+            { "optionId": "9", "text": "both" },
+        ]);
+        for (edit, state, groups, allowed) in [
+            (
+                json!({ "question": "Milk?" }),
+                ContentState::Visible,
+                newcomer,
+                false,
+            ),
+            (
+                json!({ "options": renamed }),
+                ContentState::Visible,
+                newcomer,
+                false,
+            ),
+            (
+                json!({ "question": "Tea?", "options": same }),
+                ContentState::Visible,
+                newcomer,
+                true,
+            ),
+            (
+                json!({ "closesAt": NOW, "maxChoices": 1 }),
+                ContentState::Visible,
+                newcomer,
+                true,
+            ),
+            (
+                json!({ "question": "Milk?" }),
+                ContentState::AwaitingApproval,
+                newcomer,
+                true,
+            ),
+            (
+                json!({ "question": "Milk?" }),
+                ContentState::Visible,
+                member,
+                true,
+            ),
+        ] {
+            let (poll, parsed) = (poll(), from_value(edit.clone()).unwrap());
+            let draft = apply_update(&poll, &parsed, LIMITS, TEXTS).unwrap();
+            let result = check_newcomers_edit(&poll, &draft, state, groups, TEXTS);
+            assert_eq!(result.is_ok(), allowed, "{edit} {state:?}");
         }
     }
 }

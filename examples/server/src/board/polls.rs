@@ -67,6 +67,7 @@ pub async fn edit(
     poll_rules::check_may_edit(editor, found.locked, texts)?;
     check_version(edit.expected_version, found.poll.version, texts)?;
     let draft = poll_rules::apply_update(&found.poll, &edit, limits(tx).await?, texts)?;
+    poll_rules::check_newcomers_edit(&found.poll, &draft, found.state, actor.groups, texts)?;
     if !editor.moderator {
         let largest_vote = largest_vote(tx, poll).await?;
         poll_rules::check_writers_edit(&found.poll, &draft, largest_vote, texts)?;

@@ -125,6 +125,8 @@ texts! {
         "Diese Umfrage hat diese Option nicht."
     poll_may_not_edit: "Only the author and moderators may edit this poll."
         "Nur der Verfasser und Moderatoren dürfen diese Umfrage bearbeiten."
+    poll_needs_approval: "Your content awaits approval. You cannot change the question or the options of a visible poll."
+        "Ihre Inhalte müssen freigegeben werden. Frage und Optionen einer sichtbaren Umfrage können Sie nicht ändern."
     options_have_votes: "Votes have been cast. Only moderators can change the question or the options now."
         "Es wurde bereits abgestimmt. Nur Moderatoren können Frage und Optionen noch ändern."
     max_choices_below_votes: "A member has voted for {} options. Only moderators can lower maxChoices below this number."

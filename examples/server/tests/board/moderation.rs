@@ -49,6 +49,30 @@ async fn replies_approved_in_a_hidden_thread_are_published_with_it() {
 }
 
 #[tokio::test]
+async fn a_newcomer_closes_an_approved_poll_and_cannot_change_its_texts() {
+    let demo = Demo::new().await;
+    demo.add_endpoint().await;
+    let poll = json!({ "question": "Which?", "options": ["A", "B"] });
+    let new = json!({ "title": "x", "body": "x", "poll": poll });
+    let general = demo.threads_path("General").await;
+    let (_, thread) = demo.post("newbie", &general, new).await;
+    let poll = format!("/polls/{}", thread["pollId"].as_str().unwrap());
+    let newbie = demo.as_member("newbie").await;
+    let question = json!({ "question": "Buy it here?" });
+    assert_eq!(newbie.patch(&poll, &question).await.status, 200);
+    demo.approve(number(&thread["firstPostId"])).await.unwrap();
+    topics(&demo).await;
+    let options = json!({ "options": [{ "text": "Buy it here." }, { "text": "B" }] });
+    for edit in [json!({ "question": "Or here?" }), options] {
+        assert_eq!(newbie.patch(&poll, &edit).await.status, 403, "{edit}");
+    }
+    assert_eq!(topics(&demo).await, [] as [&str; 0]);
+    let close = json!({ "closesAt": "2025-12-31T00:00:00Z" });
+    assert_eq!(newbie.patch(&poll, &close).await.json()["closed"], true);
+    assert_eq!(topics(&demo).await, ["poll.updated"]);
+}
+
+#[tokio::test]
 async fn a_reason_is_stored_with_its_edit() {
     let demo = Demo::new().await;
     let tea = demo.tea_posts_path().await;
