@@ -1,5 +1,10 @@
 //! The list of forums, its tree and its counts.
 
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use serde_json::{Value, json};
+
 use super::*;
 
 board_rules! {
@@ -109,7 +114,7 @@ board_rules! {
         let before = snapshot(suite, &alice, &nora, &thread).await?;
         suite.thread(&nora, &forum).await?;
         suite.post(&nora, &thread).await?;
-        check_eq!(snapshot(suite, &alice, &nora, &thread).await?, before)
+        check_unchanged(&before, &snapshot(suite, &alice, &nora, &thread).await?)
     }
 
     /// Content of a hidden forum changes nothing that callers without access see.
@@ -121,18 +126,18 @@ board_rules! {
         let before = snapshot(suite, &alice, &sam, &thread).await?;
         let secret = suite.thread(&sam, &hidden).await?.thread_id;
         suite.post(&sam, &secret).await?;
-        check_eq!(snapshot(suite, &alice, &sam, &thread).await?, before)
+        check_unchanged(&before, &snapshot(suite, &alice, &sam, &thread).await?)
     }
 }
 
-/// Returns the forums, a thread and a member's post count as `alice` and the guest see them.
+/// Returns the forums, a thread and a member's post count as `alice` and the guest see them: each value with its path.
 async fn snapshot(
     suite: &Suite,
     alice: &TestCaller,
     writer: &TestCaller,
     thread: &ThreadId,
-) -> TestResult<String> {
-    let mut views = Vec::new();
+) -> TestResult<BTreeMap<String, Value>> {
+    let mut values = BTreeMap::new();
     let callers = [Some(alice.clone()), suite.guest().ok()];
     for caller in callers.into_iter().flatten() {
         let needed = [Capability::Profiles, Capability::PublicPostCounts];
@@ -140,11 +145,53 @@ async fn snapshot(
             [Ok(()), Ok(())] => Some(caller.fetch_member(&writer.id_ref()).await?.post_count),
             _ => None,
         };
-        views.push((
-            caller.fetch_forums().await?,
-            caller.fetch_thread(thread).await?,
-            post_count,
-        ));
+        let view = json!({
+            "forums": caller.fetch_forums().await?,
+            "thread": caller.fetch_thread(thread).await?,
+            "postCount": post_count,
+        });
+        add_values(caller.name(), &view, &mut values);
     }
-    Ok(format!("{views:?}"))
+    Ok(values)
+}
+
+fn add_values(path: &str, value: &Value, values: &mut BTreeMap<String, Value>) {
+    let mut add = |key: &dyn Display, inner| add_values(&format!("{path}/{key}"), inner, values);
+    match value {
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.for_each(|(index, item)| add(&index, item));
+        }
+        Value::Object(fields) => fields.iter().for_each(|(key, field)| add(key, field)),
+        value => drop(values.insert(path.into(), value.clone())),
+    }
+}
+
+fn check_unchanged(
+    before: &BTreeMap<String, Value>,
+    after: &BTreeMap<String, Value>,
+) -> TestResult {
+    for path in before.keys().chain(after.keys()) {
+        check_eq!(after.get(path), before.get(path), "{path}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_only_the_value_that_changed() {
+        let values = |view| {
+            let mut values = BTreeMap::new();
+            add_values("alice", &view, &mut values);
+            values
+        };
+        let before = values(json!({ "forums": [{ "title": "A" }, { "postCount": 1 }] }));
+        let after = values(json!({ "forums": [{ "title": "A" }, { "postCount": 2 }] }));
+        let failure = format!("{:?}", check_unchanged(&before, &after));
+        assert!(failure.contains("alice/forums/1/postCount"), "{failure}");
+        assert!(!failure.contains("title"), "{failure}");
+    }
 }
