@@ -40,27 +40,46 @@ board_rules! {
     /// Subscriptions are listed newest first, or in any order on a board that does not store their times, without gaps
     /// between pages. A filter selects one kind of target.
     async fn subscriptions_are_listed_newest_first(suite: &Suite) -> TestResult {
-        let ThreadFixture { forum, otto, alice, .. } = ThreadFixture::new(suite).await?;
+        let ThreadFixture { forum, otto, alice, first, .. } = ThreadFixture::new(suite).await?;
+        let mut ids = vec![first.thread_id];
+        for _ in 0..4 {
+            ids.push(suite.thread(&otto, &forum).await?.thread_id);
+        }
         let mut threads = Vec::new();
-        for _ in 0..5 {
-            let thread = suite.thread(&otto, &forum).await?.thread_id;
+        for thread in ids {
             alice.subscribe(&SubscriptionTarget::Thread(thread.clone())).await.expect_ok()?;
-            threads.insert(0, thread.into());
+            threads.insert(0, (SubscriptionTargetKind::Thread, thread.into()));
         }
         alice.subscribe(&SubscriptionTarget::Forum(forum.clone())).await.expect_ok()?;
-        let forums = vec![forum.into()];
+        let forums = vec![(SubscriptionTargetKind::Forum, forum.into())];
         for (target, expected) in [
             (Some(SubscriptionTargetKind::Thread), threads.clone()),
             (Some(SubscriptionTargetKind::Forum), forums.clone()),
             (None, [forums, threads].concat()),
         ] {
-            let id = |it: &Subscription| it.target_id.clone();
+            // A forum and a thread can have the same id.
+            let id = |it: &Subscription| (it.target, it.target_id.clone());
             if suite.require(Capability::SubscriptionTimes).is_ok() {
                 check_pages(&alice, &target, &[2], &expected, id).await?;
             }
             let listed = read_all(&alice, &target, 2).await?.ids(id);
             contains_each_once(&listed, &expected)?;
             check_eq!(listed.len(), expected.len())?;
+        }
+        Ok(())
+    }
+
+    /// A subscription has the time at which the member subscribed.
+    async fn a_subscription_has_the_time_of_its_creation(suite: &Suite) -> TestResult {
+        suite.require(Capability::SubscriptionTimes)?;
+        suite.require(Capability::InjectedClock)?;
+        let ThreadFixture { forum, alice, reply, .. } = ThreadFixture::new(suite).await?;
+        for target in [SubscriptionTarget::Thread(reply.thread_id), SubscriptionTarget::Forum(forum)] {
+            alice.subscribe(&target).await.expect_ok()?;
+            let created_at = suite.now();
+            alice.subscribe(&target).await.expect_ok()?;
+            let listed = subscriptions(&alice).await?;
+            check_eq!(listed.first().map(|newest| newest.created_at), Some(created_at))?;
         }
         Ok(())
     }

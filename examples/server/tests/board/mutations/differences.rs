@@ -11,7 +11,7 @@ use serde_json::{Value, from_str, to_string};
 use super::{MUTATIONS, MutantFactory, Mutation};
 
 /// The capabilities that the board does not have, each with a rule that fails unless the board lists the capability.
-const DIFFERENCES: [(Capability, &str); 8] = [
+const DIFFERENCES: [(Capability, &str); 9] = [
     (
         Capability::BansRevokeAccess,
         "access::a_banned_account_has_no_access",
@@ -43,6 +43,10 @@ const DIFFERENCES: [(Capability, &str); 8] = [
     (
         Capability::SubscriptionTimes,
         "subscriptions::subscriptions_are_listed_newest_first",
+    ),
+    (
+        Capability::SubscriptionTimes,
+        "subscriptions::a_subscription_has_the_time_of_its_creation",
     ),
 ];
 
