@@ -65,7 +65,7 @@ capabilities! {
     Subjects: "subjects of messages",
     /// Messages to several recipients. Without them more than one recipient is a validation error of `to`.
     SeveralRecipients: "several recipients",
-    /// Times at which messages were read. Without them `readAt` is always null.
+    /// Times at which messages were read. Without them `readAt` of a copy in the inbox is always null.
     ReadTimes: "times of reading",
     /// Read receipts. Without them the board ignores `requestReceipt`.
     Receipts: "receipts",

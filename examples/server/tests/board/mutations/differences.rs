@@ -141,7 +141,7 @@ pub(super) fn change_result(result: &mut dyn Any) {
 
 fn change_message(message: &mut MessageSummary) {
     message.subject.clear();
-    message.read_at = None;
+    message.read_at = message.read_at.filter(|_| message.folder == Folder::Sent);
 }
 
 /// Hides the totals from callers who have not voted.
