@@ -11,12 +11,14 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client;
-use tokio_rustls::rustls::client::WebPkiServerVerifier;
 use tokio_rustls::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
+use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
 use tokio_rustls::rustls::crypto::{verify_tls12_signature, verify_tls13_signature};
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio_rustls::rustls::server::ParsedCertificate;
 use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
@@ -27,6 +29,9 @@ use crate::tls;
 
 /// Protocol name that libpq sends.
 const ALPN: &[u8] = b"postgresql";
+
+/// WebPKI's text for a certificate authority that is the certificate of a server. The error is not exposed as a value.
+const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
 
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
@@ -101,19 +106,53 @@ impl TlsMode {
 
 /// Returns a verifier that trusts the certificates in the PEM file `path`. If `path` is `None`, it trusts the roots of
 /// the system.
-fn verifier(path: Option<&str>) -> Result<Arc<WebPkiServerVerifier>, PostgresError> {
-    let mut roots = RootCertStore::empty();
+fn verifier(path: Option<&str>) -> Result<Verifier, PostgresError> {
+    let (mut roots, mut pinned) = (RootCertStore::empty(), Vec::new());
     match path {
         Some(path) => {
             let pem = tls::read_roots(path).map_err(PostgresError::unusable)?;
             tls::add_roots(&mut roots, &pem).map_err(PostgresError::unusable)?;
+            pinned.extend(CertificateDer::pem_slice_iter(&pem).flatten());
         }
         None => roots = tls::system_roots(),
     }
-    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), tls::provider());
+    let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), tls::provider());
     let no_roots =
         |_| PostgresError::unusable("the system has no root certificates: set sslrootcert");
-    verifier.build().map_err(no_roots)
+    let chains = chains.build().map_err(no_roots)?;
+    Ok(Verifier { chains, pinned })
+}
+
+/// Verifier of certificates that a trusted root signed, and of trusted roots that a server uses as its own certificate.
+#[derive(Debug)]
+struct Verifier {
+    chains: Arc<WebPkiServerVerifier>,
+    /// The certificates of `sslrootcert`.
+    pinned: Vec<CertificateDer<'static>>,
+}
+
+impl Verifier {
+    fn verify(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let chains = &self.chains;
+        match chains.verify_server_cert(certificate, intermediates, name, &[], now) {
+            // WebPKI does not accept a certificate authority as a server; libpq does. The holder of the root's key could
+            // sign a certificate for the server, so trust in the root includes this one. WebPKI compares the validity
+            // period before this error, and the name after it.
+            Err(Error::InvalidCertificate(CertificateError::Other(cause)))
+                if cause.to_string() == CA_AS_SERVER && self.pinned.contains(certificate) =>
+            {
+                let certificate = ParsedCertificate::try_from(certificate)?;
+                verify_server_name(&certificate, name).map(|()| ServerCertVerified::assertion())
+            }
+            verified => verified,
+        }
+    }
 }
 
 /// Verification of a server's certificate.
@@ -121,8 +160,8 @@ fn verifier(path: Option<&str>) -> Result<Arc<WebPkiServerVerifier>, PostgresErr
 enum Verification {
     None,
     /// A trusted root must have signed the certificate, for any host name.
-    Chain(Arc<WebPkiServerVerifier>),
-    Full(Arc<WebPkiServerVerifier>),
+    Chain(Verifier),
+    Full(Verifier),
 }
 
 impl ServerCertVerifier for Verification {
@@ -131,18 +170,15 @@ impl ServerCertVerifier for Verification {
         certificate: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
         name: &ServerName<'_>,
-        ocsp: &[u8],
+        _ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         use CertificateError::{NotValidForName, NotValidForNameContext};
-        let verify = |verifier: &WebPkiServerVerifier| {
-            verifier.verify_server_cert(certificate, intermediates, name, ocsp, now)
-        };
         match self {
             Self::None => Ok(ServerCertVerified::assertion()),
-            Self::Full(verifier) => verify(verifier),
+            Self::Full(verifier) => verifier.verify(certificate, intermediates, name, now),
             // The name is compared last, after all other checks have passed.
-            Self::Chain(verifier) => match verify(verifier) {
+            Self::Chain(verifier) => match verifier.verify(certificate, intermediates, name, now) {
                 Err(Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
                     Ok(ServerCertVerified::assertion())
                 }

@@ -23,6 +23,11 @@ async fn certificates_are_verified_according_to_the_mode() {
     let mut server = TlsPostgres::stopped();
     let (root, other_root) = (server.certificates.root(), server.certificates.other_root());
     let with_root = |mode: &str| format!("sslmode={mode}&{root}");
+    let as_root = |certificate| server.certificates.as_root(certificate);
+    let (self_signed, self_signed_expired) = (
+        as_root(Certificate::SelfSigned),
+        as_root(Certificate::SelfSignedExpired),
+    );
     let cases = [
         (
             Certificate::Valid,
@@ -114,6 +119,36 @@ async fn certificates_are_verified_according_to_the_mode() {
             "localhost",
             "sslmode=require".into(),
             Ok(true),
+        ),
+        (
+            Certificate::SelfSigned,
+            "127.0.0.1",
+            format!("sslmode=verify-ca&{self_signed}"),
+            Ok(true),
+        ),
+        (
+            Certificate::SelfSigned,
+            "localhost",
+            format!("sslmode=verify-full&{self_signed}"),
+            Ok(true),
+        ),
+        (
+            Certificate::SelfSigned,
+            "127.0.0.1",
+            format!("sslmode=verify-full&{self_signed}"),
+            Err(OTHER_HOST),
+        ),
+        (
+            Certificate::SelfSigned,
+            "localhost",
+            with_root("verify-ca"),
+            Err(UNTRUSTED),
+        ),
+        (
+            Certificate::SelfSignedExpired,
+            "localhost",
+            format!("sslmode=verify-ca&{self_signed_expired}"),
+            Err(EXPIRED),
         ),
     ];
     let mut running = None;

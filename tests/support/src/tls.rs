@@ -18,7 +18,7 @@ const UNPRIVILEGED: u32 = 65534;
 /// Password of the user `forum` of the Postgres.
 const PASSWORD: &str = "certified";
 
-/// A server's certificate. The trusted root signed each of them.
+/// A server's certificate. The trusted root signed each of them, except for [`Certificate::SelfSigned`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certificate {
     /// For `localhost`.
@@ -27,6 +27,10 @@ pub enum Certificate {
     OtherName,
     /// For `localhost`, expired in 2020.
     Expired,
+    /// For `localhost`, a certificate authority that signed itself.
+    SelfSigned,
+    /// For `localhost`, a certificate authority that signed itself, expired in 2020.
+    SelfSignedExpired,
 }
 
 /// PEM files of certificates and keys, readable for the servers.
@@ -43,18 +47,29 @@ impl Certificates {
             Certificate::Valid,
             Certificate::OtherName,
             Certificate::Expired,
+            Certificate::SelfSigned,
+            Certificate::SelfSignedExpired,
         ] {
             let name = match certificate {
                 Certificate::OtherName => "other.example",
                 _ => "localhost",
             };
             let mut parameters = CertificateParams::new([name.to_owned()]).unwrap();
-            if certificate == Certificate::Expired {
+            if matches!(
+                certificate,
+                Certificate::Expired | Certificate::SelfSignedExpired
+            ) {
                 parameters.not_before = date_time_ymd(2019, 1, 1);
                 parameters.not_after = date_time_ymd(2020, 1, 1);
             }
             let key = KeyPair::generate().unwrap();
-            let signed = parameters.signed_by(&key, &root).unwrap();
+            let signed = match certificate {
+                Certificate::SelfSigned | Certificate::SelfSignedExpired => {
+                    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+                    parameters.self_signed(&key).unwrap()
+                }
+                _ => parameters.signed_by(&key, &root).unwrap(),
+            };
             files.write(&format!("{certificate:?}.pem"), &signed.pem());
             files.write(&format!("{certificate:?}.key"), &key.serialize_pem());
         }
@@ -70,6 +85,12 @@ impl Certificates {
     /// Returns the parameter for a root that signed none of the certificates.
     pub fn other_root(&self) -> String {
         format!("sslrootcert={}", self.path("other-root.pem").display())
+    }
+
+    /// Returns the parameter that makes a certificate its own root.
+    pub fn as_root(&self, certificate: Certificate) -> String {
+        let path = self.path(&format!("{certificate:?}.pem"));
+        format!("sslrootcert={}", path.display())
     }
 
     fn path(&self, name: &str) -> PathBuf {
