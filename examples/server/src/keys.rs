@@ -39,14 +39,16 @@ impl WebhookCipher {
         }
     }
 
-    /// Reads a key file.
+    /// Reads a key file. One line end at the end of the file is not part of the key.
     pub fn read(path: &Path) -> BoardResult<Self> {
         let shown = path.display();
         let unreadable = |error| format!("cannot read the key file \"{shown}\": {error}");
         let key =
             fs::read(path).map_err(|error| BoardError::validation("key", unreadable(error)))?;
         let invalid = |error| format!("the key file \"{shown}\" is invalid: {error}");
-        let key = AeadCipher::new(&key, Arc::new(OsRandom));
+        let line = key.strip_suffix(b"\n");
+        let line = line.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let key = AeadCipher::new(line.unwrap_or(&key), Arc::new(OsRandom));
         let key = key.map_err(|error| BoardError::validation("key", invalid(error)))?;
         Ok(Self(Arc::new(key)))
     }
@@ -117,7 +119,28 @@ fn random_hex<const BYTES: usize>() -> io::Result<String> {
 mod tests {
     use std::fs;
 
-    use super::create;
+    use super::{WebhookCipher, create};
+
+    #[test]
+    fn one_line_end_is_not_part_of_the_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("key");
+        let id = |key: &str| {
+            fs::write(&path, key).unwrap();
+            WebhookCipher::read(&path).map(|cipher| cipher.0.key_id())
+        };
+        let expected = id("0123456789abcdef").unwrap();
+        for (key, is_same) in [
+            ("0123456789abcdef\n", true),
+            ("0123456789abcdef\r\n", true),
+            ("0123456789abcdef\n\n", false),
+            ("0123456789abcdef\r", false),
+            ("0123456789abcdef ", false),
+        ] {
+            assert_eq!(id(key).unwrap() == expected, is_same, "{key:?}");
+        }
+        assert!(id("0123456789abcde\n").is_err(), "15 bytes");
+    }
 
     #[test]
     fn only_the_first_of_two_creations_writes_the_key() {
