@@ -9,7 +9,7 @@ pub struct Scale {
     pub servers: usize,
     /// Number of nodes that deliver webhooks.
     pub workers: usize,
-    /// Time under load: 10 s, or `FORUM_DRILL_SECONDS`.
+    /// Time under load: 10 s, or `FORUM_API_DRILL_SECONDS`.
     pub load_duration: Duration,
     /// Ends the leases of killed workers instead of waiting for them.
     pub ends_leases_early: bool,
@@ -17,7 +17,7 @@ pub struct Scale {
 
 impl Scale {
     pub fn new(servers: usize, workers: usize) -> Self {
-        let seconds = env::var("FORUM_DRILL_SECONDS").ok();
+        let seconds = env::var("FORUM_API_DRILL_SECONDS").ok();
         let load = seconds.as_ref().map_or(10, |all| all.parse().unwrap());
         Self {
             servers,

@@ -22,6 +22,9 @@ use crate::nearest::nearest;
 /// The option that names the file. The file cannot contain it.
 const CONFIG: &str = "config";
 
+/// Beginning of the environment variables of options.
+const PREFIX: &str = "FORUM_";
+
 /// Values of options, by the names of the options.
 #[derive(Debug, Default)]
 pub struct Configuration(BTreeMap<String, ConfiguredOption>);
@@ -63,7 +66,7 @@ impl Configuration {
     /// Reads the environment, and the file if there is one.
     ///
     /// # Errors
-    /// If the file cannot be read, names an unknown option, or a value is invalid.
+    /// If the file cannot be read, the file or the environment names an unknown option, or a value is invalid.
     pub fn load(file: Option<&Path>) -> BoardResult<Self> {
         let options = options();
         let mut all = Self::default();
@@ -113,6 +116,12 @@ impl Configuration {
 
     /// Adds the values of environment variables. An empty variable counts as absent.
     fn add_environment(&mut self, options: &clap::Command) -> BoardResult<()> {
+        for (name, value) in env::vars_os() {
+            let name = name.to_string_lossy();
+            if !value.is_empty() && !is_of_another_program(&name) {
+                check_variable(options, &name)?;
+            }
+        }
         for option in options.get_arguments() {
             let Some(name) = option.get_long().filter(|name| *name != CONFIG) else {
                 continue;
@@ -205,7 +214,32 @@ fn invalid(reason: String) -> BoardError {
 
 /// Returns the name of an option's environment variable.
 fn variable(name: &str) -> String {
-    format!("FORUM_{}", name.to_uppercase().replace('-', "_"))
+    format!("{PREFIX}{}", name.to_uppercase().replace('-', "_"))
+}
+
+/// Returns whether a variable belongs to another program: the tests of the library (`FORUM_API_POSTGRES`), a client
+/// (`FORUM_TOKEN` in the samples of the reference page), or Kubernetes, which describes a service named `forum` to all
+/// containers (`FORUM_SERVICE_HOST`, `FORUM_PORT_8080_TCP`).
+fn is_of_another_program(name: &str) -> bool {
+    name.starts_with("FORUM_API_")
+        || name == "FORUM_TOKEN"
+        || name.ends_with("_SERVICE_HOST")
+        || name.contains("_PORT")
+}
+
+fn check_variable(options: &clap::Command, name: &str) -> BoardResult<()> {
+    let Some(text) = name.strip_prefix(PREFIX) else {
+        return Ok(());
+    };
+    let mut known = options.get_arguments().filter_map(Arg::get_long);
+    if known.any(|known| variable(known) == name) {
+        return Ok(());
+    }
+    let known = options.get_arguments().filter_map(Arg::get_long);
+    let hint = nearest(&text.to_lowercase().replace('_', "-"), known);
+    let hint = hint.map(|known| format!("; did you mean {}?", variable(known)));
+    let hint = hint.unwrap_or_default();
+    Err(invalid(format!("{name}: unknown variable{hint}")))
 }
 
 fn named<'a>(options: &'a clap::Command, key: &str) -> Option<&'a Arg> {

@@ -67,6 +67,10 @@ pub fn base_url(text: &str) -> Result<String, &'static str> {
     let url = text.trim_end_matches('/');
     let parsed: http::Uri = url.parse().map_err(|_| expected)?;
     let is_web = matches!(parsed.scheme_str(), Some("http" | "https"));
+    let has_valid_port = |authority: &http::uri::Authority| {
+        authority.port().is_some() || authority.as_str() == authority.host()
+    };
+    let is_web = is_web && parsed.authority().is_some_and(has_valid_port);
     let fits = is_web && parsed.path() == "/" && !url.contains(['?', '#', '@']);
     fits.then(|| url.into()).ok_or(expected)
 }

@@ -1,7 +1,7 @@
 //! Drills with many nodes on one Postgres and one Redis: kills, outages, upgrades and shutdowns.
 //!
 //! `tests/run` starts both stores and sets `FORUM_API_POSTGRES` and `FORUM_API_REDIS`; without them each test fails. A
-//! drill takes about ten seconds. `FORUM_DRILL_SECONDS=60` makes it a minute of load, in which leases expire by
+//! drill takes about ten seconds. `FORUM_API_DRILL_SECONDS=60` makes it a minute of load, in which leases expire by
 //! themselves.
 //!
 //! `cargo test` builds the server. To run only this binary, run `cargo build -p forum-server` first.

@@ -26,6 +26,11 @@ fn the_command_line_precedes_the_environment_and_the_environment_the_file() {
         ("FORUM_WINDOW", "30"),
         ("FORUM_CORS_ORIGIN", "https://a.example, https://b.example"),
         ("FORUM_REDIS", ""),
+        ("FORUM_UNKNOWN", ""),
+        ("FORUM_API_POSTGRES", "postgres://tests"),
+        ("FORUM_TOKEN", "forum_pat_of_a_client"),
+        ("FORUM_DB_PORT_5432_TCP", "tcp://10.0.0.1:5432"),
+        ("FORUM_SERVICE_HOST", "10.0.0.2"),
     ];
     let checked = run(file, &environment, "config check --window 300 --json").json();
     for (option, expected) in [
@@ -115,6 +120,16 @@ fn an_invalid_configuration_is_refused_with_its_location() {
             "",
             ("FORUM_NO_WORKER", "2"),
             "FORUM_NO_WORKER: expected true or false",
+        ),
+        (
+            "",
+            ("FORUM_TOKEN_BUGDET", "1"),
+            "FORUM_TOKEN_BUGDET: unknown variable; did you mean FORUM_TOKEN_BUDGET?",
+        ),
+        (
+            "",
+            ("FORUM_BASE_URL", "http://localhost:99999"),
+            "FORUM_BASE_URL: expected http://… or https://… without username, path, query or fragment",
         ),
         (
             "",

@@ -14,7 +14,7 @@ use crate::deliveries::{add_endpoint, endpoint_secret};
 use crate::program::{Server, ServerDirectory};
 use crate::receiver::{Received, Receiver};
 
-/// Number of kills, unless `FORUM_KILLS` is set.
+/// Number of kills, unless `FORUM_API_KILLS` is set.
 const KILLS: u32 = 10;
 
 /// The members who post.
@@ -28,7 +28,7 @@ const ARGUMENTS: [&str; 3] = [
 
 #[test]
 fn acknowledged_writes_survive_kill_9() {
-    let kills = std::env::var("FORUM_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let kills = std::env::var("FORUM_API_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let requests = AtomicU32::new(0);
     let receiver = Receiver::with_statuses(move |_| {
         let fails = requests.fetch_add(1, Ordering::SeqCst).is_multiple_of(3);
