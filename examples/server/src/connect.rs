@@ -1,11 +1,13 @@
 //! Connections to the databases that `--database` and `--redis` name.
 
+use std::io::ErrorKind;
+use std::path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::Pool;
 use forum_api::Language;
-use forum_api::host::{BoardError, BoardResult};
+use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::runtime::SystemClock;
 use forum_api::store::memory::MemoryRateLimitStore;
 use forum_api::store::redis::{self, RedisRateLimitStore};
@@ -15,7 +17,7 @@ use forum_api::webhook::KeyMismatchError;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, db};
 use crate::cli::DatabaseOptions;
-use crate::keys::WebhookCipher;
+use crate::keys::{self, WebhookCipher};
 use crate::webhooks::refusal;
 
 /// A parsed `--database`. Messages do not show the URL, because it can contain a password.
@@ -122,6 +124,41 @@ impl DatabaseUrl {
             return Err(BoardError::not_found(reason));
         }
         Ok(parsed)
+    }
+
+    /// Checks that the file of a SQLite database exists, or that a new database does not replace a lost one. `url` is the
+    /// text of this URL.
+    ///
+    /// # Errors
+    /// If the file is empty, or is missing although its key file exists, or its directory does not exist.
+    pub fn check_file(&self, url: &str) -> BoardResult<()> {
+        let Self::Sqlite(sqlite::DatabasePath::File { path, .. }, _) = self else {
+            return Ok(());
+        };
+        let shown = path.display();
+        let remedy = "run `forum-server restore` to restore a backup, or remove";
+        let reason = match path.metadata() {
+            Ok(file) if file.is_file() && file.len() == 0 => {
+                format!(
+                    "the database \"{shown}\" is an empty file; {remedy} it and its key file to create a new database"
+                )
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let directory = path::absolute(path).or_internal()?;
+                if directory.parent().is_some_and(|parent| !parent.is_dir()) {
+                    format!("the directory of the database \"{shown}\" does not exist")
+                } else if keys::default_path(url).is_some_and(|key| key.exists()) {
+                    format!(
+                        "the database \"{shown}\" does not exist, but its key file does; {remedy} the key file to create a new \
+                         database"
+                    )
+                } else {
+                    return Ok(());
+                }
+            }
+            _ => return Ok(()),
+        };
+        Err(BoardError::conflict(reason))
     }
 
     /// Returns whether the database contains a board; `None` if the SQLite file is missing or unreadable. Changes nothing.

@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,8 +11,13 @@ use forum_api::host::{BoardError, BoardResult};
 use forum_api::runtime::{OsRandom, RandomSource, TokioRuntime};
 use forum_api::webhook::{AeadCipher, PlaintextCipher, SecretCipher};
 
+use crate::webhooks::WebhookOptions;
+
 /// Length of a created key, in bytes.
 const KEY_LEN: usize = 32;
+
+/// Mode bit of a file that users other than its owner and its group can read.
+const READABLE_BY_OTHERS: u32 = 0o004;
 
 /// Cipher for the webhook secrets of one database.
 #[derive(Clone)]
@@ -22,8 +27,7 @@ impl WebhookCipher {
     /// Reads the key file that the option names, or else the default key file of the database. Without either, secrets are
     /// stored in plain text.
     pub fn find(database: &str, option: Option<&Path>) -> BoardResult<Self> {
-        let default = default_path(database).filter(|path| path.exists());
-        Self::read_or_plaintext(option.or(default.as_deref()))
+        Self::read_or_plaintext(path_in_use(database, option).as_deref())
     }
 
     /// Returns the environment of this process, with this cipher.
@@ -46,9 +50,7 @@ impl WebhookCipher {
         let key =
             fs::read(path).map_err(|error| BoardError::validation("key", unreadable(error)))?;
         let invalid = |error| format!("the key file \"{shown}\" is invalid: {error}");
-        let line = key.strip_suffix(b"\n");
-        let line = line.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-        let key = AeadCipher::new(line.unwrap_or(&key), Arc::new(OsRandom));
+        let key = AeadCipher::new(without_line_end(&key), Arc::new(OsRandom));
         let key = key.map_err(|error| BoardError::validation("key", invalid(error)))?;
         Ok(Self(Arc::new(key)))
     }
@@ -81,8 +83,48 @@ impl WebhookCipher {
     }
 }
 
+/// Logs a warning for each weakness of the key file.
+pub fn warn_about_weakness(database: &str, options: &WebhookOptions) {
+    for reason in weaknesses(database, options.secret_key_file.as_deref()) {
+        tracing::warn!(reason, "weak key file");
+    }
+}
+
+/// Returns the weaknesses of the key file that the option names, or else of the default key file.
+pub fn weaknesses(database: &str, option: Option<&Path>) -> Vec<&'static str> {
+    let path = path_in_use(database, option);
+    let mode = path.as_ref().and_then(|path| path.metadata().ok());
+    let mode = mode.map_or(0, |file| file.permissions().mode());
+    let key = path
+        .and_then(|path| fs::read(path).ok())
+        .unwrap_or_default();
+    let key = without_line_end(&key);
+    let mut weaknesses = Vec::new();
+    if mode & READABLE_BY_OTHERS != 0 {
+        weaknesses.push("all users of the machine can read the key file; set its mode to 0600");
+    }
+    if key.iter().all(|byte| Some(byte) == key.first()) && !key.is_empty() {
+        weaknesses.push(
+            "the key is one repeated character; replace it with `webhook reencrypt --new-key-file FILE`",
+        );
+    }
+    weaknesses
+}
+
+/// Returns the key file that the option names, or else the default key file if it exists.
+fn path_in_use(database: &str, option: Option<&Path>) -> Option<PathBuf> {
+    let default = || default_path(database).filter(|path| path.exists());
+    option.map(Into::into).or_else(default)
+}
+
+fn without_line_end(key: &[u8]) -> &[u8] {
+    let line = key.strip_suffix(b"\n");
+    let line = line.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    line.unwrap_or(key)
+}
+
 /// Returns the default key file of a SQLite database in a file: `<database>.key`.
-fn default_path(database: &str) -> Option<PathBuf> {
+pub fn default_path(database: &str) -> Option<PathBuf> {
     let path = database.strip_prefix("sqlite:")?;
     (path != ":memory:").then(|| format!("{path}.key").into())
 }

@@ -126,6 +126,11 @@ pub fn refuse(refusal: BoardError, as_json: bool) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Prints a warning on stderr.
+pub fn warn(warning: &str) {
+    drop(writeln!(io::stderr(), "warning: {warning}"));
+}
+
 /// Prints to stdout. A closed stdout is not an error.
 fn print_line(line: &impl Display) {
     let mut out = io::stdout();

@@ -18,7 +18,7 @@ use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
 use crate::http::readiness::Readiness;
 use crate::http::router::{API, DOCS, Monitor, PANEL, ServerRouter};
-use crate::keys::WebhookCipher;
+use crate::keys::{self, WebhookCipher};
 use crate::log::Log;
 use crate::output::Output;
 use crate::shutdown::Shutdown;
@@ -34,11 +34,13 @@ pub struct ServerParts {
 }
 
 impl ServerParts {
-    /// Checks the options. With `create`, a missing SQLite file is created when the database is opened.
-    pub async fn new(common: &Common, options: &ServeArgs, create: bool) -> BoardResult<Self> {
+    /// Checks the options, and whether a missing database can be created.
+    pub async fn new(common: &Common, options: &ServeArgs) -> BoardResult<Self> {
         let key_file = options.webhooks.secret_key_file.as_deref();
+        let url = DatabaseUrl::parse(&common.database, &options.connections, true)?;
+        url.check_file(&common.database)?;
         Ok(Self {
-            url: DatabaseUrl::parse(&common.database, &options.connections, create)?,
+            url,
             cipher: WebhookCipher::find(&common.database, key_file)?,
             rate_limits: connect::rate_limits(options.redis.as_deref(), options.redis_timeout)
                 .await?,
@@ -51,13 +53,13 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     let _log = Log::start(options.log);
     let metrics = Metrics::install()?;
     let shutdown = Shutdown::listen(options.admin.drain_timeout).or_internal()?;
-    let Listener { listener, address } = Listener::bind(options.listen).await?;
+    let listener = Listener::bind(options.listen).await?;
     let operator = Listener::for_operator(options.admin).await?;
     let ServerParts {
         url,
         mut cipher,
         rate_limits,
-    } = ServerParts::new(common, options, true).await?;
+    } = ServerParts::new(common, options).await?;
     let is_board = url.holds_board().await? == Some(true);
     let password = bootstrap::password(options, is_board)?;
     if is_board {
@@ -68,7 +70,14 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         cipher = cipher.create_if_missing(&common.database)?;
     }
     let base_url = options.base_url.clone();
-    let base_url = base_url.unwrap_or_else(|| format!("http://{address}"));
+    let base_url = base_url.unwrap_or_else(|| listener.url());
+    let Listener { listener, address } = listener;
+    if options.base_url.is_none() && address.ip().is_unspecified() {
+        tracing::warn!(
+            base_url,
+            "clients on other machines cannot use the published URLs; set --base-url"
+        );
+    }
     let environment = cipher
         .environment()
         .surface(options.surface.into())
@@ -80,7 +89,14 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
         monitor_url: operator.as_ref().map_or(base_url.clone(), Listener::url),
         new: bootstrap::create(&database, &board, options, password).await?,
     };
+    if banner.new.is_some() {
+        tracing::info!(
+            database = without_password(&common.database),
+            "database created"
+        );
+    }
     cipher.warn_about_plaintext(&common.database);
+    keys::warn_about_weakness(&common.database, &options.webhooks);
     let worker = if options.no_worker {
         None
     } else {

@@ -5,20 +5,25 @@ use forum_api::host::BoardResult;
 use serde_json::{Map, Value};
 
 use crate::cli::{Common, EffectiveOption, ServeArgs};
-use crate::output::{Output, Table};
+use crate::keys;
+use crate::output::{self, Output, Table};
 use crate::serve::ServerParts;
 
 /// The configuration of the server.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Check the options, key file and root certificates, and print the value and the source of each option
+    /// Check the options, key file, database file and root certificates, and print the value and the source of each option
     Check(Box<ServeArgs>),
 }
 
 impl ConfigCommand {
     pub async fn run(self, common: &Common, options: Vec<EffectiveOption>) -> BoardResult<Output> {
         let Self::Check(arguments) = self;
-        ServerParts::new(common, &arguments, false).await?;
+        ServerParts::new(common, &arguments).await?;
+        let key_file = arguments.webhooks.secret_key_file.as_deref();
+        for weakness in keys::weaknesses(&common.database, key_file) {
+            output::warn(weakness);
+        }
         let mut table = Table::new(["OPTION", "VALUE", "SOURCE"]);
         let mut values = Map::new();
         for EffectiveOption {

@@ -9,7 +9,7 @@ use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
 use crate::http::readiness::Readiness;
 use crate::http::router::Monitor;
-use crate::keys::WebhookCipher;
+use crate::keys::{self, WebhookCipher};
 use crate::log::Log;
 use crate::output::Output;
 use crate::shutdown::Shutdown;
@@ -45,6 +45,7 @@ impl WorkerCommand {
         let webhook_admin = self.webhooks.webhook_admin(&database, &environment);
         webhook_admin.check_key().await.map_err(refusal)?;
         cipher.warn_about_plaintext(url);
+        keys::warn_about_weakness(url, &self.webhooks);
         let (options, retries) = (&self.webhooks, &self.retries);
         let worker = webhooks::start(&database, &board, &environment, options, retries)?;
         tracing::info!(

@@ -1,6 +1,6 @@
 //! Addresses on which the process listens.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use forum_api::host::{BoardError, BoardResult};
@@ -40,13 +40,41 @@ impl Listener {
 
     /// Returns the URL without a path, such as `http://127.0.0.1:8080`.
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        url(self.address)
     }
 
     /// Serves the operator's routes until the process stops; without a listener, returns at once.
     pub async fn serve(operator: Option<Self>, monitor: Monitor, shutdown: &Shutdown) {
         if let Some(Self { listener, .. }) = operator {
             connections::serve(listener, monitor.router(), LIMITS, shutdown).await;
+        }
+    }
+}
+
+/// Returns the URL of an address. An unspecified address such as `0.0.0.0` is not one of a server: the URL contains the
+/// loopback address instead.
+fn url(mut address: SocketAddr) -> String {
+    match address.ip() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    format!("http://{address}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::url;
+
+    #[test]
+    fn the_url_of_an_unspecified_address_is_that_of_loopback() {
+        for (address, expected) in [
+            ("0.0.0.0:80", "http://127.0.0.1:80"),
+            ("[::]:80", "http://[::1]:80"),
+            ("10.0.0.1:80", "http://10.0.0.1:80"),
+            ("[2001:db8::1]:80", "http://[2001:db8::1]:80"),
+        ] {
+            assert_eq!(url(address.parse().unwrap()), expected);
         }
     }
 }

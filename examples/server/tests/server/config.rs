@@ -1,6 +1,7 @@
 //! Values of options from the command line, the environment and a file.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -148,6 +149,11 @@ fn an_invalid_configuration_is_refused_with_its_location() {
             "cannot read the key file \"none\"",
         ),
         (
+            "database = \"sqlite:no/such/board.db\"",
+            ("", ""),
+            "the directory of the database \"no/such/board.db\" does not exist",
+        ),
+        (
             "database = \"postgres://h/d?sslmode=verify\"",
             ("", ""),
             "unknown sslmode",
@@ -160,6 +166,32 @@ fn an_invalid_configuration_is_refused_with_its_location() {
         let refused = run(file, environment, "config check --json");
         assert_eq!(refused.json(), json!({ "error": refused.error_message() }));
     }
+}
+
+#[test]
+fn a_weak_key_file_is_reported_with_a_warning() {
+    let directory = ServerDirectory::in_sqlite();
+    let key = directory.path().join("key");
+    let key_options = ["--secret-key-file", "key"];
+    for (text, mode, reasons) in [
+        ("0123456789abcdef", 0o640, &[][..]),
+        ("0123456789abcdef", 0o644, &["mode"]),
+        ("aaaaaaaaaaaaaaaa\n", 0o600, &["repeated"]),
+        ("aaaaaaaaaaaaaaaa", 0o604, &["mode", "repeated"]),
+    ] {
+        fs::write(&key, text).unwrap();
+        fs::set_permissions(&key, Permissions::from_mode(mode)).unwrap();
+        let checked = directory.run(&[&["config", "check"][..], &key_options].concat(), "");
+        assert_eq!(checked.status, 0, "{checked:?}");
+        let warnings: Vec<_> = checked.stderr.lines().collect();
+        assert_eq!(warnings.len(), reasons.len(), "{checked:?}");
+        for (warning, reason) in warnings.iter().zip(reasons) {
+            assert!(warning.starts_with("warning: ") && warning.contains(reason));
+        }
+    }
+    let options = [&key_options[..], &["--empty"]].concat();
+    let (_, log) = Server::start(directory, &options).stop_with_log();
+    assert_eq!(log.matches("weak key file").count(), 2, "{log}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Start and end of the server, and the state of its database.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::client::{get, read_response, send, split_url};
 use crate::postgres::{Database, run_with_postgres};
-use crate::program::{Server, ServerDirectory, run, start};
+use crate::program::{Server, ServerDirectory, run, signal, start, wait};
 
 const LISTEN: [&str; 2] = ["--listen", "127.0.0.1:0"];
 
@@ -41,6 +41,23 @@ fn serve_prints_its_addresses() {
     assert_eq!(me["scopes"].as_array().unwrap().len(), 13);
     let elsewhere = Server::new(&["--empty", "--base-url", "https://board.example/"]);
     assert_eq!(elsewhere.startup["api"], "https://board.example/api/v1");
+}
+
+#[test]
+fn an_unspecified_address_without_a_base_url_is_reported() {
+    let directory = ServerDirectory::in_sqlite();
+    let arguments = ["--listen", "0.0.0.0:0", "--empty", "--json"];
+    let mut child = start(directory.path(), &arguments, &[]);
+    let mut startup = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut startup).unwrap();
+    assert!(startup.contains("\"api\":\"http://127.0.0.1:"), "{startup}");
+    signal(&child, "TERM");
+    let log = wait(child).stderr;
+    assert!(
+        log.contains("WARN") && log.contains("set --base-url"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -136,6 +153,30 @@ fn a_failed_start_creates_no_files() {
     assert!(directory.files().is_empty());
     let server = Server::start(directory, &[]);
     assert!(server.startup["password"].is_string());
+}
+
+#[test]
+fn a_lost_database_is_not_replaced() {
+    let (directory, log) =
+        Server::start(ServerDirectory::in_sqlite(), &["--empty"]).stop_with_log();
+    assert!(log.contains("database created"), "{log}");
+    let file = directory.path().join("forum.db");
+    let refused = |reason: &str| {
+        for arguments in [&LISTEN[..], &["config", "check"]] {
+            let refused = directory.run(arguments, "");
+            assert!(refused.error_message().starts_with(reason), "{refused:?}");
+        }
+    };
+    fs::write(&file, "").unwrap();
+    refused("the database \"forum.db\" is an empty file; ");
+    fs::remove_file(&file).unwrap();
+    refused("the database \"forum.db\" does not exist, but its key file does; ");
+    assert_eq!(directory.files(), ["forum.db.key"]);
+    fs::remove_file(directory.path().join("forum.db.key")).unwrap();
+    let server = Server::start(directory, &["--empty"]);
+    let (directory, _) = server.stop_with_log();
+    let (_, log) = Server::start(directory, &[]).stop_with_log();
+    assert!(!log.contains("database created"), "{log}");
 }
 
 #[test]
