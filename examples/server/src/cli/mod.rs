@@ -30,6 +30,7 @@ use crate::commands::board::{
 use crate::commands::config::ConfigCommand;
 use crate::commands::delivery::DeliveryCommand;
 use crate::commands::member::MemberCommand;
+use crate::commands::restore::RestoreCommand;
 use crate::commands::token::TokenCommand;
 use crate::commands::webhook::WebhookCommand;
 use crate::commands::worker::WorkerCommand;
@@ -66,6 +67,8 @@ enum Command {
     Worker(WorkerCommand),
     /// Write a backup of a SQLite database
     Backup(BackupCommand),
+    /// Replace a SQLite database by a backup, while no process uses the database
+    Restore(RestoreCommand),
     /// Check the options of `serve` and show their values
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -169,6 +172,7 @@ impl Cli {
             Some(Command::Database(command)) => command.run(&common.database).await?,
             Some(Command::Worker(command)) => command.run(&common).await?,
             Some(Command::Backup(command)) => command.run(&common.database)?,
+            Some(Command::Restore(command)) => command.run(&common.database).await?,
             Some(Command::Config(command)) => command.run(&common, self.effective).await?,
             Some(Command::Completions { shell }) => {
                 let mut script = Vec::new();

@@ -12,6 +12,7 @@ pub mod config;
 mod content;
 pub mod delivery;
 pub mod member;
+pub mod restore;
 pub mod token;
 pub mod webhook;
 pub mod worker;

@@ -182,6 +182,43 @@ fn acknowledged_writes_survive_a_full_disk() {
 }
 
 #[test]
+fn a_restore_on_a_full_disk_leaves_the_database() {
+    let disk = SmallDisk::mount();
+    let server = Server::start(disk.0.clone(), &["--empty"]);
+    server.run_ok("forum add Kept");
+    let elsewhere = ServerDirectory::in_sqlite();
+    let backup = elsewhere.path().join("copy.db");
+    let backup = backup.to_str().unwrap();
+    server.run_ok(&format!("backup {backup}"));
+    server.run_ok("forum add Later");
+    let directory = server.stop();
+    let forums = || directory.query("SELECT title FROM forum ORDER BY id");
+    let filling = disk.fill();
+    let restore = ["restore", backup, "--yes"];
+    let refused = |reason: &str| {
+        let refused = directory.run(&restore, "");
+        assert!(refused.error_message().contains(reason), "{refused:?}");
+        let files = directory.files();
+        assert!(
+            !files.iter().any(|file| file.contains("restor")),
+            "{files:?}"
+        );
+    };
+    refused("cannot lock the database");
+    // The lock fits on the disk, but the copy does not.
+    let file = File::options().write(true).open(&filling).unwrap();
+    let length = file.metadata().unwrap().len();
+    file.set_len(length - 128 * 1024).unwrap();
+    drop(file);
+    refused("No space left on device");
+    fs::remove_file(filling).unwrap();
+    assert_eq!(forums(), ["Kept", "Later"]);
+    let restored = directory.run(&restore, "");
+    assert_eq!(restored.status, 0, "{restored:?}");
+    assert_eq!(forums(), ["Kept"]);
+}
+
+#[test]
 fn a_read_only_disk_is_refused_at_the_start() {
     let disk = SmallDisk::mount();
     let directory = Server::start(disk.0.clone(), &[]).stop();

@@ -16,6 +16,7 @@ mod lifecycle;
 mod log;
 mod panel;
 mod recorded;
+mod restore;
 mod routes;
 mod start;
 mod tls;

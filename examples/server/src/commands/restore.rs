@@ -1,0 +1,346 @@
+//! Command `restore`.
+
+use std::fmt::Display;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::path::{self, Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use forum_api::Language;
+use forum_api::host::{BoardError, BoardResult, OrInternal};
+use forum_api::store::sqlite::{DatabasePath, DatabaseSettings};
+use forum_api::webhook::{KeyId, KeyMismatchError};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::audit;
+use crate::board::db;
+use crate::cli::DatabaseOptions;
+use crate::connect::{DatabaseUrl, Migrations};
+use crate::keys::WebhookCipher;
+use crate::output::Output;
+use crate::prompt::Confirm;
+
+/// Suffixes of the files that can contain changes of a SQLite database.
+const LOGS: [&str; 2] = ["-wal", "-journal"];
+
+/// Suffix of the index of the write-ahead log, which SQLite creates again.
+const INDEX: &str = "-shm";
+
+/// Beginning of each SQLite database that is not empty.
+const SQLITE_HEADER: &[u8; 16] = b"SQLite format 3\0";
+
+/// Replaces a SQLite database by a backup.
+#[derive(Debug, Args)]
+pub struct RestoreCommand {
+    /// Path of the backup
+    path: PathBuf,
+    /// File of the key that encrypts the webhook secrets of the backup [default: the path of the database followed by .key]
+    #[arg(long, value_name = "PATH")]
+    secret_key_file: Option<PathBuf>,
+    #[command(flatten)]
+    confirm: Confirm,
+}
+
+/// The files of a restore. They are in one directory, so that a file can get the name of another one in one step.
+#[derive(Debug)]
+struct Files {
+    database: PathBuf,
+    /// Copy of the backup that gets the name of the database.
+    copy: PathBuf,
+    /// The database before the restore.
+    kept: PathBuf,
+}
+
+impl RestoreCommand {
+    /// Replaces the database at `url`. A process that is killed leaves the old or the new database under its name.
+    pub async fn run(self, url: &str) -> BoardResult<Output> {
+        let database = match DatabaseUrl::parse(url, &DatabaseOptions::COMMAND, false)? {
+            DatabaseUrl::Sqlite(DatabasePath::File { path, .. }, _) => path,
+            DatabaseUrl::Sqlite(DatabasePath::Memory, _) => {
+                return Err(refused("an in-memory database cannot be restored"));
+            }
+            DatabaseUrl::Postgres(_) => {
+                return Err(refused(
+                    "`restore` supports SQLite only; use pg_restore for a Postgres database",
+                ));
+            }
+        };
+        let (backup, shown) = (self.path.display(), database.display());
+        let failed = |error: io::Error| {
+            BoardError::internal(format!(
+                "cannot restore the backup \"{backup}\" to \"{shown}\": {error}"
+            ))
+        };
+        let files = Files::of(&database).map_err(failed)?;
+        let named = self.secret_key_file.as_deref().filter(|key| key.exists());
+        let cipher = WebhookCipher::find(url, named)?;
+        self.check_file(&files)?;
+        let kept = files.kept.display();
+        if files.kept.exists() && !is_same_file(&files.kept, &files.database) {
+            return Err(refused(&format!(
+                "the file \"{kept}\" exists and contains the database before an earlier restore; move it to another path first"
+            )));
+        }
+        self.confirm.ask(&format!(
+            "This replaces the database \"{shown}\" by the backup \"{backup}\": all changes since the backup are lost."
+        ))?;
+        let is_replaced = files.database.exists();
+        let lock = lock(&files.database)?;
+        files.remove_copy().map_err(failed)?;
+        let restored = match self.write_copy(&files) {
+            Ok(()) => self.prepare(&files, &cipher).await,
+            Err(error) => Err(failed(error)),
+        };
+        let restored = restored.and_then(|key| files.replace().map(|()| key).map_err(failed));
+        drop(lock);
+        if restored.is_err() {
+            // Reports the error of the restore rather than one of the removal.
+            drop(files.remove_copy());
+        }
+        let mut text = format!("Restored the database \"{shown}\" from \"{backup}\".");
+        if is_replaced {
+            text += &format!(" The database before the restore is \"{kept}\".");
+        }
+        if let Some(key) = restored? {
+            text += &format!(
+                " Its webhook secrets are encrypted with the key {key}: copy the file of this key to the path that the \
+                 server reads."
+            );
+        }
+        Output::message(text)
+    }
+
+    /// Checks that the backup is one complete file.
+    fn check_file(&self, files: &Files) -> BoardResult<()> {
+        let backup = &self.path;
+        let shown = backup.display();
+        let unreadable = |error| refused(&format!("cannot read the backup \"{shown}\": {error}"));
+        let file = backup.metadata().map_err(unreadable)?;
+        if !file.is_file() || file.len() == 0 {
+            return Err(refused(&format!(
+                "the backup \"{shown}\" is empty or not a file"
+            )));
+        }
+        if is_same_file(backup, &files.database) {
+            return Err(refused(&format!(
+                "the backup \"{shown}\" is the database itself"
+            )));
+        }
+        let mut logs = LOGS.into_iter().map(|suffix| beside(backup, suffix));
+        let log = logs.find(|log| log.metadata().is_ok_and(|log| log.len() > 0));
+        log.map_or(Ok(()), |log| {
+            let log = log.display();
+            Err(refused(&format!(
+                "the backup \"{shown}\" is incomplete: its log \"{log}\" is beside it"
+            )))
+        })
+    }
+
+    /// Copies the backup to a file with mode 0600 that the owner of the database owns.
+    fn write_copy(&self, files: &Files) -> io::Result<()> {
+        let mut backup = File::open(&self.path)?;
+        let mut options = OpenOptions::new();
+        let mut copy = options
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&files.copy)?;
+        if let Ok(old) = files.database.metadata() {
+            fchown(&copy, Some(old.uid()), Some(old.gid()))?;
+        }
+        io::copy(&mut backup, &mut copy).map(drop)
+    }
+
+    /// Checks the copy, applies pending migrations, adds the entry to its audit log, and syncs it. Returns the id of the
+    /// key that the copy needs if the operator has no key.
+    async fn prepare(&self, files: &Files, cipher: &WebhookCipher) -> BoardResult<Option<KeyId>> {
+        self.check_content(&files.copy)?;
+        let location = DatabasePath::File {
+            path: files.copy.clone(),
+            create: false,
+        };
+        let url = DatabaseUrl::Sqlite(location, DatabaseSettings::default());
+        let (database, board) = url.open(Language::English, Migrations::Apply).await?;
+        board.migrate().await?;
+        let stored = database.webhooks().endpoints.key_id().await?;
+        let given = cipher.0.key_id();
+        let missing = stored.filter(|stored| *stored != given);
+        if let Some(stored) = &missing
+            && !cipher.is_plaintext()
+        {
+            let mismatch = KeyMismatchError::new(stored.clone(), given);
+            return Err(refused(&format!(
+                "{mismatch}; pass the file of the key of the backup with --secret-key-file, or move the file of the other key \
+                 to another path"
+            )));
+        }
+        let entry = audit::entry(audit::DATABASE_RESTORED, self.path.display())?;
+        let record = board.write_audited(entry, |_, _| Box::pin(async { Ok(()) }));
+        record.await?;
+        drop(board);
+        database.close().await;
+        File::open(&files.copy)
+            .and_then(|copy| copy.sync_all())
+            .or_internal()?;
+        Ok(missing)
+    }
+
+    /// Checks that the copy is an undamaged database with a board.
+    fn check_content(&self, copy: &Path) -> BoardResult<()> {
+        let shown = self.path.display();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let result = Connection::open_with_flags(copy, flags).and_then(|connection| {
+            connection.query_row("PRAGMA integrity_check(1)", [], |row| {
+                row.get::<_, String>(0)
+            })
+        });
+        match result {
+            Ok(result) if result == "ok" => {}
+            Ok(_) => return Err(refused(&format!("the backup \"{shown}\" is damaged"))),
+            Err(error) => {
+                let reason = match error.sqlite_error_code() {
+                    Some(ErrorCode::NotADatabase) => "is not a SQLite database".into(),
+                    Some(ErrorCode::DatabaseCorrupt) => "is damaged".into(),
+                    _ => format!("cannot be checked: {error}"),
+                };
+                return Err(refused(&format!("the backup \"{shown}\" {reason}")));
+            }
+        }
+        match db::holds_board(copy) {
+            Ok(true) => Ok(()),
+            _ => Err(refused(&format!(
+                "the backup \"{shown}\" contains no board"
+            ))),
+        }
+    }
+}
+
+impl Files {
+    fn of(database: &Path) -> io::Result<Self> {
+        // SQLite follows a link as well: the log is beside the file, not beside the link.
+        let database = match database.canonicalize() {
+            Err(error) if error.kind() == ErrorKind::NotFound => path::absolute(database)?,
+            path => path?,
+        };
+        Ok(Self {
+            copy: beside(&database, ".restoring"),
+            kept: beside(&database, ".before-restore"),
+            database,
+        })
+    }
+
+    /// Removes the copy, also the one of a restore that was killed.
+    fn remove_copy(&self) -> io::Result<()> {
+        for suffix in [LOGS[0], LOGS[1], INDEX, ""] {
+            remove(&beside(&self.copy, suffix))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the old database its other name, and the copy the name of the database.
+    ///
+    /// The database has a log only if SQLite cannot read it, and the log then keeps its place beside the old database. It
+    /// is removed before the copy gets its name, because SQLite would apply it to the copy.
+    fn replace(&self) -> io::Result<()> {
+        let is_replaced = self.database.exists();
+        for suffix in ["", LOGS[0], LOGS[1]] {
+            keep(&beside(&self.database, suffix), &beside(&self.kept, suffix))?;
+        }
+        self.sync()?;
+        for suffix in [LOGS[0], LOGS[1], INDEX] {
+            remove(&beside(&self.database, suffix))?;
+        }
+        if is_replaced {
+            fs::rename(&self.copy, &self.database)?;
+        } else {
+            // Fails if a server has created a database meanwhile.
+            fs::hard_link(&self.copy, &self.database)?;
+            fs::remove_file(&self.copy)?;
+        }
+        self.sync()
+    }
+
+    /// Writes the names in the directory to the disk.
+    fn sync(&self) -> io::Result<()> {
+        let directory = self.database.parent().unwrap_or(Path::new("/"));
+        File::open(directory)?.sync_all()
+    }
+}
+
+/// Locks the database for other processes, and merges its log into it. Returns `None` for a missing file, and for one that
+/// SQLite cannot read.
+///
+/// A process that opens the file now gets an error, also after the file has lost its name: a database without a log
+/// must have the name under which it was opened before SQLite writes to it.
+fn lock(database: &Path) -> BoardResult<Option<Connection>> {
+    let unusable = |error: &dyn Display| {
+        let shown = database.display();
+        refused(&format!("cannot lock the database \"{shown}\": {error}"))
+    };
+    // SQLite would remove the log of a file without this header.
+    let mut header = [0; SQLITE_HEADER.len()];
+    match File::open(database).and_then(|mut file| file.read_exact(&mut header)) {
+        Ok(()) if header == *SQLITE_HEADER => {}
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof) => {
+            return Err(unusable(&error));
+        }
+        _ => return Ok(None),
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let locked = Connection::open_with_flags(database, flags).and_then(|connection| {
+        connection.busy_timeout(Duration::ZERO)?;
+        connection.execute_batch("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")?;
+        let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+        Ok((connection, mode == "delete"))
+    });
+    let code = locked
+        .as_ref()
+        .err()
+        .and_then(|error| error.sqlite_error_code());
+    match (locked, code) {
+        (Ok((connection, true)), _) => Ok(Some(connection)),
+        (_, Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)) => Ok(None),
+        (Ok(_), _) | (_, Some(ErrorCode::DatabaseBusy)) => {
+            let shown = database.display();
+            Err(refused(&format!(
+                "another process uses the database \"{shown}\"; stop all servers and workers first"
+            )))
+        }
+        (Err(error), _) => Err(unusable(&error)),
+    }
+}
+
+/// Gives the file the name `kept` as well, unless it does not exist or has that name from a restore that was killed.
+fn keep(file: &Path, kept: &Path) -> io::Result<()> {
+    match fs::hard_link(file, kept) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && is_same_file(file, kept) => {
+            Ok(())
+        }
+        linked => linked,
+    }
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| path.metadata().map(|file| (file.dev(), file.ino())).ok();
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn refused(reason: &str) -> BoardError {
+    BoardError::conflict(reason)
+}

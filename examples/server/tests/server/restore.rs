@@ -1,0 +1,270 @@
+//! The command `restore`: what it replaces, what it refuses, and `kill -9` while it runs.
+
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::thread;
+use std::time::Instant;
+
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::client::get;
+use crate::program::{ExitedProcess, Server, ServerDirectory, start};
+
+/// Number of kills, unless `FORUM_API_KILLS` is set.
+const KILLS: u32 = 20;
+
+const RESTORE: [&str; 3] = ["restore", "copy.db", "--yes"];
+
+/// A board with the forum `Before`, its backup `copy.db`, and the forum `After`, which the log of a killed server contains.
+fn board(content: &str) -> ServerDirectory {
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--empty", "--no-worker"]);
+    if !content.is_empty() {
+        server.run_ok(content);
+    }
+    server.run_ok("forum add Before");
+    server.run_ok("backup copy.db");
+    server.run_ok("forum add After");
+    let directory = server.kill();
+    let log = directory.path().join("forum.db-wal");
+    assert!(log.metadata().unwrap().len() > 0);
+    directory
+}
+
+fn restore(directory: &ServerDirectory) -> ExitedProcess {
+    directory.run(&RESTORE, "")
+}
+
+/// The last forum of an undamaged database.
+fn last_forum(directory: &ServerDirectory, file: &str) -> String {
+    let database = Connection::open(directory.path().join(file)).unwrap();
+    let check = database.query_row("PRAGMA integrity_check", [], |row| row.get(0));
+    assert_eq!(check, Ok("ok".to_owned()));
+    let last = "SELECT title FROM forum ORDER BY id DESC LIMIT 1";
+    database.query_row(last, [], |row| row.get(0)).unwrap()
+}
+
+fn assert_refused(directory: &ServerDirectory, arguments: &[&str], reason: &str) {
+    let before = directory.files();
+    let refused = directory.run(arguments, "");
+    assert!(refused.error_message().contains(reason), "{refused:?}");
+    let after = directory.files();
+    // The log can be merged into the database.
+    let is_new = |file: &&String| !before.contains(file);
+    assert_eq!(after.iter().find(is_new), None);
+    assert!(after.contains(&"forum.db".into()), "{after:?}");
+}
+
+#[test]
+fn a_backup_replaces_the_database_and_its_log() {
+    let directory = board("");
+    let server = Server::start(directory, &["--no-worker"]);
+    assert_refused(
+        &server.directory,
+        &RESTORE,
+        "another process uses the database",
+    );
+    assert_eq!(get(&server.url("/ready")).status, 200);
+    let directory = server.kill();
+    assert_refused(
+        &directory,
+        &["restore", "copy.db"],
+        "Pass --yes to confirm.",
+    );
+    let restored = restore(&directory).stdout;
+    let text = "Restored the database \"forum.db\" from \"copy.db\". The database before the restore is \"";
+    assert!(restored.starts_with(text), "{restored}");
+    assert!(
+        restored.ends_with("/forum.db.before-restore\".\n"),
+        "{restored}"
+    );
+    let files = [
+        "copy.db",
+        "forum.db",
+        "forum.db.before-restore",
+        "forum.db.key",
+    ];
+    assert_eq!(directory.files(), files);
+    for file in files {
+        let mode = directory
+            .path()
+            .join(file)
+            .metadata()
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    assert_eq!(last_forum(&directory, "forum.db"), "Before");
+    assert_eq!(last_forum(&directory, "forum.db.before-restore"), "After");
+    let list = directory.run(&["audit", "list", "--json"], "").json();
+    assert_eq!(
+        [&list[0]["action"], &list[0]["target"]],
+        ["database.restored", "copy.db"]
+    );
+    let server = Server::start(directory, &["--no-worker"]);
+    assert_eq!(get(&server.url("/ready")).status, 200);
+    let directory = server.stop();
+
+    assert_refused(
+        &directory,
+        &RESTORE,
+        "contains the database before an earlier restore",
+    );
+    assert_eq!(last_forum(&directory, "forum.db.before-restore"), "After");
+    let path = |name: &str| directory.path().join(name);
+    fs::rename(path("forum.db.before-restore"), path("after.db")).unwrap();
+    let undo = directory.run(&["restore", "after.db", "--yes", "--json"], "");
+    assert_eq!(undo.json(), json!({ "ok": true }));
+    assert_eq!(last_forum(&directory, "forum.db"), "After");
+}
+
+#[test]
+fn a_file_that_is_not_a_complete_backup_is_refused() {
+    let directory = board("");
+    let path = |name: &str| directory.path().join(name);
+    let backup = fs::read(path("copy.db")).unwrap();
+    fs::write(path("torn.db"), &backup[..backup.len() / 2]).unwrap();
+    fs::write(path("text.db"), "not a database".repeat(999)).unwrap();
+    File::create(path("empty.db")).unwrap();
+    let change = |name: &str, sql: &str| {
+        let database = Connection::open(path(name)).unwrap();
+        database.execute_batch(sql).unwrap();
+    };
+    change("other.db", "CREATE TABLE member (x)");
+    for (name, table) in [
+        ("library.db", "forum_api_migrations"),
+        ("newer.db", "board_migrations"),
+    ] {
+        fs::write(path(name), &backup).unwrap();
+        change(
+            name,
+            &format!("INSERT INTO {table} VALUES (99, 'later', '')"),
+        );
+    }
+    for name in ["logged.db", "logged.db-journal"] {
+        fs::write(path(name), &backup).unwrap();
+    }
+    for (name, reason) in [
+        ("none.db", "No such file"),
+        (".", "is empty or not a file"),
+        ("empty.db", "is empty or not a file"),
+        ("forum.db", "is the database itself"),
+        ("logged.db", "is incomplete: its log"),
+        ("text.db", "is not a SQLite database"),
+        ("torn.db", "is damaged"),
+        ("other.db", "contains no board"),
+        ("library.db", "newer than this program"),
+        ("newer.db", "newer than this program"),
+    ] {
+        assert_refused(&directory, &["restore", name, "--yes"], reason);
+        assert_eq!(last_forum(&directory, "forum.db"), "After", "{name}");
+    }
+}
+
+#[test]
+fn the_key_of_a_backup_is_checked() {
+    let directory = board("");
+    let path = |name: &str| directory.path().join(name);
+    fs::rename(path("forum.db.key"), path("key")).unwrap();
+    fs::write(path("forum.db.key"), "0123456789abcdef").unwrap();
+    assert_refused(
+        &directory,
+        &RESTORE,
+        "pass the file of the key of the backup",
+    );
+    fs::remove_file(path("forum.db.key")).unwrap();
+    let with_key = directory.run(&[&RESTORE[..], &["--secret-key-file", "key"]].concat(), "");
+    assert!(!with_key.stdout.contains("the key"), "{with_key:?}");
+    fs::remove_file(path("forum.db.before-restore")).unwrap();
+    let without = restore(&directory).stdout;
+    assert!(without.contains("encrypted with the key "), "{without}");
+}
+
+#[test]
+fn a_lost_or_unreadable_database_is_replaced() {
+    let directory = board("");
+    let path = |name: &str| directory.path().join(name);
+    for name in ["forum.db", "forum.db-wal"] {
+        fs::write(path(name), name.repeat(999)).unwrap();
+    }
+    assert_eq!(restore(&directory).status, 0);
+    assert!(!path("forum.db-wal").exists());
+    assert_eq!(last_forum(&directory, "forum.db"), "Before");
+    for (kept, name) in [
+        ("forum.db.before-restore", "forum.db"),
+        ("forum.db.before-restore-wal", "forum.db-wal"),
+    ] {
+        let text = fs::read_to_string(path(kept)).unwrap();
+        assert!(text == name.repeat(999), "{name}");
+    }
+    for file in [
+        "forum.db",
+        "forum.db.before-restore",
+        "forum.db.before-restore-wal",
+    ] {
+        fs::remove_file(path(file)).unwrap();
+    }
+    assert_eq!(restore(&directory).status, 0);
+    assert_eq!(last_forum(&directory, "forum.db"), "Before");
+    assert_eq!(directory.files(), ["copy.db", "forum.db", "forum.db.key"]);
+}
+
+#[test]
+fn a_restore_survives_kill_9() {
+    let kills = std::env::var("FORUM_API_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
+    let original = board("generate --posts 500 --yes");
+    let copy = || {
+        let directory = ServerDirectory::in_sqlite();
+        for name in original.files() {
+            let from = original.path().join(&name);
+            fs::copy(from, directory.path().join(name)).unwrap();
+        }
+        directory
+    };
+    let begin = Instant::now();
+    assert_eq!(restore(&copy()).status, 0);
+    let duration = begin.elapsed();
+    let mut replaced = 0;
+    for kill in 0..kills {
+        let directory = copy();
+        let mut child = start(directory.path(), &RESTORE, &[]);
+        // Half of the instants are spread over the duration of a restore, and half of them are at its last steps.
+        if kill % 2 == 0 {
+            thread::sleep(duration * kill / kills);
+        } else {
+            let kept = directory.path().join("forum.db.before-restore");
+            while !kept.exists() && child.try_wait().unwrap().is_none() {
+                thread::yield_now();
+            }
+        }
+        drop(child.kill());
+        child.wait().unwrap();
+        let is_new = last_forum_of_either(directory.path());
+        let again = restore(&directory);
+        if is_new {
+            replaced += 1;
+            let reason = "contains the database before an earlier restore";
+            assert!(again.error_message().contains(reason), "{again:?}");
+        } else {
+            assert_eq!(again.status, 0, "{again:?}");
+        }
+        assert_eq!(last_forum(&directory, "forum.db"), "Before");
+        assert_eq!(last_forum(&directory, "forum.db.before-restore"), "After");
+    }
+    println!("{kills} kills: {replaced} databases were replaced");
+}
+
+/// Returns whether the database is the new one. Opens a copy, because opening a database merges its log.
+fn last_forum_of_either(directory: &Path) -> bool {
+    let copy = ServerDirectory::in_sqlite();
+    for name in ["forum.db", "forum.db-wal"] {
+        drop(fs::copy(directory.join(name), copy.path().join(name)));
+    }
+    match &*last_forum(&copy, "forum.db") {
+        "Before" => true,
+        "After" => false,
+        other => panic!("{other}"),
+    }
+}
