@@ -18,6 +18,7 @@ mod bootstrap;
 mod cli;
 mod commands;
 mod connect;
+mod database_lock;
 mod http;
 mod keys;
 mod log;

@@ -1,5 +1,6 @@
 //! `serve`: the API, the reference page, the control panel and the webhook worker, until the process is stopped.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use forum_api::{ApiSettings, ErrorMessages, ForumApi};
 use crate::bootstrap;
 use crate::cli::{Common, ServeArgs, VERSION, without_password};
 use crate::connect::{self, DatabaseUrl, Migrations};
+use crate::database_lock::{DatabaseLock, ServerLock};
 use crate::http::connections::{self, Limits};
 use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
@@ -62,6 +64,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     } = ServerParts::new(common, options).await?;
     let is_board = url.holds_board().await? == Some(true);
     let password = bootstrap::password(options, is_board)?;
+    let _lock = DatabaseLock::shared_or_new(&common.database)?;
     if is_board {
         url.check_key(&cipher).await?;
     }
@@ -97,6 +100,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     }
     cipher.warn_about_plaintext(&common.database);
     keys::warn_about_weakness(&common.database, &options.webhooks);
+    let _server = register(&common.database, address, options.redis.is_some());
     let worker = if options.no_worker {
         None
     } else {
@@ -181,6 +185,23 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     database.close().await;
     tracing::info!("server stopped");
     Ok(())
+}
+
+/// Logs a warning if another server uses the SQLite database and charges budgets of its own.
+fn register(database: &str, address: SocketAddr, shares_limits: bool) -> Option<ServerLock> {
+    let server = ServerLock::register(database, address);
+    let server = server.inspect_err(|error| {
+        tracing::warn!(%error, "failed to detect other servers of the database");
+    });
+    let server = server.ok().flatten();
+    let other = server.as_ref().and_then(|server| server.other.as_deref());
+    if let Some(other) = other.filter(|_| !shares_limits) {
+        tracing::warn!(
+            other,
+            "another server uses the database: without a shared Redis, each charges its own budgets"
+        );
+    }
+    server
 }
 
 fn settings(options: &ServeArgs) -> ApiSettings {

@@ -35,6 +35,7 @@ use crate::commands::token::TokenCommand;
 use crate::commands::webhook::WebhookCommand;
 use crate::commands::worker::WorkerCommand;
 use crate::connect::{self, Migrations};
+use crate::database_lock::DatabaseLock;
 use crate::output::{Output, counted};
 use crate::serve;
 
@@ -194,6 +195,7 @@ impl Cli {
 
 impl DatabaseCommand {
     async fn run(self, url: &str) -> BoardResult<Output> {
+        let _lock = DatabaseLock::shared(url)?;
         if let Self::Migrate { check: false } = self {
             let applied = connect::migrate(url).await?;
             let migrations = counted(applied, "migration", "migrations");

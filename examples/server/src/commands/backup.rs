@@ -10,6 +10,7 @@ use forum_api::host::{BoardError, BoardResult};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+use crate::database_lock::DatabaseLock;
 use crate::output::Output;
 
 /// Number of pages that a single step copies: all of them, so that writes during the backup do not restart it.
@@ -40,6 +41,7 @@ impl BackupCommand {
             let reason = format!("the database \"{}\" does not exist", source.display());
             return Err(BoardError::not_found(reason));
         }
+        let _lock = DatabaseLock::shared(url)?;
         create(&self.path)?;
         let copied = copy(source, &self.path);
         if copied.is_err() {

@@ -5,6 +5,7 @@ use forum_api::host::{BoardResult, OrInternal};
 
 use crate::cli::{AdminOptions, Common, DatabaseOptions, LogOptions, VERSION, without_password};
 use crate::connect::{self, Migrations};
+use crate::database_lock::DatabaseLock;
 use crate::http::listener::Listener;
 use crate::http::metrics::Metrics;
 use crate::http::readiness::Readiness;
@@ -39,6 +40,7 @@ impl WorkerCommand {
         let operator = Listener::for_operator(self.admin).await?;
         let url = &*common.database;
         let cipher = WebhookCipher::find(url, self.webhooks.secret_key_file.as_deref())?;
+        let _lock = DatabaseLock::shared(url)?;
         let (database, board) =
             connect::existing(url, &self.connections, Migrations::Apply).await?;
         let environment = cipher.environment();

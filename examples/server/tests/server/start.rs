@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::client::{get, read_response, send, split_url};
 use crate::postgres::{Database, run_with_postgres};
-use crate::program::{Server, ServerDirectory, run, signal, start, wait};
+use crate::program::{Server, ServerDirectory, run, signal, start, wait, wait_for_line};
 
 const LISTEN: [&str; 2] = ["--listen", "127.0.0.1:0"];
 
@@ -115,6 +115,24 @@ fn an_existing_board_is_served_unchanged() {
     assert!(posts.body.contains("I stay."), "{posts:?}");
     let (_, log) = second.stop_with_log();
     assert!(log.contains("WARN") && log.contains("--admin-password-stdin ignored"));
+}
+
+#[test]
+fn a_second_server_of_a_database_logs_a_warning() {
+    let first = Server::start(ServerDirectory::in_sqlite(), &[]);
+    let log_of_start = |directory: &ServerDirectory| {
+        let mut child = start(directory.path(), &LISTEN, &[]);
+        let log = wait_for_line(child.stderr.take().unwrap(), "server started");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        log.join().unwrap()
+    };
+    let address = first.url("").replace("http://", "");
+    let log = log_of_start(&first.directory);
+    assert!(log.contains("another server uses the database"), "{log}");
+    assert!(log.contains(&format!(" on {address}")), "{log}");
+    let log = log_of_start(&first.kill());
+    assert!(!log.contains("another server"), "{log}");
 }
 
 #[test]
