@@ -44,10 +44,6 @@ impl DatabaseLock {
     ///
     /// # Errors
     /// If a process uses the database, or the lock cannot be created.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for commands that replace the file")
-    )]
     pub fn exclusive(database: &str) -> BoardResult<Self> {
         let refused = |error| BoardError::internal(format!("cannot lock the database: {error}"));
         let file = sqlite_path(database).map(|path| open(path, "lock"));

@@ -18,6 +18,7 @@ use crate::audit;
 use crate::board::db;
 use crate::cli::DatabaseOptions;
 use crate::connect::{DatabaseUrl, Migrations};
+use crate::database_lock::DatabaseLock;
 use crate::keys::WebhookCipher;
 use crate::output::Output;
 use crate::prompt::Confirm;
@@ -87,14 +88,15 @@ impl RestoreCommand {
             "This replaces the database \"{shown}\" by the backup \"{backup}\": all changes since the backup are lost."
         ))?;
         let is_replaced = files.database.exists();
-        let lock = lock(&files.database)?;
+        let _lock = DatabaseLock::exclusive(url)?;
+        let old = lock(&files.database)?;
         files.remove_copy().map_err(failed)?;
         let restored = match self.write_copy(&files) {
             Ok(()) => self.prepare(&files, &cipher).await,
             Err(error) => Err(failed(error)),
         };
         let restored = restored.and_then(|key| files.replace().map(|()| key).map_err(failed));
-        drop(lock);
+        drop(old);
         if restored.is_err() {
             // Reports the error of the restore rather than one of the removal.
             drop(files.remove_copy());
@@ -269,7 +271,7 @@ impl Files {
     }
 }
 
-/// Locks the database for other processes, and merges its log into it. Returns `None` for a missing file, and for one that
+/// Locks the database for other programs, and merges its log into it. Returns `None` for a missing file, and for one that
 /// SQLite cannot read.
 ///
 /// A process that opens the file now gets an error, also after the file has lost its name: a database without a log
@@ -305,7 +307,7 @@ fn lock(database: &Path) -> BoardResult<Option<Connection>> {
         (Ok(_), _) | (_, Some(ErrorCode::DatabaseBusy)) => {
             let shown = database.display();
             Err(refused(&format!(
-                "another process uses the database \"{shown}\"; stop all servers and workers first"
+                "another program uses the database \"{shown}\"; stop it first"
             )))
         }
         (Err(error), _) => Err(unusable(&error)),

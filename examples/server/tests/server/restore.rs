@@ -36,6 +36,13 @@ fn restore(directory: &ServerDirectory) -> ExitedProcess {
     directory.run(&RESTORE, "")
 }
 
+/// The files of a directory, without those of locks.
+fn files(directory: &ServerDirectory) -> Vec<String> {
+    let mut files = directory.files();
+    files.retain(|file| !file.ends_with(".lock") && !file.ends_with(".server"));
+    files
+}
+
 /// The last forum of an undamaged database.
 fn last_forum(directory: &ServerDirectory, file: &str) -> String {
     let database = Connection::open(directory.path().join(file)).unwrap();
@@ -46,10 +53,10 @@ fn last_forum(directory: &ServerDirectory, file: &str) -> String {
 }
 
 fn assert_refused(directory: &ServerDirectory, arguments: &[&str], reason: &str) {
-    let before = directory.files();
+    let before = files(directory);
     let refused = directory.run(arguments, "");
     assert!(refused.error_message().contains(reason), "{refused:?}");
-    let after = directory.files();
+    let after = files(directory);
     // The log can be merged into the database.
     let is_new = |file: &&String| !before.contains(file);
     assert_eq!(after.iter().find(is_new), None);
@@ -60,11 +67,7 @@ fn assert_refused(directory: &ServerDirectory, arguments: &[&str], reason: &str)
 fn a_backup_replaces_the_database_and_its_log() {
     let directory = board("");
     let server = Server::start(directory, &["--no-worker"]);
-    assert_refused(
-        &server.directory,
-        &RESTORE,
-        "another process uses the database",
-    );
+    assert_refused(&server.directory, &RESTORE, "a process uses the database");
     assert_eq!(get(&server.url("/ready")).status, 200);
     let directory = server.kill();
     assert_refused(
@@ -79,14 +82,14 @@ fn a_backup_replaces_the_database_and_its_log() {
         restored.ends_with("/forum.db.before-restore\".\n"),
         "{restored}"
     );
-    let files = [
+    let expected = [
         "copy.db",
         "forum.db",
         "forum.db.before-restore",
         "forum.db.key",
     ];
-    assert_eq!(directory.files(), files);
-    for file in files {
+    assert_eq!(files(&directory), expected);
+    for file in expected {
         let mode = directory
             .path()
             .join(file)
@@ -115,6 +118,11 @@ fn a_backup_replaces_the_database_and_its_log() {
     assert_eq!(last_forum(&directory, "forum.db.before-restore"), "After");
     let path = |name: &str| directory.path().join(name);
     fs::rename(path("forum.db.before-restore"), path("after.db")).unwrap();
+    let other = Connection::open(path("forum.db")).unwrap();
+    let read = other.query_row("SELECT title FROM forum", [], |_| Ok(()));
+    read.unwrap();
+    assert_refused(&directory, &RESTORE, "another program uses the database");
+    drop(other);
     let undo = directory.run(&["restore", "after.db", "--yes", "--json"], "");
     assert_eq!(undo.json(), json!({ "ok": true }));
     assert_eq!(last_forum(&directory, "forum.db"), "After");
@@ -208,7 +216,7 @@ fn a_lost_or_unreadable_database_is_replaced() {
     }
     assert_eq!(restore(&directory).status, 0);
     assert_eq!(last_forum(&directory, "forum.db"), "Before");
-    assert_eq!(directory.files(), ["copy.db", "forum.db", "forum.db.key"]);
+    assert_eq!(files(&directory), ["copy.db", "forum.db", "forum.db.key"]);
 }
 
 #[test]
