@@ -13,7 +13,7 @@ use forum_test_support::postgres::run_with_postgres;
 use tempfile::TempDir;
 
 use crate::fixture::{block_on, open};
-use crate::postgres::{tables, webhooks};
+use crate::postgres::{stores, tables, webhooks};
 use crate::redis::{node, prefix};
 
 type EmptyStores = Pin<Box<dyn Future<Output = (Stores, WebhookStores)> + Send>>;
@@ -81,7 +81,7 @@ backends! {
     sqlite_file &[], block_on: |directory| in_sqlite(&open(directory));
     postgres &[], run_with_postgres: |_| Box::pin(async {
         let pool = tables().await;
-        (Stores::in_postgres(&pool), webhooks(&pool))
+        (stores(&pool), webhooks(&pool))
     });
     redis &[Capability::InjectedClock], block_on: |_| Box::pin(async {
         let rate_limits = Arc::new(node(&prefix()).await);

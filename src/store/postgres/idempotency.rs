@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::deliveries::millis;
 use super::execute::{Parameters, Result, RowReader};
 use super::rows::read_response;
 use super::{PostgresError, PostgresStore};
@@ -30,15 +31,16 @@ impl IdempotencyStore for PostgresStore {
         request: &IdempotentRequest,
         now: Timestamp,
     ) -> BackendResult<BeginOutcome> {
-        let expired = now.saturating_sub(IdempotencyRecord::TTL);
+        let now = self.clock.time(now);
+        let ttl = millis(IdempotencyRecord::TTL);
         let fingerprint = request.fingerprint.as_slice();
         loop {
             let parameters: Parameters<'_> =
-                &[&request.token, &request.key, &fingerprint, &now, &expired];
+                &[&request.token, &request.key, &fingerprint, &now, &ttl];
             let row = self.first(BEGIN, parameters, read_begin).await?;
-            if let Some((is_first, record)) = row {
+            if let Some((is_first, record, now)) = row {
                 return Ok(match is_first {
-                    true => BeginOutcome::Reserved(request.reservation(now)),
+                    true => BeginOutcome::Reserved(request.reservation(record.started_at)),
                     false => record.outcome_for(&request.fingerprint, now),
                 });
             }
@@ -83,8 +85,9 @@ impl IdempotencyStore for PostgresStore {
     }
 }
 
-/// Reads the record of the key, and `true` if this call reserved it.
-fn read_begin(row: &mut RowReader<'_>) -> Result<(bool, IdempotencyRecord)> {
+/// Reads the record of the key, `true` if this call reserved it, and the time of the call.
+fn read_begin(row: &mut RowReader<'_>) -> Result<(bool, IdempotencyRecord, Timestamp)> {
+    let now = row.value("now")?;
     let is_first = row.value("first")?;
     let fingerprint: &[u8] = row.value("request")?;
     let malformed = |_| PostgresError::malformed("the fingerprint is malformed");
@@ -99,5 +102,5 @@ fn read_begin(row: &mut RowReader<'_>) -> Result<(bool, IdempotencyRecord)> {
             false => IdempotencyProgress::InProgress,
         },
     };
-    Ok((is_first, record))
+    Ok((is_first, record, now))
 }

@@ -47,7 +47,7 @@
 //!   lease. `sending` is set from the start of an attempt until it is settled. `ended_at` is the time at which the
 //!   delivery was delivered, gone or withheld. All queries ignore deliveries without an endpoint row; the sweep deletes
 //!   them.
-//! - The clock of Postgres decides leases and due times ([`LeaseClock`]).
+//! - The clock of Postgres decides leases, due times and the expiry of idempotency keys ([`LeaseClock`]).
 //! - Tables whose rows change often have a fill factor below 100 and are vacuumed after few changes.
 //!
 //! ```sql

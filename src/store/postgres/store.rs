@@ -15,7 +15,7 @@ pub struct PostgresStore {
     pub(super) clock: LeaseClock,
 }
 
-/// Clock that decides leases and due times.
+/// Clock that decides leases, due times and the expiry of idempotency keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeaseClock {
@@ -45,7 +45,7 @@ impl PostgresStore {
         }
     }
 
-    /// Sets the clock that decides leases and due times. Default: [`LeaseClock::Database`].
+    /// Sets the clock of leases, due times and idempotency keys. Default: [`LeaseClock::Database`].
     #[must_use]
     pub fn lease_clock(self, clock: LeaseClock) -> Self {
         Self { clock, ..self }
