@@ -140,8 +140,8 @@ pub fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr
     }
     let mut hop = peer;
     for line in headers.get_all(X_FORWARDED_FOR).iter().rev() {
-        for entry in line.to_str().unwrap_or_default().rsplit(',') {
-            match parse_address(entry.trim()) {
+        for entry in line.as_bytes().rsplit(|byte| *byte == b',') {
+            match str::from_utf8(entry).ok().and_then(parse_address) {
                 Some(address) if is_trusted(&address) => hop = address,
                 Some(address) => return address,
                 None => return hop,
@@ -153,6 +153,7 @@ pub fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr
 
 /// Parses an address with or without brackets and a port.
 fn parse_address(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
     let bracketed = text
         .strip_prefix('[')
         .and_then(|text| text.strip_suffix(']'));
@@ -185,6 +186,8 @@ impl ApiSettings {
 mod tests {
     use std::net::Ipv6Addr;
 
+    use http::HeaderValue;
+
     use super::*;
 
     fn settings() -> ApiSettings {
@@ -199,7 +202,10 @@ mod tests {
     fn prefix(peer: &str, forwarded: &str) -> u128 {
         let mut headers = HeaderMap::new();
         for line in forwarded.split('|') {
-            headers.append(X_FORWARDED_FOR, line.parse().unwrap());
+            headers.append(
+                X_FORWARDED_FOR,
+                HeaderValue::from_bytes(line.as_bytes()).unwrap(),
+            );
         }
         let settings = settings();
         let client = client_ip(peer.parse().unwrap(), &headers, &settings.trusted_proxies);
@@ -220,6 +226,8 @@ mod tests {
                 "::ffff:203.0.113.0",
             ),
             ("10.0.0.1", "192.0.2.9|203.0.113.1", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "é, 203.0.113.1", "::ffff:203.0.113.0"),
+            ("10.0.0.1", "203.0.113.1, é, 10.1.1.1", "::ffff:10.1.1.0"),
             ("10.0.0.1", "203.0.113.1:4711", "::ffff:203.0.113.0"),
             ("10.0.0.1", "[2001:db8::1]:4711", "2001:db8::"),
             ("10.0.0.1", "[2001:db8::1]", "2001:db8::"),
