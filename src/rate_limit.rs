@@ -8,6 +8,9 @@ use sha2::{Digest as _, Sha256};
 use crate::model::Timestamp;
 use crate::token::Lookup;
 
+/// Maximum time between the reading of the time for a charge and the start of a window that the charge joins.
+pub(crate) const CLOCK_TOLERANCE: Duration = Duration::from_secs(60);
+
 /// Number of units that can be charged in one window.
 ///
 /// ```
@@ -81,17 +84,23 @@ pub struct RateLimitDecision {
     pub remaining: u32,
     /// End of the window, or of a window that would start now if none is running.
     pub resets_at: Timestamp,
-    /// Time of the charge, by the same clock as [`resets_at`](Self::resets_at).
+    /// Time of the charge, by the same clock as [`resets_at`](Self::resets_at). Not before the start of the window.
     pub charged_at: Timestamp,
 }
 
 impl Budget {
     /// Returns `true` if the window of `state` is still running at `now`.
     ///
-    /// A window that ends more than one window length after `now` counts as ended: the clock was set back, or the length
-    /// was reduced, after the window began.
+    /// Charges can be made in another order than their times were read, so a window can start after `now`. A window
+    /// that starts more than 60 s after `now` counts as ended: the clock was set back, or the length was reduced, after
+    /// the window began.
     pub fn is_running(self, state: &WindowState, now: Timestamp) -> bool {
-        now < state.ends_at && state.ends_at <= now.saturating_add(self.window)
+        now < state.ends_at && self.start_of(state) <= now.saturating_add(CLOCK_TOLERANCE)
+    }
+
+    /// Returns the start of a window of this length.
+    fn start_of(self, state: &WindowState) -> Timestamp {
+        state.ends_at.saturating_sub(self.window)
     }
 
     /// Returns `state` after a refund of `cost` units; `None` if no window is running, or no charged units remain.
@@ -106,7 +115,8 @@ impl Budget {
         (used > 0).then_some(WindowState { used, ..running })
     }
 
-    /// Charges `cost` units if that many remain. A cost of 0 reads the state without starting a window.
+    /// Charges `cost` units if that many remain. A cost of 0 reads the state without starting a window. The time of the
+    /// charge is the later of `now` and the start of the running window.
     ///
     /// Returns the state after the charge (`None` if no window is running) and the decision.
     pub fn charge(
@@ -128,7 +138,7 @@ impl Budget {
             limit: self.units,
             remaining: remaining - charged,
             resets_at: ends_at,
-            charged_at: now,
+            charged_at: running.map_or(now, |running| now.max(self.start_of(&running))),
         };
         let used = used + charged;
         let is_running = running.is_some() || charged > 0;

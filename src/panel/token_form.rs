@@ -150,7 +150,8 @@ async fn check_password(
         return Ok(Ok(()));
     }
     let throttle = PasswordThrottle(&*panel.stores.rate_limits);
-    let slot = match throttle.begin(member, context.now).await? {
+    let clock = &panel.environment.clock;
+    let slot = match throttle.begin(member, clock.now()).await? {
         Ok(slot) => slot,
         Err(wait) => return Ok(Err(wait)),
     };
@@ -159,7 +160,7 @@ async fn check_password(
     if let Ok(false) = is_correct {
         tracing::warn!(admin = %member, "token not issued: incorrect password");
         form.add_error("password", "Incorrect password.");
-    } else if let Err(error) = throttle.release(&slot, context.now).await {
+    } else if let Err(error) = throttle.release(&slot, clock.now()).await {
         tracing::error!(error = %ErrorChain(&error), "failed to refund password attempt");
     }
     is_correct?;

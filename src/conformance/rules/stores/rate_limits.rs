@@ -77,12 +77,14 @@ store_rules! {
         .await
     }
 
-    /// A window that ends more than one window length after the current time counts as ended, so a clock that was set
-    /// back locks no budget.
+    /// A charge whose time was read before the first charge of a window joins the window. A window that starts more than
+    /// 60 s after the time of a charge counts as ended, so a clock that was set back locks no budget.
     async fn a_clock_set_back_locks_no_budget(fixture: &StoreFixture) -> TestResult {
         expect_charges(fixture, &[
-            (3_600_000, 120, true, 0, 3_900_000),
-            (3_599_999, 0, true, 120, 3_899_999),
+            (3_600_000, 119, true, 1, 3_900_000),
+            (3_599_999, 1, true, 0, 3_900_000),
+            (3_540_000, 1, false, 0, 3_900_000),
+            (3_539_999, 0, true, 120, 3_839_999),
             (0, 100, true, 20, 300_000),
             (0, 21, false, 20, 300_000),
         ])
