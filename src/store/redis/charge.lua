@@ -1,7 +1,8 @@
 -- Charges the cost to a budget, all of it or none. Times are milliseconds since 1970-01-01T00:00:00Z.
 --
 -- KEYS[1]  the window as "USED ENDS"; absent if no window runs
--- ARGV     units and length of a window; the cost, negative for a refund; USED and ENDS as the node last knew them, or 0 0
+-- ARGV     units and length of a window; the cost, negative for a refund; USED and ENDS as the node last knew them, or 0 0;
+--          the maximum time until the start of a window
 -- Returns  whether the charge is allowed (1 or 0), USED and ENDS afterwards, and the time
 
 local units, length, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -9,16 +10,24 @@ local known_used, known_ends = tonumber(ARGV[4]), tonumber(ARGV[5])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local stored = redis.call('GET', KEYS[1]) or ''
+local stored = redis.pcall('GET', KEYS[1]) or ''
+if type(stored) == 'table' then
+  if not string.find(stored.err, 'WRONGTYPE', 1, true) then
+    return stored
+  end
+  -- `SET` replaces a key of another type.
+  stored = ''
+end
 local used, ends = string.match(stored, '^(%d+) (%d+)$')
 used, ends = tonumber(used) or 0, tonumber(ends) or 0
--- A window that ends later than one window length from now counts as ended: the clock was set back.
-if ends <= now or ends > now + length then
+-- A window that starts later than that counts as ended: the clock was set back.
+local latest = now + length + tonumber(ARGV[6])
+if ends <= now or ends > latest then
   used, ends = 0, 0
 end
 
 -- Units that Redis lost or that the node granted meanwhile count, unless the clock was set back since.
-if now < known_ends and known_ends <= now + length then
+if now < known_ends and known_ends <= latest then
   used, ends = math.max(used, known_used), math.max(ends, known_ends)
 end
 if used == 0 then

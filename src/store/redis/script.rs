@@ -4,7 +4,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{ErrorKind, RedisResult, Script};
 
 use crate::model::Timestamp;
-use crate::rate_limit::{Budget, RateLimitDecision, WindowState};
+use crate::rate_limit::{Budget, CLOCK_TOLERANCE, RateLimitDecision, WindowState};
 
 /// Maximum length of a window, in milliseconds. Numbers in Lua are exact up to about nine times this value.
 const MAX_WINDOW: u128 = 1_000_000_000_000_000;
@@ -55,6 +55,7 @@ impl ChargeRequest<'_> {
             .arg(window as u64)
             .arg(self.cost)
             .arg(known)
+            .arg(CLOCK_TOLERANCE.as_millis() as u64)
             .invoke_async(&mut connection)
             .await?;
         Ok(ChargeReply {
@@ -79,7 +80,7 @@ impl ChargeReply {
             limit: budget.units,
             remaining: budget.units.saturating_sub(self.used),
             resets_at: self.ends_at,
-            charged_at: self.now,
+            charged_at: self.now.max(self.ends_at.saturating_sub(budget.window)),
         }
     }
 }

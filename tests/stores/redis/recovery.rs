@@ -47,6 +47,17 @@ async fn a_flush_grants_no_unit_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_a_wrong_type_is_replaced() {
+    let server = RedisServer::new();
+    let (one, other) = (server.store().await, server.store().await);
+    let key = RateLimitKey::UnknownAddress;
+    server.command(&["lpush", "forum_api:budget:no_address", "x"]);
+    charge(&one, key, 20).await;
+    assert_eq!((one.failures(), one.is_unreachable()), (0, false));
+    assert_eq!(remaining(&other, key).await, 100);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_greater_of_two_local_counts_is_valid() {
     let mut server = RedisServer::stopped();
     let (one, other) = (server.store().await, server.store().await);
