@@ -162,6 +162,7 @@ pub mod host;
 mod html;
 mod http_util;
 mod lock;
+mod mask_secrets;
 #[cfg(not(feature = "metrics"))]
 mod metrics;
 #[cfg(feature = "metrics")]
@@ -194,4 +195,5 @@ pub use build_error::BuildError;
 pub use environment::Environment;
 pub use http_util::{ResponseBody, ResponseFuture};
 pub use ipnet::IpNet;
+pub use mask_secrets::mask_secrets;
 pub use operation::{ErrorMessages, Language, MalformedRequest};

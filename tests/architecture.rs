@@ -15,7 +15,7 @@ use syn::{Item, ItemMod, ItemUse, UseTree, Visibility};
 /// The modules in an order in which each imports only modules before it. Submodules that are listed count by themselves.
 #[rustfmt::skip]
 const MODULES: &[&str] = &[
-    "guide", "error", "lock", "build_error", "metrics", "scope", "model", "runtime", "tls", "task", "http_util", "html", "reference", "base62", "audit", "token", "host",
+    "guide", "error", "lock", "mask_secrets", "build_error", "metrics", "scope", "model", "runtime", "tls", "task", "http_util", "html", "reference", "base62", "audit", "token", "host",
     "webhook", "rate_limit", "store", "store::postgres", "store::sqlite", "error_chain", "store::redis",
     "environment", "webhook_admin", "worker", "token::issue", "operation", "api", "panel", "test_util", "conformance",
 ];

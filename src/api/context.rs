@@ -17,6 +17,7 @@ use super::ApiSettings;
 use super::usage::{RequestUsage, UsageCounters};
 use crate::host::{RequestId, RequestInfo};
 use crate::http_util::OriginalUri;
+use crate::mask_secrets::mask_secrets;
 use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::operation::{CachePolicy, Operation, Services};
@@ -116,11 +117,12 @@ impl<'h> RequestContext<'h> {
         )
     }
 
-    /// Returns the request id that the client sent; `None` unless it has 1 to 64 characters of `A-Za-z0-9._-`.
-    fn client_request_id(&self) -> Option<&str> {
+    /// Returns the request id that the client sent, with secrets masked; `None` unless it has 1 to 64 characters of
+    /// `A-Za-z0-9._-`.
+    fn client_request_id(&self) -> Option<String> {
         let text = self.head.headers.get(X_REQUEST_ID)?.to_str().ok()?;
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
-        ((1..=64).contains(&text.len()) && text.bytes().all(is_plain)).then_some(text)
+        ((1..=64).contains(&text.len()) && text.bytes().all(is_plain)).then(|| mask_secrets(text))
     }
 
     /// Returns the metadata of an authenticated request, for the host.

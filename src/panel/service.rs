@@ -64,8 +64,11 @@ where
                 Ok(())
             });
             let restored = restored.await;
-            let (method, path) = (recorder::method_label(&head.method), head.uri.path());
-            let span = tracing::info_span!("panel", %method, path);
+            let method = recorder::method_label(&head.method);
+            let below = panel.path_below_base(&head);
+            let route = below.and_then(|below| router::find(&head.method, below));
+            let route = route.map(|(route, _)| route.path);
+            let span = tracing::info_span!("panel", %method, route);
             let handled = panel.handle(&head, body, restored);
             handled.instrument(span).await
         })
@@ -116,9 +119,7 @@ impl PanelInner {
         body: UnreadBody,
         progress: &mut Progress,
     ) -> PageResult {
-        let below = head.uri.path().strip_prefix(&self.settings.base_path);
-        let below = below.filter(|below| below.is_empty() || below.starts_with('/'));
-        let below = below.ok_or(PanelError::NotFound)?;
+        let below = self.path_below_base(head).ok_or(PanelError::NotFound)?;
         if let Some(asset) = PageResponse::asset(below) {
             return Ok(asset);
         }
@@ -160,6 +161,11 @@ impl PanelInner {
         let write = async move { handler(&context, form).await };
         let result = run_write(&*self.environment.runtime, write).await;
         result.unwrap_or_else(|| Err(PanelError::internal("the runtime dropped a write")))
+    }
+
+    fn path_below_base<'a>(&self, head: &'a Parts) -> Option<&'a str> {
+        let below = head.uri.path().strip_prefix(&self.settings.base_path);
+        below.filter(|below| below.is_empty() || below.starts_with('/'))
     }
 
     fn start_path(&self) -> String {

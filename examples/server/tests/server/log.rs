@@ -313,6 +313,8 @@ impl Scenario {
             let (_, secret) = shown.body.split_once(prefix).unwrap();
             let is_end = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
             let secret = secret.split(is_end).next().unwrap();
+            let wrong_path = format!("/panel/tokens/{prefix}{secret}");
+            send("GET", &server.url(&wrong_path), &headers[..1], "");
             self.secrets
                 .0
                 .push(secret.rsplit('_').next().unwrap().into());
