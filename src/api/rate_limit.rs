@@ -79,7 +79,7 @@ impl ApiInner {
         key: RateLimitKey,
         cost: u32,
     ) -> Result<RateLimitDecision, ApiError> {
-        let ((label, budget), now) = (self.budget(key), self.environment.clock.now());
+        let ((label, budget), now) = (self.budget(key), self.services.environment.clock.now());
         let charge = self
             .services
             .stores
