@@ -1,8 +1,10 @@
 //! Signing in and out over HTTP.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -14,7 +16,7 @@ use forum_api::host::{BackendResult, BoardError};
 use forum_api::panel::is_same_origin_form;
 use forum_api::runtime::{Clock, SystemClock};
 use forum_api::store::RateLimitStore;
-use forum_api::{ApiSettings, client_ip};
+use forum_api::{ApiSettings, IpNet, client_ip};
 use http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, Uri};
@@ -44,6 +46,12 @@ const MAX_CHECKS: usize = 4;
 /// Maximum number of sign-ins that are checked or wait for a check. Further ones are refused with 503.
 const MAX_QUEUED: usize = 64;
 
+/// Maximum number of these sign-ins from one network, so that a network does not keep others out.
+const MAX_QUEUED_PER_NETWORK: usize = 16;
+
+/// Length of the address of a network in bits, for IPv4 and IPv6.
+const NETWORK_LEN: (u8, u8) = (16, 48);
+
 /// Maximum number of concurrent password checks of signed-in administrators.
 const MAX_PANEL_CHECKS: usize = 2;
 
@@ -57,9 +65,60 @@ struct SignInState {
     public_origin: String,
     cookie: Cookie,
     throttle: Throttle,
-    queue: Semaphore,
+    queue: Mutex<Queue>,
     checks: Semaphore,
     panel_checks: Semaphore,
+}
+
+/// Number of sign-ins that are checked or wait for a check, by network. Sign-ins without an address count as one network.
+type Queue = HashMap<Option<IpAddr>, usize>;
+
+/// A place in the queue. Dropping it frees the place.
+struct Place {
+    state: Arc<SignInState>,
+    network: Option<IpAddr>,
+}
+
+impl Place {
+    /// Takes a place; `None` if the queue, or the share of the network, is full.
+    fn take(state: &Arc<SignInState>, network: Option<IpAddr>) -> Option<Self> {
+        let mut queue = state.queue();
+        let queued: usize = queue.values().sum();
+        let of_network = queue.get(&network).copied().unwrap_or_default();
+        if queued >= MAX_QUEUED || of_network >= MAX_QUEUED_PER_NETWORK {
+            return None;
+        }
+        queue.insert(network, of_network + 1);
+        let state = Arc::clone(state);
+        Some(Self { state, network })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut queue = self.state.queue();
+        if let Entry::Occupied(mut queued) = queue.entry(self.network) {
+            *queued.get_mut() -= 1;
+            if *queued.get() == 0 {
+                queued.remove();
+            }
+        }
+    }
+}
+
+impl SignInState {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the network of an address: the address with the bits after the first [`NETWORK_LEN`] set to zero.
+fn network(address: IpAddr) -> IpAddr {
+    let length = match address {
+        IpAddr::V4(_) => NETWORK_LEN.0,
+        IpAddr::V6(_) => NETWORK_LEN.1,
+    };
+    IpNet::new(address, length).map_or(address, |net| net.network())
 }
 
 /// Reason of a refusal.
@@ -87,7 +146,7 @@ impl SignIn {
             public_origin: public_origin.into(),
             settings,
             throttle: Throttle::new(budgets),
-            queue: Semaphore::new(MAX_QUEUED),
+            queue: Mutex::default(),
             checks: Semaphore::new(MAX_CHECKS),
             panel_checks: Semaphore::new(MAX_PANEL_CHECKS),
         }))
@@ -143,35 +202,38 @@ impl SignIn {
     /// Returns the account with this name and password.
     async fn account(&self, head: &Parts, form: &SignInForm) -> Result<Account, SignInError> {
         self.check_origin(head)?;
-        let prefix = self.client(head);
-        let prefix = prefix.map(|client| self.0.settings.address_prefix(client));
-        let attempt = Attempt::new(&form.name, prefix, SystemClock.now());
-        within_limits(self.0.throttle.wait(&attempt).await)?;
+        let client = self.client(head);
+        let prefix = client.map(|client| self.0.settings.address_prefix(client));
+        let attempt = Attempt::new(&form.name, prefix);
+        within_limits(self.0.throttle.wait(&attempt, SystemClock.now()).await)?;
+        let place = Place::take(&self.0, client.map(network)).ok_or(SignInError::Busy)?;
         let (sign_in, name, password) = (self.clone(), form.name.clone(), form.password.clone());
         // The check runs in a separate task. If the client disconnects, the check keeps its place in the queue until it
         // ends, and still refunds an attempt that did not fail.
         let check =
-            tokio::spawn(async move { sign_in.check(&attempt, &name, &password).await }).await;
+            tokio::spawn(async move { sign_in.check(place, &attempt, &name, &password).await })
+                .await;
         check.map_err(BoardError::internal)?
     }
 
     /// Checks name and password, and counts a failure.
     async fn check(
         &self,
+        _place: Place,
         attempt: &Attempt,
         name: &str,
         password: &str,
     ) -> Result<Account, SignInError> {
         let state = &self.0;
-        let _place = state.queue.try_acquire().map_err(|_| SignInError::Busy)?;
         let _permit = state.checks.acquire().await;
-        within_limits(state.throttle.charge(attempt).await)?;
+        within_limits(state.throttle.charge(attempt, SystemClock.now()).await)?;
         let account = match accounts::by_name(&state.board, name).await {
             Ok(account) => accounts::with_password(account, password).await,
             Err(failed) => Err(failed),
         };
         let failed = matches!(account, Ok(None));
-        if !failed && let Err(error) = state.throttle.refund(attempt).await {
+        let now = SystemClock.now();
+        if !failed && let Err(error) = state.throttle.refund(attempt, now).await {
             tracing::error!(%error, "failed to refund sign-in attempt");
         }
         account?.ok_or(SignInError::InvalidCredentials)
@@ -316,19 +378,40 @@ mod tests {
     use crate::connect::{DatabaseUrl, Migrations};
 
     #[tokio::test]
-    async fn a_sign_in_beyond_the_queue_is_refused_with_503() {
+    async fn a_network_fills_its_share_of_the_queue_and_the_rest_get_503() {
         let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::COMMAND, true).unwrap();
         let open = url.open(Language::English, Migrations::Apply);
         let (_database, board) = open.await.unwrap();
         let budgets = Arc::new(MemoryRateLimitStore::default());
         let sign_in = SignIn::new(board, ApiSettings::default(), "", budgets);
-        let _queue = sign_in.0.queue.try_acquire_many(MAX_QUEUED as u32).unwrap();
-        let form = Body::from("name=admin&password=x");
-        let request = Request::post(SIGN_IN).body(form).unwrap();
         let routes: Router = sign_in.clone().routes();
-        let refused = routes.oneshot(request).await.unwrap();
-        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
-        assert_eq!(refused.headers()[RETRY_AFTER], "1");
+        let attempt = |address: &str| {
+            let form = Body::from("name=admin&password=x");
+            let mut request = Request::post(SIGN_IN).body(form).unwrap();
+            let peer = SocketAddr::new(address.parse().unwrap(), 1);
+            request.extensions_mut().insert(peer);
+            routes.clone().oneshot(request)
+        };
+        let mut places = Vec::new();
+        let take = |address: &str| Place::take(&sign_in.0, Some(network(address.parse().unwrap())));
+        for number in 0..MAX_QUEUED_PER_NETWORK {
+            places.push(take(&format!("2001:db8:1:{number:x}::1")).unwrap());
+            places.push(take(&format!("192.0.{number}.1")).unwrap());
+        }
+        for same_network in ["2001:db8:1:ffff::1", "192.0.255.1"] {
+            let refused = attempt(same_network).await.unwrap();
+            assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(refused.headers()[RETRY_AFTER], "1");
+        }
+        for other in ["2001:db8:2::1", "192.1.0.1"] {
+            assert!(take(other).is_some());
+        }
+        for number in places.len()..MAX_QUEUED {
+            places.push(take(&format!("2001:db8:{:x}::1", 2 + number)).unwrap());
+        }
+        assert!(take("198.51.100.1").is_none());
+        places.pop();
+        assert!(take("198.51.100.1").is_some());
     }
 
     #[test]

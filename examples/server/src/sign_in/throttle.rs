@@ -30,7 +30,6 @@ pub struct Throttle(Arc<dyn RateLimitStore>);
 /// The limits that apply to one attempt.
 pub struct Attempt {
     keys: [(RateLimitKey, Budget); 2],
-    at: Timestamp,
 }
 
 impl Throttle {
@@ -40,9 +39,9 @@ impl Throttle {
     }
 
     /// Returns how long to wait if the attempt exceeds a limit. Charges nothing.
-    pub async fn wait(&self, attempt: &Attempt) -> BackendResult<Option<Duration>> {
+    pub async fn wait(&self, attempt: &Attempt, now: Timestamp) -> BackendResult<Option<Duration>> {
         for (key, window) in &attempt.keys {
-            let charge = self.0.charge(key, 0, *window, attempt.at).await?;
+            let charge = self.0.charge(key, 0, *window, now).await?;
             if charge.remaining == 0 {
                 return Ok(Some(until_reset(charge)));
             }
@@ -52,33 +51,37 @@ impl Throttle {
 
     /// Counts the attempt as a failure until it is [taken back](Self::refund), so that concurrent attempts cannot exceed
     /// a limit. Returns how long to wait, and counts nothing, if the attempt exceeds one.
-    pub async fn charge(&self, attempt: &Attempt) -> BackendResult<Option<Duration>> {
+    pub async fn charge(
+        &self,
+        attempt: &Attempt,
+        now: Timestamp,
+    ) -> BackendResult<Option<Duration>> {
         let [name, prefix] = &attempt.keys;
-        let charge = self.0.charge(&name.0, 1, name.1, attempt.at).await?;
+        let charge = self.0.charge(&name.0, 1, name.1, now).await?;
         if !charge.allowed {
             return Ok(Some(until_reset(charge)));
         }
-        let charge = self.0.charge(&prefix.0, 1, prefix.1, attempt.at).await?;
+        let charge = self.0.charge(&prefix.0, 1, prefix.1, now).await?;
         if !charge.allowed {
-            self.0.refund(&name.0, 1, name.1, attempt.at).await?;
+            self.0.refund(&name.0, 1, name.1, now).await?;
             return Ok(Some(until_reset(charge)));
         }
         Ok(None)
     }
 
     /// Takes back the charge of an attempt that did not fail.
-    pub async fn refund(&self, attempt: &Attempt) -> BackendResult<()> {
+    pub async fn refund(&self, attempt: &Attempt, now: Timestamp) -> BackendResult<()> {
         for (key, window) in &attempt.keys {
-            self.0.refund(key, 1, *window, attempt.at).await?;
+            self.0.refund(key, 1, *window, now).await?;
         }
         Ok(())
     }
 }
 
 impl Attempt {
-    /// An attempt at `at` to sign in as `name` from an address with this prefix; `None` if no address is known. The case
+    /// An attempt to sign in as `name` from an address with this prefix; `None` if no address is known. The case
     /// of letters does not matter in a name.
-    pub fn new(name: &str, prefix: Option<u128>, at: Timestamp) -> Self {
+    pub fn new(name: &str, prefix: Option<u128>) -> Self {
         let prefix = prefix.map_or("-".into(), |prefix| format!("{prefix:032x}"));
         let by_name = format!("{prefix} {}", name.to_ascii_lowercase());
         let key =
@@ -87,7 +90,7 @@ impl Attempt {
             (key("sign-in by name", &by_name), BY_NAME),
             (key("sign-in by prefix", &prefix), BY_PREFIX),
         ];
-        Self { keys, at }
+        Self { keys }
     }
 }
 
@@ -121,9 +124,9 @@ mod tests {
         prefix: Option<u128>,
         second: i64,
     ) -> Option<Duration> {
-        let attempt = Attempt::new(name, prefix, at(second));
-        let wait = throttle.wait(&attempt).await.unwrap();
-        let charged = throttle.charge(&attempt).await.unwrap();
+        let (attempt, now) = (Attempt::new(name, prefix), at(second));
+        let wait = throttle.wait(&attempt, now).await.unwrap();
+        let charged = throttle.charge(&attempt, now).await.unwrap();
         assert_eq!(wait, charged);
         charged
     }
@@ -168,8 +171,8 @@ mod tests {
         }
         for _ in 0..100 {
             assert_eq!(fail(&throttle, "admin", PREFIX, 1).await, None);
-            let attempt = Attempt::new("admin", PREFIX, at(1));
-            throttle.refund(&attempt).await.unwrap();
+            let attempt = Attempt::new("admin", PREFIX);
+            throttle.refund(&attempt, at(1)).await.unwrap();
         }
         assert_eq!(fail(&throttle, "admin", PREFIX, 2).await, None);
         for _ in 0..60 {
