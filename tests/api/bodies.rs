@@ -26,6 +26,7 @@ pub(crate) const REJECTED: &[(&str, &str, &str)] = &[
     (REPLY, r#"{"body":"x",}"#, "body: expected a request body in JSON"),
     (REPLY, r#"{"body":"\ud800"}"#, "body: expected a request body in JSON"),
     (REPLY, r#"{"body":NaN}"#, "body: expected a request body in JSON"),
+    (REPLY, r#"{"body":1e400}"#, "body: expected a request body in JSON"),
     (REPLY, "\u{feff}{}", "body: expected a request body in JSON"),
     (REPLY, "null", "body: expected an object"),
     (REPLY, "[]", "body: expected an object"),
