@@ -158,7 +158,7 @@ fn actor(record: &AuditRecord, names: &HashMap<&UserId, String>) -> Markup {
     let name = actor.user_id.as_ref().and_then(|id| names.get(id));
     html! {
         @if let Some(name) = name { (breakable(name)) }
-        @else if let Some(user) = &actor.system_user { (breakable(user)) " " small { "(system user)" } }
+        @else if let Some(user) = &actor.system_user { small { "system user " } (breakable(user)) }
         @else if actor.origin == AuditOrigin::System { "the board" }
         @else { "(unknown)" }
     }

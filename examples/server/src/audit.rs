@@ -1,10 +1,11 @@
 //! Entries of the audit log for commands.
 
-use std::env;
+use std::fs;
 
 use forum_api::audit::{AuditAction, AuditActor, AuditEntry};
 use forum_api::host::{BoardResult, OrInternal};
 use forum_api::runtime::{Clock, OsRandom, SystemClock};
+use rustix::process::getuid;
 
 pub const BOARD_OFFLINE: AuditAction = AuditAction::from_static("board.offline");
 pub const BOARD_ONLINE: AuditAction = AuditAction::from_static("board.online");
@@ -26,15 +27,46 @@ pub const THREAD_PINNED: AuditAction = AuditAction::from_static("thread.pinned")
 pub const THREAD_UNLOCKED: AuditAction = AuditAction::from_static("thread.unlocked");
 pub const THREAD_UNPINNED: AuditAction = AuditAction::from_static("thread.unpinned");
 
-/// Returns the user of the operating system who runs the command; with `sudo`, the user who ran `sudo`.
+/// Returns the user of the operating system who runs the command, by the real user id of the process.
 pub fn actor() -> AuditActor {
-    let names = ["SUDO_USER", "USER", "LOGNAME"].into_iter();
-    let mut names = names.filter_map(|variable| env::var(variable).ok());
-    AuditActor::command_line(names.find(|name| !name.is_empty()))
+    let accounts = fs::read("/etc/passwd").unwrap_or_default();
+    let user = system_user(getuid().as_raw(), &String::from_utf8_lossy(&accounts));
+    AuditActor::command_line(Some(user))
+}
+
+/// Formats a user id with its name, for example `uid 1000 (alice)`. `accounts` has the format of `/etc/passwd`; an id
+/// that it does not contain has no name.
+fn system_user(id: u32, accounts: &str) -> String {
+    let name = accounts.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next().filter(|name| !name.is_empty())?;
+        let is_id = fields.nth(1)?.parse() == Ok(id);
+        is_id.then_some(name)
+    });
+    match name {
+        Some(name) => format!("uid {id} ({name})"),
+        None => format!("uid {id}"),
+    }
 }
 
 /// Creates the entry of a change by this command.
 pub fn entry(action: AuditAction, target: impl ToString) -> BoardResult<AuditEntry> {
     let entry = actor().entry(&OsRandom, SystemClock.now(), action, target);
     Ok(entry.or_internal()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::system_user;
+
+    #[test]
+    fn a_system_user_has_the_first_name_of_the_id() {
+        let accounts = "root:x:0:0:root:/root:/bin/sh\n# no account\n:x:7::::\nalice:x:1000:1000::/:\nalias:x:1000:1::/:\nbob:x:10000:0::/:\n";
+        assert_eq!(system_user(0, accounts), "uid 0 (root)");
+        assert_eq!(system_user(1000, accounts), "uid 1000 (alice)");
+        for unnamed in [7, 100] {
+            assert_eq!(system_user(unnamed, accounts), format!("uid {unnamed}"));
+        }
+        assert_eq!(system_user(0, ""), "uid 0");
+    }
 }

@@ -116,7 +116,7 @@ impl ListItem<6> for AuditListing {
     fn cells(&self) -> [String; 6] {
         let by = match (&self.actor, &self.system_user) {
             (Some(actor), _) => actor.clone(),
-            (None, Some(user)) => format!("{user} (system user)"),
+            (None, Some(user)) => format!("system user {user}"),
             (None, None) => "-".into(),
         };
         let from = self.address.as_deref().unwrap_or(self.origin);

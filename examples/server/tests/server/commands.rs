@@ -269,6 +269,14 @@ fn commands_add_entries_to_the_audit_log() {
         ["post.per_hour", "value 30"]
     );
     assert_eq!([&ban["target"], &ban["origin"]], ["bob", "command_line"]);
+    let id = |option: &str| {
+        let output = Command::new("id").arg(option).output().unwrap().stdout;
+        String::from_utf8(output).unwrap().trim().to_owned()
+    };
+    let user = format!("uid {} ({})", id("-ru"), id("-run"));
+    assert_eq!(ban["systemUser"], *user);
+    let text = server.run_ok("audit list --action member.banned").stdout;
+    assert!(text.contains(&format!("  system user {user}  ")), "{text}");
     assert_eq!(
         issued["actor"], "admin",
         "the administrator whose password was given"
