@@ -1,16 +1,17 @@
 //! Files of the key that encrypts webhook secrets.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forum_api::Environment;
 use forum_api::host::{BoardError, BoardResult};
-use forum_api::runtime::{OsRandom, RandomSource, TokioRuntime};
+use forum_api::runtime::{OsRandom, TokioRuntime};
 use forum_api::webhook::{AeadCipher, PlaintextCipher, SecretCipher};
 
+use crate::new_file::{NewFile, random_hex};
 use crate::webhooks::WebhookOptions;
 
 /// Length of a created key, in bytes.
@@ -132,29 +133,12 @@ pub fn default_path(database: &str) -> Option<PathBuf> {
 /// Creates a key file with a random key, readable by its owner only. It appears complete under its name, and a file that
 /// another process created meanwhile is kept.
 fn create(path: &Path) -> io::Result<()> {
-    let text = format!("{}\n", random_hex::<KEY_LEN>()?);
-    // The name is random, because processes in two containers can have the same id.
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(format!(".{}", random_hex::<8>()?));
-    let partial = PathBuf::from(partial);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let mut file = options.open(&partial)?;
-    let written = file
-        .write_all(text.as_bytes())
-        .and_then(|()| file.sync_all());
-    let linked = written.and_then(|()| match fs::hard_link(&partial, path) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    });
-    let removed = fs::remove_file(&partial);
-    linked.and(removed)
-}
-
-fn random_hex<const BYTES: usize>() -> io::Result<String> {
-    let mut bytes = [0; BYTES];
-    OsRandom.fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let file = NewFile::create(path)?;
+    fs::write(file.partial(), format!("{}\n", random_hex::<KEY_LEN>()?))?;
+    match file.publish() {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        published => published,
+    }
 }
 
 #[cfg(test)]

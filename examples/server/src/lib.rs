@@ -23,6 +23,7 @@ mod http;
 mod keys;
 mod log;
 mod nearest;
+mod new_file;
 mod output;
 mod prompt;
 mod serve;

@@ -1,8 +1,7 @@
 //! Command `backup`.
 
-use std::fs::{self, OpenOptions};
-use std::io::ErrorKind;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{self, Path, PathBuf};
 
 use clap::Args;
@@ -11,6 +10,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::database_lock::DatabaseLock;
+use crate::new_file::NewFile;
 use crate::output::Output;
 
 /// Number of pages that a single step copies: all of them, so that writes during the backup do not restart it.
@@ -42,38 +42,31 @@ impl BackupCommand {
             return Err(BoardError::not_found(reason));
         }
         let _lock = DatabaseLock::shared(url)?;
-        create(&self.path)?;
-        let copied = copy(source, &self.path);
-        if copied.is_err() {
-            // Reports the error of the copy rather than one of the removal.
-            drop(fs::remove_file(&self.path));
+        let shown = self.path.display();
+        let conflict = |error: io::Error| {
+            let reason = match error.kind() {
+                ErrorKind::AlreadyExists => format!("the file \"{shown}\" already exists"),
+                _ => format!("cannot create the file \"{shown}\": {error}"),
+            };
+            BoardError::conflict(reason)
+        };
+        if fs::symlink_metadata(&self.path).is_ok() {
+            return Err(conflict(ErrorKind::AlreadyExists.into()));
         }
-        copied.map_err(|error| {
-            let (source, shown) = (source.display(), self.path.display());
+        let file = NewFile::create(&self.path).map_err(conflict)?;
+        copy(source, file.partial()).map_err(|error| {
+            let source = source.display();
             BoardError::internal(format!(
                 "cannot back up the database \"{source}\" to \"{shown}\": {error}"
             ))
         })?;
+        file.publish().map_err(conflict)?;
         Output::message(format_args!(
             "Wrote a backup of the database to \"{}\". It does not contain the key file of the webhook secrets; back that \
              file up separately.",
-            self.path.display()
+            shown
         ))
     }
-}
-
-/// Creates an empty file that only its owner can read.
-fn create(path: &Path) -> BoardResult<()> {
-    let mut options = OpenOptions::new();
-    let created = options.write(true).create_new(true).mode(0o600).open(path);
-    created.map(drop).map_err(|error| {
-        let shown = path.display();
-        let reason = match error.kind() {
-            ErrorKind::AlreadyExists => format!("the file \"{shown}\" already exists"),
-            _ => format!("cannot create the file \"{shown}\": {error}"),
-        };
-        BoardError::conflict(reason)
-    })
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use forum_test_support::free_port;
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::client::get;
@@ -34,6 +35,30 @@ fn a_backup_of_a_running_server_can_be_served() {
     let restored = Server::start(restored, &[]);
     let posts = restored.get(&token, "/threads/1/posts?limit=100");
     assert!(posts.body.contains("Keep me."), "{posts:?}");
+}
+
+#[test]
+fn a_killed_backup_leaves_no_file_of_its_name() {
+    let directory = Server::start(ServerDirectory::in_sqlite(), &["--empty"]).stop();
+    let lock = Connection::open(directory.path().join("forum.db")).unwrap();
+    let exclusive = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT";
+    lock.execute_batch(exclusive).unwrap();
+    // Waits for the lock after it has created its file.
+    let mut backup = start(directory.path(), &["backup", "copy.db"], &[]);
+    let new = |name: &String| name.starts_with("copy.db");
+    while !directory.files().iter().any(new) {
+        assert_eq!(backup.try_wait().unwrap(), None, "the backup ended");
+    }
+    backup.kill().unwrap();
+    backup.wait().unwrap();
+    drop(lock);
+    let left: Vec<_> = directory.files().into_iter().filter(new).collect();
+    let is_partial = |name: &String| name.starts_with("copy.db.partial-");
+    assert!(left.iter().all(is_partial), "{left:?}");
+    let again = directory.run(&["backup", "copy.db"], "");
+    assert_eq!(again.status, 0, "{again:?}");
+    let files: Vec<_> = directory.files().into_iter().filter(new).collect();
+    assert_eq!(files.len(), left.len() + 1, "{files:?}");
 }
 
 #[test]

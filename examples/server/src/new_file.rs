@@ -1,0 +1,98 @@
+//! Files that appear complete under their name.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use forum_api::runtime::{OsRandom, RandomSource};
+
+/// A file with mode 0600 and a temporary name. It is removed on drop, unless it was published.
+#[derive(Debug)]
+pub struct NewFile {
+    path: PathBuf,
+    partial: PathBuf,
+}
+
+impl NewFile {
+    /// Creates an empty file beside `path`. Its name is `path` followed by `.partial-` and 16 random digits.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        // The name is random, because processes in two containers can have the same id.
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(format!(".partial-{}", random_hex::<8>()?));
+        let partial = PathBuf::from(partial);
+        let mut options = OpenOptions::new();
+        let options = options.write(true).create_new(true).mode(0o600);
+        options.open(&partial)?;
+        let path = path.into();
+        Ok(Self { path, partial })
+    }
+
+    /// Returns the temporary path.
+    pub fn partial(&self) -> &Path {
+        &self.partial
+    }
+
+    /// Gives the file its name, after its content is on the disk.
+    ///
+    /// # Errors
+    /// [`ErrorKind::AlreadyExists`] if the name exists; the existing file is kept.
+    pub fn publish(self) -> io::Result<()> {
+        File::open(&self.partial)?.sync_all()?;
+        match fs::hard_link(&self.partial, &self.path) {
+            // The file system has no hard links.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::PermissionDenied | ErrorKind::Unsupported
+                ) && !self.path.try_exists()? =>
+            {
+                fs::rename(&self.partial, &self.path)?;
+            }
+            linked => linked?,
+        }
+        let directory = self.path.parent();
+        let directory = directory.filter(|directory| !directory.as_os_str().is_empty());
+        File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.partial));
+    }
+}
+
+/// Returns random bytes as hexadecimal digits.
+pub fn random_hex<const BYTES: usize>() -> io::Result<String> {
+    let mut bytes = [0; BYTES];
+    OsRandom.fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::ErrorKind;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::NewFile;
+
+    #[test]
+    fn a_file_gets_its_name_when_it_is_published() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("copy.db");
+        let files = || fs::read_dir(directory.path()).unwrap().count();
+        let file = NewFile::create(&path).unwrap();
+        fs::write(file.partial(), "content").unwrap();
+        assert!(!path.exists() && file.partial().extension() != path.extension());
+        file.publish().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "content");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let second = NewFile::create(&path).unwrap().publish().unwrap_err();
+        assert_eq!(second.kind(), ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "content");
+        drop(NewFile::create(&path).unwrap());
+        assert_eq!(files(), 1, "partial files are removed");
+    }
+}
