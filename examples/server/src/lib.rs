@@ -30,6 +30,7 @@ mod serve;
 mod shutdown;
 mod sign_in;
 mod startup_banner;
+mod terminal;
 mod webhooks;
 
 use std::process::ExitCode;

@@ -7,8 +7,10 @@ use clap::Args;
 use forum_api::host::{BoardError, BoardResult, OrInternal};
 use forum_api::runtime::{OsRandom, RandomSource};
 
+use crate::terminal;
+
 /// Returns the first line of stdin if `from_stdin` is set, and otherwise asks for `what` at the terminal, without echo.
-pub fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
+pub async fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
     if from_stdin {
         return first_line_of_stdin("a password");
     }
@@ -16,7 +18,9 @@ pub fn password(what: &str, from_stdin: bool) -> BoardResult<String> {
         let reason = "standard input is not a terminal; pass --password-stdin and write the password to the first line of standard input";
         return Err(BoardError::validation("password", reason));
     }
-    let password = rpassword::prompt_password(format!("{what}: ")).or_internal()?;
+    let password = terminal::read_hidden(format!("{what}: "))
+        .await
+        .or_internal()?;
     not_empty(password, "expected a password")
 }
 

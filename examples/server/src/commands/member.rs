@@ -72,7 +72,7 @@ impl MemberCommand {
                 password_stdin,
             } => {
                 let prompt = format!("New password of {name}");
-                let password = prompt::password(&prompt, password_stdin)?;
+                let password = prompt::password(&prompt, password_stdin).await?;
                 let hash = passwords::hash_new(password).await?;
                 (name, Change::PasswordHash(hash))
             }

@@ -128,7 +128,7 @@ impl IssueArgs {
         let scopes = scopes(&self.scopes, surface)?;
         let expiry = Expiry::parse(&self.expires_in_days).map_err(invalid)?;
         let prompt = format!("Password of {}", self.admin);
-        let password = prompt::password(&prompt, self.password_stdin)?;
+        let password = prompt::password(&prompt, self.password_stdin).await?;
         check_password(board, self.admin.clone(), password).await?;
         let (owner, admin) = board
             .read_snapshot(move |connection| {

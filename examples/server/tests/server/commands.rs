@@ -321,31 +321,67 @@ fn an_endpoint_of_an_unknown_owner_is_listed() {
     assert!(listed[0]["owner"].is_null(), "{listed}");
 }
 
-#[test]
-fn a_password_is_asked_for_at_a_terminal() {
-    let running = Server::new(&[]);
-    let issue = "token issue --owner bob --scopes forums:read".split(' ');
-    let issue: Vec<_> = issue.collect();
-    let arguments = running.directory.arguments(&issue);
-    let line = format!("'{}' '{}'", server_path().display(), arguments.join("' '"));
+/// Runs shell commands at a terminal, and writes `input` when this prompt appears. Returns the content of the terminal.
+fn run_at_terminal(directory: &ServerDirectory, line: &str, prompt: &str, input: &str) -> String {
     let mut child = Command::new("script")
-        .args(["--quiet", "--return", "--command", &line, "/dev/null"])
-        .current_dir(running.directory.path())
+        .args(["--quiet", "--command", line, "/dev/null"])
+        .current_dir(directory.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("`script` of util-linux is installed");
-    let (mut output, mut input) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
+    let (mut output, mut keyboard) = (child.stdout.take().unwrap(), child.stdin.take().unwrap());
     let mut read = Vec::new();
-    while !read.ends_with(b"Password of admin: ") {
+    while !read.ends_with(prompt.as_bytes()) {
         let mut byte = [0];
         output.read_exact(&mut byte).expect("the command prompts");
         read.push(byte[0]);
     }
-    writeln!(input, "{}", running.password()).unwrap();
+    keyboard.write_all(input.as_bytes()).unwrap();
     let printed = std::io::read_to_string(output).unwrap();
-    assert!(child.wait().unwrap().success(), "{printed}");
+    child.wait().unwrap();
+    printed
+}
+
+fn shell_line(directory: &ServerDirectory, command: &str) -> String {
+    let words: Vec<_> = command.split(' ').collect();
+    let arguments = directory.arguments(&words).join("' '");
+    format!("'{}' '{arguments}'", server_path().display())
+}
+
+#[test]
+fn a_password_is_asked_for_at_a_terminal() {
+    let running = Server::new(&[]);
+    let line = shell_line(
+        &running.directory,
+        "token issue --owner bob --scopes forums:read",
+    );
+    let password = format!("{}\n", running.password());
+    let printed = run_at_terminal(&running.directory, &line, "Password of admin: ", &password);
     let mut lines = printed.lines().map(str::trim);
     let token = lines.find(|line| line.starts_with("forum_pat_"));
     assert_eq!(running.get(token.expect(&printed), "/forums").status, 200);
+}
+
+#[test]
+fn a_password_is_never_echoed_and_the_terminal_is_restored() {
+    let (directory, _) = ServerDirectory::with_demo_board();
+    let line = shell_line(&directory, "member password bob");
+    let line = format!("trap : INT; {line}; echo status $?; stty -a");
+    let prompt = "New password of bob: ";
+    let ended = |input: &str| run_at_terminal(&directory, &line, prompt, input);
+    let has_echo = |printed: &str| printed.split_whitespace().any(|word| word == "echo");
+    for _ in 0..20 {
+        let printed = ended("geheim\n");
+        assert!(
+            printed.contains("status 1") && has_echo(&printed),
+            "{printed}"
+        );
+        assert!(!printed.contains("geheim"), "{printed}");
+    }
+    let printed = ended("\x03");
+    assert!(
+        printed.contains("status 130") && has_echo(&printed),
+        "{printed}"
+    );
 }
