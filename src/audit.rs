@@ -311,6 +311,11 @@ impl AuditEntry {
     }
 }
 
+/// Returns the username of an owner as details contain it, or the id if the name is unknown.
+pub(crate) fn owner_text(name: Option<&str>, owner: &UserId) -> String {
+    name.map_or_else(|| owner.to_string(), str::to_owned)
+}
+
 fn stored_text(text: &str, max_chars: usize) -> String {
     let printable = |char| if is_single_line_char(char) { char } else { ' ' };
     text.chars().take(max_chars).map(printable).collect()

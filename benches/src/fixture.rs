@@ -69,6 +69,7 @@ impl BenchFixture {
             url: url.into(),
             topics: topics.clone(),
             owner: self.owner.clone(),
+            owner_name: None,
             secret: None,
         };
         let webhook_admin = webhook_admin.custom_topics(topics.named.into_iter().collect());

@@ -17,6 +17,9 @@ use crate::token::Lookup;
 /// Entries per page.
 const PAGE_SIZE: usize = 50;
 
+/// Longest details that are shown without folding, in characters.
+const MAX_DETAILS_CHARS: usize = 120;
+
 /// `GET /audit`
 pub(super) async fn list(context: &PageContext) -> PageResult {
     let mut records = match parse_filter(context).await? {
@@ -129,8 +132,23 @@ fn row(context: &PageContext, record: &AuditRecord, names: &HashMap<&UserId, Str
         ),
         ("By", actor(record, names)),
         ("From", origin(record)),
-        ("Details", html! { small { (breakable(&entry.details)) } }),
+        ("Details", details(&entry.details)),
     ]
+}
+
+/// Renders the details. Of long details only the beginning is visible until a click unfolds the rest.
+fn details(text: &str) -> Markup {
+    let rest = text.char_indices().nth(MAX_DETAILS_CHARS);
+    let end = rest.map(|(end, _)| {
+        let blank = text.get(..end).and_then(|start| start.rfind(' '));
+        blank.unwrap_or(end)
+    });
+    match end.and_then(|end| text.split_at_checked(end)) {
+        None => html! { small.details { (text) } },
+        Some((start, rest)) => html! {
+            details.details { summary { small { (start) " …" } } small { "…" (rest) } }
+        },
+    }
 }
 
 /// Renders the target, with a link to its page. Removed targets have no page.

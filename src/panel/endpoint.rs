@@ -39,7 +39,7 @@ const OWNER: TextField = TextField::text(
 /// `GET /webhooks/{id}`
 pub(super) async fn show(context: &PageContext) -> PageResult {
     let endpoint = find(context).await?;
-    let owner = owner_name(context, &endpoint).await?;
+    let owner = context.name(&endpoint.owner).await?;
     let topics = endpoint.topics.to_string();
     let form = Form::with_values("topics", topics.split(',').map(str::to_owned))
         .with("url", endpoint.url.clone())
@@ -52,11 +52,6 @@ async fn find(context: &PageContext) -> Result<Endpoint, PanelError> {
     let endpoints = &context.webhooks().endpoints;
     let endpoint = endpoints.find(&context.endpoint()?).await?;
     endpoint.ok_or(PanelError::NotFound)
-}
-
-async fn owner_name(context: &PageContext, endpoint: &Endpoint) -> Result<String, PanelError> {
-    let mut names = context.names(std::iter::once(&endpoint.owner)).await?;
-    Ok(names.remove(&endpoint.owner).unwrap_or_default())
 }
 
 /// Renders the stored values of the endpoint, and `form` for their change.
@@ -217,7 +212,7 @@ fn button(
 /// another change does not undo that change.
 pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
     let endpoint = find(context).await?;
-    let owner_name = owner_name(context, &endpoint).await?;
+    let owner_name = context.name(&endpoint.owner).await?;
     let topics = checked_topics(&mut form);
     let entered_owner = form.get("owner").trim();
     let owner = match entered_owner == owner_name
@@ -228,6 +223,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
     };
     let url = entered_url(&mut form);
     if let (Some(topics), Some(owner), false) = (topics, owner, form.has_errors()) {
+        let new_owner_name = context.name(&owner).await?;
         let changes = EndpointUpdate {
             url: Some(url).filter(|url| {
                 *url != endpoint.url && !equals_initial_value(&form, "opened_url", url)
@@ -238,6 +234,7 @@ pub(super) async fn save(context: &PageContext, mut form: Form) -> PageResult {
                 *topics != endpoint.topics && !is_unchanged
             }),
             owner: Some(owner).filter(|owner| *owner != endpoint.owner),
+            owner_name: Some(new_owner_name),
         };
         let admin = &context.panel.webhook_admin;
         match admin.update(&endpoint.id, changes, &context.actor).await {

@@ -227,6 +227,7 @@ async fn try_add(context: &PageContext, mut form: Form) -> PageResult {
     let new = NewEndpoint {
         url,
         topics,
+        owner_name: Some(context.name(&owner).await?),
         owner,
         secret,
     };

@@ -228,6 +228,12 @@ impl PageContext {
         Ok(owner)
     }
 
+    /// Loads the name of a member.
+    pub(super) async fn name(&self, member: &UserId) -> Result<String, PanelError> {
+        let mut names = self.names(std::iter::once(member)).await?;
+        Ok(names.remove(member).unwrap_or_default())
+    }
+
     /// Loads the names of members in one call.
     pub(super) async fn names<'a>(
         &self,

@@ -69,13 +69,12 @@ async fn page(
 }
 
 async fn properties(context: &PageContext, token: &TokenRecord) -> Result<Markup, PanelError> {
-    let owners = context.names([&token.owner].into_iter()).await?;
-    let owner = owners.get(&token.owner).map_or("", String::as_str);
+    let owner = context.name(&token.owner).await?;
     Ok(html! {
         dl {
             div { dt { "Label" } dd { (breakable(label(token).unwrap_or(NO_LABEL))) } }
             div { dt { "Lookup" } dd { code { (token.lookup) } " " small { "public part of the token, after " code { "forum_pat_" } } } }
-            div { dt { "Owner" } dd { (breakable(owner)) } }
+            div { dt { "Owner" } dd { (breakable(&owner)) } }
             div { dt { "State" } dd { (badge(token.state(context.now).as_str())) } }
             div {
                 dt { "Scopes" }

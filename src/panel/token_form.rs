@@ -182,7 +182,8 @@ async fn try_issue(context: &PageContext, mut form: Form) -> PageResult {
     let (Some(owner), Ok(expiry), false) = (owner, expiry, form.has_errors()) else {
         return show_invalid(context, &form);
     };
-    let request = TokenRequest::new(&owner, &scopes);
+    let owner_name = context.name(&owner).await?;
+    let request = TokenRequest::new(&owner, &scopes).owner_name(&owner_name);
     let request = request.label(form.get("label")).expiry(expiry);
     let request = request.issuer(&context.actor);
     let panel = &context.panel;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::{Expiry, PlainToken, TokenRecord};
-use crate::audit::{AuditAction, AuditActor};
+use crate::audit::{AuditAction, AuditActor, owner_text};
 use crate::host::BackendError;
 use crate::model::{Timestamp, UserId, is_single_line};
 use crate::runtime::{RandomError, RandomSource};
@@ -23,6 +23,8 @@ static SYSTEM: AuditActor = AuditActor::SYSTEM;
 pub struct TokenRequest<'a> {
     /// The member for whom the token acts. [`issue_token`] does not check that the account exists.
     pub owner: &'a UserId,
+    /// Username of the owner, for the audit log; `None` to record the id.
+    pub owner_name: Option<&'a str>,
     /// The scopes: at least one, in any order.
     pub scopes: &'a [Scope],
     /// Name of the token for its owner: a [single-line text](is_single_line) of at most 100 characters; can be empty.
@@ -38,10 +40,20 @@ impl<'a> TokenRequest<'a> {
     pub fn new(owner: &'a UserId, scopes: &'a [Scope]) -> Self {
         Self {
             owner,
+            owner_name: None,
             scopes,
             label: "",
             expiry: Expiry::NEVER,
             issuer: &SYSTEM,
+        }
+    }
+
+    /// Sets the username of the owner, for the audit log. Default: the id is recorded.
+    #[must_use]
+    pub fn owner_name(self, owner_name: &'a str) -> Self {
+        Self {
+            owner_name: Some(owner_name),
+            ..self
         }
     }
 
@@ -146,21 +158,22 @@ pub async fn issue_token(
         let audit = request
             .issuer
             .entry(random, now, AuditAction::TOKEN_ISSUED, record.lookup)?
-            .with_details(details(&record));
+            .with_details(details(&record, request.owner_name));
         if tokens.create(&record, &audit).await? {
             return Ok((token, record));
         }
     }
 }
 
-fn details(record: &TokenRecord) -> String {
-    let (owner, scopes) = (&record.owner, record.scopes.join(", "));
+fn details(record: &TokenRecord, owner_name: Option<&str>) -> String {
+    let owner = owner_text(owner_name, &record.owner);
+    let scopes = record.scopes.join(", ");
     let expiry = match record.expires_at {
         Some(expires_at) => format!("expires {expires_at}"),
         None => "does not expire".into(),
     };
     format!(
-        "owner {owner}; scopes {scopes}; {expiry}; label {:?}",
+        "label {:?}; owner {owner}; {expiry}; scopes {scopes}",
         record.label
     )
 }

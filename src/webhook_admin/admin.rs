@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::WebhookAdminError;
-use crate::audit::{AuditAction, AuditActor, AuditEntry};
+use crate::audit::{AuditAction, AuditActor, AuditEntry, owner_text};
 use crate::environment::Environment;
 use crate::error::BoxError;
 use crate::model::{DAY, DeliveryId, EndpointId, Timestamp, UserId};
@@ -40,6 +40,8 @@ pub struct NewEndpoint {
     pub topics: TopicSet,
     /// The member for whom the endpoint acts.
     pub owner: UserId,
+    /// Username of the owner, for the audit log; `None` to record the id.
+    pub owner_name: Option<String>,
     /// The secret that signs deliveries; `None` to generate one.
     pub secret: Option<WebhookSecret>,
 }
@@ -53,6 +55,8 @@ pub struct EndpointUpdate {
     pub topics: Option<TopicSet>,
     /// The member for whom the endpoint acts.
     pub owner: Option<UserId>,
+    /// Username of the new owner, for the audit log; `None` to record the id.
+    pub owner_name: Option<String>,
 }
 
 /// An endpoint with its new secret. The secret cannot be read again.
@@ -234,7 +238,7 @@ impl WebhookAdmin {
             "url {}; topics {}; owner {}",
             url_origin(&endpoint.url),
             endpoint.topics,
-            endpoint.owner
+            owner_text(new.owner_name.as_deref(), &endpoint.owner)
         ));
         let added = self.webhooks.endpoints.add(&endpoint, &audit).await?;
         let created = added.then_some(EndpointWithSecret { endpoint, secret });
@@ -344,7 +348,12 @@ impl WebhookAdmin {
         update: EndpointUpdate,
         actor: &AuditActor,
     ) -> Result<Endpoint, WebhookAdminError> {
-        let EndpointUpdate { url, topics, owner } = update;
+        let EndpointUpdate {
+            url,
+            topics,
+            owner,
+            owner_name,
+        } = update;
         let topics = topics.map(|topics| topics.validated(&self.custom_topics));
         let topics = topics.transpose()?;
         self.find(id).await?;
@@ -355,7 +364,9 @@ impl WebhookAdmin {
         let details = [
             url.as_ref().map(|url| format!("url {}", url_origin(url))),
             topics.as_ref().map(|topics| format!("topics {topics}")),
-            owner.as_ref().map(|owner| format!("owner {owner}")),
+            owner
+                .as_ref()
+                .map(|owner| format!("owner {}", owner_text(owner_name.as_deref(), owner))),
         ];
         let details: Vec<_> = details.into_iter().flatten().collect();
         let audit = self.audit_entry(actor, AuditAction::ENDPOINT_UPDATED, id)?;

@@ -1,6 +1,8 @@
 //! The audit log.
 
-use crate::fixture::PanelFixture;
+use forum_api::scope::Surface;
+
+use crate::fixture::{NAMES, PanelFixture};
 
 #[tokio::test]
 async fn each_change_in_the_panel_adds_an_entry() {
@@ -28,6 +30,29 @@ async fn each_change_in_the_panel_adds_an_entry() {
     }
     assert!(page.contains("control panel"));
     assert!(page.contains("admin") && !page.contains("<script>alert"));
+}
+
+#[tokio::test]
+async fn details_name_the_owner_and_unfold_when_they_are_long() {
+    let fixture = PanelFixture::with_content().await;
+    let scopes: Vec<_> = Surface::Full
+        .scopes()
+        .map(|scope| ("scopes", scope.as_str()))
+        .collect();
+    let form = [&[("expires_in_days", "")], scopes.as_slice()].concat();
+    assert_eq!(fixture.issue(&form).await.status, 200);
+    let page = fixture.get("/panel/audit?action=token.issued").await;
+    let folded = "<details class=\"details\"><summary><small>label &quot;a laptop&quot;; owner alice; does not expire; scopes ";
+    let rest = page.after(folded);
+    let (last, _) = page.body.split_once("</details>").unwrap();
+    assert!(rest.ends_with(", …"), "{rest}");
+    assert!(last.ends_with("search:read</small>"), "{last}");
+    let added = fixture.get("/panel/audit?action=endpoint.added").await;
+    let owner = format!(
+        "owner {}",
+        NAMES[2].replace('<', "&lt;").replace('>', "&gt;")
+    );
+    assert!(added.contains(&owner), "{}", added.body);
 }
 
 #[tokio::test]

@@ -96,7 +96,7 @@ async fn url_owner_and_topics_are_changed_together() {
     assert_eq!(stored.owner, 2.into());
     assert_eq!(stored.topics.to_string(), "poll.voted,post.created");
     let log = fixture.get("/panel/audit?action=endpoint.updated").await;
-    let details = "url https://93.184.215.14; topics poll.voted,post.created; owner 2";
+    let details = "url https://93.184.215.14; topics poll.voted,post.created; owner alice";
     assert!(log.contains(details));
     let again = fixture.post(&path, &CHANGED).await;
     assert_eq!(again.status, 303);

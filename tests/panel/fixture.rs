@@ -46,7 +46,7 @@ pub const RESPONSE_HEADERS: &str = "server: <script>\n";
 pub const URL: &str = "https://93.184.215.14/?<script>";
 
 /// Usernames of the members with ids from 1. A session's cookie is a username and a number.
-const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
+pub const NAMES: [&str; 3] = ["admin", "alice", "<b>bob</b>"];
 
 #[derive(Default)]
 pub struct Members {

@@ -38,6 +38,7 @@ async fn add_endpoint(admin: &WebhookAdmin, topics: &str) -> Result<EndpointId, 
         url: "https://receiver.example/hook".into(),
         topics: topics.parse().unwrap(),
         owner: UserId::from(1),
+        owner_name: None,
         secret: Some(secret("A")),
     };
     admin.add(new, &BY).await.map(|added| added.endpoint.id)
@@ -103,7 +104,7 @@ async fn a_change_keeps_omitted_values() {
     let changes = EndpointUpdate {
         url: Some("https://other.example/".into()),
         owner: Some(UserId::from(2)),
-        topics: None,
+        ..EndpointUpdate::default()
     };
     let changed = admin.update(&id, changes, &BY).await.unwrap();
     let expected = Endpoint {

@@ -63,7 +63,9 @@ pub async fn create(
     if let Some(trial) = trial {
         let (tokens, surface) = (database.stores().tokens, Surface::from(options.surface));
         let (owner, scopes) = (UserId::from(trial.member), Vec::from_iter(surface.scopes()));
-        let wanted = TokenRequest::new(&owner, &scopes).label("first steps");
+        let wanted = TokenRequest::new(&owner, &scopes)
+            .owner_name(trial.name)
+            .label("first steps");
         let issued = issue_token(&*tokens, &OsRandom, surface, wanted, SystemClock.now()).await;
         new.example_calls = Some(ExampleCalls {
             token: issued.or_internal()?.0,

@@ -40,6 +40,7 @@ pub async fn register(
             ..TopicSet::default()
         },
         owner: member.into(),
+        owner_name: None,
         secret: None,
     };
     let admin = admin.allow_private_addresses(ALLOW_PRIVATE);

@@ -8,13 +8,13 @@ use forum_api::model::ContentState;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 
-use super::content;
+use super::content::{self, effective_groups};
 use crate::audit;
 use crate::board::forums::{self, ForumInsert};
 use crate::board::generate::{self, ContentSize};
 use crate::board::groups::Groups;
 use crate::board::moderation::{self, ThreadFlag};
-use crate::board::permissions::AccessLists;
+use crate::board::permissions::{AccessLists, TOP_FORUM};
 use crate::board::{ReferenceBoard, accounts, demo, settings};
 use crate::cli::amount;
 use crate::output::{Output, Table};
@@ -121,12 +121,31 @@ impl AddForumArgs {
             },
         };
         let entry = audit::entry(audit::FORUM_ADDED, &forum.title)?;
+        let entry = entry.with_details(details(&forum));
         let add = board.write_audited(entry, move |tx, _| {
             Box::pin(async move { forums::add(tx, &forum).await })
         });
         let id = add.await?;
         Output::new(id, json!({ "forumId": id.to_string() }))
     }
+}
+
+/// Formats the values of a new forum for the audit log.
+fn details(forum: &ForumInsert) -> String {
+    let (title, lists) = (forum.title.trim(), &forum.lists);
+    let parent = forum
+        .parent
+        .map_or("none".into(), |parent| parent.to_string());
+    let groups = |list: Option<Groups>, default| {
+        let list = list.map(|groups| groups.to_string());
+        effective_groups(list, forum.parent.is_some(), default)
+    };
+    format!(
+        "title {title:?}; parent {parent}; read {}; start {}; reply {}",
+        groups(lists.read, TOP_FORUM.read),
+        groups(lists.start, TOP_FORUM.start),
+        groups(lists.reply, TOP_FORUM.reply),
+    )
 }
 
 /// The board's threads.

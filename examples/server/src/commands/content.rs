@@ -21,6 +21,15 @@ pub async fn list_forums(board: &ReferenceBoard) -> BoardResult<Output> {
     Output::list(forums.await?)
 }
 
+/// Returns the list of groups that applies to a forum.
+pub fn effective_groups(list: Option<String>, has_parent: bool, default: Groups) -> String {
+    match list {
+        Some(list) => list,
+        None if has_parent => "(parent's)".into(),
+        None => default.to_string(),
+    }
+}
+
 /// Lists the threads of a forum, or of all forums.
 pub async fn list_threads(board: &ReferenceBoard, forum: Option<i64>) -> BoardResult<Output> {
     let threads = board.read_snapshot(move |connection| {
@@ -48,10 +57,9 @@ impl ListItem<8> for ForumListing {
     ];
 
     fn cells(&self) -> [String; 8] {
-        let groups = |names: &Option<Vec<String>>, default: Groups| match names {
-            Some(names) => names.join(","),
-            None if self.parent_id.is_some() => "(parent's)".into(),
-            None => default.to_string(),
+        let groups = |names: &Option<Vec<String>>, default| {
+            let list = names.as_ref().map(|names| names.join(","));
+            effective_groups(list, self.parent_id.is_some(), default)
         };
         [
             self.forum_id.to_string(),

@@ -4,6 +4,7 @@ use forum_api::host::BoardResult;
 use forum_api::model::UserId;
 
 use crate::board::{ReferenceBoard, accounts};
+use crate::sign_in::accounts::names;
 
 pub mod audit;
 pub mod backup;
@@ -21,4 +22,10 @@ async fn member_named(board: &ReferenceBoard, name: String) -> BoardResult<UserI
     let member = board
         .read(move |connection| Box::pin(async move { accounts::named(connection, &name).await }));
     member.await.map(UserId::from)
+}
+
+/// Returns the username of a member, or the id if the account was removed.
+async fn username(board: &ReferenceBoard, member: &UserId) -> BoardResult<String> {
+    let mut names = names(board, vec![member.clone()]).await?;
+    Ok(names.remove(member).unwrap_or_else(|| member.to_string()))
 }

@@ -14,6 +14,7 @@ use forum_api::store::{Stores, TokenFilter, TokenStore, TokenUsage};
 use forum_api::token::{Expiry, Lookup, TokenRecord, TokenRequest, issue_token};
 use serde::Serialize;
 
+use super::username;
 use crate::audit;
 use crate::board::db::BoardDatabase;
 use crate::board::{ReferenceBoard, accounts, passwords};
@@ -143,13 +144,15 @@ impl IssueArgs {
             ..audit::actor()
         };
         let owner = UserId::from(owner);
+        let owner_name = username(board, &owner).await?;
         let wanted = TokenRequest::new(&owner, &scopes)
+            .owner_name(&owner_name)
             .label(&self.label)
             .issuer(&issuer);
         let (wanted, now) = (wanted.expiry(expiry), SystemClock.now());
         let issued = issue_token(tokens, &OsRandom, surface, wanted, now).await;
         let (token, record) = issued.map_err(invalid)?;
-        let names = member_names(board, vec![record.owner.clone()]).await?;
+        let names = HashMap::from([(owner.clone(), owner_name)]);
         let shown = TokenListing {
             token: Some(token.expose_secret().into()),
             ..TokenListing::new(&names, record, now)

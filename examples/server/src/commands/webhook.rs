@@ -267,9 +267,13 @@ fn parse_topics(text: &str) -> BoardResult<TopicSet> {
 
 impl Changes {
     async fn parse(self, board: &ReferenceBoard) -> BoardResult<EndpointUpdate> {
-        let owner = match self.owner {
-            Some(name) => Some(member_named(board, name).await?),
-            None => None,
+        let (owner, owner_name) = match self.owner {
+            Some(name) => {
+                let owner = member_named(board, name).await?;
+                let name = username(board, &owner).await?;
+                (Some(owner), Some(name))
+            }
+            None => (None, None),
         };
         Ok(EndpointUpdate {
             url: self.url,
@@ -279,6 +283,7 @@ impl Changes {
     }
 }
 
+            owner_name,
 impl AddArgs {
     async fn add(
         self,
@@ -288,7 +293,9 @@ impl AddArgs {
         let new = NewEndpoint {
             url: self.url,
             topics: parse_topics(&self.topics)?,
-            owner: member_named(board, self.owner).await?,
+            owner_name: Some(username(board, &owner).await?),
+            owner,
+        let owner = member_named(board, self.owner).await?;
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
         let added = webhook_admin.add(new, &audit::actor()).await;

@@ -77,6 +77,7 @@ async fn a_delivery_is_withheld_between_two_attempts() {
             url: receiver.url("http://127.0.0.1"),
             topics: "thread.created".parse().unwrap(),
             owner: demo.id("alice").await.into(),
+            owner_name: None,
             secret: None,
         };
         webhook_admin.add(new, &AuditActor::SYSTEM).await.unwrap();
