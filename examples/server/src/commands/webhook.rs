@@ -13,7 +13,7 @@ use forum_api::webhook_admin::{
 };
 use serde::Serialize;
 
-use super::member_named;
+use super::{member_named, username};
 use crate::audit;
 use crate::board::ReferenceBoard;
 use crate::board::db::BoardDatabase;
@@ -238,7 +238,9 @@ async fn reencrypt(
     new_key: &Path,
 ) -> BoardResult<Output> {
     let stored = database.webhooks().endpoints.key_id().await?;
-    let is_encrypted = stored.is_some_and(|key| key != KeyId::plaintext());
+    let is_encrypted = stored
+        .as_ref()
+        .is_some_and(|key| *key != KeyId::plaintext());
     let current = options.secret_key_file.as_deref();
     let current = current.filter(|path| is_encrypted && path.exists());
     let old = WebhookCipher::read_or_plaintext(old_key.or(current))?;
@@ -252,12 +254,14 @@ async fn reencrypt(
             other => refusal(other),
         })?;
     let id = new.0.key_id();
+    let unchanged = format!("The secrets are already encrypted with the key {id}.");
     let endpoints = counted(count, "endpoint", "endpoints");
-    Output::message(format_args!(
+    let done = format!(
         "Encrypted the secrets of {endpoints} with the key {id}. Restart servers and workers with the new key file: pass \
          it as --secret-key-file, or, with SQLite, replace the file whose name is the path of the database followed by \
          .key."
-    ))
+    );
+    Output::message_if_changed(stored != Some(id), done, unchanged)
 }
 
 fn parse_topics(text: &str) -> BoardResult<TopicSet> {
@@ -279,23 +283,23 @@ impl Changes {
             url: self.url,
             topics: self.topics.as_deref().map(parse_topics).transpose()?,
             owner,
+            owner_name,
         })
     }
 }
 
-            owner_name,
 impl AddArgs {
     async fn add(
         self,
         webhook_admin: &WebhookAdmin,
         board: &ReferenceBoard,
     ) -> BoardResult<Output> {
+        let owner = member_named(board, self.owner).await?;
         let new = NewEndpoint {
             url: self.url,
             topics: parse_topics(&self.topics)?,
             owner_name: Some(username(board, &owner).await?),
             owner,
-        let owner = member_named(board, self.owner).await?;
             secret: self.secret_stdin.then(read_secret).transpose()?,
         };
         let added = webhook_admin.add(new, &audit::actor()).await;
