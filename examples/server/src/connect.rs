@@ -28,7 +28,7 @@ pub enum DatabaseUrl {
 }
 
 /// Handling of pending migrations. A schema newer than the program is always an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Migrations {
     Apply,
     /// Pending migrations are an error.
@@ -46,40 +46,52 @@ pub async fn existing(
     migrations: Migrations,
 ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
     let parsed = DatabaseUrl::of_board(url, options).await?;
-    let (database, board) = parsed.open(Language::English, migrations).await?;
     match migrations {
-        Migrations::Apply => board.migrate().await?,
-        Migrations::Require => must_be_current(board.schema_status().await?)?,
+        Migrations::Apply => {
+            let (database, board) = parsed.open(Language::English).await?;
+            board.migrate().await?;
+            Ok((database, board))
+        }
+        Migrations::Require => {
+            let (database, board) = parsed.open_unmigrated(Language::English)?;
+            must_be_current(&database, &board).await?;
+            Ok((database, board))
+        }
     }
-    Ok((database, board))
 }
 
-/// Applies the pending migrations to the database of an existing board. Returns their number.
+/// Applies the pending migrations to the database of an existing board. Returns their names.
 ///
 /// # Errors
 /// If the database has no board, or its schema is newer than the program, or a migration fails.
-pub async fn migrate(url: &str) -> BoardResult<u64> {
+pub async fn migrate(url: &str) -> BoardResult<Vec<String>> {
     let parsed = DatabaseUrl::of_board(url, &DatabaseOptions::COMMAND).await?;
     let (database, board) = parsed.open_unmigrated(Language::English)?;
-    let before = board.applied_migrations().await?;
+    let mut applied = board.pending_migrations().await?;
     database.migrate_library().await?;
     board.migrate().await?;
-    let after = board.applied_migrations().await?;
+    let pending = board.pending_migrations().await?;
     database.close().await;
-    Ok(after.saturating_sub(before))
+    applied.retain(|name| !pending.contains(name));
+    Ok(applied)
 }
 
-fn must_be_current(status: SchemaStatus) -> BoardResult<()> {
-    let reason = match status {
-        SchemaStatus::UpToDate => return Ok(()),
-        SchemaStatus::Pending => {
-            "the database's schema is older than this program; run `forum-server migrate` first"
-        }
-        SchemaStatus::Newer => {
-            "the database's schema is newer than this program; use a newer version of forum-server"
-        }
-    };
-    Err(BoardError::conflict(reason))
+async fn must_be_current(database: &BoardDatabase, board: &ReferenceBoard) -> BoardResult<()> {
+    let library = database.library_schema_status().await?;
+    let schemas = [library, board.schema_status().await?];
+    if schemas.contains(&SchemaStatus::Newer) {
+        let reason =
+            "the database's schema is newer than this program; use a newer version of forum-server";
+        return Err(BoardError::conflict(reason));
+    }
+    if schemas.contains(&SchemaStatus::Pending) {
+        let pending = board.pending_migrations().await?.join(", ");
+        let reason = format!(
+            "the database's schema is older than this program; run `forum-server migrate` first; pending migrations: {pending}"
+        );
+        return Err(BoardError::conflict(reason));
+    }
+    Ok(())
 }
 
 impl DatabaseUrl {
@@ -203,18 +215,8 @@ impl DatabaseUrl {
     /// Opens the database, creating it if that is allowed, and returns it with its board, whose tables may be missing.
     ///
     /// # Errors
-    /// If the database cannot be used, or its schema is newer than the program, or migrations are pending and `migrations`
-    /// is [`Migrations::Require`].
-    pub async fn open(
-        self,
-        language: Language,
-        migrations: Migrations,
-    ) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
-        if migrations == Migrations::Require {
-            let (database, board) = self.open_unmigrated(language)?;
-            must_be_current(database.library_schema_status().await?)?;
-            return Ok((database, board));
-        }
+    /// If the database cannot be used, or its schema is newer than the program.
+    pub async fn open(self, language: Language) -> BoardResult<(BoardDatabase, ReferenceBoard)> {
         let database = match self {
             Self::Sqlite(location, settings) => {
                 BoardDatabase::from(sqlite::Database::open_with(&location, &settings)?)

@@ -13,7 +13,7 @@ use forum_api::{ApiSettings, ErrorMessages, ForumApi};
 
 use crate::bootstrap;
 use crate::cli::{Common, ServeArgs, VERSION, without_password};
-use crate::connect::{self, DatabaseUrl, Migrations};
+use crate::connect::{self, DatabaseUrl};
 use crate::database_lock::{DatabaseLock, ServerLock};
 use crate::http::connections::{self, Limits};
 use crate::http::listener::Listener;
@@ -68,7 +68,7 @@ pub async fn serve(common: &Common, options: &ServeArgs) -> BoardResult<()> {
     if is_board {
         url.check_key(&cipher).await?;
     }
-    let (database, mut board) = url.open(options.language.into(), Migrations::Apply).await?;
+    let (database, mut board) = url.open(options.language.into()).await?;
     if !is_board {
         cipher = cipher.create_if_missing(&common.database)?;
     }

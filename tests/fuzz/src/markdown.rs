@@ -29,7 +29,7 @@ pub(super) fn check_property(data: &[u8]) {
         return;
     };
     board::plain(source);
-    let html = board::render(source);
+    let html = board::render_blocking(source);
     assert!(
         html.len() <= 8 * source.len() + 4096,
         "the HTML is too long"

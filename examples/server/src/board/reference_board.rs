@@ -80,10 +80,10 @@ impl ReferenceBoard {
             .await
     }
 
-    /// Returns the number of migrations that were applied to the library's and the board's tables.
-    pub async fn applied_migrations(&self) -> BoardResult<u64> {
+    /// Returns the names of the pending migrations of the library's and the board's tables.
+    pub async fn pending_migrations(&self) -> BoardResult<Vec<String>> {
         self.read_snapshot(|connection| {
-            Box::pin(async move { Ok(schema::applied(connection).await?) })
+            Box::pin(async move { Ok(schema::pending(connection).await?) })
         })
         .await
     }

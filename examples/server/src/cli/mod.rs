@@ -198,10 +198,10 @@ impl DatabaseCommand {
         let _lock = DatabaseLock::shared(url)?;
         if let Self::Migrate { check: false } = self {
             let applied = connect::migrate(url).await?;
-            let migrations = counted(applied, "migration", "migrations");
+            let migrations = counted(applied.len(), "migration", "migrations");
             return Output::message_if_changed(
-                applied > 0,
-                format!("Applied {migrations}."),
+                !applied.is_empty(),
+                format!("Applied {migrations}: {}.", applied.join(", ")),
                 UP_TO_DATE.into(),
             );
         }

@@ -375,12 +375,12 @@ mod tests {
 
     use super::*;
     use crate::cli::DatabaseOptions;
-    use crate::connect::{DatabaseUrl, Migrations};
+    use crate::connect::DatabaseUrl;
 
     #[tokio::test]
     async fn a_network_fills_its_share_of_the_queue_and_the_rest_get_503() {
         let url = DatabaseUrl::parse("sqlite::memory:", &DatabaseOptions::COMMAND, true).unwrap();
-        let open = url.open(Language::English, Migrations::Apply);
+        let open = url.open(Language::English);
         let (_database, board) = open.await.unwrap();
         let budgets = Arc::new(MemoryRateLimitStore::default());
         let sign_in = SignIn::new(board, ApiSettings::default(), "", budgets);

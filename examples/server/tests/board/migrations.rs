@@ -21,10 +21,14 @@ fn board(database: impl Into<db::BoardDatabase>) -> ReferenceBoard {
 async fn a_new_database_lacks_all_migrations() {
     let board = board(Database::open(&DatabasePath::Memory).unwrap());
     assert_eq!(board.schema_status().await.unwrap(), SchemaStatus::Pending);
+    let pending = board.pending_migrations().await.unwrap();
+    assert!(pending.contains(&"board 0003_recent_posts".into()));
+    assert!(!pending.iter().any(|name| name.starts_with("library ")));
     for _ in 0..2 {
         board.migrate().await.unwrap();
         let status = board.schema_status().await.unwrap();
         assert_eq!(status, SchemaStatus::UpToDate);
+        assert!(board.pending_migrations().await.unwrap().is_empty());
     }
 }
 

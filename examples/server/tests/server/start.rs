@@ -283,15 +283,19 @@ fn an_outdated_schema_is_migrated_only_by_serve_worker_and_migrate() {
         }
     };
     outdate();
+    let pending = sqlite_schema::MIGRATIONS.all;
+    let names: Vec<_> = pending.iter().map(|migration| migration.name).collect();
+    let names = format!("library {}", names.join(", library "));
     let readers = [&["token", "list"][..], &["migrate", "--check"]];
     for arguments in readers {
         let refused = directory.run(arguments, "");
         let reason = refused.error_message();
         assert!(reason.contains("older than this program"), "{reason}");
+        assert!(reason.ends_with(&format!(": {names}")), "{reason}");
     }
     let migrated = directory.run(&["migrate"], "").stdout;
-    let pending = sqlite_schema::MIGRATIONS.all.len();
-    assert_eq!(migrated, format!("Applied {pending} migrations.\n"));
+    let number = pending.len();
+    assert_eq!(migrated, format!("Applied {number} migrations: {names}.\n"));
     for arguments in readers {
         assert_eq!(directory.run(arguments, "").status, 0);
     }

@@ -1,8 +1,8 @@
 //! The board's tables: migrations for each backend.
 
 use forum_api::host::BoardResult;
-use forum_api::store::postgres::{apply_migrations, migration_status};
-use forum_api::store::{Migration, Migrations, SchemaStatus, sqlite};
+use forum_api::store::postgres::{self, apply_migrations, migration_status};
+use forum_api::store::{Migration, Migrations, SchemaStatus, sqlite, sqlite_schema};
 
 use super::db::{self, Connection, Driver, Transaction, bind};
 
@@ -57,15 +57,6 @@ const POSTGRES: Migrations = Migrations {
     ],
 };
 
-/// Tables of the applied migrations of the library and of the board, and the query for the number of their rows.
-const APPLIED: [(&str, &str); 2] = [
-    (
-        "forum_api_migrations",
-        "SELECT count(*) FROM forum_api_migrations",
-    ),
-    (TABLE, "SELECT count(*) FROM board_migrations"),
-];
-
 /// Returns whether the database has a board.
 pub async fn exists(connection: &Connection<'_>) -> db::DbResult<bool> {
     has_table(connection, TABLE).await
@@ -79,16 +70,29 @@ async fn has_table(connection: &Connection<'_>, table: &'static str) -> db::DbRe
     connection.one(find, bind![table], |row| row.value()).await
 }
 
-/// Returns the number of migrations that were applied to the library's and the board's tables.
-pub async fn applied(connection: &Connection<'_>) -> db::DbResult<u64> {
-    let mut sum = 0;
-    for (table, count) in APPLIED {
-        if has_table(connection, table).await? {
-            let applied: u64 = connection.one(count, &[], |row| row.count()).await?;
-            sum += applied;
-        }
+/// Returns the names of the pending migrations of the library's and the board's tables.
+pub async fn pending(connection: &Connection<'_>) -> db::DbResult<Vec<String>> {
+    let (library, board) = match connection {
+        Connection::Sqlite(_) => (sqlite_schema::MIGRATIONS, SQLITE),
+        Connection::Postgres(_) => (postgres::MIGRATIONS, POSTGRES),
+    };
+    let mut names = Vec::new();
+    for (owner, migrations, count) in [
+        (
+            "library",
+            library,
+            "SELECT count(*) FROM forum_api_migrations",
+        ),
+        ("board", board, "SELECT count(*) FROM board_migrations"),
+    ] {
+        let applied = match has_table(connection, migrations.table).await? {
+            true => connection.one(count, &[], |row| row.count()).await?,
+            false => 0,
+        };
+        let pending = migrations.all.iter().skip(applied);
+        names.extend(pending.map(|migration| format!("{owner} {}", migration.name)));
     }
-    Ok(sum)
+    Ok(names)
 }
 
 /// Compares the migrations of the database with those of this program.
