@@ -48,9 +48,9 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[command(name = "forum-server", version)]
 pub struct Cli {
     #[command(flatten)]
-    pub common: Common,
-    #[command(flatten)]
     serve: ServeArgs,
+    #[command(flatten)]
+    pub common: Common,
     #[command(subcommand)]
     command: Option<Command>,
     /// The values of options that `config check` shows.
@@ -229,7 +229,7 @@ impl DatabaseCommand {
 fn parser() -> clap::Command {
     // Clap's derive has no attribute that makes flattened options global.
     Cli::command().mut_subcommand("webhook", |webhook| {
-        webhook.mut_args(|option| option.global(true))
+        webhook.mut_args(|option| option.global(true).help_heading(options::COMMON_OPTIONS))
     })
 }
 

@@ -14,22 +14,27 @@ use super::values::{
 };
 use crate::webhooks::{RetryOptions, WebhookOptions};
 
-/// Options of every command.
+/// Heading of the options that several commands share.
+pub const COMMON_OPTIONS: &str = "Common options";
+
+/// Options of every command. Help shows them after the other options of the heading.
 #[derive(Debug, Args)]
+#[command(next_help_heading = COMMON_OPTIONS)]
 pub struct Common {
     /// Database URL: sqlite:PATH, sqlite::memory: or postgres://…
     #[arg(
         long,
         global = true,
+        display_order = 1001,
         value_name = "URL",
         default_value = "sqlite:forum.db"
     )]
     pub database: String,
     /// TOML file with values for the options of `serve`; other commands use the values of the options that they share with `serve`; environment variables such as FORUM_TOKEN_BUDGET set the same options
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, display_order = 1002, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Print one JSON value instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 1003)]
     pub json: bool,
 }
 

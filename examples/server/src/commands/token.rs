@@ -339,6 +339,11 @@ impl ListItem<7> for TokenListing {
 
     fn cells(&self) -> [String; 7] {
         let expires = self.expires_at.map(|time| time.to_string());
+        let all = Surface::Full.scopes().map(Scope::as_str);
+        let scopes = match all.eq(self.scopes.iter().map(String::as_str)) {
+            true => "all".into(),
+            false => self.scopes.join(","),
+        };
         [
             self.lookup.clone(),
             self.state.into(),
@@ -346,7 +351,7 @@ impl ListItem<7> for TokenListing {
             self.created_at.to_string(),
             expires.unwrap_or_else(|| "never".into()),
             format!("{:?}", self.label),
-            self.scopes.join(","),
+            scopes,
         ]
     }
 }
