@@ -184,13 +184,13 @@ impl<'h> RequestContext<'h> {
 
 /// Generates the request ids of a service. The ids do not reveal the number of requests.
 #[derive(Debug)]
-pub(super) struct RequestIdGenerator {
+pub(crate) struct RequestIdGenerator {
     seed: u64,
     counter: AtomicU64,
 }
 
 impl RequestIdGenerator {
-    pub(super) fn new(random: &dyn RandomSource) -> Self {
+    pub(crate) fn new(random: &dyn RandomSource) -> Self {
         let mut seed = [0; 8];
         if let Err(error) = random.fill(&mut seed) {
             tracing::error!(%error, "random source failed; request ids are predictable");
@@ -202,7 +202,7 @@ impl RequestIdGenerator {
     }
 
     /// Returns a new id: 48 bits of the time, so that ids sort by time, and 80 bits of a hashed counter.
-    pub(super) fn next(&self, now: Timestamp) -> RequestId {
+    pub(crate) fn next(&self, now: Timestamp) -> RequestId {
         let count = self.counter.fetch_add(1, Ordering::Relaxed);
         let hash = xxh3_128_with_seed(&count.to_le_bytes(), self.seed);
         let time = u128::from(now.as_millis().unsigned_abs()) << 80;

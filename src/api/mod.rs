@@ -16,7 +16,7 @@ mod usage;
 
 pub use builder::ForumApiBuilder;
 #[cfg(feature = "panel")]
-pub(crate) use context::PeerIp;
+pub(crate) use context::{PeerIp, RequestIdGenerator};
 #[cfg(feature = "panel")]
 pub(crate) use endpoints::find_operation;
 pub use openapi::document as openapi_document;

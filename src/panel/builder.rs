@@ -9,7 +9,7 @@ use http::request::Parts;
 
 use ipnet::IpNet;
 
-use crate::api::{self, PeerIp};
+use crate::api::{self, PeerIp, RequestIdGenerator};
 use crate::build_error::BuildError;
 use crate::environment::Environment;
 use crate::host::AdminAuth;
@@ -62,6 +62,7 @@ pub(super) struct PanelInner {
     pub(super) stores: Stores,
     pub(super) webhook_admin: WebhookAdmin,
     pub(super) environment: Environment,
+    pub(super) request_ids: RequestIdGenerator,
     pub(super) settings: PanelSettings,
     pub(super) original_uri: Box<OriginalUri>,
     pub(super) peer_ip: Box<PeerIp>,
@@ -84,11 +85,13 @@ impl Panel {
         webhook_admin: WebhookAdmin,
         environment: impl Into<Environment>,
     ) -> PanelBuilder {
+        let environment = environment.into();
         PanelBuilder(PanelInner {
             admin_auth,
             stores,
             webhook_admin,
-            environment: environment.into(),
+            request_ids: RequestIdGenerator::new(&*environment.random),
+            environment,
             settings: PanelSettings::default(),
             original_uri: no_original_uri(),
             peer_ip: Box::new(api::peer_ip),

@@ -1,5 +1,6 @@
 //! Responses, error pages and security headers of the panel.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use maud::Markup;
 
 use super::components::{SCRIPT, STYLE_SHEET};
 use crate::error_chain::ErrorChain;
-use crate::host::{BackendError, BoxError, OverloadedError};
+use crate::host::{BackendError, BoxError, OverloadedError, RequestId};
 use crate::http_util::{self, Content, ResponseBody};
 use crate::task::PanicError;
 use crate::webhook_admin::WebhookAdminError;
@@ -117,38 +118,42 @@ impl PanelError {
     }
 
     /// Returns the content of the error page. The source of an internal error is only logged.
-    pub(super) fn into_page(self) -> ErrorPage {
+    pub(super) fn into_page(self, id: RequestId) -> ErrorPage {
         let mut retry_after = None;
         if let Self::Internal(source) = &self {
             tracing::error!(error = %ErrorChain(&**source), "internal error");
             let overload = OverloadedError::cause_of(&**source);
             retry_after = overload.map(|overload| overload.retry_after);
         }
-        let (status, title, text) = match self {
+        let (status, title, text): (_, _, Cow<'static, str>) = match self {
             Self::NotFound => (
                 StatusCode::NOT_FOUND,
                 "Not found",
-                "This page does not exist.",
+                "This page does not exist.".into(),
             ),
             Self::Forbidden => (
                 StatusCode::FORBIDDEN,
                 "Form rejected",
-                "The form does not belong to your current session, or was sent from another site. Nothing was changed. Go back, reload the page and submit the form again.",
+                "The form does not belong to your current session, or was sent from another site. Nothing was changed. Go back, reload the page and submit the form again.".into(),
             ),
             Self::BadForm => (
                 StatusCode::BAD_REQUEST,
                 "Invalid form",
-                "The form could not be read. Nothing was changed. Go back and submit it again.",
+                "The form could not be read. Nothing was changed. Go back and submit it again.".into(),
             ),
             Self::Internal(_) if retry_after.is_some() => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Overloaded",
-                "The server is overloaded. Try again in a moment.",
+                "The server is overloaded. Try again in a moment.".into(),
             ),
             Self::Internal(_) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "Internal error",
-                "An internal error occurred. See the server log.",
+                format!(
+                    "An internal error occurred. The server log has the cause, with the request id {}.",
+                    id.as_str()
+                )
+                .into(),
             ),
         };
         ErrorPage {
@@ -164,7 +169,7 @@ impl PanelError {
 pub(super) struct ErrorPage {
     status: StatusCode,
     pub(super) title: &'static str,
-    pub(super) text: &'static str,
+    pub(super) text: Cow<'static, str>,
     retry_after: Option<Duration>,
 }
 

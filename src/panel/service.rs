@@ -20,7 +20,7 @@ use super::response::{PageResponse, PageResult, PanelError};
 use super::router::{self, RouteHandler};
 use crate::api::client_ip;
 use crate::audit::AuditActor;
-use crate::host::BoxError;
+use crate::host::{BoxError, RequestId};
 use crate::http_util::{
     BodyError, ResponseBody, ResponseFuture, read_body, restore_uri, run, run_write,
 };
@@ -68,8 +68,9 @@ where
             let below = panel.path_below_base(&head);
             let route = below.and_then(|below| router::find(&head.method, below));
             let route = route.map(|(route, _)| route.path);
-            let span = tracing::info_span!("panel", %method, route);
-            let handled = panel.handle(&head, body, restored);
+            let id = panel.request_ids.next(panel.environment.clock.now());
+            let span = tracing::info_span!("panel", request_id = id.as_str(), %method, route);
+            let handled = panel.handle(&head, body, restored, id);
             handled.instrument(span).await
         })
     }
@@ -82,6 +83,7 @@ impl PanelInner {
         head: &Parts,
         body: UnreadBody,
         restored: Result<(), PanelError>,
+        id: RequestId,
     ) -> Response<ResponseBody> {
         let mut progress = Progress::default();
         let pipeline = async {
@@ -96,18 +98,23 @@ impl PanelInner {
         };
         let response = match result.unwrap_or_else(timeout) {
             Ok(response) => response,
-            Err(error) => self.error_response(error, progress.context.as_deref()),
+            Err(error) => self.error_response(error, id, progress.context.as_deref()),
         };
         tracing::info!(status = response.status.as_u16(), "request completed");
         response.into_response(head)
     }
 
     /// Renders an error page, with navigation if the visitor is an administrator.
-    fn error_response(&self, error: PanelError, context: Option<&PageContext>) -> PageResponse {
-        let page = error.into_page();
+    fn error_response(
+        &self,
+        error: PanelError,
+        id: RequestId,
+        context: Option<&PageContext>,
+    ) -> PageResponse {
+        let page = error.into_page(id);
         let document = match context {
-            Some(context) => context.error_document(page.title, page.text),
-            None => bare_document(&self.settings.base_path, page.title, page.text),
+            Some(context) => context.error_document(page.title, &page.text),
+            None => bare_document(&self.settings.base_path, page.title, &page.text),
         };
         page.into_response(document)
     }

@@ -2,6 +2,7 @@
 
 use forum_api::test_util::Intervention;
 use forum_test_support::endless_body::EndlessBody;
+use forum_test_support::thread_log;
 use http::Request;
 
 use crate::fixture::{ADMIN, Fields, PASSWORD, PanelFixture, Response};
@@ -176,8 +177,14 @@ async fn an_error_page_has_navigation_and_a_link_back_for_an_administrator() {
             "audit.list" => Intervention::Fail,
             _ => Intervention::Proceed,
         });
+        thread_log::record();
         let failed = fixture.get("/panel/audit").await;
         assert_eq!(failed.status, 500);
         assert!(failed.contains("<nav") && failed.contains("An internal error occurred."));
+        let id = failed.after("request id ").trim_end_matches('.');
+        let log = thread_log::take();
+        let logged = format!("panel{{request_id=\"{id}\"");
+        let cause = |line: &str| line.contains("internal error") && line.contains(&logged);
+        assert!(log.lines().any(cause), "{log}");
     }
 }
