@@ -17,7 +17,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::audit;
 use crate::board::db;
 use crate::cli::DatabaseOptions;
-use crate::connect::{DatabaseUrl, Migrations};
+use crate::connect::DatabaseUrl;
 use crate::database_lock::DatabaseLock;
 use crate::keys::WebhookCipher;
 use crate::output::Output;
@@ -164,7 +164,7 @@ impl RestoreCommand {
             create: false,
         };
         let url = DatabaseUrl::Sqlite(location, DatabaseSettings::default());
-        let (database, board) = url.open(Language::English, Migrations::Apply).await?;
+        let (database, board) = url.open(Language::English).await?;
         board.migrate().await?;
         let stored = database.webhooks().endpoints.key_id().await?;
         let given = cipher.0.key_id();

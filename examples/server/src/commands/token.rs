@@ -339,7 +339,7 @@ impl ListItem<7> for TokenListing {
 
     fn cells(&self) -> [String; 7] {
         let expires = self.expires_at.map(|time| time.to_string());
-        let all = Surface::Full.scopes().map(Scope::as_str);
+        let all = Surface::Full.scopes().map(|scope| scope.as_str());
         let scopes = match all.eq(self.scopes.iter().map(String::as_str)) {
             true => "all".into(),
             false => self.scopes.join(","),

@@ -72,9 +72,9 @@ async fn has_table(connection: &Connection<'_>, table: &'static str) -> db::DbRe
 
 /// Returns the names of the pending migrations of the library's and the board's tables.
 pub async fn pending(connection: &Connection<'_>) -> db::DbResult<Vec<String>> {
-    let (library, board) = match connection {
-        Connection::Sqlite(_) => (sqlite_schema::MIGRATIONS, SQLITE),
-        Connection::Postgres(_) => (postgres::MIGRATIONS, POSTGRES),
+    let (library, board) = match connection.driver {
+        Driver::Sqlite(_) => (sqlite_schema::MIGRATIONS, SQLITE),
+        Driver::Postgres(_) => (postgres::MIGRATIONS, POSTGRES),
     };
     let mut names = Vec::new();
     for (owner, migrations, count) in [
