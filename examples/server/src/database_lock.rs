@@ -1,8 +1,8 @@
 //! Locks beside a SQLite database, which show its processes to each other. The system releases the locks of a killed
 //! process.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::Path;
 use std::process;
@@ -100,11 +100,15 @@ fn sqlite_path(database: &str) -> Option<&str> {
 /// Opens the file `<path>.<extension>`. Creates it for the owner of the database, because an operator can run a command
 /// as root before the server starts.
 fn open(path: &str, extension: &str) -> io::Result<File> {
+    let database = Path::new(path).metadata().ok();
+    if database.as_ref().is_some_and(Metadata::is_dir) {
+        return Err(ErrorKind::IsADirectory.into());
+    }
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true);
     options.truncate(false).mode(0o600);
     let file = options.open(format!("{path}.{extension}"))?;
-    if let Ok(database) = Path::new(path).metadata()
+    if let Some(database) = database
         && database.uid() != file.metadata()?.uid()
     {
         // Only root can.
