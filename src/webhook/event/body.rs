@@ -1,5 +1,5 @@
-//! Body of an event: serialization, truncation, and the parties of a private message (`docs/protocol.md`, sections 13.2
-//! and 13.4).
+//! Body of an event: serialization, truncation, and the parties of messages and ratings (`docs/protocol.md`, sections
+//! 13.2, 13.4 and 13.5).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
@@ -60,8 +60,9 @@ impl Event {
     /// worker sends it to all subscribed endpoints whose owner has access:
     /// [`member_access`](crate::host::Authorizer::member_access) does not return `None`. All recipients receive the
     /// same `data`, so it must not contain fields that depend on the reader's permissions. For [`Topic::MESSAGE_SENT`]
-    /// use [`message_sent`](Self::message_sent): the worker reads the sender and the recipients from `data`, and sends
-    /// the event only to their endpoints.
+    /// use [`message_sent`](Self::message_sent), and for [`Topic::MEMBER_RATED`]
+    /// [`member_rated`](Self::member_rated): the worker reads the parties from `data`, and sends the event only to their
+    /// endpoints.
     pub fn new(topic: Topic, meta: EventMeta, forum_id: Option<ForumId>, data: &Value) -> Self {
         Self::with_data(topic, meta, forum_id, data)
     }
@@ -141,28 +142,53 @@ fn ids(value: Value) -> Option<Value> {
 #[cfg(feature = "webhooks")]
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Parties {
+struct MessageParties {
     sender_id: UserId,
     recipient_ids: Vec<UserId>,
 }
 
 #[cfg(feature = "webhooks")]
+#[derive(serde::Deserialize)]
+struct RatingParties {
+    member: RatingParty,
+    actor: Option<RatingParty>,
+}
+
+#[cfg(feature = "webhooks")]
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RatingParty {
+    user_id: UserId,
+}
+
+#[cfg(feature = "webhooks")]
 impl Event {
     /// Returns `true` if `member` may receive the event, regardless of the event's forum. `message.sent` concerns only
-    /// its sender and its recipients; every other topic concerns all members.
+    /// its sender and its recipients, and `member.rated` only the rated member and the rater; every other topic concerns
+    /// all members.
     ///
-    /// The parties are read from the body. A `message.sent` without parties concerns no member.
+    /// The parties are read from the body. An event of these two topics without parties concerns no member.
     pub(crate) fn concerns(&self, member: &UserId) -> bool {
-        if self.topic != Topic::MESSAGE_SENT {
-            return true;
+        if self.topic == Topic::MESSAGE_SENT {
+            let parties = self.parties::<MessageParties>("/data/message");
+            parties.is_some_and(|parties| {
+                parties.sender_id == *member || parties.recipient_ids.contains(member)
+            })
+        } else if self.topic == Topic::MEMBER_RATED {
+            let parties = self.parties::<RatingParties>("/data");
+            parties.is_some_and(|parties| {
+                let is_rater = |rater: RatingParty| rater.user_id == *member;
+                parties.member.user_id == *member || parties.actor.is_some_and(is_rater)
+            })
+        } else {
+            true
         }
-        let body: Option<Value> = serde_json::from_str(&self.body).ok();
-        let message = body.and_then(|mut body| Some(body.pointer_mut("/data/message")?.take()));
-        let parties: Option<Parties> =
-            message.and_then(|message| serde_json::from_value(message).ok());
-        parties.is_some_and(|parties| {
-            parties.sender_id == *member || parties.recipient_ids.contains(member)
-        })
+    }
+
+    /// Reads the value at a JSON pointer of the body; `None` if it is missing or of another type.
+    fn parties<T: serde::de::DeserializeOwned>(&self, pointer: &str) -> Option<T> {
+        let mut body: Value = serde_json::from_str(&self.body).ok()?;
+        serde_json::from_value(body.pointer_mut(pointer)?.take()).ok()
     }
 }
 

@@ -133,6 +133,31 @@ fn a_private_message_is_sent_to_endpoints_of_its_parties_only() {
 }
 
 #[test]
+fn a_rating_is_sent_to_endpoints_of_the_rated_member_and_the_rater_only() {
+    let fixture = WorkerFixture::new();
+    for (owner, name) in [(1, "rater"), (2, "rated"), (3, "other")] {
+        subscribe(&fixture, owner, name, "*");
+    }
+    fixture.owners.set(2, OwnerAccess::Sees(vec![7]));
+    let author = |id: i64| json!({ "userId": id.to_string(), "username": "x" });
+    for (data, forum) in [
+        (json!({ "member": author(2), "actor": author(1) }), None),
+        (
+            json!({ "member": author(2), "actor": author(1) }),
+            Some(8.into()),
+        ),
+        (json!({ "member": author(2), "actor": null }), None),
+        (json!({ "actor": author(1) }), None),
+        (json!({}), None),
+    ] {
+        let event = Event::new(Topic::MEMBER_RATED, meta(&fixture), forum, &data);
+        fixture.insert_event(event);
+    }
+    fixture.start();
+    assert_eq!(recipients(&fixture), ["rated", "rated", "rater", "rater"]);
+}
+
+#[test]
 fn a_delivery_is_withheld_if_its_owner_loses_access_before_the_attempt() {
     type Change = fn(&WorkerFixture, Endpoint);
     let rows: [(bool, Change); 3] = [
