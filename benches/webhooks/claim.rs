@@ -103,6 +103,7 @@ impl BenchScenario {
             limit: 252,
             max_in_flight_per_endpoint: MAX_PER_ENDPOINT,
             in_flight_by_endpoint: HashMap::from([(self.full.clone(), MAX_PER_ENDPOINT)]),
+            max_failing: 252,
             lease_duration: Duration::from_secs(3600),
         };
         let start = Instant::now();

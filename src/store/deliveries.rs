@@ -24,6 +24,8 @@ pub struct ClaimRequest {
     pub max_in_flight_per_endpoint: u32,
     /// Number of the worker's running attempts for each endpoint. An endpoint that is not in the map has none.
     pub in_flight_by_endpoint: HashMap<EndpointId, u32>,
+    /// Maximum number of deliveries to endpoints whose last attempt failed ([`Endpoint::failing_since`] is set).
+    pub max_failing: u32,
     /// Duration of the leases.
     pub lease_duration: Duration,
 }
@@ -39,14 +41,18 @@ impl ClaimRequest {
         self.max_in_flight_per_endpoint.saturating_sub(in_flight)
     }
 
-    /// Selects up to `limit` due deliveries from `pending`, the oldest due first. `pending` contains only deliveries
-    /// whose endpoints have capacity. Returns the keys of the selected deliveries, and the due time of the next pending
+    /// Selects up to `limit` due deliveries from `pending` and `failing`, the oldest due first. They contain only
+    /// deliveries whose endpoints have capacity; `failing` those of endpoints whose last attempt failed. Returns the keys of the selected deliveries, and the due time of the next pending
     /// delivery, or `None` if there is no other delivery.
     pub(crate) fn pick<K: Ord>(
         &self,
         mut pending: Vec<(Timestamp, K)>,
+        mut failing: Vec<(Timestamp, K)>,
         now: Timestamp,
     ) -> (Vec<K>, Option<Timestamp>) {
+        failing.sort_unstable();
+        failing.truncate(self.max_failing as usize);
+        pending.append(&mut failing);
         pending.sort_unstable();
         let due = pending.partition_point(|(due_at, _)| *due_at <= now);
         let left = pending.split_off(due.min(self.limit as usize));
@@ -61,7 +67,7 @@ pub struct ClaimBatch {
     /// The claimed deliveries, the oldest due first.
     pub deliveries: Vec<ClaimedDelivery>,
     /// Due time of the next pending delivery that this claim did not return and whose endpoint has capacity; `None` if
-    /// there is no such delivery.
+    /// there is no such delivery. If deliveries beyond [`ClaimRequest::max_failing`] exist, they are ignored.
     pub next_due_at: Option<Timestamp>,
 }
 

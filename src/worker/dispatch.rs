@@ -14,6 +14,7 @@ use crate::error::{BackendError, BackendResult};
 use crate::host::{Access, RequestInfo};
 use crate::model::{EndpointId, UserId};
 use crate::store::ClaimedDelivery;
+use crate::webhook::Endpoint;
 
 pub(super) fn start(context: &Arc<WorkerContext>) {
     let batchers = Arc::new(Batchers::start(context));
@@ -56,7 +57,7 @@ fn authorize_owners(
 ) {
     let mut by_owner = HashMap::<UserId, Vec<_>>::new();
     for claimed in claimed {
-        let slot = Slot::acquire(context, &claimed.endpoint.id);
+        let slot = Slot::acquire(context, &claimed.endpoint);
         let owned = by_owner.entry(claimed.endpoint.owner.clone()).or_default();
         owned.push((slot, claimed));
     }
@@ -109,11 +110,11 @@ struct Slot {
 }
 
 impl Slot {
-    fn acquire(context: &Arc<WorkerContext>, endpoint: &EndpointId) -> Self {
+    fn acquire(context: &Arc<WorkerContext>, endpoint: &Endpoint) -> Self {
         context.slots.acquire(endpoint);
         Self {
             context: Arc::clone(context),
-            endpoint: endpoint.clone(),
+            endpoint: endpoint.id.clone(),
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::webhook::Backoff;
 pub struct WorkerSettings {
     /// Delays between the attempts of a delivery. Default: 30 s, doubled for each failure, at most one hour.
     pub backoff: Backoff,
-    /// Largest number of concurrent attempts, at least 1. Default: 256.
+    /// Largest number of concurrent attempts, at least 1. Endpoints whose last attempt failed share at most half of
+    /// them. Default: 256.
     pub max_in_flight: u32,
     /// Largest number of concurrent attempts for one endpoint, at least 1. Default: 4.
     pub max_in_flight_per_endpoint: u32,
@@ -64,6 +65,12 @@ impl WorkerSettings {
         BuildError::require_duration("poll_interval", self.poll_interval)?;
         BuildError::require_duration("step_timeout", self.step_timeout)?;
         BuildError::require_duration("sweep_interval", self.sweep_interval)
+    }
+
+    /// Largest number of concurrent attempts to endpoints whose last attempt failed: half of
+    /// [`max_in_flight`](Self::max_in_flight), but at least 1.
+    pub(super) fn max_failing(&self) -> u32 {
+        (self.max_in_flight / 2).max(1)
     }
 
     /// Duration of a lease: four times [`step_timeout`](Self::step_timeout), 60 s by default. The worker begins to send

@@ -7,15 +7,24 @@ use super::settings::WorkerSettings;
 use crate::lock::lock;
 use crate::model::EndpointId;
 use crate::store::ClaimRequest;
+use crate::webhook::Endpoint;
 
 #[derive(Debug, Default)]
 pub(super) struct Slots(Mutex<InFlight>);
 
 #[derive(Debug, Default)]
 struct InFlight {
-    attempts: HashMap<EndpointId, u32>,
+    endpoints: HashMap<EndpointId, Attempts>,
     /// True while a claim is in progress. The claim does not include slots that are freed meanwhile.
     is_claiming: bool,
+}
+
+/// Attempts of an endpoint in flight.
+#[derive(Debug, Default)]
+struct Attempts {
+    count: u32,
+    /// Whether the last attempt before the last claim failed.
+    is_failing: bool,
 }
 
 impl Slots {
@@ -23,13 +32,16 @@ impl Slots {
     /// use.
     pub(super) fn begin_claim(&self, settings: &WorkerSettings) -> Option<ClaimRequest> {
         let mut in_flight = self.lock();
-        let used = in_flight.attempts.values().sum();
-        let limit = settings.max_in_flight.saturating_sub(used);
+        let limit = settings.max_in_flight.saturating_sub(in_flight.total());
         in_flight.is_claiming = limit > 0;
+        let endpoints = in_flight.endpoints.iter();
         in_flight.is_claiming.then(|| ClaimRequest {
             limit,
             max_in_flight_per_endpoint: settings.max_in_flight_per_endpoint,
-            in_flight_by_endpoint: in_flight.attempts.clone(),
+            in_flight_by_endpoint: endpoints
+                .map(|(endpoint, attempts)| (endpoint.clone(), attempts.count))
+                .collect(),
+            max_failing: settings.max_failing().saturating_sub(in_flight.failing()),
             lease_duration: settings.lease_duration(),
         })
     }
@@ -40,27 +52,48 @@ impl Slots {
     }
 
     pub(super) fn count(&self) -> u32 {
-        self.lock().attempts.values().sum()
+        self.lock().total()
     }
 
-    pub(super) fn acquire(&self, endpoint: &EndpointId) {
-        *self.lock().attempts.entry(endpoint.clone()).or_default() += 1;
+    pub(super) fn acquire(&self, endpoint: &Endpoint) {
+        let mut in_flight = self.lock();
+        let attempts = in_flight.endpoints.entry(endpoint.id.clone()).or_default();
+        attempts.count += 1;
+        attempts.is_failing = endpoint.failing_since.is_some();
     }
 
     /// Frees a slot. Returns `true` if a delivery may be waiting for it.
     pub(super) fn release(&self, endpoint: &EndpointId, settings: &WorkerSettings) -> bool {
         let mut in_flight = self.lock();
-        let total: u32 = in_flight.attempts.values().sum();
-        let of_endpoint = in_flight.attempts.remove(endpoint).unwrap_or_default();
-        if of_endpoint > 1 {
-            in_flight.attempts.insert(endpoint.clone(), of_endpoint - 1);
+        let (total, failing) = (in_flight.total(), in_flight.failing());
+        let Some(attempts) = in_flight.endpoints.get_mut(endpoint) else {
+            return false;
+        };
+        let is_limited = attempts.count >= settings.max_in_flight_per_endpoint
+            || attempts.is_failing && failing >= settings.max_failing();
+        attempts.count -= 1;
+        if attempts.count == 0 {
+            in_flight.endpoints.remove(endpoint);
         }
-        in_flight.is_claiming
-            || total >= settings.max_in_flight
-            || of_endpoint >= settings.max_in_flight_per_endpoint
+        in_flight.is_claiming || total >= settings.max_in_flight || is_limited
     }
 
     fn lock(&self) -> MutexGuard<'_, InFlight> {
         lock(&self.0)
+    }
+}
+
+impl InFlight {
+    fn total(&self) -> u32 {
+        self.endpoints.values().map(|attempts| attempts.count).sum()
+    }
+
+    /// Returns the number of attempts to endpoints whose last attempt failed.
+    fn failing(&self) -> u32 {
+        let failing = self
+            .endpoints
+            .values()
+            .filter(|attempts| attempts.is_failing);
+        failing.map(|attempts| attempts.count).sum()
     }
 }

@@ -114,6 +114,7 @@ pub(crate) fn claim(limit: u32, per_endpoint: u32) -> ClaimRequest {
         limit,
         max_in_flight_per_endpoint: per_endpoint,
         in_flight_by_endpoint: HashMap::new(),
+        max_failing: limit,
         lease_duration: Duration::from_millis(LEASE.unsigned_abs()),
     }
 }

@@ -226,6 +226,7 @@ async fn fail_all(webhooks: &WebhookStores) {
         limit: u32::MAX,
         max_in_flight_per_endpoint: u32::MAX,
         in_flight_by_endpoint: [].into(),
+        max_failing: u32::MAX,
         lease_duration: std::time::Duration::from_secs(60),
     };
     let claims = webhooks.deliveries.claim(&claim, after(0)).await.unwrap();

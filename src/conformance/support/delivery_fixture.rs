@@ -62,6 +62,7 @@ pub(crate) fn claim_request(limit: u32) -> ClaimRequest {
         limit,
         max_in_flight_per_endpoint: limit,
         in_flight_by_endpoint: HashMap::new(),
+        max_failing: limit,
         lease_duration: Duration::from_millis(LEASE.unsigned_abs()),
     }
 }

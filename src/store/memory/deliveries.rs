@@ -20,7 +20,11 @@ use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Event};
 impl DeliveryStore for MemoryWebhookStore {
     async fn claim(&self, request: &ClaimRequest, now: Timestamp) -> BackendResult<ClaimBatch> {
         let mut tables = lock(&self.0);
-        let (ids, next_due_at) = request.pick(tables.pending(request), now);
+        let (ids, next_due_at) = request.pick(
+            tables.pending(request, false),
+            tables.pending(request, true),
+            now,
+        );
         let until = now.saturating_add(request.lease_duration);
         let claimed = ids.iter().filter_map(|id| tables.lease(id, until));
         Ok(ClaimBatch {
@@ -253,9 +257,10 @@ impl DeliveryStore for MemoryWebhookStore {
 }
 
 impl WebhookTables {
-    /// Returns the pending deliveries that endpoints have capacity for.
-    fn pending(&self, request: &ClaimRequest) -> Vec<(Timestamp, DeliveryId)> {
+    /// Returns the pending deliveries that failing endpoints, or the other endpoints, have capacity for.
+    fn pending(&self, request: &ClaimRequest, is_failing: bool) -> Vec<(Timestamp, DeliveryId)> {
         let enabled = self.endpoints.iter().filter(|endpoint| endpoint.enabled);
+        let enabled = enabled.filter(|one| one.failing_since.is_some() == is_failing);
         let pending = |id| self.rows.pending(id, request.capacity_for(id));
         enabled.flat_map(|endpoint| pending(&endpoint.id)).collect()
     }

@@ -30,6 +30,7 @@ impl PostgresStore {
                     &counts,
                     &self.clock.time(now),
                     &millis(request.lease_duration),
+                    &i64::from(request.max_failing),
                 ],
             )
             .await?;

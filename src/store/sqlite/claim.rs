@@ -46,12 +46,16 @@ pub(super) fn find_claimable(
 ) -> Result<ClaimableRows> {
     let mut endpoints = all_endpoints(connection)?;
     endpoints.retain(|endpoint| endpoint.enabled);
-    let mut pending = Vec::new();
+    let (mut pending, mut failing) = (Vec::new(), Vec::new());
     for endpoint in &endpoints {
         let first = params![endpoint.id, request.capacity_for(&endpoint.id)];
-        pending.extend(all(connection, PENDING, first, read_position)?);
+        let positions = all(connection, PENDING, first, read_position)?;
+        match endpoint.failing_since {
+            None => pending.extend(positions),
+            Some(_) => failing.extend(positions),
+        }
     }
-    let (claimable, next_due_at) = request.pick(pending, now);
+    let (claimable, next_due_at) = request.pick(pending, failing, now);
     let by_id = |endpoint: Endpoint| (endpoint.id.clone(), endpoint);
     let endpoints = endpoints.into_iter().map(by_id).collect();
     let until = now.saturating_add(request.lease_duration);

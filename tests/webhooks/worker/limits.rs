@@ -70,6 +70,38 @@ fn a_hanging_receiver_does_not_delay_other_endpoints() {
 }
 
 #[test]
+fn endpoints_whose_last_attempt_failed_use_at_most_half_of_the_slots() {
+    let mut fixture = WorkerFixture::new();
+    fixture.settings.max_in_flight = 16;
+    for name in ["a", "b", "c", "d", "e"] {
+        fixture.transport.set_replies(name, [Hangs]);
+        fixture.queue(&fixture.add(name), 20);
+    }
+    let handle = fixture.start();
+    assert_eq!(handle.health().in_flight, 16, "no attempt has failed yet");
+    // The attempts to the last endpoint fail later than the others, and its slots are used again.
+    fixture.advance(seconds(15) * 2 + seconds(1));
+    assert_eq!(handle.health().in_flight, 8);
+    let good = fixture.add("good");
+    for _ in 0..30 {
+        fixture.queue(&good, 4);
+        let queued = fixture.now();
+        fixture.wake(&handle);
+        assert_eq!(fixture.transport.send_times("good").last(), Some(&queued));
+        fixture.advance(seconds(1));
+        assert!(handle.health().in_flight <= 8);
+    }
+    assert_eq!(fixture.count(Delivered), 120);
+    for name in ["a", "b", "c", "d", "e"] {
+        fixture
+            .transport
+            .set_replies(name, [Delayed(seconds(1), 200)]);
+    }
+    fixture.advance(seconds(7200));
+    assert_eq!(fixture.count(Delivered), 220);
+}
+
+#[test]
 fn deliveries_are_not_claimed_without_a_free_slot() {
     let mut fixture = WorkerFixture::new();
     fixture.settings.max_in_flight = 4;

@@ -115,6 +115,38 @@ store_rules! {
         Ok(())
     }
 
+    /// A claim returns at most `max_failing` deliveries for endpoints whose last attempt failed, the oldest due first, and
+    /// `next_due_at` ignores the others of these endpoints.
+    async fn a_claim_respects_the_limit_of_failing_endpoints(fixture: &StoreFixture) -> TestResult {
+        let [first, second, other] = fixture.add_endpoints().await?;
+        for (number, endpoint) in [(1, &first), (2, &second)] {
+            fixture.enqueue(number, endpoint, 0).await?;
+            let claimed = fixture.claim_one(0).await?;
+            let dead = progress(DeliveryState::Dead, 6, None);
+            check!(fixture.settle_attempt(&claimed, dead, Some(&attempt_record(6)), 0).await?)?;
+        }
+        let mut queued = Vec::new();
+        for (number, endpoint) in [(3, &first), (4, &second), (5, &first), (6, &other), (7, &other)] {
+            queued.push(fixture.enqueue(number, endpoint, number.cast_signed()).await?);
+        }
+        let [oldest, second_oldest, _, healthy, last] = &queued[..] else {
+            return Err(TestFailure::mismatch("deliveries", queued.len(), 5));
+        };
+        for (max_failing, limit, now, expected, next) in [
+            (0, 9, 2, vec![], Some(6)),
+            (1, 9, 6, vec![oldest, healthy], Some(7)),
+            (1, 9, 7, vec![second_oldest, last], None),
+            (0, 9, 7, vec![], None),
+        ] {
+            let claim = ClaimRequest { max_failing, ..claim_request(limit) };
+            let claims = fixture.claim(&claim, now).await?;
+            let claimed = delivery_ids(&claims);
+            check_eq!(claimed.iter().collect::<Vec<_>>(), expected, "deliveries of {claim:?} at {now}")?;
+            check_eq!(claims.next_due_at.filter(|at| *at < instant(LEASE)), next.map(instant), "next of {claim:?} at {now}")?;
+        }
+        Ok(())
+    }
+
     /// The delivery that has been due for the longest time is claimed first, in any insertion order and for any
     /// endpoint.
     async fn the_oldest_due_delivery_is_claimed_first(fixture: &StoreFixture) -> TestResult {

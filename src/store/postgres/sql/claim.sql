@@ -1,7 +1,8 @@
 -- Leases due deliveries, and returns the time until the next one is due.
 --
 -- Concurrent claims skip the rows that others have locked, and do not wait for locks. The statement first finds and locks
--- each endpoint's share of the oldest due deliveries, and replaces those that other workers claimed meanwhile. The planner
+-- each endpoint's share of the oldest due deliveries, and replaces those that other workers claimed meanwhile with
+-- deliveries of endpoints that are not failing. The planner
 -- estimates an unknown limit as a tenth of all rows, so each unknown limit is within a known one.
 --
 -- Its commit does not wait for the disk (`synchronous_commit`): sending does not start before `begin_sending` is durable.
@@ -14,14 +15,18 @@ WITH clock AS MATERIALIZED (
     FROM forum_api_endpoints endpoint
     LEFT JOIN unnest($3::TEXT[], $4::BIGINT[]) AS running (endpoint, attempts) ON running.endpoint = endpoint.id
     WHERE endpoint.enabled
-), pending AS MATERIALIZED (
-    SELECT first.* FROM endpoint CROSS JOIN LATERAL (
+), candidate AS MATERIALIZED (
+    SELECT first.*, endpoint.failing_since IS NOT NULL AS failing FROM endpoint CROSS JOIN LATERAL (
         SELECT * FROM (
             SELECT id, endpoint, due_at FROM forum_api_deliveries
             WHERE endpoint = endpoint.id AND due_at IS NOT NULL
             ORDER BY due_at, id LIMIT $2
         ) few LIMIT endpoint.capacity
     ) first
+), pending AS MATERIALIZED (
+    SELECT id, endpoint, due_at FROM candidate WHERE NOT failing
+    UNION ALL
+    (SELECT id, endpoint, due_at FROM candidate WHERE failing ORDER BY due_at, id LIMIT $7)
 ), share AS MATERIALIZED (
     SELECT endpoint, count(*) AS size FROM (
         SELECT endpoint FROM pending WHERE due_at <= (SELECT now FROM clock)
@@ -43,6 +48,7 @@ WITH clock AS MATERIALIZED (
             ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
         ) few LIMIT endpoint.capacity - (SELECT count(*) FROM locked WHERE locked.endpoint = endpoint.id)
     ) first
+    WHERE endpoint.failing_since IS NULL
     LIMIT (SELECT sum(size) FROM share) - (SELECT count(*) FROM locked)
 ), before AS MATERIALIZED (
     SELECT * FROM locked UNION ALL SELECT * FROM more
