@@ -15,7 +15,7 @@ use super::pretty_json::pretty_json;
 use super::response::{PageResult, PanelError};
 use crate::model::{DAY, DeliveryId, EndpointId, Timestamp};
 use crate::store::{DeliveryFilter, Quarantine, ResponseFilter};
-use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, Topic};
+use crate::webhook::{AttemptRecord, Delivery, DeliveryState, Endpoint, NOT_SENT, Topic};
 
 /// Deliveries per page.
 const PAGE_SIZE: u32 = 50;
@@ -400,7 +400,15 @@ fn attempt_item(context: &PageContext, attempt: &AttemptRecord, is_open: bool) -
         Some(200..=299) => "delivered",
         _ => "dead",
     };
-    let status = attempt.status.map(|status| status.to_string());
+    let not_sent = attempt
+        .error
+        .as_deref()
+        .and_then(|error| error.strip_prefix(NOT_SENT));
+    let status = match attempt.status {
+        Some(status) => status.to_string(),
+        None if not_sent.is_some() => "not sent".into(),
+        None => "no response".into(),
+    };
     let parts = [
         ("Request headers", &attempt.request_headers),
         ("Response headers", &attempt.response_headers),
@@ -410,11 +418,11 @@ fn attempt_item(context: &PageContext, attempt: &AttemptRecord, is_open: bool) -
         li {
             details open[is_open] {
                 summary {
-                    span.badge.(class) { (status.as_deref().unwrap_or("no response")) }
+                    span.badge.(class) { (status) }
                     " " strong { "Attempt " (number) } " "
                     (context.time(attempt.started_at)) " "
                     span { (attempt.duration_ms) "\u{a0}ms" }
-                    @if let Some(error) = &attempt.error { " " span.long { (error) } }
+                    @if let Some(error) = not_sent.or(attempt.error.as_deref()) { " " span.long { (error) } }
                 }
                 @for (title, text) in parts {
                     @match text.as_deref() {

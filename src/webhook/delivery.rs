@@ -93,9 +93,10 @@ pub struct DeliveryProgress {
 pub enum AttemptOutcome {
     /// The receiver responded with this status.
     Responded(u16),
-    /// There was no response, for example because the connection failed, the attempt timed out, or the address is not
-    /// allowed.
+    /// There was no response, for example because the attempt timed out.
     NoResponse,
+    /// Nothing was sent, for example because the connection failed or the address is not allowed. The attempt is counted.
+    NotSent,
     /// The lease of the worker expired after it had begun to send.
     LeaseExpired,
     /// Nothing was sent, because the endpoint's owner may not receive the event. The attempt is not counted.
@@ -245,11 +246,18 @@ pub struct AttemptRecord {
     #[serde(rename = "answer")]
     pub response_excerpt: Option<String>,
     /// Headers of the request as lines `name: value`, without headers that the transport adds, such as `host`; `None` if
-    /// the attempt failed before the request was signed, or if an earlier version recorded the attempt. Not serialized.
+    /// nothing was sent, or if an earlier version recorded the attempt. Not serialized.
     #[serde(skip)]
     pub request_headers: Option<String>,
     /// Headers of the response as lines `name: value`, at most 2 KiB; `None` if there was no response, or if an earlier
     /// version recorded the attempt. Not serialized.
     #[serde(skip)]
     pub response_headers: Option<String>,
+}
+
+impl AttemptRecord {
+    /// Returns `true` if the attempt is known to have sent a request: the record has its headers, or a response.
+    pub const fn was_sent(&self) -> bool {
+        self.status.is_some() || self.request_headers.is_some()
+    }
 }

@@ -41,6 +41,6 @@ pub use secret::{
 };
 pub use signing::{Verified, VerifyError, verify};
 pub use topic::{Topic, TopicSet, UnknownTopicError};
-pub use transport::{ReceiverResponse, SignedRequest, Transport, TransportError};
 #[cfg(feature = "webhooks")]
-pub(crate) use transport::{header_lines, storable};
+pub(crate) use transport::{NOT_SENT, header_lines, storable};
+pub use transport::{ReceiverResponse, SignedRequest, Transport, TransportError};

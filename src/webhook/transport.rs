@@ -1,5 +1,7 @@
 //! Interface of the transport: signed request and response of an attempt.
 
+use std::fmt;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, USER_AGENT};
@@ -57,8 +59,8 @@ impl SignedRequest {
     }
 }
 
-fn signing_error(reason: impl std::fmt::Display) -> TransportError {
-    TransportError::new(format!("the request could not be signed: {reason}"))
+fn signing_error(reason: impl fmt::Display) -> TransportError {
+    TransportError::not_sent(format_args!("the request could not be signed: {reason}"))
 }
 
 /// Response of a receiver. The worker stores at most 4 KiB of headers and excerpt together, and replaces control characters
@@ -126,6 +128,9 @@ pub(crate) fn header_lines(headers: &HeaderMap, limit: usize) -> String {
     lines
 }
 
+/// Beginning of the error of an attempt that sent nothing.
+pub(crate) const NOT_SENT: &str = "not sent: ";
+
 /// Reason why an attempt had no response, as one sentence for the operator.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
@@ -133,9 +138,21 @@ pub(crate) fn header_lines(headers: &HeaderMap, limit: usize) -> String {
 pub struct TransportError(String);
 
 impl TransportError {
-    /// Creates an error with a sentence for the operator.
+    /// Creates an error with a sentence for the operator. The receiver may have received the request.
     pub fn new(reason: impl Into<String>) -> Self {
         Self(reason.into())
+    }
+
+    /// Creates an error of an attempt that sent no part of the request, for example because the address is not
+    /// allowed. The message of the error is the reason after `not sent: `.
+    pub fn not_sent(reason: impl fmt::Display) -> Self {
+        Self(format!("{NOT_SENT}{reason}"))
+    }
+
+    /// Returns `true` if the attempt sent no part of the request.
+    #[cfg(feature = "webhooks")]
+    pub(crate) fn is_not_sent(&self) -> bool {
+        self.0.starts_with(NOT_SENT)
     }
 }
 
@@ -146,7 +163,8 @@ pub trait Transport: Send + Sync + 'static {
     /// send the request again on a new connection if the receiver closed a reused one.
     ///
     /// # Errors
-    /// [`TransportError`] if there was no response, or the address is not allowed.
+    /// [`TransportError`] if there was no response. [`TransportError::not_sent`] if nothing was sent: the metrics and the
+    /// statistics do not count the duration of such an attempt.
     async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError>;
 }
 

@@ -14,8 +14,8 @@ use crate::metrics::recorder;
 use crate::model::Timestamp;
 use crate::store::{ClaimedDelivery, Settlement};
 use crate::webhook::{
-    AttemptOutcome, AttemptRecord, DeliveryProgress, DeliveryState, ReceiverResponse,
-    SignedRequest, WebhookSecret, header_lines, storable,
+    AttemptOutcome, AttemptRecord, DeliveryProgress, DeliveryState, NOT_SENT, ReceiverResponse,
+    SignedRequest, TransportError, WebhookSecret, header_lines, storable,
 };
 
 /// Delay of a delivery whose attempt could not start. Its slot stays in use for this time, so that other queued deliveries
@@ -131,7 +131,7 @@ impl Attempt<'_> {
         let reason = "the lease expired and the worker reported no result";
         AttemptResult {
             outcome: AttemptOutcome::LeaseExpired,
-            record: Some(self.not_sent(reason)),
+            record: Some(self.failed(reason)),
         }
     }
 
@@ -144,7 +144,7 @@ impl Attempt<'_> {
         tracing::warn!(error = %ErrorChain(error), wait = ?delay, "failed to decrypt endpoint secret; delivery rescheduled");
         AttemptResult {
             outcome: AttemptOutcome::DecryptionFailed(delay),
-            record: Some(self.not_sent(&format!("not sent: {error}"))),
+            record: Some(self.failed(&format!("{NOT_SENT}{error}"))),
         }
     }
 
@@ -158,10 +158,13 @@ impl Attempt<'_> {
             .map(|request| header_lines(&request.headers, ReceiverResponse::MAX_HEADERS_LEN));
         let headers = headers.ok();
         let send = async {
-            let response = context.transport.send(request.map_err(BackendError::new)?);
-            response.await.map_err(BackendError::new)
+            Ok(match request {
+                Ok(request) => context.transport.send(request).await,
+                Err(error) => Err(error),
+            })
         };
         let response = context.with_step_timeout(send).await;
+        let response = response.unwrap_or_else(|error| Err(TransportError::new(error.to_string())));
         let mut record = self.record(at, context.now().saturating_duration_since(at));
         record.request_headers = headers;
         let outcome = match response.map(ReceiverResponse::storable) {
@@ -173,7 +176,12 @@ impl Attempt<'_> {
             }
             Err(error) => {
                 record.error = Some(storable(&error.to_string(), ReceiverResponse::MAX_LEN));
-                AttemptOutcome::NoResponse
+                if error.is_not_sent() {
+                    record.request_headers = None;
+                    AttemptOutcome::NotSent
+                } else {
+                    AttemptOutcome::NoResponse
+                }
             }
         };
         AttemptResult {
@@ -182,7 +190,7 @@ impl Attempt<'_> {
         }
     }
 
-    fn not_sent(&self, reason: &str) -> AttemptRecord {
+    fn failed(&self, reason: &str) -> AttemptRecord {
         AttemptRecord {
             error: Some(storable(reason, ReceiverResponse::MAX_LEN)),
             ..self.record(self.context.now(), Duration::ZERO)
@@ -210,7 +218,8 @@ impl Attempt<'_> {
         match self.batchers.settle(self.context, settlement).await {
             Some(true) => {
                 self.log(result, &progress);
-                if progress.state == DeliveryState::Dead && result.was_sent() {
+                let is_attempted = !matches!(result.outcome, AttemptOutcome::LeaseExpired);
+                if progress.state == DeliveryState::Dead && is_attempted {
                     self.disable_if_failing(now).await;
                 }
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use forum_api::store::{Quarantine, QuarantinedEvent};
-use forum_api::webhook::DeliveryState;
+use forum_api::webhook::{AttemptRecord, DeliveryState, TransportError};
 
 use crate::fixture::PanelFixture;
 
@@ -59,6 +59,31 @@ async fn a_delivery_shows_its_request_and_the_responses_to_its_attempts() {
     let page = fixture.get(&fixture.delivery_path("")).await;
     assert_eq!(page.body.matches("<details").count(), 2);
     assert_eq!(page.body.matches("<details open").count(), 1);
+}
+
+#[tokio::test]
+async fn an_attempt_that_sent_nothing_is_shown_without_a_request() {
+    let fixture = PanelFixture::with_content().await;
+    fixture
+        .post_and_follow(&fixture.delivery_path("/retry"))
+        .await;
+    let not_sent = |record| AttemptRecord {
+        status: None,
+        error: Some(TransportError::not_sent("no such host").to_string()),
+        request_headers: None,
+        response_headers: None,
+        response_excerpt: None,
+        ..record
+    };
+    fixture
+        .end_attempt_with(DeliveryState::Retrying, not_sent)
+        .await;
+    let page = fixture.get(&fixture.delivery_path("")).await;
+    let (_, last) = page.body.split_once("<details open").unwrap();
+    let (last, _) = last.split_once("</details>").unwrap();
+    assert!(last.contains(">not sent</span>"), "{last}");
+    assert!(last.contains(">no such host</span>"), "{last}");
+    assert!(!last.contains("Request headers"), "{last}");
 }
 
 #[tokio::test]

@@ -353,6 +353,15 @@ impl PanelFixture {
 
     /// Settles the due delivery with this state.
     pub async fn end_attempt(&self, state: DeliveryState) {
+        self.end_attempt_with(state, |record| record).await;
+    }
+
+    /// Settles the due delivery with this state and a changed record.
+    pub async fn end_attempt_with(
+        &self,
+        state: DeliveryState,
+        change: impl FnOnce(AttemptRecord) -> AttemptRecord,
+    ) {
         let claim = ClaimRequest {
             limit: 1,
             max_in_flight_per_endpoint: 1,
@@ -378,7 +387,7 @@ impl PanelFixture {
             request_headers: Some(REQUEST_HEADERS.into()),
             response_headers: Some(RESPONSE_HEADERS.into()),
         };
-        let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(attempt));
+        let settlement = Settlement::new(&claimed.deliveries[0], progress, Some(change(attempt)));
         let settled = self.webhooks.deliveries.settle(&[settlement], now).await;
         assert_eq!(settled.unwrap().len(), 1);
     }

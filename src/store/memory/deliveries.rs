@@ -112,7 +112,11 @@ impl DeliveryStore for MemoryWebhookStore {
                     .entry((hours_ago, endpoint_id.clone(), progress.state))
                     .or_default() += 1;
             }
-            for attempt in row.attempts.iter().filter(|one| one.started_at > since) {
+            for attempt in row
+                .attempts
+                .iter()
+                .filter(|one| one.started_at > since && one.was_sent())
+            {
                 let bounds = DeliveryStats::ATTEMPT_DURATION_BOUNDS_MS;
                 let group = bounds.partition_point(|bound| *bound <= attempt.duration_ms);
                 if let Some(count) = attempt_durations.get_mut(group) {

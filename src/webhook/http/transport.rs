@@ -92,10 +92,13 @@ impl HttpTransport {
         capture: &mut Option<ResponseCapture>,
     ) -> Result<(), TransportError> {
         let target = EndpointUrl::parse(&request.url, self.settings.allow_private_addresses);
-        let target = target.map_err(|error| TransportError::new(error.to_string()))?;
-        let request = self.request(&target, request)?;
-        let connect_or_reuse = self.with_connect_timeout(self.connect_or_reuse(&target));
-        let (addresses, mut connection) = connect_or_reuse.await?;
+        let target = target.map_err(TransportError::not_sent)?;
+        let request = self.request(&target, request);
+        let request = request.map_err(TransportError::not_sent)?;
+        let connect_or_reuse = self
+            .with_connect_timeout(self.connect_or_reuse(&target))
+            .await;
+        let (addresses, mut connection) = connect_or_reuse.map_err(TransportError::not_sent)?;
         let mut result = connection.send(request.clone(), capture).await;
         if connection.is_reused && result.as_ref().is_err_and(was_closed) {
             let connect = connect(&target, &addresses, &self.tls);

@@ -12,7 +12,7 @@ use forum_api::webhook::{
 };
 
 use super::fixture::{FixedJitter, HOUR, SECRET, WorkerFixture, seconds};
-use super::transport::Reply::{ConnectError, Delayed, Hangs, Panics, Status};
+use super::transport::Reply::{ConnectError, Delayed, Hangs, NotSent, Panics, Status};
 
 #[test]
 fn the_responses_determine_the_final_state() {
@@ -26,6 +26,7 @@ fn the_responses_determine_the_final_state() {
         ([vec![failed; 5], vec![Status(410)]].concat(), Gone, 6),
         (vec![Status(302)], Dead, 6),
         (vec![ConnectError], Dead, 6),
+        (vec![NotSent], Dead, 6),
         (vec![Panics], Dead, 6),
         (vec![Hangs], Dead, 6),
     ] {
@@ -54,7 +55,7 @@ fn the_responses_determine_the_final_state() {
 #[test]
 fn an_attempt_is_recorded_with_its_response_or_its_error() {
     let slow = Delayed(Duration::from_millis(120), 500);
-    let fixture = WorkerFixture::with_replies([slow, ConnectError, Hangs, Status(204)]);
+    let fixture = WorkerFixture::with_replies([slow, ConnectError, NotSent, Hangs, Status(204)]);
     fixture.start();
     fixture.advance(HOUR);
     let log = fixture.only_delivery().1;
@@ -64,6 +65,7 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
     let expected = [
         (Some(500), None, 120),
         (None, Some("connection\u{fffd}refused"), 0),
+        (None, Some("not sent: no address"), 0),
         (None, Some("the operation timed out"), 15_000),
         (Some(204), None, 0),
     ];
@@ -75,6 +77,10 @@ fn an_attempt_is_recorded_with_its_response_or_its_error() {
         assert!(text.as_ref().unwrap().contains('\u{fffd}'), "no NUL");
     }
     for (attempt, sent) in log.iter().zip(fixture.sent()) {
+        if attempt.error.as_deref() == Some("not sent: no address") {
+            assert_eq!(attempt.request_headers, None);
+            continue;
+        }
         let lines = attempt.request_headers.as_ref().unwrap().lines();
         let sent = sent.request.headers.iter();
         let sent = sent.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap()));

@@ -22,6 +22,7 @@ pub(crate) enum Reply {
     /// Responds with this status after the task has yielded this number of times.
     AfterYields(u8, u16),
     ConnectError,
+    NotSent,
     Panics,
     Hangs,
 }
@@ -142,6 +143,7 @@ impl Transport for FakeTransport {
                 status
             }
             Reply::ConnectError => return Err(TransportError::new("connection\0refused")),
+            Reply::NotSent => return Err(TransportError::not_sent("no address")),
             Reply::Panics => panic!("the transport panics"),
             Reply::Hangs => std::future::pending().await,
         };

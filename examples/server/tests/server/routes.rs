@@ -1,6 +1,7 @@
 //! The routes of the server, and the options that change its responses.
 
 use std::collections::BTreeSet;
+use std::net::TcpListener;
 
 use rusqlite::Connection;
 use serde_json::json;
@@ -262,7 +263,8 @@ fn sample_value(metrics: &Response, sample: &str) -> Option<f64> {
     value.parse().ok()
 }
 
-/// Samples and their values after three reads by a token, two requests without a route and a delivered ping.
+/// Samples and their values after three reads by a token, two requests without a route, a delivered ping, and a ping that
+/// was not sent.
 #[rustfmt::skip]
 const SAMPLES: [(&str, f64); 9] = [
     (r#"requests_total{code="",method="GET",route="/threads/{threadId}",status="200"}"#, 2.0),
@@ -281,7 +283,15 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
     let server = Server::new(&["--token-budget", "2", "--allow-private-webhooks"]);
     let receiver = Receiver::new();
     let endpoint = add_endpoint(&server, &receiver, "");
-    server.run_ok(&format!("webhook ping {}", endpoint_id(&endpoint)));
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let add = format!("webhook add --json --allow-private-webhooks --url http://{closed}/");
+    let unreachable = server.run_ok(&add).json();
+    for endpoint in [&unreachable, &endpoint] {
+        server.run_ok(&format!("webhook ping {}", endpoint_id(endpoint)));
+    }
     let token = server.token("alice");
     let statuses = [1, 2, 3].map(|_| server.get(&token, "/threads/1").status);
     assert_eq!(statuses, [200, 200, 429]);
@@ -291,10 +301,15 @@ fn metrics_count_requests_units_refusals_and_deliveries() {
         404
     );
     receiver.next();
-    let delivered = r#"forum_api_deliveries_total{state="delivered",topic="ping"}"#;
+    let pings = ["delivered", "retrying"]
+        .map(|state| format!(r#"forum_api_deliveries_total{{state="{state}",topic="ping"}}"#));
     let metrics = std::iter::repeat_with(|| get(&server.url("/metrics")))
         .take(100_000)
-        .find(|metrics| sample_value(metrics, delivered) == Some(1.0))
+        .find(|metrics| {
+            pings
+                .iter()
+                .all(|ping| sample_value(metrics, ping) == Some(1.0))
+        })
         .unwrap();
     assert_eq!(
         metrics.header("content-type"),

@@ -94,6 +94,9 @@ store_rules! {
             let retrying = progress(DeliveryState::Retrying, 1, Some(0));
             fixture.settle_attempt(&claimed, retrying, Some(&log), 0).await?;
         }
+        let log = AttemptRecord { status: None, request_headers: None, ..attempt_record(1) };
+        let claimed = fixture.claim_one(0).await?;
+        fixture.settle_attempt(&claimed, progress(DeliveryState::Dead, 1, None), Some(&log), 0).await?;
         for (since, expected) in [(-1, [2, 2, 2, 2, 2, 2]), (2, [0, 1, 2, 2, 2, 2])] {
             let usage = fixture.webhooks.deliveries.delivery_stats(instant(since), instant(HOUR)).await?;
             check_eq!(usage.attempt_durations, expected)?;
