@@ -21,6 +21,7 @@ use http::header::{LOCATION, RETRY_AFTER, SET_COOKIE};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, Uri};
 use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::sleep;
 use tracing::Instrument;
 
 use super::accounts::{self, Account};
@@ -206,6 +207,8 @@ impl SignIn {
         let prefix = client.map(|client| self.0.settings.address_prefix(client));
         let attempt = Attempt::new(&form.name, prefix);
         within_limits(self.0.throttle.wait(&attempt, SystemClock.now()).await)?;
+        let delay = self.0.throttle.delay(&attempt, SystemClock.now()).await;
+        sleep(delay.map_err(BoardError::from)?).await;
         let place = Place::take(&self.0, client.map(network)).ok_or(SignInError::Busy)?;
         let (sign_in, name, password) = (self.clone(), form.name.clone(), form.password.clone());
         // The check runs in a separate task. If the client disconnects, the check keeps its place in the queue until it

@@ -1,5 +1,5 @@
-//! Limits of failed sign-ins: per name and address prefix, and per address prefix. No limit applies to a name alone, so
-//! a member cannot be locked out from another network.
+//! Limits of failed sign-ins: per name and address prefix, and per address prefix. Failures of a name from all addresses
+//! only delay its next sign-ins, so a member cannot be locked out from another network.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,12 +24,25 @@ const BY_PREFIX: Budget = Budget {
     window: WINDOW,
 };
 
+/// Failures of a name from all addresses, up to which they are counted.
+const OF_NAME: Budget = Budget {
+    units: 200,
+    window: WINDOW,
+};
+
+/// Failures of a name from all addresses that do not delay its next sign-ins.
+const UNDELAYED: u32 = 50;
+
+/// Delay for each further failure. After 200 failures, a sign-in waits for 15 s.
+const DELAY: Duration = Duration::from_millis(100);
+
 /// Failed sign-ins, counted in the store of the API's rate limits: bounded, and shared by the nodes that share a Redis.
 pub struct Throttle(Arc<dyn RateLimitStore>);
 
 /// The limits that apply to one attempt.
 pub struct Attempt {
     keys: [(RateLimitKey, Budget); 2],
+    name: RateLimitKey,
 }
 
 impl Throttle {
@@ -49,6 +62,13 @@ impl Throttle {
         Ok(None)
     }
 
+    /// Returns the delay before an attempt: the more sign-ins of its name failed, the longer. Charges nothing.
+    pub async fn delay(&self, attempt: &Attempt, now: Timestamp) -> BackendResult<Duration> {
+        let of_name = self.0.charge(&attempt.name, 0, OF_NAME, now).await?;
+        let failures = of_name.limit - of_name.remaining;
+        Ok(DELAY * failures.saturating_sub(UNDELAYED))
+    }
+
     /// Counts the attempt as a failure until it is [taken back](Self::refund), so that concurrent attempts cannot exceed
     /// a limit. Returns how long to wait, and counts nothing, if the attempt exceeds one.
     pub async fn charge(
@@ -66,6 +86,7 @@ impl Throttle {
             self.0.refund(&name.0, 1, name.1, now).await?;
             return Ok(Some(until_reset(charge)));
         }
+        self.0.charge(&attempt.name, 1, OF_NAME, now).await?;
         Ok(None)
     }
 
@@ -74,7 +95,7 @@ impl Throttle {
         for (key, window) in &attempt.keys {
             self.0.refund(key, 1, *window, now).await?;
         }
-        Ok(())
+        self.0.refund(&attempt.name, 1, OF_NAME, now).await
     }
 }
 
@@ -83,14 +104,16 @@ impl Attempt {
     /// of letters does not matter in a name.
     pub fn new(name: &str, prefix: Option<u128>) -> Self {
         let prefix = prefix.map_or("-".into(), |prefix| format!("{prefix:032x}"));
-        let by_name = format!("{prefix} {}", name.to_ascii_lowercase());
+        let name = name.to_ascii_lowercase();
+        let by_name = format!("{prefix} {name}");
         let key =
             |purpose, subject: &str| RateLimitKey::password_attempts(purpose, subject.as_bytes());
         let keys = [
             (key("sign-in by name", &by_name), BY_NAME),
             (key("sign-in by prefix", &prefix), BY_PREFIX),
         ];
-        Self { keys }
+        let name = key("sign-in of name", &name);
+        Self { keys, name }
     }
 }
 
@@ -161,6 +184,29 @@ mod tests {
         }
         assert_eq!(fail(&throttle, "admin", OTHER_PREFIX, 0).await, None);
         assert_eq!(fail(&throttle, "name0", PREFIX, 300).await, None);
+    }
+
+    #[tokio::test]
+    async fn failures_of_a_name_from_many_prefixes_delay_it_up_to_15_s() {
+        let throttle = throttle();
+        let mut delays = Vec::new();
+        for prefix in 0..300 {
+            let attempt = Attempt::new("admin", Some(prefix));
+            delays.push(throttle.delay(&attempt, at(0)).await.unwrap().as_millis());
+            assert_eq!(fail(&throttle, "admin", Some(prefix), 0).await, None);
+        }
+        let at_failure = |count: usize| delays[count];
+        assert_eq!(
+            [0, 50, 51, 200, 299].map(at_failure),
+            [0, 0, 100, 15_000, 15_000]
+        );
+        for (name, second) in [("alice", 0), ("admin", 300)] {
+            let other = Attempt::new(name, Some(300));
+            assert_eq!(
+                throttle.delay(&other, at(second)).await.unwrap(),
+                Duration::ZERO
+            );
+        }
     }
 
     #[tokio::test]
