@@ -69,6 +69,8 @@ fn a_migration_does_not_wait_for_writes() {
             write.await
         });
         begun.notified().await;
+        let pending = board.pending_migrations().await.unwrap();
+        assert!(pending.contains(&"board 0004_recent_posts".into()));
         board.migrate().await.unwrap();
         assert_eq!(board.schema_status().await.unwrap(), SchemaStatus::UpToDate);
         end.notify_one();
