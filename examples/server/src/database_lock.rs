@@ -1,10 +1,10 @@
 //! Locks beside a SQLite database, which show its processes to each other. The system releases the locks of a killed
 //! process.
 
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
 
 use forum_api::host::{BoardError, BoardResult};
@@ -12,7 +12,7 @@ use forum_api::host::{BoardError, BoardResult};
 /// Use of a database by this process, until this value is dropped. Databases in memory and in Postgres have no lock.
 #[derive(Debug)]
 pub struct DatabaseLock {
-    _file: Option<File>,
+    _file: Option<LockFile>,
 }
 
 impl DatabaseLock {
@@ -29,14 +29,14 @@ impl DatabaseLock {
 
     /// Like [`shared`](Self::shared), also for a database that this process is about to create.
     pub fn shared_or_new(database: &str) -> BoardResult<Self> {
-        // A process that may not write the directory uses the database without a lock.
-        let file = sqlite_path(database).and_then(|path| open(path, "lock").ok());
-        match file.as_ref().map(File::try_lock_shared) {
-            Some(Err(TryLockError::WouldBlock)) => Err(BoardError::conflict(
+        let lock = |path| LockFile::lock(path, "lock", |file| Ok(file.try_lock_shared()?));
+        match sqlite_path(database).map(lock).transpose() {
+            Ok(file) => Ok(Self { _file: file }),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(BoardError::conflict(
                 "another process is replacing the database",
             )),
-            Some(Err(TryLockError::Error(error))) => Err(BoardError::internal(error)),
-            Some(Ok(())) | None => Ok(Self { _file: file }),
+            // A process that may not write the directory uses the database without a lock.
+            Err(_) => Ok(Self { _file: None }),
         }
     }
 
@@ -45,15 +45,15 @@ impl DatabaseLock {
     /// # Errors
     /// If a process uses the database, or the lock cannot be created.
     pub fn exclusive(database: &str) -> BoardResult<Self> {
-        let refused = |error| BoardError::internal(format!("cannot lock the database: {error}"));
-        let file = sqlite_path(database).map(|path| open(path, "lock"));
-        let file = file.transpose().map_err(refused)?;
-        match file.as_ref().map(File::try_lock) {
-            Some(Err(TryLockError::WouldBlock)) => Err(BoardError::conflict(
+        let lock = |path| LockFile::lock(path, "lock", |file| Ok(file.try_lock()?));
+        match sqlite_path(database).map(lock).transpose() {
+            Ok(file) => Ok(Self { _file: file }),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(BoardError::conflict(
                 "a process uses the database; stop it first",
             )),
-            Some(Err(TryLockError::Error(error))) => Err(refused(error)),
-            Some(Ok(())) | None => Ok(Self { _file: file }),
+            Err(error) => Err(BoardError::internal(format!(
+                "cannot lock the database: {error}"
+            ))),
         }
     }
 }
@@ -61,7 +61,7 @@ impl DatabaseLock {
 /// Registration of a `serve` process of a database, until this value is dropped.
 #[derive(Debug)]
 pub struct ServerLock {
-    _file: File,
+    _file: LockFile,
     /// Description of the server that started last, if a server of the database runs.
     pub other: Option<String>,
 }
@@ -72,22 +72,62 @@ impl ServerLock {
         let Some(path) = sqlite_path(database) else {
             return Ok(None);
         };
-        let mut file = open(path, "server")?;
-        let other = match file.try_lock() {
-            Ok(()) => None,
-            Err(TryLockError::WouldBlock) => {
-                let mut other = String::new();
-                file.read_to_string(&mut other)?;
-                Some(other)
+        let (address, mut other) = (address.to_string(), None);
+        let registered = LockFile::lock(path, "server", |mut file| {
+            other = match file.try_lock() {
+                Ok(()) => None,
+                Err(TryLockError::WouldBlock) => {
+                    let mut text = String::new();
+                    file.read_to_string(&mut text)?;
+                    Some(text)
+                }
+                Err(error) => return Err(error.into()),
+            };
+            file.set_len(0)?;
+            file.rewind()?;
+            write!(file, "process {} on {address}", process::id())?;
+            // A server holds the lock exclusively only up to this line.
+            file.lock_shared()
+        })?;
+        Ok(Some(Self {
+            _file: registered,
+            other,
+        }))
+    }
+}
+
+/// A locked file beside a database. The last process that drops it removes the file.
+#[derive(Debug)]
+struct LockFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl LockFile {
+    /// Opens the file `<database>.<extension>` and locks it with `lock`.
+    fn lock(
+        database: &str,
+        extension: &str,
+        mut lock: impl FnMut(&File) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let path = PathBuf::from(format!("{database}.{extension}"));
+        loop {
+            let file = open(&path, database)?;
+            lock(&file)?;
+            // Another process can have removed the file after it was opened here.
+            let current = path.metadata().map(|current| current.ino()).ok();
+            if current == Some(file.metadata()?.ino()) {
+                return Ok(Self { file, path });
             }
-            Err(TryLockError::Error(error)) => return Err(error),
-        };
-        file.set_len(0)?;
-        file.rewind()?;
-        write!(file, "process {} on {}", process::id(), address.to_string())?;
-        // A server holds the lock exclusively only up to this line.
-        file.lock_shared()?;
-        Ok(Some(Self { _file: file, other }))
+        }
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        if self.file.try_lock().is_ok() {
+            drop(fs::remove_file(&self.path));
+        }
     }
 }
 
@@ -97,17 +137,16 @@ fn sqlite_path(database: &str) -> Option<&str> {
     (path != ":memory:").then_some(path)
 }
 
-/// Opens the file `<path>.<extension>`. Creates it for the owner of the database, because an operator can run a command
-/// as root before the server starts.
-fn open(path: &str, extension: &str) -> io::Result<File> {
-    let database = Path::new(path).metadata().ok();
+/// Opens or creates the lock file of a database. The owner of the database owns the file, because an operator can run a
+/// command as root before the server starts.
+fn open(path: &Path, database: &str) -> io::Result<File> {
+    let database = Path::new(database).metadata().ok();
     if database.as_ref().is_some_and(Metadata::is_dir) {
         return Err(ErrorKind::IsADirectory.into());
     }
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true);
-    options.truncate(false).mode(0o600);
-    let file = options.open(format!("{path}.{extension}"))?;
+    let file = options.truncate(false).mode(0o600).open(path)?;
     if let Some(database) = database
         && database.uid() != file.metadata()?.uid()
     {
@@ -139,6 +178,7 @@ mod tests {
         DatabaseLock::shared(&database).unwrap_err();
         drop(restore);
         DatabaseLock::shared(&database).unwrap();
+        assert!(!Path::new(&format!("{path}.lock")).exists());
     }
 
     #[test]
