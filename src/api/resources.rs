@@ -2,7 +2,7 @@
 
 #![allow(
     private_interfaces,
-    reason = "`Render` seals `Output`: a host cannot name it"
+    reason = "a host cannot name `Render`, and so cannot implement `Output`"
 )]
 
 use std::collections::HashMap;

@@ -8,8 +8,8 @@ use super::output::Output;
 use crate::host::{BoardResult, Caller, MemberCaller};
 use crate::runtime::BoxFuture;
 
-/// Caller of an operation: [`Caller`] if guests can call it, otherwise [`MemberCaller`]. The trait is sealed.
-pub trait CallerKind: sealed::Sealed + Sync + Send + 'static {
+/// Caller of an operation: [`Caller`] if guests can call it, otherwise [`MemberCaller`]. A host cannot implement this trait.
+pub trait CallerKind: private::Caller + Sync + Send + 'static {
     /// `true` if a request without a token is refused with 401.
     const NEEDS_TOKEN: bool;
 
@@ -17,13 +17,13 @@ pub trait CallerKind: sealed::Sealed + Sync + Send + 'static {
     fn from_caller(caller: &Caller) -> Option<&Self>;
 }
 
-mod sealed {
-    pub trait Sealed {}
+mod private {
+    pub trait Caller {}
 }
 
-impl sealed::Sealed for Caller {}
+impl private::Caller for Caller {}
 
-impl sealed::Sealed for MemberCaller {}
+impl private::Caller for MemberCaller {}
 
 impl CallerKind for Caller {
     const NEEDS_TOKEN: bool = false;

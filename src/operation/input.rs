@@ -17,8 +17,8 @@ use super::pagination::CursorScope;
 use crate::model::{BodyExtra, Expected, UserId};
 use crate::scope::Scope;
 
-/// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](super::List). The trait is sealed.
-#[expect(private_bounds, reason = "seals the trait")]
+/// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](super::List). A host cannot implement this trait.
+#[expect(private_bounds, reason = "a host cannot implement the trait")]
 pub trait Input: Decode {}
 
 impl<T: Decode> Input for T {}

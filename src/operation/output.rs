@@ -2,7 +2,7 @@
 
 #![allow(
     private_interfaces,
-    reason = "`Render` seals `Output`: a host cannot name it"
+    reason = "a host cannot name `Render`, and so cannot implement `Output`"
 )]
 
 use schemars::JsonSchema;
@@ -51,7 +51,7 @@ pub trait Resource: Serialize + JsonSchema + Send + 'static {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoForum<T>(pub T);
 
-/// Result of an operation. The trait is sealed.
+/// Result of an operation. A host cannot implement this trait.
 ///
 /// | result | check | body |
 /// |---|---|---|
