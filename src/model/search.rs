@@ -127,7 +127,7 @@ pub enum SearchSort {
 #[schemars(description = "Query parameters of `GET /search`.")]
 #[non_exhaustive]
 pub struct SearchParams {
-    /// Words to search for: 1 to 200 characters, at most 32 words and phrases. All words are required. `"a phrase"` matches
+    /// Words to search for: 1 to 200 characters, at most 32 words. All words are required. `"a phrase"` matches
     /// adjacent words, `-word` excludes a word.
     pub q: SearchQuery,
     /// Only posts in this forum and its sub-forums: an id of 1 to 64 characters of `A-Z`, `a-z`, `0-9`, `_` and `-`, or
