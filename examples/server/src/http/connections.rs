@@ -19,9 +19,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
-use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt;
 
+use super::client_stream::ClientStream;
 use crate::shutdown::Shutdown;
 
 /// Number of open files that are reserved for databases, webhooks and the log.
@@ -44,7 +44,7 @@ pub struct Limits {
     pub connections: usize,
     /// Time in which a client sends a request head; also the time for which an idle connection stays open.
     pub head: Duration,
-    /// Time after which a client that reads nothing of its response is disconnected.
+    /// Time after which a client that reads nothing of its response, or reads it too slowly, is disconnected.
     pub write: Duration,
 }
 
@@ -106,16 +106,12 @@ async fn accept(
             let service = router
                 .clone()
                 .map_request(move |request| arrived(peer, request));
-            let mut stream = TimeoutWriter::new(stream);
-            stream.set_timeout(Some(limits.write));
+            let stream = ClientStream::new(stream, limits.write);
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(limits.head)
                 .max_buf_size(MAX_HEAD_LEN)
-                .serve_connection(
-                    TokioIo::new(Box::pin(stream)),
-                    TowerToHyperService::new(service),
-                );
+                .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
             let connection = graceful.watch(connection);
             tasks.spawn(async move {
                 // A client that breaks the connection or violates HTTP gets no further response.
@@ -231,10 +227,11 @@ fn connections_within(connections: usize, files: Option<u64>) -> usize {
 #[cfg(test)]
 mod tests {
     use std::future::ready;
+    use std::io::ErrorKind;
     use std::sync::Mutex;
 
     use axum::body::Bytes;
-    use tokio::io::AsyncWriteExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::sync::oneshot;
     use tokio::time::timeout;
 
@@ -291,8 +288,10 @@ mod tests {
     #[tokio::test]
     async fn a_client_that_does_not_read_its_response_is_disconnected() {
         let unread = unread(Duration::from_millis(100), ready(()));
-        let (_client, drops, _draining) = unread.await;
+        let (mut client, drops, _draining) = unread.await;
         timeout(LIMIT, drops).await.unwrap().unwrap_err();
+        let rest = client.read_to_end(&mut Vec::new()).await;
+        assert_eq!(rest.unwrap_err().kind(), ErrorKind::ConnectionReset);
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use forum_api::host::{BoardError, BoardResult};
+use rustix::net::sockopt::set_socket_send_buffer_size;
 use tokio::net::TcpListener;
 
 use super::connections::{self, Limits};
@@ -13,6 +14,10 @@ use crate::shutdown::Shutdown;
 
 /// Limits of a listener for the operator.
 const LIMITS: Limits = Limits::new(64, Duration::from_secs(30));
+
+/// Size in bytes of the send buffer of each connection. Linux doubles it for its own data. Without a size, the kernel
+/// holds up to 4 MB for a client that does not read.
+const SEND_BUFFER_LEN: usize = 64 * 1024;
 
 /// Listening socket with its address.
 #[derive(Debug)]
@@ -26,6 +31,8 @@ impl Listener {
     pub async fn bind(address: SocketAddr) -> BoardResult<Self> {
         let refused = |error| BoardError::internal(format!("cannot listen on {address}: {error}"));
         let listener = TcpListener::bind(address).await.map_err(refused)?;
+        set_socket_send_buffer_size(&listener, SEND_BUFFER_LEN)
+            .map_err(|error| refused(error.into()))?;
         let address = listener.local_addr().map_err(refused)?;
         Ok(Self { listener, address })
     }

@@ -1,5 +1,6 @@
 //! The HTTP server: connections, listeners, routes, metrics and health checks.
 
+mod client_stream;
 pub mod connections;
 mod cors;
 pub mod listener;
