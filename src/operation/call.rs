@@ -28,6 +28,9 @@ use crate::task::{catch_panic, spawn_and_join};
 /// Initial capacity of a response body, in bytes.
 const INITIAL_CAPACITY: usize = 1024;
 
+/// Number of bytes from which the spare capacity of a response body is freed.
+const MAX_SPARE_CAPACITY: usize = 64 * 1024;
+
 /// A request that passed steps 1 to 6.
 pub(crate) struct Call<'a> {
     pub(crate) services: &'a Arc<Services>,
@@ -219,6 +222,10 @@ where
         if status != StatusCode::NO_CONTENT {
             body.reserve(INITIAL_CAPACITY);
             serde_json::to_writer(&mut body, &wire).map_err(ApiError::internal)?;
+        }
+        // The body waits for the client to read it, and growing doubled its capacity.
+        if body.capacity() - body.len() > MAX_SPARE_CAPACITY {
+            body.shrink_to_fit();
         }
         Ok(ApiResponse {
             status,
