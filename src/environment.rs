@@ -77,8 +77,8 @@ impl Environment {
         Self { surface, ..self }
     }
 
-    /// Adds a scope of the host's own operations. Tokens can carry it; the panel and the OpenAPI document show it. The compact
-    /// surface ignores it.
+    /// Adds a scope of the host's own operations. Tokens can carry the scope; the panel and the OpenAPI document show
+    /// it. The compact surface ignores it.
     ///
     /// The builder of the API rejects a scope that the surface has, and more than 64 scopes in all.
     #[must_use]
@@ -120,7 +120,7 @@ impl Environment {
         }
     }
 
-    /// Rejects a public origin that is neither empty nor an origin, and scopes that are repeated or too many.
+    /// Rejects a public origin that is neither empty nor an origin, repeated scopes, and more than 64 scopes.
     pub(crate) fn validate(&self) -> Result<(), BuildError> {
         let is_valid = self.public_origin.is_empty() || is_origin(&self.public_origin);
         let expected =

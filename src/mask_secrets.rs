@@ -3,7 +3,7 @@
 /// Prefixes of tokens and webhook secrets.
 const PREFIXES: [&str; 2] = ["forum_pat_", "whsec_"];
 
-/// Returns `text` with each token and webhook secret, and each beginning of one, replaced by its prefix and an ellipsis.
+/// Returns `text` with each token and webhook secret, complete or truncated, replaced by its prefix and an ellipsis.
 ///
 /// ```
 /// let masked = forum_api::mask_secrets("`forum_pat_0123456789abcdEF_x`, whsec_q+/=; forum_pat_y");

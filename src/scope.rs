@@ -6,8 +6,8 @@ use crate::error::{ParseError, impl_as_str, impl_from_str};
 
 /// Scope of a token. Scopes restrict the permissions of the token's owner and never extend them.
 ///
-/// The constants are the scopes of the library. A host adds its own with [`Environment::scope`](crate::Environment::scope).
-/// Two scopes are equal if they have the same name.
+/// The constants are the scopes of the library. A host adds its own with
+/// [`Environment::scope`](crate::Environment::scope). Two scopes are equal if they have the same name.
 ///
 /// ```
 /// use forum_api::scope::Scope;
@@ -150,8 +150,8 @@ impl Eq for Scope {}
 impl_from_str!(Scope);
 impl_as_str!(Scope);
 
-/// The scopes that the tokens of a service can carry: those of its surface, in the order of the document, and those of the
-/// host.
+/// The scopes that the tokens of a service can carry: those of its surface, in the order of the document, and those of
+/// the host.
 ///
 /// [`Environment::scopes`](crate::Environment::scopes) returns it. A [`Surface`] converts to its own scopes.
 #[derive(Clone, Debug)]
@@ -170,8 +170,8 @@ impl Scopes {
         self.0.iter().copied()
     }
 
-    /// Returns `true` if tokens can carry the scope. Other scopes are rejected when a token is issued, and ignored when it is
-    /// used.
+    /// Returns `true` if tokens can carry the scope. Other scopes are rejected when a token is issued, and ignored when
+    /// it is used.
     pub fn contains(&self, scope: Scope) -> bool {
         self.0.contains(&scope)
     }

@@ -175,7 +175,7 @@ impl ForumApiBuilder {
     }
 
     /// Adds an operation of the host. Requests for it pass the same pipeline as requests for the operations of the
-    /// specification, and the OpenAPI document describes it. The compact surface has none of them.
+    /// specification, and the OpenAPI document describes it. The compact surface ignores it.
     ///
     /// A path below `/x/` does not collide with an operation of a later version of the API.
     pub fn operation(mut self, operation: Operation) -> Self {
@@ -183,10 +183,11 @@ impl ForumApiBuilder {
         self
     }
 
-    /// Accepts `extra` in a body, with the fields of `T`. The board finds the decoded value in the field `extra` of the body, and
-    /// the OpenAPI document describes it. Without a type, a request with `extra` is a 400.
+    /// Accepts `extra` in the body `of`, with the fields of `T`. The board receives the decoded value in the field
+    /// `extra` of the body, and the OpenAPI document describes its fields. A request with `extra` in a body without a
+    /// registered type is refused with 400.
     ///
-    /// `T` is a struct with `#[serde(deny_unknown_fields)]`.
+    /// `T` is a struct with `#[serde(deny_unknown_fields)]`. Each body has at most one type.
     pub fn extra<T: DeserializeOwned + JsonSchema + Send + Sync + 'static>(
         mut self,
         of: ExtraOf,

@@ -115,8 +115,8 @@ const SUBSCRIPTIONS: Tag = Tag::new(
 );
 const SEARCH: Tag = Tag::new("search", "Full-text search.");
 
-/// Returns the operations of the specification over `board`. Routing, access checks, rate limits, decoding, responses and
-/// the OpenAPI document use them.
+/// Returns the operations of the specification over `board`. Routing, access checks, rate limits, decoding, responses
+/// and the OpenAPI document use them.
 ///
 /// The default cost is 1 unit. A `POST`, `PATCH` or `DELETE` has side effects and can return the board's error codes.
 #[rustfmt::skip]

@@ -35,8 +35,8 @@ impl Decode for OpenMessageParams {
     }
 }
 
-/// Implements [`ListParams`] for the query of a list. The fields before `;` are the filters, of which there can be none. A
-/// client may change the fields after `;` between two pages.
+/// Implements [`ListParams`] for the query of a list. The fields before `;` are the filters, of which there can be
+/// none. A client may change the fields after `;` between two pages.
 macro_rules! list_params {
     ($($type:ident { $($filter:ident),*; $($other:ident),+ } $(, check: $check:path)?;)+) => {$(
         impl ListParams for $type {

@@ -4,8 +4,8 @@ use super::{InvalidPageKeyError, Page, PageKey, PageLimit};
 
 /// Query parameters of a list: the filters `F`, the number of items and the position.
 ///
-/// The position is a [`PageKey`], which the library decodes from the client's cursor. A cursor is valid only for the list
-/// and the filters for which it was returned.
+/// The position is a [`PageKey`], which the library decodes from the client's cursor. A cursor is valid only for the
+/// list and the filters for which it was returned.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct List<F> {

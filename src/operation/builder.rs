@@ -17,8 +17,8 @@ use crate::scope::{Scope, Surface};
 
 /// Builder of an [`Operation`].
 ///
-/// A `GET` has no side effects and returns no error of the board. Every other
-/// method has side effects and can return each error of the board.
+/// Defaults: a `GET` has no side effects, and the document lists no error codes of the board for it. Every other method
+/// has side effects, and the document lists all error codes of the board.
 #[derive(Debug)]
 #[must_use = "the builder does nothing until a handler completes it"]
 pub struct OperationBuilder(OperationSpec);
@@ -33,9 +33,9 @@ impl Operation {
 
     /// Begins a `POST` operation: a write that accepts an `Idempotency-Key`.
     ///
-    /// `path` is a path below the base path, with at most four variables such as `/threads/{threadId}/links`. `id` is the
-    /// operationId: letters and digits. `scope` is the scope that a token needs: a scope of the library, or one that the host
-    /// adds with [`Environment::scope`](crate::Environment::scope).
+    /// `path` is a path below the base path, such as `/threads/{threadId}/links`, with at most four variables. `id` is
+    /// the operationId: letters and digits, beginning with a letter. `scope` is the scope that a token needs: a scope
+    /// of the library, or a scope that the host adds with [`Environment::scope`](crate::Environment::scope).
     pub fn post(path: &'static str, id: &'static str, scope: Scope) -> OperationBuilder {
         OperationBuilder::new(Method::POST, path, id, scope)
     }
@@ -95,7 +95,7 @@ impl OperationBuilder {
         Self(OperationSpec { cost, ..self.0 })
     }
 
-    /// Sets the summary: one sentence. Required.
+    /// Sets the summary: one sentence that ends with a period. Required.
     pub fn summary(self, summary: &'static str) -> Self {
         Self(OperationSpec { summary, ..self.0 })
     }
@@ -129,8 +129,8 @@ impl OperationBuilder {
         })
     }
 
-    /// Sets the error codes of the board that the operation can return, for the document. Default: none for a `GET`, otherwise
-    /// all.
+    /// Sets the error codes of the board that the operation can return, for the document. Default: none for a `GET`,
+    /// otherwise all.
     pub fn board_errors(self, board_errors: &'static [ErrorCode]) -> Self {
         Self(OperationSpec {
             board_errors,

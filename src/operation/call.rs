@@ -28,7 +28,7 @@ use crate::task::{catch_panic, spawn_and_join};
 /// Initial capacity of a response body, in bytes.
 const INITIAL_CAPACITY: usize = 1024;
 
-/// Number of bytes from which the spare capacity of a response body is freed.
+/// Maximum spare capacity of a response body, in bytes. A larger spare capacity is freed.
 const MAX_SPARE_CAPACITY: usize = 64 * 1024;
 
 /// A request that passed steps 1 to 6.
@@ -45,11 +45,11 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Decodes path, query, headers and body, in this order, and runs the handler. Reads the body only if everything else is
-    /// valid.
+    /// Decodes path, query, headers and body, in this order, and runs the handler. Reads the body only if everything
+    /// else is valid.
     ///
-    /// A request with side effects runs as a task of its own, which completes even if the client disconnects or the request
-    /// times out.
+    /// A request with side effects runs as a task of its own, which completes even if the client disconnects or the
+    /// request times out.
     pub(crate) async fn run<S, C, P, A, T>(
         self,
         handler: &TypedHandler<S, C, P, A, T>,
@@ -155,7 +155,7 @@ struct Execution<S: ?Sized, C, P, A, T> {
     caller: Caller,
     path: P,
     input: A,
-    /// The requested list; `None` for an endpoint that is not a list.
+    /// The requested list; `None` for an operation that is not a list.
     cursor_scope: Option<CursorScope>,
     idempotent_request: Option<IdempotentRequest>,
     id: RequestId,

@@ -14,8 +14,8 @@ pub(crate) fn require_scope(token: Option<&PresentedToken>, scope: Scope) -> Res
     }
 }
 
-/// Returns `true` if the caller can see the forum of a result. Otherwise logs a warning, because the board should not
-/// have returned the result.
+/// Returns `true` if the caller can see the forum of a result. Otherwise logs a warning, because the board
+/// must not return such a result.
 pub(crate) fn can_see(caller: &Caller, forum: &ForumId, operation_id: &str) -> bool {
     let is_visible = caller.access().visible_forums.contains(forum);
     if !is_visible {

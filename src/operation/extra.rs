@@ -69,8 +69,8 @@ impl ExtraTypes {
         self.0.iter().find(|one| Some(one.of) == of)
     }
 
-    /// Removes the fields of the host from a body, and decodes them. Without a type, `extra` stays in the body, where it is
-    /// an unknown field.
+    /// Removes the fields of the host from a body, and decodes them. Without a type, `extra` stays in the body, where
+    /// it is an unknown field.
     pub(crate) fn take(
         &self,
         of: Option<ExtraOf>,

@@ -8,7 +8,8 @@ use super::output::Output;
 use crate::host::{BoardResult, Caller, MemberCaller};
 use crate::runtime::BoxFuture;
 
-/// Caller of an operation: [`Caller`] if guests can call it, otherwise [`MemberCaller`]. A host cannot implement this trait.
+/// Caller of an operation: [`Caller`] if guests can call it, otherwise [`MemberCaller`]. A host cannot implement this
+/// trait.
 pub trait CallerKind: private::Caller + Sync + Send + 'static {
     /// `true` if a request without a token is refused with 401.
     const NEEDS_TOKEN: bool;
@@ -41,8 +42,8 @@ impl CallerKind for MemberCaller {
     }
 }
 
-/// Function that runs an operation: takes the host's service, the caller, the path variables and the [`Input`](super::Input),
-/// and returns an [`Output`](super::Output).
+/// Function that runs an operation: takes the host's service, the caller, the path variables and the
+/// [`Input`](super::Input), and returns an [`Output`](super::Output).
 ///
 /// A closure without captured variables converts to it.
 pub type HandlerFn<S, C, P, A, T> = for<'a> fn(&'a S, &'a C, P, A) -> BoxFuture<'a, BoardResult<T>>;

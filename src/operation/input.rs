@@ -17,7 +17,8 @@ use super::pagination::CursorScope;
 use crate::model::{BodyExtra, Expected, UserId};
 use crate::scope::Scope;
 
-/// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](super::List). A host cannot implement this trait.
+/// Input of an operation besides its path: `()`, [`Query`], [`Json`] or [`List`](super::List). A host cannot implement
+/// this trait.
 #[expect(private_bounds, reason = "a host cannot implement the trait")]
 pub trait Input: Decode {}
 
@@ -77,7 +78,7 @@ pub trait Body: DeserializeOwned + Serialize + JsonSchema + Send + Sync + 'stati
         None
     }
 
-    /// The body of the specification to which a host can add fields.
+    /// The body of the specification to which a host can add fields; `None` for other bodies.
     #[doc(hidden)]
     const EXTRA_OF: Option<ExtraOf> = None;
 

@@ -85,8 +85,8 @@ use crate::runtime::BoxFuture;
 /// }
 /// ```
 ///
-/// [`ForumApiBuilder::operation`](crate::ForumApiBuilder::operation) adds an operation to a service. The compact surface
-/// has none of them.
+/// [`ForumApiBuilder::operation`](crate::ForumApiBuilder::operation) adds an operation to a service. The compact
+/// surface has no operations of hosts.
 #[derive(Clone)]
 pub struct Operation {
     pub(crate) spec: OperationSpec,

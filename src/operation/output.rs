@@ -38,8 +38,8 @@ pub trait Resource: Serialize + JsonSchema + Send + 'static {
         None
     }
 
-    /// Returns the thread or the post that an operation created. Default: [`ResourceRef::Global`], for a resource that is
-    /// not a thread or a post.
+    /// Returns the thread or the post that an operation created. Default: [`ResourceRef::Global`], for a resource that
+    /// is not a thread or a post.
     ///
     /// Before the library replays a stored response, it checks that the caller can still see this thread or post.
     fn created(&self) -> ResourceRef<'_> {
@@ -220,8 +220,8 @@ impl<T: Resource + HasForum> Render for T {
 
 /// Removes the items that the caller does not see.
 ///
-/// [`InForum`] is not a [`Resource`]: a page of [`InForum`] items needs its own implementation, which converts each item
-/// to its value after the check.
+/// [`InForum`] is not a [`Resource`]: a page of [`InForum`] items needs its own implementation, which converts each
+/// item to its value after the check.
 impl<T: Resource + HasForum> Render for Page<T> {
     type Wire = CursorPage<T>;
 

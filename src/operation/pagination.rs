@@ -26,8 +26,8 @@ const CHECKSUM_LEN: usize = 8;
 pub(crate) struct CursorScope(u64);
 
 impl CursorScope {
-    /// Creates the scope of a list. `owner` is the caller if the list is personal; otherwise `None`. `write_filters` writes
-    /// the filters.
+    /// Creates the scope of a list. `owner` is the caller if the list is personal; otherwise `None`. `write_filters`
+    /// writes the filters.
     pub(crate) fn new(
         path: &str,
         owner: Option<&UserId>,

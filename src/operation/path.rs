@@ -29,8 +29,8 @@ impl PathSegments<'_> {
     }
 }
 
-/// Path variables of an operation: an id of [`model`](crate::model), [`PostPath`], `()` for a path without variables, or a
-/// struct of the host whose fields have the names and the order of the variables.
+/// Path variables of an operation: an id of [`model`](crate::model), [`PostPath`], `()` for a path without variables,
+/// or a struct of the host whose fields have the names and the order of the variables.
 ///
 /// ```
 /// use forum_api::host::ResourceRef;
@@ -57,11 +57,12 @@ pub trait PathParams: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     /// Returns the resource whose forum the library checks before a write; [`ResourceRef::Global`] if the path names no
     /// resource of a forum.
     ///
-    /// A read is checked by the forum of its result, and by this method only if it returns [`ResourceRef::Forum`].
+    /// Before a read, the library checks only a [`ResourceRef::Forum`]. After the read, it checks the forum of the
+    /// result, if the result has a forum.
     fn resource(&self) -> ResourceRef<'_>;
 
-    /// Decodes the segments. Returns `None` if a segment is invalid; the response is then the same 404 as for an unknown
-    /// id.
+    /// Decodes the segments. Returns `None` if a segment is invalid; the response is then the same 404 as for an
+    /// unknown id.
     #[doc(hidden)]
     fn decode(segments: &PathSegments<'_>, names: &[&'static str]) -> Option<Self> {
         let variables = names.iter().enumerate().map(|(index, name)| {
@@ -77,7 +78,8 @@ pub trait PathParams: DeserializeOwned + JsonSchema + Send + Sync + 'static {
         None
     }
 
-    /// Returns the schemas of those variables that the type has. `names` are the variables in the path of the operation.
+    /// Returns the schemas of those variables that the type has. `names` are the variables in the path of the
+    /// operation.
     #[doc(hidden)]
     fn variables(generator: &mut SchemaGenerator, names: &[&'static str]) -> Vec<(String, Schema)> {
         let schema = Self::json_schema(generator);

@@ -22,7 +22,7 @@ pub(crate) struct ApiResponse {
     /// Cursor of the next page.
     pub(crate) next: Option<String>,
     pub(crate) retry_after: Option<Duration>,
-    /// True if it is a stored response.
+    /// True if this is the replay of a stored response.
     pub(crate) replayed: bool,
     /// Ids of the resource that is checked before the stored response is replayed.
     pub(crate) resource: ResourceIds,

@@ -12,8 +12,8 @@ use super::path::MAX_VARIABLES;
 use crate::build_error::BuildError;
 use crate::scope::Scopes;
 
-/// Rejects an invalid operation, and operations that contradict each other. `reserved` are paths that the service serves
-/// itself.
+/// Rejects an invalid operation, and operations that contradict each other. `reserved` are paths that the service
+/// serves itself.
 pub(crate) fn validate(
     operations: &[Operation],
     scopes: &Scopes,

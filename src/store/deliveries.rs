@@ -41,8 +41,9 @@ impl ClaimRequest {
         self.max_in_flight_per_endpoint.saturating_sub(in_flight)
     }
 
-    /// Selects up to `limit` due deliveries from `pending` and `failing`, the oldest due first. They contain only
-    /// deliveries whose endpoints have capacity; `failing` those of endpoints whose last attempt failed. Returns the keys of the selected deliveries, and the due time of the next pending
+    /// Selects up to `limit` due deliveries from `pending` and `failing`, the oldest due first. `failing` contains the
+    /// pending deliveries of endpoints whose last attempt failed, and `pending` those of the other endpoints. All
+    /// endpoints have capacity. Returns the keys of the selected deliveries, and the due time of the next pending
     /// delivery, or `None` if there is no other delivery.
     pub(crate) fn pick<K: Ord>(
         &self,

@@ -158,8 +158,8 @@ impl IdempotencyRecord {
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync + 'static {
     /// Reserves the key for this request, or returns the outcome of its first run. The method is atomic: exactly one of
-    /// several concurrent requests reserves the key. A store that several nodes share reads the time from its own clock and
-    /// ignores `now`, so that the clock of a node does not end the keys of other nodes.
+    /// several concurrent requests reserves the key. A store that several nodes share reads the time from its own clock
+    /// and ignores `now`, so that the clock of a node does not end the keys of other nodes.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The response is a 500, or a 503 if the source is an

@@ -12,9 +12,9 @@ pub trait RateLimitStore: Send + Sync + 'static {
     /// Charges all `cost` units to the window of `key`, or none. Concurrent charges have the same effect as
     /// successive calls of [`Budget::charge`]. A cost of 0 reads the window.
     ///
-    /// The caller reads `now` immediately before the call. Concurrent charges can arrive in another order than their times
-    /// were read; [`Budget::charge`] counts them in one window. A store with its own clock ignores `now`, and reads its
-    /// time in the transaction or script that makes the charge.
+    /// The caller reads `now` immediately before the call. Concurrent charges can arrive in another order than their
+    /// times were read; [`Budget::charge`] counts them in one window. A store with its own clock ignores `now`, and
+    /// reads its time in the transaction or script that makes the charge.
     ///
     /// # Errors
     /// [`BackendError`](super::BackendError) if the backend fails. The response to the request is a 500, or a 503 if

@@ -106,8 +106,10 @@ impl From<RandomError> for IssueError {
 /// because the store holds only a hash of its secret.
 ///
 /// `scopes` are the scopes of the service: a [`Surface`](crate::scope::Surface), or
-/// [`Environment::scopes`](crate::Environment::scopes). The scopes of the record are in this order, without repetitions. The function does not check
-/// permissions: ask the administrator to confirm their password before you call it.
+/// [`Environment::scopes`](crate::Environment::scopes). The record has the requested scopes in the order of `scopes`,
+/// without repetitions.
+///
+/// The function does not check permissions: ask the administrator to confirm their password before you call it.
 ///
 /// # Errors
 /// - [`IssueError::InvalidLabel`], [`IssueError::NoScopes`] or [`IssueError::UnknownScope`] if the request is invalid.

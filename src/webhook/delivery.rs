@@ -95,7 +95,8 @@ pub enum AttemptOutcome {
     Responded(u16),
     /// There was no response, for example because the attempt timed out.
     NoResponse,
-    /// Nothing was sent, for example because the connection failed or the address is not allowed. The attempt is counted.
+    /// Nothing was sent, for example because the connection failed or the address is not allowed. The attempt is
+    /// counted.
     NotSent,
     /// The lease of the worker expired after it had begun to send.
     LeaseExpired,

@@ -163,8 +163,8 @@ pub trait Transport: Send + Sync + 'static {
     /// send the request again on a new connection if the receiver closed a reused one.
     ///
     /// # Errors
-    /// [`TransportError`] if there was no response. [`TransportError::not_sent`] if nothing was sent: the metrics and the
-    /// statistics do not count the duration of such an attempt.
+    /// [`TransportError`] if there was no response. [`TransportError::not_sent`] if nothing was sent: the metrics and
+    /// the statistics do not count the duration of such an attempt.
     async fn send(&self, request: SignedRequest) -> Result<ReceiverResponse, TransportError>;
 }
 

@@ -23,7 +23,7 @@ struct InFlight {
 #[derive(Debug, Default)]
 struct Attempts {
     count: u32,
-    /// Whether the last attempt before the last claim failed.
+    /// True if the last attempt before the last claim failed.
     is_failing: bool,
 }
 

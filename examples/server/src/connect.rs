@@ -138,8 +138,8 @@ impl DatabaseUrl {
         Ok(parsed)
     }
 
-    /// Checks that the file of a SQLite database exists, or that a new database does not replace a lost one. `url` is the
-    /// text of this URL.
+    /// Checks that the file of a SQLite database exists, or that a new database does not replace a lost one. `url` is
+    /// the text of this URL.
     ///
     /// # Errors
     /// If the file is empty, or is missing although its key file exists, or its directory does not exist.

@@ -150,7 +150,7 @@ fn open(path: &Path, database: &str) -> io::Result<File> {
     if let Some(database) = database
         && database.uid() != file.metadata()?.uid()
     {
-        // Only root can.
+        // Only root can change the owner.
         drop(fchown(&file, Some(database.uid()), Some(database.gid())));
     }
     Ok(file)

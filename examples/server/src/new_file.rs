@@ -1,4 +1,4 @@
-//! Files that appear complete under their name.
+//! Files that get their name when they are complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -33,7 +33,7 @@ impl NewFile {
         &self.partial
     }
 
-    /// Gives the file its name, after its content is on the disk.
+    /// Syncs the file, and gives it the name `path`.
     ///
     /// # Errors
     /// [`ErrorKind::AlreadyExists`] if the name exists; the existing file is kept.

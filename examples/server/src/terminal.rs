@@ -16,8 +16,8 @@ const END_SIGNALS: [SignalKind; 4] = [
     SignalKind::terminate(),
 ];
 
-/// Writes a prompt to the terminal and reads a line, without its end. Echo is off before the prompt appears. If a signal
-/// ends the process, echo is on again.
+/// Writes a prompt to the terminal and reads a line, without its end. Echo is off before the prompt appears. If a
+/// signal ends the process, echo is on again.
 pub async fn read_hidden(prompt: String) -> io::Result<String> {
     let terminal = File::options().read(true).write(true).open("/dev/tty")?;
     let modes = tcgetattr(&terminal)?;

@@ -72,9 +72,9 @@ const TIMEOUTS: &str = "-c statement_timeout=10s -c idle_in_transaction_session_
 /// | `verify-ca` | yes | signed by a trusted root |
 /// | `verify-full` | yes | signed by a trusted root, for the host name of the address |
 ///
-/// `sslrootcert=FILE` names a PEM file with the trusted roots. The file may contain the server's own certificate if this
-/// certificate signed itself. Default: the roots of the system. With this parameter, `prefer` and `require` verify the
-/// certificate as `verify-ca` does. `sslrootcert=system` selects the roots of the system. The mode is
+/// `sslrootcert=FILE` names a PEM file with the trusted roots. The file may contain the server's own certificate if
+/// this certificate signed itself. Default: the roots of the system. With this parameter, `prefer` and `require` verify
+/// the certificate as `verify-ca` does. `sslrootcert=system` selects the roots of the system. The mode is
 /// then `verify-full`, and any other mode is an error.
 ///
 /// # Errors

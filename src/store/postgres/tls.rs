@@ -141,9 +141,9 @@ impl Verifier {
     ) -> Result<ServerCertVerified, Error> {
         let chains = &self.chains;
         match chains.verify_server_cert(certificate, intermediates, name, &[], now) {
-            // WebPKI does not accept a certificate authority as a server; libpq does. The holder of the root's key could
-            // sign a certificate for the server, so trust in the root includes this one. WebPKI compares the validity
-            // period before this error, and the name after it.
+            // WebPKI does not accept a certificate authority as a server; libpq does. The holder of the root's key
+            // could sign a certificate for the server, so trust in the root includes this one. WebPKI compares the
+            // validity period before this error, and the name after it.
             Err(Error::InvalidCertificate(CertificateError::Other(cause)))
                 if cause.to_string() == CA_AS_SERVER && self.pinned.contains(certificate) =>
             {

@@ -61,8 +61,8 @@ impl Event {
     /// [`member_access`](crate::host::Authorizer::member_access) does not return `None`. All recipients receive the
     /// same `data`, so it must not contain fields that depend on the reader's permissions. For [`Topic::MESSAGE_SENT`]
     /// use [`message_sent`](Self::message_sent), and for [`Topic::MEMBER_RATED`]
-    /// [`member_rated`](Self::member_rated): the worker reads the parties from `data`, and sends the event only to their
-    /// endpoints.
+    /// [`member_rated`](Self::member_rated): the worker reads the parties from `data`, and sends the event only to
+    /// their endpoints.
     pub fn new(topic: Topic, meta: EventMeta, forum_id: Option<ForumId>, data: &Value) -> Self {
         Self::with_data(topic, meta, forum_id, data)
     }
@@ -164,8 +164,8 @@ struct RatingParty {
 #[cfg(feature = "webhooks")]
 impl Event {
     /// Returns `true` if `member` may receive the event, regardless of the event's forum. `message.sent` concerns only
-    /// its sender and its recipients, and `member.rated` only the rated member and the rater; every other topic concerns
-    /// all members.
+    /// its sender and its recipients, and `member.rated` only the rated member and the rater; every other topic
+    /// concerns all members.
     ///
     /// The parties are read from the body. An event of these two topics without parties concerns no member.
     pub(crate) fn concerns(&self, member: &UserId) -> bool {

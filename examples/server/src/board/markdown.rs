@@ -41,7 +41,7 @@ const MAX_LENGTH_FACTOR: usize = 8;
 /// Length in bytes that the HTML of every post may have.
 const MIN_LENGTH_LIMIT: usize = 4096;
 
-/// Maximum number of cells that the tables of a source may have.
+/// Maximum number of cells in the tables of a source. A source with more cells is rendered without tables.
 const MAX_CELLS: usize = 10_000;
 
 /// HTML of a body that a member has sent. It is rendered on a blocking thread before the transaction that stores it,
@@ -99,8 +99,8 @@ fn options_of(source: &str) -> &'static Options<'static> {
     }
 }
 
-/// Returns an upper bound of the number of cells. A table ends before a blank line, and has at most one column more than
-/// a line of it has bars.
+/// Returns an upper bound of the number of cells. A table ends before a blank line. The number of its columns exceeds
+/// the number of bars in one of its lines by at most one.
 fn max_cells(source: &str) -> usize {
     let (mut cells, mut lines, mut columns) = (0, 0, 0);
     for line in source.lines().flat_map(|line| line.split('\r')) {

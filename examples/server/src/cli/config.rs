@@ -217,7 +217,7 @@ fn variable(name: &str) -> String {
     format!("{PREFIX}{}", name.to_uppercase().replace('-', "_"))
 }
 
-/// Returns whether a variable belongs to another program: the tests of the library (`FORUM_API_POSTGRES`), a client
+/// Returns `true` if a variable belongs to another program: the tests of the library (`FORUM_API_POSTGRES`), a client
 /// (`FORUM_TOKEN` in the samples of the reference page), or Kubernetes, which describes a service named `forum` to all
 /// containers (`FORUM_SERVICE_HOST`, `FORUM_PORT_8080_TCP`).
 fn is_of_another_program(name: &str) -> bool {

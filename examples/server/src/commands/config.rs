@@ -12,7 +12,8 @@ use crate::serve::ServerParts;
 /// The configuration of the server.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Check the options, key file, database file and root certificates, and print the value and the source of each option
+    /// Check the options, key file, database file and root certificates, and print the value and the source of each
+    /// option
     Check(Box<ServeArgs>),
 }
 

@@ -37,7 +37,8 @@ const SQLITE_HEADER: &[u8; 16] = b"SQLite format 3\0";
 pub struct RestoreCommand {
     /// Path of the backup
     path: PathBuf,
-    /// File of the key that encrypts the webhook secrets of the backup [default: the path of the database followed by .key]
+    /// File of the key that encrypts the webhook secrets of the backup [default: the path of the database followed by
+    /// .key]
     #[arg(long, value_name = "PATH")]
     secret_key_file: Option<PathBuf>,
     #[command(flatten)]
@@ -98,7 +99,7 @@ impl RestoreCommand {
         let restored = restored.and_then(|key| files.replace().map(|()| key).map_err(failed));
         drop(old);
         if restored.is_err() {
-            // Reports the error of the restore rather than one of the removal.
+            // Reports the error of the restore rather than an error of the removal.
             drop(files.remove_copy());
         }
         let mut text = format!("Restored the database \"{shown}\" from \"{backup}\".");
@@ -155,8 +156,8 @@ impl RestoreCommand {
         io::copy(&mut backup, &mut copy).map(drop)
     }
 
-    /// Checks the copy, applies pending migrations, adds the entry to its audit log, and syncs it. Returns the id of the
-    /// key that the copy needs if the operator has no key.
+    /// Checks the copy, applies pending migrations, adds the entry to its audit log, and syncs it. Returns the id of
+    /// the key that the copy needs if the operator has no key.
     async fn prepare(&self, files: &Files, cipher: &WebhookCipher) -> BoardResult<Option<KeyId>> {
         self.check_content(&files.copy)?;
         let location = DatabasePath::File {
@@ -233,7 +234,7 @@ impl Files {
         })
     }
 
-    /// Removes the copy, also the one of a restore that was killed.
+    /// Removes the copy, including the copy of a restore that was killed.
     fn remove_copy(&self) -> io::Result<()> {
         for suffix in [LOGS[0], LOGS[1], INDEX, ""] {
             remove(&beside(&self.copy, suffix))?;
@@ -241,10 +242,11 @@ impl Files {
         Ok(())
     }
 
-    /// Gives the old database its other name, and the copy the name of the database.
+    /// Gives the old database the name `kept`, and the copy the name of the database.
     ///
-    /// The database has a log only if SQLite cannot read it, and the log then keeps its place beside the old database. It
-    /// is removed before the copy gets its name, because SQLite would apply it to the copy.
+    /// The database has a log only if SQLite cannot read it, and the log then gets the name that belongs to
+    /// `kept`. The log is removed from beside the database before the copy gets its name, because SQLite would apply
+    /// the log to the copy.
     fn replace(&self) -> io::Result<()> {
         let is_replaced = self.database.exists();
         for suffix in ["", LOGS[0], LOGS[1]] {
@@ -271,8 +273,8 @@ impl Files {
     }
 }
 
-/// Locks the database for other programs, and merges its log into it. Returns `None` for a missing file, and for one that
-/// SQLite cannot read.
+/// Locks the database for other programs, and merges its log into it. Returns `None` for a missing file, and for one
+/// that SQLite cannot read.
 ///
 /// A process that opens the file now gets an error, also after the file has lost its name: a database without a log
 /// must have the name under which it was opened before SQLite writes to it.

@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// Rate in bytes per second at which a client can read responses of any size: half of a link of 64 kbit/s.
 const LEAST_RATE: u32 = 4096;
 
-/// Time for which the server still waits until a client reads.
+/// Remaining time for which the server waits for a client to read.
 ///
 /// The time passes only while the server cannot write. Each byte that the client reads adds the time that it takes at
 /// [`LEAST_RATE`], so an occasional byte does not keep a connection open.
@@ -88,7 +88,8 @@ impl ClientStream {
                     .timer
                     .get_or_insert_with(|| Box::pin(sleep_until(ends_at)));
                 ready!(timer.as_mut().poll(context));
-                // The kernel then discards what it has not sent. Otherwise it would keep it while the client acknowledges.
+                // The kernel then discards the bytes that it has not sent. Otherwise it would keep them as long as the
+                // client acknowledges packets.
                 drop(self.stream.set_zero_linger());
                 Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
             }

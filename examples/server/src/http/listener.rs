@@ -58,8 +58,8 @@ impl Listener {
     }
 }
 
-/// Returns the URL of an address. An unspecified address such as `0.0.0.0` is not one of a server: the URL contains the
-/// loopback address instead.
+/// Returns the URL of an address. An unspecified address such as `0.0.0.0` is not the address of a server: the URL
+/// contains the loopback address instead.
 fn url(mut address: SocketAddr) -> String {
     match address.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),

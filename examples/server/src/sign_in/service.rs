@@ -71,7 +71,8 @@ struct SignInState {
     panel_checks: Semaphore,
 }
 
-/// Number of sign-ins that are checked or wait for a check, by network. Sign-ins without an address count as one network.
+/// Number of sign-ins that are checked or wait for a check, by network. Sign-ins without an address count as one
+/// network.
 type Queue = HashMap<Option<IpAddr>, usize>;
 
 /// A place in the queue. Dropping it frees the place.

@@ -1,5 +1,5 @@
-//! Limits of failed sign-ins: per name and address prefix, and per address prefix. Failures of a name from all addresses
-//! only delay its next sign-ins, so a member cannot be locked out from another network.
+//! Limits of failed sign-ins: per name and address prefix, and per address prefix. Failures of a name from all
+//! addresses only delay its next sign-ins, so a member cannot be locked out from another network.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const BY_PREFIX: Budget = Budget {
     window: WINDOW,
 };
 
-/// Failures of a name from all addresses, up to which they are counted.
+/// Failures of a name from all addresses. Further failures within the period are not counted.
 const OF_NAME: Budget = Budget {
     units: 200,
     window: WINDOW,
@@ -33,7 +33,7 @@ const OF_NAME: Budget = Budget {
 /// Failures of a name from all addresses that do not delay its next sign-ins.
 const UNDELAYED: u32 = 50;
 
-/// Delay for each further failure. After 200 failures, a sign-in waits for 15 s.
+/// Delay for each further failure. After 200 failures, a sign-in is delayed by 15 s, the maximum.
 const DELAY: Duration = Duration::from_millis(100);
 
 /// Failed sign-ins, counted in the store of the API's rate limits: bounded, and shared by the nodes that share a Redis.

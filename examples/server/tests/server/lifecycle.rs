@@ -43,7 +43,7 @@ fn a_killed_backup_leaves_no_file_of_its_name() {
     let lock = Connection::open(directory.path().join("forum.db")).unwrap();
     let exclusive = "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT";
     lock.execute_batch(exclusive).unwrap();
-    // Waits for the lock after it has created its file.
+    // The backup waits for the lock after it has created its file.
     let mut backup = start(directory.path(), &["backup", "copy.db"], &[]);
     let new = |name: &String| name.starts_with("copy.db");
     while !directory.files().iter().any(new) {

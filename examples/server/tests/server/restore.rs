@@ -1,4 +1,4 @@
-//! The command `restore`: what it replaces, what it refuses, and `kill -9` while it runs.
+//! The command `restore`: replaced files, refusals, and `kill -9` during a restore.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
@@ -17,7 +17,8 @@ const KILLS: u32 = 20;
 
 const RESTORE: [&str; 3] = ["restore", "copy.db", "--yes"];
 
-/// A board with the forum `Before`, its backup `copy.db`, and the forum `After`, which the log of a killed server contains.
+/// A board with the forum `Before`, its backup `copy.db`, and the forum `After`, which the log of a killed server
+/// contains.
 fn board(content: &str) -> ServerDirectory {
     let server = Server::start(ServerDirectory::in_sqlite(), &["--empty", "--no-worker"]);
     if !content.is_empty() {
@@ -264,7 +265,7 @@ fn a_restore_survives_kill_9() {
     println!("{kills} kills: {replaced} databases were replaced");
 }
 
-/// Returns whether the database is the new one. Opens a copy, because opening a database merges its log.
+/// Returns `true` if the database is the new one. Opens a copy, because opening a database merges its log.
 fn last_forum_of_either(directory: &Path) -> bool {
     let copy = ServerDirectory::in_sqlite();
     for name in ["forum.db", "forum.db-wal"] {

@@ -263,8 +263,8 @@ fn sample_value(metrics: &Response, sample: &str) -> Option<f64> {
     value.parse().ok()
 }
 
-/// Samples and their values after three reads by a token, two requests without a route, a delivered ping, and a ping that
-/// was not sent.
+/// Samples and their values after three reads by a token, two requests without a route, a delivered ping, and a ping
+/// that was not sent.
 #[rustfmt::skip]
 const SAMPLES: [(&str, f64); 9] = [
     (r#"requests_total{code="",method="GET",route="/threads/{threadId}",status="200"}"#, 2.0),

@@ -115,8 +115,8 @@ store_rules! {
         Ok(())
     }
 
-    /// A claim returns at most `max_failing` deliveries for endpoints whose last attempt failed, the oldest due first, and
-    /// `next_due_at` ignores the others of these endpoints.
+    /// A claim returns at most `max_failing` deliveries for endpoints whose last attempt failed, the oldest due first,
+    /// and `next_due_at` ignores the others of these endpoints.
     async fn a_claim_respects_the_limit_of_failing_endpoints(fixture: &StoreFixture) -> TestResult {
         let [first, second, other] = fixture.add_endpoints().await?;
         for (number, endpoint) in [(1, &first), (2, &second)] {

@@ -77,8 +77,8 @@ store_rules! {
         .await
     }
 
-    /// A charge whose time was read before the first charge of a window joins the window. A window that starts more than
-    /// 60 s after the time of a charge counts as ended, so a clock that was set back locks no budget.
+    /// A charge whose time was read before the first charge of a window joins the window. A window that starts more
+    /// than 60 s after the time of a charge counts as ended, so a clock that was set back locks no budget.
     async fn a_clock_set_back_locks_no_budget(fixture: &StoreFixture) -> TestResult {
         expect_charges(fixture, &[
             (3_600_000, 119, true, 1, 3_900_000),

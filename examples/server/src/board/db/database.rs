@@ -81,8 +81,8 @@ impl BoardDatabase {
         }
     }
 
-    /// Runs a query of one statement that looks up a key and takes well below a millisecond. On SQLite, it does not wait
-    /// for slow reads.
+    /// Runs a query of one statement that looks up a key and takes well below a millisecond. On SQLite, it does not
+    /// wait for slow reads.
     pub async fn read_short<T: Send + 'static>(
         &self,
         query: impl Query<T> + 'static,

@@ -53,9 +53,9 @@
 //! # Connections
 //!
 //! A write that waits for a lock holds a connection. At most half of the pool's connections write at a time; further
-//! writes of this process wait without a connection, for at most five seconds, and reads use the other half. Searches can
-//! take long. At most a quarter of the pool's connections search at a time; further searches of this process wait without
-//! a connection until the timeout of their request, and short reads use the rest.
+//! writes of this process wait without a connection, for at most five seconds, and reads use the other half. Searches
+//! can take long. At most a quarter of the pool's connections search at a time; further searches of this process wait
+//! without a connection until the timeout of their request, and short reads use the rest.
 
 use std::collections::HashMap;
 use std::fmt;
