@@ -214,7 +214,7 @@ impl ScopeSet {
         self.iter().any(|one| one == scope)
     }
 
-    /// Returns the scopes in the order of [`Scopes::iter`].
+    /// Returns the scopes of the set, in the order of [`Scopes::iter`].
     pub(crate) fn iter(&self) -> impl Iterator<Item = Scope> {
         let has_bit = |index: usize| self.bits & 1 << index != 0;
         let scopes = self.known.iter().enumerate();

@@ -178,8 +178,8 @@ pub struct NewMessage {
     /// `true` to send the caller a receipt when a recipient first opens the message. Default: `false`.
     #[serde(default)]
     pub request_receipt: bool,
-    /// Fields of the host; `None` if the body has no `extra`. A body with `extra` is a 400 unless the host registered a
-    /// type with [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
+    /// Fields of the host; `None` if `extra` is absent or `null`. A body with `extra` is refused with 400 unless the
+    /// host registered a type with [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
     #[serde(skip)]
     pub extra: Option<BodyExtra>,
 }

@@ -135,8 +135,8 @@ pub struct NewThread {
         description = "`true` to subscribe the author to the thread. The description of the operation names the scope that this requires. Default: `false`."
     )]
     pub subscribe: bool,
-    /// Fields of the host; `None` if the body has no `extra`. A body with `extra` is a 400 unless the host registered a
-    /// type with [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
+    /// Fields of the host; `None` if `extra` is absent or `null`. A body with `extra` is refused with 400 unless the
+    /// host registered a type with [`ForumApiBuilder::extra`](crate::ForumApiBuilder::extra).
     #[serde(skip)]
     pub extra: Option<BodyExtra>,
 }

@@ -54,8 +54,8 @@ async fn iteration(context: &WorkerContext) -> BackendResult<Duration> {
     })
 }
 
-/// Returns `true` if an endpoint of `owner` may receive the event: the owner must see the event's forum, if it has one, and
-/// must be a party of a private message or of a rating.
+/// Returns `true` if an endpoint of `owner` may receive the event. The owner must see the event's forum, if the event
+/// has one. An event about a private message or a rating also requires that the owner is one of its parties.
 ///
 /// An offline board does not change the result, because a withheld delivery is not sent later.
 pub(super) fn may_receive(owner: &UserId, access: &Access, event: &Event) -> bool {

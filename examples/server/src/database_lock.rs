@@ -1,4 +1,4 @@
-//! Locks beside a SQLite database, which show its processes to each other. The system releases the locks of a killed
+//! Locks beside a SQLite database, by which its processes detect each other. The system releases the locks of a killed
 //! process.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
@@ -19,7 +19,7 @@ impl DatabaseLock {
     /// Marks an existing database as used. Any number of processes can use a database.
     ///
     /// # Errors
-    /// If [`exclusive`](Self::exclusive) holds the database.
+    /// If another process holds the [`exclusive`](Self::exclusive) lock.
     pub fn shared(database: &str) -> BoardResult<Self> {
         match sqlite_path(database) {
             Some(path) if Path::new(path).exists() => Self::shared_or_new(database),

@@ -57,7 +57,8 @@ impl Drop for HiddenInput<'_> {
     }
 }
 
-/// Waits for the signal, restores the terminal and ends the process with the status of a shell for the signal.
+/// Waits for the signal, restores the terminal and ends the process. The status is the status of a shell: 128 and the
+/// number of the signal.
 async fn exit_on(mut signal: Signal, kind: SignalKind, terminal: File, modes: Termios) {
     if signal.recv().await.is_some() {
         let _ = tcsetattr(&terminal, OptionalActions::Now, &modes);

@@ -261,7 +261,8 @@ impl DeliveryStore for MemoryWebhookStore {
 }
 
 impl WebhookTables {
-    /// Returns the pending deliveries that failing endpoints, or the other endpoints, have capacity for.
+    /// Returns the pending deliveries for which their endpoints have capacity: of the endpoints whose last attempt
+    /// failed if `is_failing`, otherwise of the other endpoints.
     fn pending(&self, request: &ClaimRequest, is_failing: bool) -> Vec<(Timestamp, DeliveryId)> {
         let enabled = self.endpoints.iter().filter(|endpoint| endpoint.enabled);
         let enabled = enabled.filter(|one| one.failing_since.is_some() == is_failing);
