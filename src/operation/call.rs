@@ -77,25 +77,32 @@ impl Call<'_> {
             owner: caller.user_id().filter(|_| C::NEEDS_TOKEN),
             extra_types: &services.extra_types,
         };
-        let (input, cursor_scope, idempotent_request) = match A::SOURCE {
+        let (input, cursor_scope, key, bytes) = match A::SOURCE {
             Source::Query => {
                 let query = InputValue::from_query(head.uri.query())?;
                 let (input, cursor_scope) = A::decode(query, &decode)?;
-                (input, cursor_scope, None)
+                (
+                    input,
+                    cursor_scope,
+                    parse_key(head, operation)?,
+                    Bytes::new(),
+                )
             }
             Source::Body => {
-                let (key, bytes) = read_body(head, operation, body, reading_body).await?;
+                reject_query(head)?;
+                let key = parse_key(head, operation)?;
+                let bytes = read_body(head, body, reading_body).await?;
                 let (input, _) = A::decode(InputValue::from_json(&bytes)?, &decode)?;
-                let token = caller.as_member().and_then(MemberCaller::presented);
-                if let Some(scope) = input.required_scope() {
-                    checks::require_scope(token, scope)?;
-                }
-                let request = token
-                    .zip(key)
-                    .map(|(token, key)| idempotency::fingerprint(token.lookup, key, head, &bytes));
-                (input, None, request)
+                (input, None, key, bytes)
             }
         };
+        let token = caller.as_member().and_then(MemberCaller::presented);
+        if let Some(scope) = input.required_scope() {
+            checks::require_scope(token, scope)?;
+        }
+        let idempotent_request = token
+            .zip(key)
+            .map(|(token, key)| idempotency::fingerprint(token.lookup, key, head, &bytes));
         let execution = Execution {
             service: Arc::clone(&handler.service),
             function: handler.function,
@@ -123,24 +130,26 @@ impl Call<'_> {
     }
 }
 
-/// Reads the idempotency key and the body of a request whose parameters are in the body.
+/// Parses the idempotency key of a request; `None` if it has none, or the operation does not accept one.
+fn parse_key(head: &Parts, operation: &OperationSpec) -> Result<Option<String>, InputError> {
+    if operation.accepts_idempotency_key() {
+        idempotency::parse_key(&head.headers)
+    } else {
+        Ok(None)
+    }
+}
+
+/// Reads the body of a request whose parameters are in the body.
 async fn read_body(
     head: &Parts,
-    operation: &OperationSpec,
     body: LazyBody<'_>,
     reading_body: &mut bool,
-) -> Result<(Option<String>, Bytes), InputError> {
-    reject_query(head)?;
-    let key = if operation.accepts_idempotency_key() {
-        idempotency::parse_key(&head.headers)?
-    } else {
-        None
-    };
+) -> Result<Bytes, InputError> {
     value::require_json(&head.headers)?;
     *reading_body = true;
     let bytes = body.await?;
     *reading_body = false;
-    Ok((key, bytes))
+    Ok(bytes)
 }
 
 /// A call with its decoded input.
@@ -223,13 +232,16 @@ where
             body.reserve(INITIAL_CAPACITY);
             serde_json::to_writer(&mut body, &wire).map_err(ApiError::internal)?;
         }
-        // The body waits for the client to read it, and growing doubled its capacity.
-        if body.capacity() - body.len() > MAX_SPARE_CAPACITY {
-            body.shrink_to_fit();
-        }
+        // The body waits for the client to read it, and growing doubled its capacity. Some allocators do not move a
+        // block to shrink it, so the body is copied.
+        let body = if body.capacity() - body.len() > MAX_SPARE_CAPACITY {
+            Bytes::copy_from_slice(&body)
+        } else {
+            Bytes::from(body)
+        };
         Ok(ApiResponse {
             status,
-            body: Bytes::from(body),
+            body,
             location: location.filter(|_| status == StatusCode::CREATED),
             next,
             resource,

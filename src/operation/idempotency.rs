@@ -35,7 +35,7 @@ pub(crate) fn parse_key(headers: &HeaderMap) -> Result<Option<String>, InputErro
         .ok_or_else(|| InputError::expected(HEADER, Expected::IdempotencyKey))
 }
 
-/// Returns the key of a request with a hash of the request's method, path and body.
+/// Returns the key of a request with a hash of the request's method, path, query and body.
 pub(crate) fn fingerprint(
     token: Lookup,
     key: String,
@@ -43,8 +43,9 @@ pub(crate) fn fingerprint(
     body: &[u8],
 ) -> IdempotentRequest {
     let (method, path) = (head.method.as_str(), head.uri.path());
+    let query = head.uri.query().unwrap_or_default();
     let mut hash = Sha256::new();
-    for part in [method.as_bytes(), path.as_bytes(), body] {
+    for part in [method.as_bytes(), path.as_bytes(), query.as_bytes(), body] {
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
     }

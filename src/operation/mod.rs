@@ -22,6 +22,10 @@ mod handler;
 mod idempotency;
 mod input;
 mod list;
+#[expect(
+    clippy::module_inception,
+    reason = "the file is named after its main item"
+)]
 mod operation;
 mod output;
 mod pagination;

@@ -168,6 +168,16 @@ fn example() -> Link {
 
 fn operations(links: &Arc<Links>) -> Vec<Operation> {
     vec![
+        Operation::post("/threads/{threadId}/bumps", "bumpThread", LINKS_WRITE)
+            .tag(TAG)
+            .summary("Adds a fixed link.")
+            .created(
+                links,
+                |links, _: &MemberCaller, thread: ThreadId, ()| {
+                    Box::pin(links.add(thread, NewLink::example()))
+                },
+                example,
+            ),
         Operation::post("/threads/{threadId}/links", "addLink", LINKS_WRITE)
             .tag(TAG)
             .summary("Adds a link.")
@@ -314,6 +324,17 @@ async fn an_operation_of_a_host_passes_the_pipeline() {
     let plain = server.token_with("alice", &["threads:read"]).await;
     let refused = server.outcome_for(&plain, add("https://a.example")).await;
     assert_eq!(refused, MISSING_SCOPE);
+}
+
+#[tokio::test]
+async fn a_post_without_a_body_accepts_an_idempotency_key() {
+    let server = server();
+    let alice = server.token_with("alice", &["links:write"]).await;
+    let bump = Request::new("POST", "/threads/open-1/bumps").bearer(&alice);
+    let first = server.send(&bump.clone().key("x")).await;
+    let again = server.send(&bump.clone().key("x")).await;
+    assert_eq!((first.status, is_replay(&again)), (201, true), "{first:?}");
+    assert_eq!(server.outcome(bump.key("")).await, BAD_REQUEST);
 }
 
 #[tokio::test]

@@ -9,12 +9,11 @@ use crate::load::Sent;
 use crate::receiver::Received;
 
 /// Events of successful writes: the kind of request, the topic, and the object and the field in the event's data that
-/// contain the id from the response or the path. `message.sent` is omitted: only the message's parties receive it, and
-/// the receiver's endpoint belongs to the administrator.
-const EVENTS_OF_WRITES: [(&str, &str, &str, &str); 5] = [
+/// contain the id from the response or the path. `message.sent` and `member.rated` are omitted: only the parties of a
+/// message or a rating receive them, and the receiver's endpoint belongs to the administrator.
+const EVENTS_OF_WRITES: [(&str, &str, &str, &str); 4] = [
     ("edit", "post.updated", "post", "postId"),
     ("delete", "post.deleted", "post", "postId"),
-    ("rate", "member.rated", "rating", "ratingId"),
     ("vote", "poll.voted", "poll", "pollId"),
     ("edit poll", "poll.updated", "poll", "pollId"),
 ];
