@@ -312,7 +312,7 @@ fn commands_add_entries_to_the_audit_log() {
 
 #[test]
 fn details_of_the_audit_log_show_the_new_values() {
-    let server = Server::new(&["--no-worker"]);
+    let server = Server::start(ServerDirectory::in_sqlite(), &["--no-worker"]);
     let endpoint = server.run_ok("webhook add --url https://93.184.215.14/secret --json");
     let endpoint = endpoint.json()["id"].as_str().unwrap().to_owned();
     let lookup = server.issue_token("carol", "forums:read")["forum_pat_".len()..][..16].to_owned();
