@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{self, Command};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_socket_recv_buffer_size;
@@ -264,6 +265,7 @@ fn read_to_end(mut stream: TcpStream) -> String {
 
 #[test]
 fn ten_thousand_idle_connections_are_bounded_and_end() {
+    let _alone = SOCKET_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     allow_open_files(CONNECTIONS + 5_000);
     let server = Server::new(&["--guest-budget", "1000000"]);
     let token = server.token("alice");
@@ -311,11 +313,15 @@ fn tcp_memory_kib() -> usize {
     pages.trim().parse::<usize>().unwrap() * page_size() / 1024
 }
 
+/// Held by the tests that measure or fill the memory of all sockets.
+static SOCKET_MEMORY: Mutex<()> = Mutex::new(());
+
 /// Number of requests that the default rate limit allows a guest, minus one.
 const UNREAD_RESPONSES: usize = 119;
 
 #[test]
 fn unread_responses_take_bounded_memory_and_do_not_delay_the_end() {
+    let _alone = SOCKET_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::new(&["--token-budget", "1000000"]);
     server.remove_post_limits();
     let token = server.token("alice");
